@@ -1,0 +1,22 @@
+// State machines as tables; it must not hold any machine of its own.
+
+/** For every state, the events that it takes and the state that each leads to. */
+export type Machine<S extends string, E extends string> = Record<S, Partial<Record<E, S>>>
+
+/** The state that an event leads to, or undefined when the state does not take the event. */
+export function next<S extends string, E extends string>(
+  machine: Machine<S, E>,
+  state: S,
+  event: E,
+): S | undefined {
+  const row = machine[state]
+  return Object.hasOwn(row, event) ? row[event] : undefined
+}
+
+/** Tells whether no event leads out of a state. */
+export function isTerminal<S extends string, E extends string>(
+  machine: Machine<S, E>,
+  state: S,
+): boolean {
+  return Object.keys(machine[state]).length === 0
+}
