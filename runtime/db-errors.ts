@@ -1,0 +1,74 @@
+// What a PostgreSQL error means to the rest of the code. It must not know any table.
+import { Failure } from '#core/errors.ts'
+
+/** SQLSTATE of a server's error, or undefined when the error is no server's. */
+export function sqlState(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  const { code } = error
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in error
+    ? code
+    : undefined
+}
+
+/** True when a unique constraint (this one, when named) refused the row. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  return isViolation(error, '23505', constraint)
+}
+
+/** True when a check constraint (this one, when named) or a guard trigger refused the row. */
+export function isCheckViolation(error: unknown, constraint?: string): boolean {
+  return isViolation(error, '23514', constraint)
+}
+
+/** True when the same work, run again, may succeed: a serialization failure or a deadlock. */
+export function isRetriable(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+/** The Failure for an error that says "not now"; undefined for every other error, which its store interprets. */
+export function databaseFailure(error: unknown): Failure | undefined {
+  const state = sqlState(error)
+  if (state === undefined) return connectionFailure(error)
+  if (timeoutStates.has(state)) {
+    return new Failure('TIMEOUT', 'the database took too long', { cause: error })
+  }
+  if (state.startsWith('08') || state.startsWith('53') || unavailableStates.has(state)) {
+    return new Failure('SERVICE_UNAVAILABLE', 'the database is not available', { cause: error })
+  }
+  return undefined
+}
+
+/** True when the connection must not go back to the pool after this error. */
+export function breaksConnection(error: unknown): boolean {
+  const state = sqlState(error)
+  // A plan or a named statement that no longer fits the schema: a new connection prepares it again.
+  if (state === undefined || state === '0A000' || state === '26000') return true
+  return (error as { severity?: string }).severity !== 'ERROR'
+}
+
+/** Statement cancelled, lock not available, idle in transaction. */
+const timeoutStates = new Set(['57014', '55P03', '25P03'])
+
+/** Shutting down, crashed, starting, or a standby that refuses to write. */
+const unavailableStates = new Set(['57P01', '57P02', '57P03', '25006'])
+
+function isViolation(error: unknown, state: string, constraint: string | undefined): boolean {
+  if (sqlState(error) !== state) return false
+  return constraint === undefined || (error as { constraint?: string }).constraint === constraint
+}
+
+const connectionMessages =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed)/
+
+function connectionFailure(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error.message === 'Query read timeout') {
+    return new Failure('TIMEOUT', 'the database did not answer', { cause: error })
+  }
+  const code = 'code' in error ? String(error.code) : ''
+  if (code.startsWith('E') || connectionMessages.test(error.message)) {
+    return new Failure('SERVICE_UNAVAILABLE', 'the database connection was lost', { cause: error })
+  }
+  return undefined
+}

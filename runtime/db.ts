@@ -1,0 +1,268 @@
+// The way to PostgreSQL: one pool per service, named statements, transactions. It must not hold SQL of a domain.
+import { setTimeout as delay } from 'node:timers/promises'
+import { Pool, type PoolClient } from 'pg'
+import { Failure } from '#core/errors.ts'
+import { breaksConnection, databaseFailure, isRetriable } from './db-errors.ts'
+import { getTypeParser } from './db-types.ts'
+import type { Logger } from './log.ts'
+import type { TestClock } from './test-clock.ts'
+
+export { isCheckViolation, isUniqueViolation } from './db-errors.ts'
+
+/** A named prepared statement. Equal names must mean equal texts. */
+export type Sql = { readonly name: string; readonly text: string }
+
+/** What can run statements: the database itself (each on its own) or a transaction. */
+export interface Queryable {
+  /** All rows that the statement returns. */
+  rows<T>(statement: Sql, values: unknown[]): Promise<T[]>
+  /** The first row, or undefined when there is none. */
+  row<T>(statement: Sql, values: unknown[]): Promise<T | undefined>
+  /** The number of rows that the statement touched. */
+  run(statement: Sql, values: unknown[]): Promise<number>
+}
+
+export type PoolStats = { total: number; idle: number; waiting: number; max: number }
+
+export interface Database extends Queryable {
+  /**
+   * Runs `work` in one transaction (read committed) and commits. It runs again from the start when PostgreSQL
+   * reports a serialization failure or a deadlock, so it must have no effect besides its statements.
+   */
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  /** True when a statement is answered within two seconds. Never throws. */
+  ready(): Promise<boolean>
+  /** Waits for the connections in use, then closes them all. */
+  close(): Promise<void>
+  stats(): PoolStats
+}
+
+/** Time limits in milliseconds; the defaults are those of production. */
+export type DatabaseLimits = {
+  statementMs: number
+  lockMs: number
+  idleInTransactionMs: number
+  acquireMs: number
+}
+
+export type DatabaseOptions = {
+  url: string
+  /** Service whose schema and role are entered; undefined stays with the role of the URL. */
+  service: string | undefined
+  log: Logger
+  poolSize?: number
+  testClock?: TestClock
+  limits?: Partial<DatabaseLimits>
+}
+
+const defaultLimits: DatabaseLimits = {
+  statementMs: 5_000,
+  lockMs: 2_000,
+  idleInTransactionMs: 10_000,
+  acquireMs: 3_000,
+}
+
+/** The server enforces the statement limit; the client gives up this much later, when nothing answers at all. */
+const unansweredAfterMs = 3_000
+const maxRetries = 3
+const readyWithinMs = 2_000
+
+const setClockOffset = sql(
+  'set_clock_offset',
+  "select set_config('payweave.clock_offset', $1, false)",
+)
+const ping = sql('ping', 'select 1')
+
+/** Declares a named prepared statement; the name is at most 63 characters of lower snake case. */
+export function sql(name: string, text: string): Sql {
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`bad statement name ${name}`)
+  return { name, text }
+}
+
+/** Opens the pool. Nothing connects until the first statement. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = openPool(options)
+  const { testClock } = options
+  let closing: Promise<void> | undefined
+
+  async function withConnection<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await acquire(pool)
+    const onError = (): void => {
+      unusable.add(client)
+    }
+    client.on('error', onError)
+    try {
+      if (testClock !== undefined) await shiftClock(client, testClock)
+      return await work(client)
+    } finally {
+      client.off('error', onError)
+      client.release(unusable.has(client))
+    }
+  }
+
+  const once: Queryable = queryable((statement, values) =>
+    withRetry(() => withConnection((client) => query(client, statement, values))),
+  )
+
+  return {
+    ...once,
+    transaction: (work) => withRetry(() => withConnection((client) => inTransaction(client, work))),
+    ready: () =>
+      Promise.race([
+        once.run(ping, []).then(
+          () => true,
+          () => false,
+        ),
+        delay(readyWithinMs, false, { ref: false }),
+      ]),
+    close: () => (closing ??= pool.end()),
+    stats: () => ({
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: pool.options.max,
+    }),
+  }
+}
+
+function openPool({ url, service, log, poolSize = 16, limits: given }: DatabaseOptions): Pool {
+  const limits = { ...defaultLimits, ...given }
+  if (new URL(url).searchParams.has('options')) {
+    throw new Error('the database URL must not carry options: they would replace ours')
+  }
+  const pool = new Pool({
+    connectionString: url,
+    options: startupOptions(service, limits),
+    application_name: service === undefined ? 'payweave' : `payweave ${service}`,
+    max: poolSize,
+    min: 1,
+    idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: limits.acquireMs,
+    query_timeout: limits.statementMs + unansweredAfterMs,
+    keepAlive: true,
+    pipeline: true,
+    types: { getTypeParser },
+  })
+  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
+  return pool
+}
+
+/** Settings that the server applies before the first statement, so that a new connection costs no round trip. */
+function startupOptions(service: string | undefined, limits: DatabaseLimits): string {
+  const settings: Record<string, string | number> = {
+    statement_timeout: limits.statementMs,
+    lock_timeout: limits.lockMs,
+    idle_in_transaction_session_timeout: limits.idleInTransactionMs,
+    synchronous_commit: 'on',
+    default_transaction_isolation: 'read\\ committed',
+    timezone: 'UTC',
+  }
+  if (service !== undefined) {
+    if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
+    settings['role'] = `payweave_${service}`
+    settings['search_path'] = service
+  }
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
+}
+
+async function acquire(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    if (error instanceof Error && error.message === 'timeout exceeded when trying to connect') {
+      throw new Failure('TIMEOUT', 'no database connection became free', { cause: error })
+    }
+    throw new Failure('SERVICE_UNAVAILABLE', 'the database cannot be reached', { cause: error })
+  }
+}
+
+/** Connections that must not go back to the pool. */
+const unusable = new WeakSet<PoolClient>()
+
+/** Shift each connection has; a new one starts unshifted. */
+const clockOffsets = new WeakMap<PoolClient, number>()
+
+async function shiftClock(client: PoolClient, { offsetMs }: TestClock): Promise<void> {
+  if ((clockOffsets.get(client) ?? 0) === offsetMs) return
+  await query(client, setClockOffset, [`${offsetMs} milliseconds`])
+  clockOffsets.set(client, offsetMs)
+}
+
+type Answer = { rows: unknown[]; rowCount: number | null }
+
+function queryable(send: (statement: Sql, values: unknown[]) => Promise<Answer>): Queryable {
+  return {
+    rows: async <T>(statement: Sql, values: unknown[]) =>
+      (await send(statement, values)).rows as T[],
+    row: async <T>(statement: Sql, values: unknown[]) =>
+      (await send(statement, values)).rows[0] as T | undefined,
+    run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
+  }
+}
+
+function query(client: PoolClient, { name, text }: Sql, values: unknown[]): Promise<Answer> {
+  return interpreted(client, client.query({ name, text, values }))
+}
+
+async function control(
+  client: PoolClient,
+  command: 'begin' | 'commit' | 'rollback',
+): Promise<string> {
+  return (await interpreted(client, client.query(command))).command
+}
+
+async function interpreted<T>(client: PoolClient, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (breaksConnection(error)) unusable.add(client)
+    throw databaseFailure(error) ?? error
+  }
+}
+
+async function inTransaction<T>(
+  client: PoolClient,
+  work: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  let over = false
+  const tx = queryable((statement, values) => {
+    if (over) throw new Error(`statement ${statement.name} came after the end of its transaction`)
+    return query(client, statement, values)
+  })
+  await control(client, 'begin')
+  try {
+    const value = await work(tx)
+    over = true
+    // A statement that failed and was caught by `work` leaves an aborted transaction: COMMIT then rolls back, and says so.
+    if ((await control(client, 'commit')) !== 'COMMIT') {
+      throw new Error('the transaction was rolled back: a failed statement in it was ignored')
+    }
+    return value
+  } catch (error) {
+    over = true
+    await rollBack(client)
+    throw error
+  }
+}
+
+/** A connection that cannot roll back is thrown away, and the server rolls back for it. */
+async function rollBack(client: PoolClient): Promise<void> {
+  if (unusable.has(client)) return
+  await control(client, 'rollback').catch(() => unusable.add(client))
+}
+
+async function withRetry<T>(work: () => Promise<T>): Promise<T> {
+  for (let retries = 0; ; retries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isRetriable(error)) throw error
+      if (retries === maxRetries) {
+        throw new Failure('SERVICE_UNAVAILABLE', 'the database is contended', { cause: error })
+      }
+      await delay(Math.random() * 10 * 2 ** retries)
+    }
+  }
+}
