@@ -182,6 +182,20 @@ export const reasons = {
     rpc: 'deadline_exceeded',
     meaning: 'The answer did not come in time and the outcome is not known; retry later.',
   },
+
+  // Answers of internal RPCs only: no route of the JSON API leads to them.
+  UNAUTHENTICATED: { ...unauthorized, meaning: 'The call carries no valid credentials.' },
+  PERMISSION_DENIED: { ...forbidden, meaning: 'The caller may not make this call.' },
+  PROJECT_NOT_FOUND: { ...notFound, meaning: 'There is no such project.' },
+  MERCHANT_NOT_FOUND: { ...notFound, meaning: 'The project has no such merchant.' },
+  INSTITUTION_NOT_FOUND: { ...notFound, meaning: 'There is no such institution.' },
+  KEY_NOT_FOUND: { ...notFound, meaning: 'There is no such key.' },
+  NAME_TAKEN: { ...taken, meaning: 'The name is in use in this environment.' },
+  TOO_MANY_KEYS: { ...conflict, meaning: 'Two keys are active already; revoke one first.' },
+  PAYMENT_NOT_REFUNDABLE: { ...conflict, meaning: 'Only a paid payment can be refunded.' },
+  PAYMENT_NOT_PAYABLE: { ...conflict, meaning: 'The share cannot be paid in this way now.' },
+  CHARGE_NOT_FOUND: { ...notFound, meaning: 'There is no such charge, payout or refund.' },
+  DELIVERY_NOT_FOUND: { ...notFound, meaning: 'There is no such delivery.' },
 } as const satisfies Record<string, ReasonRow>
 
 /** An error code of the API. */
