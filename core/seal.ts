@@ -1,0 +1,112 @@
+// Seals values under a shared key and signs webhooks; it must not tell why a sealed value is refused.
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { digestsEqual } from './token.ts'
+
+/** An AES-256 key and the 8 hex digits that name it. */
+export type SealKey = { keyId: string; key: Buffer }
+
+const versionByte = 0x01
+const headerBytes = 5
+const ivBytes = 12
+const tagBytes = 16
+const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/
+
+/**
+ * base64(0x01 ‖ key_id[4] ‖ iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16]) with the purpose as
+ * associated data, the wire form of Google Tink.
+ */
+export function seal(
+  plaintext: Buffer,
+  { keyId, key, purpose }: SealKey & { purpose: string },
+): string {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
+  cipher.setAAD(Buffer.from(purpose))
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
+  const header = sealHeader(keyId)
+  return Buffer.concat([header, iv, ciphertext, cipher.getAuthTag()]).toString('base64')
+}
+
+/**
+ * Opens a sealed value with whichever of the keys its key id names; undefined, with no reason
+ * given, for everything that was not sealed under one of them for this purpose.
+ */
+export function open(
+  sealed: string,
+  keys: readonly SealKey[],
+  purpose: string,
+): Buffer | undefined {
+  if (!base64Pattern.test(sealed)) return undefined
+  const bytes = Buffer.from(sealed, 'base64')
+  if (bytes.toString('base64') !== sealed) return undefined
+  if (bytes.length < headerBytes + ivBytes + tagBytes) return undefined
+  const header = bytes.subarray(0, headerBytes)
+  for (const { keyId, key } of keys) {
+    if (!header.equals(sealHeader(keyId))) continue
+    const plaintext = decrypt(bytes.subarray(headerBytes), key, purpose)
+    if (plaintext) return plaintext
+  }
+  return undefined
+}
+
+function decrypt(bytes: Buffer, key: Buffer, purpose: string): Buffer | undefined {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), {
+    authTagLength: tagBytes,
+  })
+  decipher.setAAD(Buffer.from(purpose))
+  decipher.setAuthTag(bytes.subarray(-tagBytes))
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()])
+  } catch {
+    return undefined
+  }
+}
+
+function sealHeader(keyId: string): Buffer {
+  if (!/^[0-9a-f]{8}$/i.test(keyId)) throw new RangeError('a key id is 8 hex digits')
+  return Buffer.concat([Buffer.of(versionByte), Buffer.from(keyId, 'hex')])
+}
+
+/** How far the time of a webhook signature may be from the receiver's clock. */
+export const signatureToleranceS = 300
+
+/**
+ * The value of `pw-signature`: `t=<unix seconds>,v1=<hex>`, one `v1` for each live secret, the
+ * newest first.
+ */
+export function signWebhook(
+  secrets: readonly string[],
+  unixS: number,
+  rawBody: Buffer | string,
+): string {
+  if (!Number.isSafeInteger(unixS)) throw new RangeError('the time is in whole seconds')
+  if (secrets.length === 0) throw new RangeError('a signature needs a secret')
+  const digests = secrets.map((secret) => webhookDigest(secret, unixS, rawBody).toString('hex'))
+  return [`t=${unixS}`, ...digests.map((digest) => `v1=${digest}`)].join(',')
+}
+
+/** Tells whether a `pw-signature` was made with one of the secrets, over this body, just now. */
+export function verifyWebhook(
+  secrets: readonly string[],
+  signature: string,
+  rawBody: Buffer | string,
+  nowS: number,
+): boolean {
+  const match = /^t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,8})$/.exec(signature)
+  if (!match) return false
+  const unixS = Number(match[1])
+  if (Math.abs(nowS - unixS) > signatureToleranceS) return false
+  const offered = (match[2] ?? '').slice(1).split(',')
+  const digests = offered.map((part) => Buffer.from(part.slice('v1='.length), 'hex'))
+  return secrets.some((secret) => {
+    const expected = webhookDigest(secret, unixS, rawBody)
+    return digests.some((digest) => digestsEqual(digest, expected))
+  })
+}
+
+function webhookDigest(secret: string, unixS: number, rawBody: Buffer | string): Buffer {
+  return createHmac('sha256', Buffer.from(secret, 'utf8'))
+    .update(`${unixS}.`)
+    .update(rawBody)
+    .digest()
+}

@@ -1,0 +1,61 @@
+// Limits a rate per key in bounded memory; it must not read a clock or know what a key stands for.
+
+/** Whether a request may pass and, when not, in how many whole seconds one may. */
+export type Admission = { ok: boolean; retryAfterS: number }
+
+/** A limiter for many keys. */
+export type TokenBucket = {
+  /** Takes one token of the key, if it has one. `nowMs` is a clock of the caller's choice. */
+  take(key: string, nowMs: number): Admission
+}
+
+// Fractions of tokens add up inexactly; a promised `retryAfterS` must still hold.
+const roundingTokens = 1e-9
+
+type Bucket = { tokens: number; filledMs: number }
+
+/**
+ * A token bucket for each key: `burst` requests at once, `ratePerS` in the long run. At most
+ * `maxKeys` buckets are kept; the one that was used least recently is forgotten first, since it
+ * has filled up most.
+ */
+export function tokenBucket({
+  ratePerS,
+  burst,
+  maxKeys = 10_000,
+}: {
+  ratePerS: number
+  burst: number
+  maxKeys?: number
+}): TokenBucket {
+  if (!(ratePerS > 0 && burst >= 1 && maxKeys >= 1)) {
+    throw new RangeError('a token bucket needs a rate above zero, and a burst and keys from one up')
+  }
+  const buckets = new Map<string, Bucket>()
+
+  function refill(key: string, nowMs: number): Bucket {
+    const bucket = buckets.get(key)
+    if (!bucket) return { tokens: burst, filledMs: nowMs }
+    // A clock that was set back gives nothing and starts anew from where it is.
+    const elapsedMs = Math.max(0, nowMs - bucket.filledMs)
+    const tokens = Math.min(burst, bucket.tokens + (elapsedMs * ratePerS) / 1000)
+    return { tokens, filledMs: nowMs }
+  }
+
+  function keep(key: string, bucket: Bucket): void {
+    buckets.delete(key)
+    const oldest = buckets.size >= maxKeys ? buckets.keys().next().value : undefined
+    if (oldest !== undefined) buckets.delete(oldest)
+    buckets.set(key, bucket)
+  }
+
+  return {
+    take(key, nowMs) {
+      const bucket = refill(key, nowMs)
+      const ok = bucket.tokens >= 1 - roundingTokens
+      if (ok) bucket.tokens = Math.max(0, bucket.tokens - 1)
+      keep(key, bucket)
+      return { ok, retryAfterS: ok ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / ratePerS)) }
+    },
+  }
+}
