@@ -1,12 +1,14 @@
 // Reads phone numbers into E.164 and masks them; it must not claim that a number is in use.
 import {
-  isSupportedCountry,
+  type CountryCode,
+  getCountries,
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max'
 
 // Digits with the separators that people write between them, an opening parenthesis at most in front.
 const writtenPattern = /^\+?\(?\d[\d ().-]{2,30}$/
+const countriesWithNumbers = new Set<string>(getCountries())
 const e164Pattern = /^\+[1-9]\d{1,14}$/
 
 /**
@@ -17,8 +19,8 @@ const e164Pattern = /^\+[1-9]\d{1,14}$/
  * a national number of the country and as an international number that lost its plus sign. When
  * the readings differ and both are possible, the national one wins if it is valid and either the
  * international one is not, or it is a mobile number; else the international one wins. So a
- * ten-digit US number that happens to start like +46 stays in the US, and +49 171 1234567 without its plus sign
- * does not become a German landline.
+ * ten-digit US number that happens to start like +46 stays in the US, and +49 171 1234567 without
+ * its plus sign does not become a German landline.
  */
 export function parsePhone(text: string, country: string): string | undefined {
   if (!writtenPattern.test(text)) return undefined
@@ -35,12 +37,19 @@ function readInternational(text: string): PhoneNumber | undefined {
 }
 
 function readNational(text: string, country: string): PhoneNumber | undefined {
-  if (!isSupportedCountry(country)) return undefined
+  if (!hasNumbers(country)) return undefined
   return parsePhoneNumberFromString(text, { defaultCountry: country, extract: false })
 }
 
+function hasNumbers(country: string): country is CountryCode {
+  return countriesWithNumbers.has(country)
+}
+
 function possible(number: PhoneNumber | undefined): PhoneNumber | undefined {
-  return number?.isPossible() && e164Pattern.test(number.number) ? number : undefined
+  if (!number?.isPossible() || !e164Pattern.test(number.number)) return undefined
+  // Some impossible digits ("+31 0000000") turn into other ones each time that they are read.
+  const isStable = readInternational(number.number)?.number === number.number
+  return isStable ? number : undefined
 }
 
 function isMobile(number: PhoneNumber): boolean {

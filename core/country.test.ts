@@ -1,0 +1,14 @@
+// Proves what counts as a country code.
+import { describe, expect, it } from 'vitest'
+import { isCountry } from './country.ts'
+
+describe('isCountry', () => {
+  it.each(['TT', 'US', 'GB', 'JP', 'SS', 'CW', 'AQ'])('accepts %s', (code) => {
+    expect(isCountry(code)).toBe(true)
+  })
+
+  it.each(['tt', 'Tt', 'UK', 'XX', 'ZZ', 'AN', 'EU', 'TTO', '780', '', ' TT', 'toString'])(
+    'refuses %j',
+    (code) => expect(isCountry(code)).toBe(false),
+  )
+})
