@@ -1,0 +1,188 @@
+// Puts the sandbox's projects, keys, merchants, institutions and grants in place; it must never run against production.
+import { newId } from '#core/id.ts'
+import type { Database, Queryable } from '#runtime/db.ts'
+import {
+  type Environment,
+  grantableEndpoints,
+  type InstitutionKey,
+  maxActiveKeys,
+} from './access.ts'
+import {
+  findInstitutionByName,
+  findMerchantByName,
+  findProjectByName,
+  insertApiKey,
+  insertGrants,
+  insertInstitution,
+  insertInstitutionKey,
+  insertMerchant,
+  insertProject,
+  insertSubscriptionKey,
+  retireInstitutionKeys,
+  revokeOtherKeys,
+} from './access-store.ts'
+import {
+  type AccountSecrets,
+  keyDigest,
+  newApiKey,
+  newInstitutionKey,
+  newSubscriptionKey,
+  sealInstitutionKey,
+} from './credentials.ts'
+
+/** The projects of a sandbox, by the key under which `sandbox.json` shows them. */
+const projects = {
+  demo: {
+    businessName: 'Demo Store',
+    mobileNumber: '+12025550200',
+    accountAccess: true,
+    allowedIps: [],
+    granted: true,
+  },
+  payments_only: {
+    businessName: 'Payments Only Ltd',
+    mobileNumber: '+12025550201',
+    accountAccess: false,
+    allowedIps: [],
+    granted: true,
+  },
+  other: {
+    businessName: 'Other Ltd',
+    mobileNumber: '+12025550202',
+    accountAccess: true,
+    allowedIps: [],
+    granted: true,
+  },
+  ip_restricted: {
+    businessName: 'Restricted IP Ltd',
+    mobileNumber: '+12025550203',
+    accountAccess: true,
+    allowedIps: ['203.0.113.7'],
+    granted: false,
+  },
+} as const satisfies Record<string, SeedProject>
+
+type SeedProject = {
+  businessName: string
+  mobileNumber: string
+  accountAccess: boolean
+  allowedIps: readonly string[]
+  granted: boolean
+}
+
+type ProjectName = keyof typeof projects
+
+const permittedInstitution = 'Demo Wallet'
+const restrictedInstitution = 'Restricted Bank'
+
+/** Everything secret that a sandbox starts with. Made once, kept by the operator, never in the repository. */
+export type SandboxCredentials = {
+  projects: Record<ProjectName, { subscriptionKey: string; apiKey: string }>
+  institution: InstitutionKey
+  /** A valid key of the other environment, to see it refused. */
+  productionKey: string
+}
+
+/** Makes the credentials of a new sandbox. */
+export function newSandboxCredentials(): SandboxCredentials {
+  const pair = () => ({ subscriptionKey: newSubscriptionKey('sandbox'), apiKey: newApiKey() })
+  return {
+    projects: { demo: pair(), payments_only: pair(), other: pair(), ip_restricted: pair() },
+    institution: newInstitutionKey(),
+    productionKey: newSubscriptionKey('production'),
+  }
+}
+
+/** What tells a person or a program about each seeded project, beside its credentials. */
+export function sandboxProjects(): Record<ProjectName, { accountAccess: boolean }> {
+  return projects
+}
+
+/**
+ * Inserts what is missing and revokes subscription keys that the given credentials do not name, so
+ * that the database and the operator's file agree. Running it again changes nothing.
+ */
+export async function seedSandbox(
+  db: Database,
+  secrets: AccountSecrets,
+  credentials: SandboxCredentials,
+  environment: 'local' | 'sandbox' | 'production',
+): Promise<void> {
+  if (environment === 'production') throw new Error('a sandbox seed must not touch production')
+  await db.transaction(async (tx) => {
+    const institutionId = await seedInstitution(tx, permittedInstitution)
+    await seedInstitutionKey(tx, secrets, institutionId, credentials.institution)
+    await seedInstitution(tx, restrictedInstitution)
+    for (const [name, project] of Object.entries(projects) as [ProjectName, SeedProject][]) {
+      const { subscriptionKey, apiKey } = credentials.projects[name]
+      const projectId = await seedProject(tx, name, 'sandbox', project)
+      await seedSubscriptionKey(tx, secrets, projectId, subscriptionKey)
+      await seedMerchant(tx, secrets, projectId, project, apiKey)
+      if (project.granted) {
+        await insertGrants(tx, projectId, institutionId, [...grantableEndpoints])
+      }
+    }
+    const live = await seedProject(tx, 'production', 'production', projects.demo)
+    await seedSubscriptionKey(tx, secrets, live, credentials.productionKey)
+  })
+}
+
+async function seedProject(
+  tx: Queryable,
+  name: string,
+  environment: Environment,
+  { accountAccess, allowedIps }: SeedProject,
+): Promise<string> {
+  const projectId = newId()
+  const project = { projectId, name, environment, accountAccess, allowedIps: [...allowedIps] }
+  if (await insertProject(tx, project)) return projectId
+  return existing(await findProjectByName(tx, environment, name)).projectId
+}
+
+async function seedSubscriptionKey(
+  tx: Queryable,
+  secrets: AccountSecrets,
+  projectId: string,
+  key: string,
+): Promise<void> {
+  const digest = keyDigest(secrets, key)
+  await revokeOtherKeys(tx, projectId, digest)
+  await insertSubscriptionKey(tx, newId(), projectId, digest)
+}
+
+async function seedMerchant(
+  tx: Queryable,
+  secrets: AccountSecrets,
+  projectId: string,
+  { businessName, mobileNumber }: SeedProject,
+  apiKey: string,
+): Promise<void> {
+  let merchant = await findMerchantByName(tx, projectId, businessName)
+  if (merchant === undefined) {
+    merchant = { projectId, merchantId: newId(), businessName, mobileNumber }
+    await insertMerchant(tx, merchant)
+  }
+  await insertApiKey(tx, newId(), merchant, keyDigest(secrets, apiKey))
+}
+
+async function seedInstitution(tx: Queryable, name: string): Promise<string> {
+  const institution = { institutionId: newId(), name, environment: 'sandbox' as const }
+  if (await insertInstitution(tx, institution)) return institution.institutionId
+  return existing(await findInstitutionByName(tx, 'sandbox', name)).institutionId
+}
+
+async function seedInstitutionKey(
+  tx: Queryable,
+  secrets: AccountSecrets,
+  institutionId: string,
+  key: InstitutionKey,
+): Promise<void> {
+  const { sharedKeySealed, signingSecretSealed } = sealInstitutionKey(secrets, key)
+  await insertInstitutionKey(tx, key.keyId, institutionId, sharedKeySealed, signingSecretSealed)
+  await retireInstitutionKeys(tx, institutionId, maxActiveKeys)
+}
+
+function existing<T>(row: T | undefined): T {
+  if (row === undefined) throw new Error('a seeded row was deleted while it was being seeded')
+  return row
+}

@@ -1,0 +1,88 @@
+// Holds the tree against the rules that a machine can check: where SQL, imports and wire types may stand, and how long a file may be.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..')
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => path.endsWith('.ts') && !path.startsWith('gen/'))
+const source = files.filter((path) => !path.endsWith('.test.ts') && !path.startsWith('test/'))
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+function importsOf(path: string): string[] {
+  const pattern = /^(?:import|export)\b[^'"]*?['"]([^'"]+)['"]/gms
+  return [...read(path).matchAll(pattern)].map(([, specifier]) => specifier ?? '')
+}
+
+function offenders(paths: string[], offends: (path: string) => boolean): string[] {
+  return paths.filter(offends).sort()
+}
+
+it('no file is longer than 400 lines', () => {
+  expect(offenders(files, (path) => read(path).split('\n').length > 401)).toEqual([])
+})
+
+it('every file opens with a sentence that says what it is for', () => {
+  expect(offenders(files, (path) => !/^(#!.*\n)?\/\/ [A-Z]/.test(read(path)))).toEqual([])
+})
+
+it('core imports nothing but core and pure libraries', () => {
+  const pure = [
+    'node:crypto',
+    'node:net',
+    'canonicalize',
+    'currency-codes',
+    'i18n-iso-countries',
+    'libphonenumber-js/max',
+  ]
+  const isPure = (specifier: string) =>
+    specifier.startsWith('./') || specifier.startsWith('#core/') || pure.includes(specifier)
+  const core = source.filter((path) => path.startsWith('core/'))
+  expect(offenders(core, (path) => importsOf(path).some((from) => !isPure(from)))).toEqual([])
+})
+
+it('SQL stands only in stores, in the runtime and in the local launcher', () => {
+  const mayHoldSql = /(^|\/)[a-z-]*store[a-z-]*\.ts$|^runtime\/|^deploy\/|^bench\//
+  const holdsSql = /\bsql\(\s*'/
+  const suspects = source.filter((path) => !mayHoldSql.test(path))
+  expect(offenders(suspects, (path) => holdsSql.test(read(path)))).toEqual([])
+})
+
+it('no service reaches into another service', () => {
+  const foreign = (path: string) => {
+    const own = /^services\/([a-z]+)\//.exec(path)?.[1]
+    return importsOf(path).some((from) => {
+      const other = /services\/([a-z]+)\//.exec(from)?.[1] ?? /^\.\.\/([a-z]+)\//.exec(from)?.[1]
+      return own !== undefined && other !== undefined && other !== own
+    })
+  }
+  expect(offenders(source, foreign)).toEqual([])
+})
+
+it('only the adapter knows the NATS client, and only runtime/rpc knows the transport', () => {
+  const outside = (specifiers: string[], home: RegExp) =>
+    offenders(
+      source.filter((path) => !home.test(path)),
+      (path) => importsOf(path).some((from) => specifiers.includes(from)),
+    )
+  expect(outside(['nats'], /^runtime\/events\/nats\.ts$/)).toEqual([])
+  expect(
+    outside(['@connectrpc/connect-node', '@connectrpc/connect-fastify'], /^runtime\/rpc\//),
+  ).toEqual([])
+})
+
+it('nothing is left to do, silenced or exported by default', () => {
+  const traces =
+    /\b(TODO|FIXME|XXX)\b|@ts-(ignore|nocheck)|\b(it|test|describe)\.(only|skip|todo)\(/
+  const own = join('test', 'tidy', 'tree.test.ts')
+  const clean = files.filter((path) => path !== own)
+  expect(offenders(clean, (path) => traces.test(read(path)))).toEqual([])
+})
