@@ -1,0 +1,108 @@
+// Decides from the headers alone whether a call is let in and until when it may run; it must not read a body.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { Code, ConnectError } from '@connectrpc/connect'
+import type { UniversalHandler } from '@connectrpc/connect/protocol'
+import { isUuid, randomId } from '#core/id.ts'
+import { permissionOf } from './callers.ts'
+import type { Identity } from './identity.ts'
+import { type Rpc, ServedCall } from './served-call.ts'
+
+/** Longest time that a caller may ask for; a longer wish is cut to it. */
+export const maxTimeoutMs = 60_000
+const defaultTimeoutMs = 10_000
+const longestWatchMs = 24 * 3_600_000
+
+/** Carries the request id from call to call. */
+export const requestIdHeader = 'pw-request-id'
+
+const healthService = 'grpc.health.v1.Health'
+const reflectionService = /^grpc\.reflection\.v1(alpha)?\.ServerReflection$/
+
+const unknownRpc: Rpc = {
+  name: 'unknown',
+  open: false,
+  permits: () => true,
+  defaultTimeoutMs,
+  maxTimeoutMs,
+}
+
+/** A call that may go on to its handler, or why it may not. */
+export type Verdict =
+  | { call: ServedCall; refusal?: undefined }
+  | { call: ServedCall; refusal: ConnectError }
+
+/** Reads path and headers of a request. Sets the time-out header, so that Connect keeps the same time. */
+export type Admit = (path: string, headers: IncomingHttpHeaders) => Verdict
+
+/** Looks every method up once, so that a call costs two lookups. */
+export function createAdmission(handlers: readonly UniversalHandler[], identity: Identity): Admit {
+  const rpcs = new Map(handlers.map((handler) => [handler.requestPath, describe(handler)]))
+  return (path, headers) => {
+    const query = path.indexOf('?')
+    const rpc = rpcs.get(query < 0 ? path : path.slice(0, query)) ?? unknownRpc
+    const caller = rpc.open ? undefined : identity.recognise(headers.authorization)
+    const requestId = headers[requestIdHeader]
+    const call = new ServedCall(
+      rpc,
+      typeof requestId === 'string' && isUuid(requestId) ? requestId : randomId(),
+      headers['traceparent'] as string | undefined,
+      settleDeadline(rpc, headers),
+      caller,
+    )
+    const refusal = refusalOf(rpc, call)
+    return refusal === undefined ? { call } : { call, refusal }
+  }
+}
+
+function refusalOf(rpc: Rpc, { caller }: ServedCall): ConnectError | undefined {
+  if (rpc.open) return undefined
+  if (caller === undefined) return new ConnectError('no valid credential', Code.Unauthenticated)
+  if (rpc === unknownRpc) return new ConnectError('unknown method', Code.Unimplemented)
+  if (rpc.permits(caller)) return undefined
+  return new ConnectError('this caller may not call this method', Code.PermissionDenied)
+}
+
+function describe({ service, method }: UniversalHandler): Rpc {
+  const watch = service.typeName === healthService && method.methodKind === 'server_streaming'
+  const lasting = watch || reflectionService.test(service.typeName)
+  return {
+    name: `${service.typeName}/${method.name}`,
+    open: service.typeName === healthService,
+    permits: permissionOf(method),
+    defaultTimeoutMs: watch ? undefined : lasting ? maxTimeoutMs : defaultTimeoutMs,
+    maxTimeoutMs: watch ? longestWatchMs : maxTimeoutMs,
+  }
+}
+
+const unitsMs: Record<string, number> = {
+  n: 1e-6,
+  u: 1e-3,
+  m: 1,
+  S: 1_000,
+  M: 60_000,
+  H: 3_600_000,
+}
+const grpcTimeout = /^(\d{1,8})([numSMH])$/
+const connectTimeout = /^\d{1,10}$/
+
+/**
+ * The deadline of the call, and the time-out header set to it. A malformed header is left alone: Connect
+ * refuses the call for it.
+ */
+function settleDeadline(rpc: Rpc, headers: IncomingHttpHeaders): number | undefined {
+  const grpc = headers['content-type']?.startsWith('application/grpc') ?? false
+  const name = grpc ? 'grpc-timeout' : 'connect-timeout-ms'
+  const asked = headers[name]
+  const wishMs = asked === undefined ? rpc.defaultTimeoutMs : readTimeout(String(asked), grpc)
+  if (wishMs === undefined) return undefined
+  const timeoutMs = Math.min(Math.ceil(wishMs), rpc.maxTimeoutMs)
+  if (asked === undefined || timeoutMs < wishMs) headers[name] = `${timeoutMs}${grpc ? 'm' : ''}`
+  return Date.now() + timeoutMs
+}
+
+function readTimeout(text: string, grpc: boolean): number | undefined {
+  if (!grpc) return connectTimeout.test(text) ? Number(text) : undefined
+  const match = grpcTimeout.exec(text)
+  return match === null ? undefined : Number(match[1]) * (unitsMs[match[2] ?? ''] ?? 0)
+}

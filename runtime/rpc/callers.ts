@@ -1,0 +1,47 @@
+// The one table of who may call which RPC; it must not read credentials.
+
+import type { DescMethod } from '@bufbuild/protobuf'
+import type { Caller } from './context.ts'
+
+const gateway = 'gateway'
+const payments = 'payments'
+const producers = ['payments', 'accounts', 'institution', 'quotes', 'billing']
+
+/** Stands in a row for every caller that we know, bearers included. */
+export const anyKnownCaller = '*'
+
+/**
+ * Callers by `pkg.Service/Method` or `pkg.Service/*`; a method may be called by those of both rows.
+ * Bearers carry their own patterns and pass by those. Health is not listed: it needs no credential.
+ */
+export const callers: Readonly<Record<string, readonly string[]>> = {
+  'payments.v1.PaymentsService/*': [gateway],
+  'payments.v1.CheckoutService/*': [gateway],
+  // A real provider's connector takes the simulator's place, under that name.
+  'payments.v1.ChargeReportService/*': ['simulator'],
+  'accounts.v1.AccessService/AuthenticateSubscriptionKey': [gateway],
+  'accounts.v1.AccessService/AuthenticateApiKey': [gateway],
+  'accounts.v1.AccessService/CheckGrant': [gateway],
+  'accounts.v1.AccessService/GetMerchant': [gateway, payments],
+  'accounts.v1.AccessService/*': ['launcher'],
+  'backend.v1.ChargeService/*': [payments],
+  'backend.v1.PayoutService/*': [payments],
+  'events.v1.InboxService/*': producers,
+  'grpc.reflection.v1.ServerReflection/*': [anyKnownCaller],
+  'grpc.reflection.v1alpha.ServerReflection/*': [anyKnownCaller],
+}
+
+/** Tells for one method, known at start-up, whether a caller may call it. */
+export type Permission = (caller: Caller) => boolean
+
+/** The permission of a method, with the rows of the table looked up once. */
+export function permissionOf(method: DescMethod, table = callers): Permission {
+  const exact = `${method.parent.typeName}/${method.name}`
+  const wildcard = `${method.parent.typeName}/*`
+  const names = new Set([...(table[exact] ?? []), ...(table[wildcard] ?? [])])
+  if (names.has(anyKnownCaller)) return () => true
+  return (caller) =>
+    caller.kind === 'service'
+      ? names.has(caller.name)
+      : (caller.rpcs?.some((rpc) => rpc === '*' || rpc === wildcard || rpc === exact) ?? false)
+}

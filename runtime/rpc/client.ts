@@ -1,0 +1,226 @@
+// Calls other processes: Connect over HTTP/1.1 and undici, with our identity and context; it must not retry.
+
+import type { DescService } from '@bufbuild/protobuf'
+import {
+  type Client,
+  Code,
+  ConnectError,
+  type ContextValues,
+  createClient,
+  createContextKey,
+  createContextValues,
+  type Transport,
+} from '@connectrpc/connect'
+import type { UniversalClientRequest, UniversalClientResponse } from '@connectrpc/connect/protocol'
+import { createTransport } from '@connectrpc/connect/protocol-connect'
+import { Pool } from 'undici'
+import { requestIdHeader } from './admission.ts'
+import { currentContext } from './context.ts'
+import { toFailure } from './errors.ts'
+import type { Identity } from './identity.ts'
+
+const defaultTimeoutMs = 10_000
+const maxMessageBytes = 4 * 1024 * 1024
+
+/** Connections to one address; clients of several services there may share them. */
+export interface RpcPool {
+  readonly undici: Pool
+  close(): Promise<void>
+}
+
+/** Opens no connection before the first call. */
+export function createRpcPool(url: string): RpcPool {
+  const undici = new Pool(new URL(url).origin, {
+    connections: 256,
+    pipelining: 1,
+    connect: { timeout: 2_000 },
+    headersTimeout: 65_000,
+    bodyTimeout: 65_000,
+    maxResponseSize: maxMessageBytes,
+  })
+  return { undici, close: () => undici.close() }
+}
+
+/** What a client needs to know of the other side. */
+export interface RpcClientOptions {
+  url: string
+  /** Process name of the other side, which its tokens are for. */
+  audience: string
+  identity: Identity
+  /** Longest wait for one call; a shorter deadline of the call being answered wins. */
+  timeoutMs?: number
+  pool?: RpcPool
+}
+
+/**
+ * A client whose refusals are `Failure`s. It hands on the request id, the trace, the remaining time and the
+ * abort of the call being answered.
+ */
+export function createRpcClient<S extends DescService>(
+  service: S,
+  options: RpcClientOptions,
+): Client<S> {
+  const pool = options.pool ?? createRpcPool(options.url)
+  return createClient(service, withCallContext(connectTransport(options.url, pool), options))
+}
+
+const projectKey = createContextKey<string | undefined>(undefined, { description: 'project' })
+
+/** Options of one call that is made for one project only: the other side refuses any other. */
+export function withProject(projectId: string): { contextValues: ContextValues } {
+  return { contextValues: createContextValues().set(projectKey, projectId) }
+}
+
+function connectTransport(url: string, pool: RpcPool): Transport {
+  const { origin, pathname } = new URL(url)
+  return createTransport({
+    baseUrl: `${origin}${pathname}`,
+    useBinaryFormat: true,
+    interceptors: [],
+    acceptCompression: [],
+    sendCompression: null,
+    compressMinBytes: Number.MAX_SAFE_INTEGER,
+    readMaxBytes: maxMessageBytes,
+    writeMaxBytes: maxMessageBytes,
+    httpClient: (request) => send(pool.undici, request.url.slice(origin.length), request),
+  })
+}
+
+async function send(
+  pool: Pool,
+  path: string,
+  { header, body, signal }: UniversalClientRequest,
+): Promise<UniversalClientResponse> {
+  try {
+    const response = await pool.request({
+      path,
+      method: 'POST',
+      headers: Object.fromEntries(header),
+      body: await wholeBody(body),
+      signal: signal ?? null,
+    })
+    return {
+      status: response.statusCode,
+      header: webHeaders(response.headers),
+      body: readBody(response.body, signal),
+      trailer: new Headers(),
+    }
+  } catch (error) {
+    throw networkError(error, signal)
+  }
+}
+
+async function wholeBody(body: AsyncIterable<Uint8Array> | undefined): Promise<Uint8Array | null> {
+  if (body === undefined) return null
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)
+}
+
+async function* readBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined) {
+  try {
+    yield* body
+  } catch (error) {
+    throw networkError(error, signal)
+  }
+}
+
+function webHeaders(headers: Record<string, string | string[] | undefined>): Headers {
+  const result = new Headers()
+  for (const name in headers) {
+    const value = headers[name]
+    if (typeof value === 'string') result.set(name, value)
+    else for (const item of value ?? []) result.append(name, item)
+  }
+  return result
+}
+
+// An abort keeps its own reason; Connect reads it from the signal.
+function networkError(error: unknown, signal: AbortSignal | undefined): unknown {
+  if (error instanceof ConnectError || signal?.aborted === true) return error
+  return new ConnectError(
+    'no answer from the other side',
+    Code.Unavailable,
+    undefined,
+    undefined,
+    error,
+  )
+}
+
+interface CallSettings {
+  signal: AbortSignal | undefined
+  timeoutMs: number
+  header: Headers
+}
+
+/** Connect hands none of this to nested calls. Failures are made here: an interceptor cannot throw them. */
+function withCallContext(transport: Transport, options: RpcClientOptions): Transport {
+  return {
+    async unary(method, signal, timeoutMs, header, message, values) {
+      try {
+        const call = settle(options, signal, timeoutMs, header, values)
+        return await transport.unary(
+          method,
+          call.signal,
+          call.timeoutMs,
+          call.header,
+          message,
+          values,
+        )
+      } catch (error) {
+        throw toFailure(ConnectError.from(error))
+      }
+    },
+    async stream(method, signal, timeoutMs, header, input, values) {
+      try {
+        const call = settle(options, signal, timeoutMs, header, values)
+        const response = await transport.stream(
+          method,
+          call.signal,
+          call.timeoutMs,
+          call.header,
+          input,
+          values,
+        )
+        return { ...response, message: failing(response.message) }
+      } catch (error) {
+        throw toFailure(ConnectError.from(error))
+      }
+    },
+  }
+}
+
+async function* failing<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* source
+  } catch (error) {
+    throw toFailure(ConnectError.from(error))
+  }
+}
+
+function settle(
+  { identity, audience, timeoutMs: longestMs = defaultTimeoutMs }: RpcClientOptions,
+  signal: AbortSignal | undefined,
+  askedMs: number | undefined,
+  given: ConstructorParameters<typeof Headers>[0],
+  values: ContextValues | undefined,
+): CallSettings {
+  const header = new Headers(given)
+  header.set('authorization', identity.authorization(audience, values?.get(projectKey)))
+  const context = currentContext()
+  let timeoutMs = askedMs ?? longestMs
+  if (context === undefined) return { signal, timeoutMs, header }
+  header.set(requestIdHeader, context.requestId)
+  header.set('traceparent', context.traceparent)
+  if (context.deadline !== undefined) {
+    timeoutMs = Math.min(timeoutMs, context.deadline - Date.now())
+    if (timeoutMs <= 0)
+      throw new ConnectError('no time is left for the call', Code.DeadlineExceeded)
+  }
+  return { signal: joined(signal, context.signal), timeoutMs, header }
+}
+
+function joined(own: AbortSignal | undefined, outer: AbortSignal | undefined) {
+  if (own === undefined) return outer
+  return outer === undefined ? own : AbortSignal.any([own, outer])
+}

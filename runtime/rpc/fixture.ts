@@ -1,0 +1,54 @@
+// A server and its callers for the tests of this folder; nothing else may import it.
+
+import { createHash } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { createLogger } from '#runtime/log.ts'
+import { openIdentity } from './identity.ts'
+import { type ServeRpcOptions, serveRpc } from './server.ts'
+import { writeIdentities } from './trust.ts'
+
+/** The credential of the bearer `auditor`, who may call everything on InboxService. */
+export const bearerCredential = 'auditor-credential-0123456789'
+
+/** A folder of identities for a few processes and one bearer. */
+export function newSecrets(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'payweave-rpc-'))
+  const sha256 = createHash('sha256').update(bearerCredential).digest('hex')
+  writeIdentities(
+    dir,
+    ['delivery', 'payments', 'gateway', 'stranger'],
+    [{ name: 'auditor', sha256, rpcs: ['events.v1.InboxService/*'] }],
+  )
+  return dir
+}
+
+/** A log that can be read. */
+export function listeningLog() {
+  const lines: Array<Record<string, unknown>> = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  return { lines, log: createLogger({ part: 'delivery', level: 'debug', destination }) }
+}
+
+/** `delivery` serving InboxService with the given handler on a free port. */
+export async function startInbox(
+  seen: ServiceImpl<typeof InboxService>['seen'],
+  options: Partial<ServeRpcOptions> = {},
+) {
+  const dir = newSecrets()
+  const { lines, log } = listeningLog()
+  const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log })
+  const server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    routes: (router) => router.service(InboxService, { seen }),
+    services: [InboxService],
+    identity: identityOf('delivery'),
+    log,
+    ...options,
+  })
+  return { server, url: `http://127.0.0.1:${server.port}`, identityOf, lines, dir, log }
+}

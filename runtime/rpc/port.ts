@@ -1,0 +1,134 @@
+// One plain-text port for HTTP/1.1 and HTTP/2: the first three bytes decide; it must not know what is served.
+
+import type { Server } from 'node:http'
+import {
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+
+const preface = Buffer.from('PRI')
+const firstBytesTimeoutMs = 10_000
+const idleSessionMs = 600_000
+const pollMs = 50
+
+/** Closes what a server that listens would otherwise wait for. */
+export interface SharedPort {
+  /** Lets calls in flight end for `graceMs`, then cuts every connection. `stopped` is the listener's own end. */
+  drain(stopped: Promise<unknown>, graceMs: number): Promise<void>
+}
+
+/** Puts an HTTP/2 server in front of the listener of `http1`, which keeps the connections that are not HTTP/2. */
+export function sharePort(
+  http1: Server,
+  onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+): SharedPort {
+  const http2 = createHttp2(onRequest)
+  const sessions = new Set<ServerHttp2Session>()
+  const undecided = new Set<Socket>()
+  let draining = false
+
+  http2.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    session.setTimeout(idleSessionMs, () => session.close())
+    // A peer that never finishes the handshake would hold the connection until it is idle.
+    const handshake = setTimeout(() => session.destroy(), firstBytesTimeoutMs).unref()
+    session.once('remoteSettings', () => clearTimeout(handshake))
+    session.once('close', () => clearTimeout(handshake))
+    if (draining) session.close()
+  })
+
+  const accept = http1.listeners('connection') as Array<(socket: Socket) => void>
+  http1.removeAllListeners('connection')
+  http1.on('connection', (socket: Socket) => {
+    if (draining) {
+      socket.destroy()
+      return
+    }
+    undecided.add(socket)
+    decide(socket, (isHttp2) => {
+      undecided.delete(socket)
+      if (isHttp2 === undefined) return
+      if (isHttp2) http2.emit('connection', socket)
+      else for (const listener of accept) listener.call(http1, socket)
+    })
+  })
+
+  return {
+    async drain(stopped, graceMs) {
+      draining = true
+      for (const socket of undecided) socket.destroy()
+      for (const session of sessions) session.close()
+      // A connection that turns idle after the listener stopped is not closed by node itself.
+      const idle = setInterval(() => http1.closeIdleConnections(), pollMs)
+      const cut = setTimeout(() => {
+        for (const session of sessions) session.destroy()
+        http1.closeAllConnections()
+      }, graceMs)
+      try {
+        await stopped
+      } finally {
+        clearInterval(idle)
+        clearTimeout(cut)
+      }
+    },
+  }
+}
+
+function createHttp2(
+  onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+): Http2Server {
+  const http2 = createServer(
+    {
+      settings: { maxConcurrentStreams: 256, maxHeaderListSize: 16_384 },
+      maxSessionMemory: 32,
+      // A client that opens and resets streams is cut off after this many, then at this rate a second.
+      streamResetBurst: 500,
+      streamResetRate: 50,
+    },
+    onRequest,
+  )
+  // Malformed frames end their session; without a listener they would end the process.
+  http2.on('sessionError', () => undefined)
+  http2.on('error', () => undefined)
+  return http2
+}
+
+/** Reads until it is clear whether the peer speaks HTTP/2; `undefined` when it left before that. */
+function decide(socket: Socket, decided: (isHttp2: boolean | undefined) => void): void {
+  let seen: Buffer = Buffer.alloc(0)
+  const timer = setTimeout(() => socket.destroy(), firstBytesTimeoutMs)
+  const onError = () => socket.destroy()
+  const onClose = () => finish(undefined)
+
+  function finish(isHttp2: boolean | undefined): void {
+    clearTimeout(timer)
+    socket.off('readable', onReadable)
+    socket.off('error', onError)
+    socket.off('close', onClose)
+    if (isHttp2 !== undefined) socket.unshift(seen)
+    decided(isHttp2)
+  }
+
+  function onReadable(): void {
+    const chunk = socket.read() as Buffer | null
+    if (chunk === null) {
+      // The end of the stream is announced as readable with nothing to read.
+      if (socket.readableEnded) socket.destroy()
+      return
+    }
+    seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
+    const length = Math.min(seen.length, preface.length)
+    const matches = preface.compare(seen, 0, length, 0, length) === 0
+    if (!matches) finish(false)
+    else if (length === preface.length) finish(true)
+  }
+
+  socket.on('readable', onReadable)
+  socket.on('error', onError)
+  socket.on('close', onClose)
+}

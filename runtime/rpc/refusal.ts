@@ -1,0 +1,57 @@
+// Answers a call that is not let in, in the protocol that it was made in; it must not decide that.
+
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { ConnectError } from '@connectrpc/connect'
+import { codeToHttpStatus, errorToJson } from '@connectrpc/connect/protocol-connect'
+
+const endOfStream = 2
+const envelopeHead = 5
+
+/** Writes the whole response; the body of the request is never read. */
+export function refuse(
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+  error: ConnectError,
+): void {
+  const contentType = request.headers['content-type'] ?? ''
+  if (contentType.startsWith('application/grpc')) refuseGrpc(response, contentType, error)
+  else if (contentType.startsWith('application/connect+')) {
+    const json = Buffer.from(JSON.stringify({ error: errorToJson(error, undefined) }))
+    const head = Buffer.alloc(envelopeHead)
+    head.writeUInt8(endOfStream)
+    head.writeUInt32BE(json.length, 1)
+    write(response, 200, contentType, Buffer.concat([head, json]))
+  } else {
+    const json = Buffer.from(JSON.stringify(errorToJson(error, undefined)))
+    write(response, codeToHttpStatus(error.code), 'application/json', json)
+  }
+}
+
+// One block of headers that ends the stream: what gRPC calls trailers-only.
+function refuseGrpc(
+  response: ServerResponse | Http2ServerResponse,
+  contentType: string,
+  error: ConnectError,
+): void {
+  const headers = {
+    'content-type': contentType,
+    'grpc-status': String(error.code),
+    'grpc-message': encodeURIComponent(error.rawMessage),
+  }
+  if (response instanceof ServerResponse) response.writeHead(200, headers).end()
+  else if (!response.stream.destroyed && !response.stream.headersSent) {
+    response.stream.respond({ ':status': 200, ...headers }, { endStream: true })
+  }
+}
+
+function write(
+  response: ServerResponse | Http2ServerResponse,
+  status: number,
+  contentType: string,
+  body: Buffer,
+): void {
+  const headers = { 'content-type': contentType, 'content-length': body.length }
+  if (response instanceof ServerResponse) response.writeHead(status, headers).end(body)
+  else response.writeHead(status, headers).end(body)
+}

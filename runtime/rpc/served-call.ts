@@ -1,0 +1,79 @@
+// The context of a call that this process is answering; it must not decide who may call.
+
+import { createContextKey } from '@connectrpc/connect'
+import { childTraceparent } from '#runtime/trace.ts'
+import type { CallContext, Caller } from './context.ts'
+
+/** What the server knows of a method before any call. */
+export interface Rpc {
+  /** `pkg.Service/Method`, or `unknown`. */
+  name: string
+  /** No credential is asked for. */
+  open: boolean
+  permits(caller: Caller): boolean
+  /** Used when the caller names no time; absent for streams that last. */
+  defaultTimeoutMs: number | undefined
+  maxTimeoutMs: number
+}
+
+/**
+ * One call being answered. A class, since one is made for every call and most of them never ask for the
+ * signal. Its signal follows the request's, but stays silent when the call ends well: Connect aborts then
+ * too, and work that the call left running would lose its own calls.
+ */
+export class ServedCall implements CallContext {
+  readonly rpc: Rpc
+  readonly requestId: string
+  readonly traceparent: string
+  readonly deadline: number | undefined
+  readonly caller: Caller | undefined
+  readonly startedMs = performance.now()
+  #source: AbortSignal | undefined
+  #controller: AbortController | undefined
+  #ended = false
+
+  constructor(
+    rpc: Rpc,
+    requestId: string,
+    parentTrace: string | undefined,
+    deadline: number | undefined,
+    caller: Caller | undefined,
+  ) {
+    this.rpc = rpc
+    this.requestId = requestId
+    this.traceparent = childTraceparent(parentTrace)
+    this.deadline = deadline
+    this.caller = caller
+  }
+
+  /** Ties the call to the signal of its request. */
+  begin(source: AbortSignal): void {
+    this.#source = source
+  }
+
+  /** Says that the call was answered; returns false when that was said before. */
+  end(): boolean {
+    if (this.#ended) return false
+    this.#ended = true
+    return true
+  }
+
+  get signal(): AbortSignal | undefined {
+    const source = this.#source
+    if (source === undefined || this.#ended) return undefined
+    if (this.#controller !== undefined) return this.#controller.signal
+    const controller = new AbortController()
+    this.#controller = controller
+    const follow = () => {
+      if (!this.#ended) controller.abort(source.reason)
+    }
+    if (source.aborted) follow()
+    else source.addEventListener('abort', follow, { once: true })
+    return controller.signal
+  }
+}
+
+/** Where the server puts the call before Connect runs, and finds it when the handler is due. */
+export const servedCallKey = createContextKey<ServedCall | undefined>(undefined, {
+  description: 'the call being answered',
+})

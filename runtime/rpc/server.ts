@@ -1,0 +1,177 @@
+// Serves RPC on one port: Connect over HTTP/1.1 through Fastify, gRPC and Connect over HTTP/2; it must not know a domain.
+
+import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import type { DescService } from '@bufbuild/protobuf'
+import { type ConnectRouter, createConnectRouter, createContextValues } from '@connectrpc/connect'
+import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { type FastifyInstance, fastify } from 'fastify'
+import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
+import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
+import { Health } from '#gen/health/v1/health_pb.js'
+import type { Logger } from '#runtime/log.ts'
+import { type Admit, createAdmission, maxTimeoutMs } from './admission.ts'
+import { type CallLog, createCallLog, type RpcMetrics } from './call-log.ts'
+import { healthRoutes, type Ready } from './health.ts'
+import type { Identity } from './identity.ts'
+import { callInterceptor } from './interceptor.ts'
+import { sharePort } from './port.ts'
+import { reflectionRoutes } from './reflection.ts'
+import { refuse } from './refusal.ts'
+import { type ServedCall, servedCallKey } from './served-call.ts'
+
+const maxMessageBytes = 4 * 1024 * 1024
+const readTimeoutMs = 30_000
+const headersTimeoutMs = 10_000
+const http2StreamIdleMs = maxTimeoutMs + 5_000
+const defaultGraceMs = 10_000
+
+/** What a process gives to serve its RPCs. */
+export interface ServeRpcOptions {
+  host: string
+  /** 0 takes a free port. */
+  port: number
+  /** Registers the handlers; called once. */
+  routes: (router: ConnectRouter) => void
+  /** The services of `routes`: what health and reflection tell about. */
+  services: readonly DescService[]
+  identity: Identity
+  log: Logger
+  ready?: Ready
+  metrics?: RpcMetrics
+  /** Plain HTTP/1.1 routes on the same port, open to anybody. */
+  http?: (app: FastifyInstance) => void | Promise<void>
+  /** How long calls in flight may take to end when the server closes. */
+  graceMs?: number
+}
+
+/** A server that listens. */
+export interface RpcServer {
+  port: number
+  /** Stops taking calls, lets those in flight end within the grace, then cuts. Safe to call again. */
+  close(): Promise<void>
+}
+
+/** Listens, with health and reflection beside the given services. */
+export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
+  const { host, port, identity, log, metrics, graceMs = defaultGraceMs } = options
+  const stopping = new AbortController()
+  const callLog = createCallLog(log, metrics)
+  const router = createRouter(options, callLog, stopping.signal)
+  const edge = createEdge(createAdmission(router.handlers, identity), callLog)
+
+  const app = createApp()
+  await app.register(async (scope) => {
+    scope.addHook('onRequest', (request, reply, done) => {
+      if (edge.admits(request.raw, reply.raw)) done()
+      else reply.hijack()
+    })
+    await scope.register(fastifyConnectPlugin, {
+      routes: (plugin) => void plugin.handlers.push(...router.handlers),
+      acceptCompression: [],
+      contextValues: (request) => edge.contextValues(request.raw),
+    })
+  })
+  app.setNotFoundHandler((request, reply) => {
+    reply.hijack()
+    // No route has this path, so this answers.
+    edge.admits(request.raw, reply.raw)
+  })
+  await options.http?.(app)
+  await app.ready()
+
+  const shared = sharePort(app.server, http2Handler(router, edge))
+  await app.listen({ host, port })
+  let closing: Promise<void> | undefined
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    close() {
+      stopping.abort()
+      closing ??= shared.drain(app.close(), graceMs)
+      return closing
+    },
+  }
+}
+
+function createRouter(
+  options: ServeRpcOptions,
+  callLog: CallLog,
+  stopping: AbortSignal,
+): ConnectRouter {
+  const { routes, services, ready = () => true } = options
+  const router = createConnectRouter({
+    acceptCompression: [],
+    readMaxBytes: maxMessageBytes,
+    writeMaxBytes: maxMessageBytes,
+    maxTimeoutMs,
+    interceptors: [callInterceptor(callLog)],
+  })
+  routes(router)
+  const names = services.map((service) => service.typeName)
+  // A watch may last longer than a call, and ends when the server does.
+  healthRoutes(router, names, () => !stopping.aborted && ready(), {
+    maxTimeoutMs: Number.MAX_SAFE_INTEGER,
+    shutdownSignal: stopping,
+  })
+  reflectionRoutes(router, [...services, Health, ServerReflection, ServerReflectionAlpha])
+  return router
+}
+
+function createApp() {
+  return fastify({
+    forceCloseConnections: 'idle',
+    requestTimeout: readTimeoutMs,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 1_000 },
+  })
+}
+
+type AnyRequest = IncomingMessage | Http2ServerRequest
+
+/** What both protocols do with a request before Connect sees it. */
+function createEdge(admit: Admit, callLog: CallLog) {
+  const calls = new WeakMap<AnyRequest, ServedCall>()
+  return {
+    /** False when the request was answered here. */
+    admits(request: AnyRequest, response: Parameters<typeof refuse>[1]): boolean {
+      const { call, refusal } = admit(request.url ?? '', request.headers)
+      if (refusal !== undefined) {
+        refuse(request, response, callLog.failed(call, refusal))
+        return false
+      }
+      if (!hasAuthority(request)) {
+        call.end()
+        response.statusCode = 400
+        response.end()
+        return false
+      }
+      calls.set(request, call)
+      return true
+    },
+    contextValues(request: AnyRequest) {
+      return createContextValues().set(servedCallKey, calls.get(request))
+    },
+  }
+}
+
+// Connect builds a URL from it and throws, outside any handler, when that cannot be done.
+function hasAuthority(request: AnyRequest): boolean {
+  const authority = 'authority' in request ? request.authority : request.headers.host
+  return authority !== undefined && URL.canParse(`http://${authority}`)
+}
+
+function http2Handler(router: ConnectRouter, edge: ReturnType<typeof createEdge>) {
+  const handle = connectNodeAdapter({
+    routes: (adapter) => void adapter.handlers.push(...router.handlers),
+    acceptCompression: [],
+    contextValues: (request) => edge.contextValues(request),
+  })
+  return (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    // Ends a call whose body never comes; a watch writes rarely and has no end of its own.
+    const { stream } = request
+    if (!edge.admits(request, response)) return
+    stream.setTimeout(http2StreamIdleMs, () => stream.close())
+    handle(request, response)
+  }
+}
