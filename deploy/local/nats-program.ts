@@ -1,0 +1,178 @@
+// Finds nats-server on this machine or obtains it without root; it starts no server.
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { findProgram } from './tied-process.ts'
+
+/** An archive that is taken only if its SHA-256 is the pinned one. */
+export type Release = { url: string; sha256: string }
+
+/** Where to look and where to put what was obtained. */
+export type NatsProgramOptions = {
+  /** Used for the cache when the home folder cannot be written. */
+  fallbackDir: string
+  log: (line: string) => void
+  cacheDir?: string
+  /** Stands for the pinned release of this platform. */
+  release?: Release
+}
+
+const run = promisify(execFile)
+const version = '2.12.15'
+const oldestMinor = 9
+const probeTimeoutMs = 3_000
+const downloadTimeoutMs = 120_000
+const base = `https://github.com/nats-io/nats-server/releases/download/v${version}`
+
+// The sums are those that the publisher pins in its own images (nats-io/nats-docker, 2.12.x).
+const releases: Record<string, Release> = {
+  'linux-x64': {
+    url: `${base}/nats-server-v${version}-linux-amd64.tar.gz`,
+    sha256: '58ab8131f819263897e2fc38e503e1b755b63bcafeecc7d12582487df48ca15e',
+  },
+  'linux-arm64': {
+    url: `${base}/nats-server-v${version}-linux-arm64.tar.gz`,
+    sha256: 'b724db99fefbf8f5c808baa82819ee50350aee9734017e4a478f7e545cef3ab6',
+  },
+}
+
+/** How to get the program by hand, one line a system. */
+export const natsInstallLines = [
+  'Debian, Ubuntu: sudo apt-get install nats-server',
+  'Alpine:         sudo apk add nats-server',
+  'macOS:          brew install nats-server',
+  'any with Go:    go install github.com/nats-io/nats-server/v2@latest',
+  'or set NATS_URL to a NATS server that has JetStream enabled',
+]
+
+/** The program's path: from the PATH, from the cache, or freshly obtained into the cache. */
+export async function natsProgram(options: NatsProgramOptions): Promise<string> {
+  const { log } = options
+  const installed = findProgram('nats-server')
+  if (installed && (await serves(installed))) return installed
+  const cacheDir = options.cacheDir ?? cacheFolder(options.fallbackDir)
+  const cached = path.join(cacheDir, 'nats-server')
+  if (fs.existsSync(cached) && (await serves(cached))) return cached
+  const release = options.release ?? releases[`${process.platform}-${process.arch}`]
+  const failures: string[] = []
+  for (const [source, obtain] of [
+    ['the official release', (dir: string) => fromRelease(release, dir)],
+    ['the system package', fromPackage],
+  ] as const) {
+    const work = fs.mkdtempSync(path.join(cacheDir, 'obtain-'))
+    try {
+      log(`nats-server is not installed: trying ${source}`)
+      const program = await obtain(work)
+      if (!(await serves(program)))
+        throw new Error(`it does not run, or is older than 2.${oldestMinor}`)
+      fs.renameSync(program, cached)
+      return cached
+    } catch (error) {
+      failures.push(`${source}: ${reasonOf(error)}`)
+    } finally {
+      fs.rmSync(work, { recursive: true, force: true })
+    }
+  }
+  throw new Error(
+    ['nats-server is not installed and could not be obtained. Install it:', ...natsInstallLines]
+      .concat(failures.map((failure) => `(${failure})`))
+      .join('\n  '),
+  )
+}
+
+function cacheFolder(fallbackDir: string): string {
+  const home = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache')
+  for (const folder of [path.join(home, 'payweave'), path.join(fallbackDir, 'program')]) {
+    try {
+      fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+      fs.accessSync(folder, fs.constants.W_OK)
+      return folder
+    } catch {
+      // A home that does not exist or is read-only; the data folder can be written.
+    }
+  }
+  throw new Error(`cannot write to ${home} nor to ${fallbackDir}`)
+}
+
+async function serves(program: string): Promise<boolean> {
+  try {
+    const { stdout } = await run(program, ['--version'], { timeout: 5_000 })
+    const [major = 0, minor = 0] = (/v(\d+)\.(\d+)/.exec(stdout) ?? []).slice(1).map(Number)
+    return major > 2 || (major === 2 && minor >= oldestMinor)
+  } catch {
+    return false
+  }
+}
+
+async function fromRelease(release: Release | undefined, work: string): Promise<string> {
+  if (!release) throw new Error('none is pinned for this platform')
+  const probe = await fetch(release.url, {
+    method: 'HEAD',
+    signal: AbortSignal.timeout(probeTimeoutMs),
+  })
+  if (!probe.ok) throw new Error(`the download answers ${probe.status}`)
+  const answer = await fetch(release.url, { signal: AbortSignal.timeout(downloadTimeoutMs) })
+  if (!answer.ok) throw new Error(`the download answers ${answer.status}`)
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  if (sha256 !== release.sha256) throw new Error(`the download has another SHA-256, ${sha256}`)
+  const archive = path.join(work, 'release.tar.gz')
+  fs.writeFileSync(archive, bytes)
+  await run('tar', ['-xzf', archive, '-C', work, '--strip-components=1'])
+  return path.join(work, 'nats-server')
+}
+
+/** apt verifies the package by its signed lists; neither root nor an installation is needed. */
+async function fromPackage(work: string): Promise<string> {
+  if (!findProgram('apt-get') || !findProgram('dpkg'))
+    throw new Error('this is not Debian or Ubuntu')
+  const download = (options: string[]) =>
+    run('apt-get', [...options, '-q', 'download', 'nats-server'], {
+      cwd: work,
+      timeout: downloadTimeoutMs,
+    })
+  try {
+    await download([])
+  } catch {
+    // No lists on this machine, or stale ones: fetch fresh ones into a folder of our own.
+    const own = ownAptState(work)
+    await run('apt-get', [...own, '-q', 'update'], { timeout: downloadTimeoutMs }).catch(() => {})
+    await download(own)
+  }
+  const name = fs.readdirSync(work).find((file) => file.endsWith('.deb'))
+  if (!name) throw new Error('apt-get left no package')
+  await run('dpkg', ['-x', path.join(work, name), path.join(work, 'package')])
+  const program = ['usr/sbin', 'usr/bin']
+    .map((folder) => path.join(work, 'package', folder, 'nats-server'))
+    .find((file) => fs.existsSync(file))
+  if (!program) throw new Error('the package holds no nats-server')
+  return program
+}
+
+function ownAptState(work: string): string[] {
+  const state = path.join(work, 'apt')
+  for (const folder of ['lists/partial', 'cache/archives/partial', 'state']) {
+    fs.mkdirSync(path.join(state, folder), { recursive: true })
+  }
+  const settings = {
+    'Dir::State': `${state}/state`,
+    'Dir::State::lists': `${state}/lists`,
+    // The machine's own list of what is installed; it is only read.
+    'Dir::State::status': '/var/lib/dpkg/status',
+    'Dir::Cache': `${state}/cache`,
+    // apt would drop to a user who cannot enter the cache folder.
+    'APT::Sandbox::User': os.userInfo().username,
+    'Acquire::Languages': 'none',
+  }
+  return Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return 'no answer in time'
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${error.message}${cause}`.trim().split('\n').slice(-2).join(' ')
+}

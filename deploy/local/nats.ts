@@ -1,0 +1,132 @@
+// Starts nats-server with JetStream on a data folder; it knows nothing of our streams.
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { natsProgram } from './nats-program.ts'
+import { type Exit, spawnTied, type TiedProcess } from './tied-process.ts'
+
+/** A running nats-server of ours. */
+export type NatsServer = {
+  /** Its URL with user and password. Secret. */
+  url: string
+  pid: number
+  port: number
+  exited: Promise<Exit>
+  stop(): Promise<Exit>
+}
+
+/** Where and how to start. */
+export type NatsOptions = {
+  /** Made if absent; holds the streams, the configuration with the password, and the log. */
+  dataDir: string
+  port: number
+  log: (line: string) => void
+  /** A program to run in place of the one that would be found. */
+  program?: string
+}
+
+const startTimeoutMs = 30_000
+const stopTimeoutMs = 5_000
+const user = 'payweave'
+
+/** Starts nats-server, obtaining the program if need be, and answers when it takes connections. */
+export async function startNats(options: NatsOptions): Promise<NatsServer> {
+  const { port, log } = options
+  const dataDir = path.resolve(options.dataDir)
+  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const program = options.program ?? (await natsProgram({ fallbackDir: dataDir, log }))
+  const password = readPassword(dataDir)
+  const name = `payweave-${randomBytes(6).toString('hex')}`
+  const config = writeConfig(dataDir, port, { name, password })
+  const server = await launch(program, config, dataDir)
+  await becomesReady(server, port, name, path.join(dataDir, 'nats.log'))
+  log(`nats-server takes connections on port ${port}`)
+  return {
+    url: `nats://${user}:${password}@127.0.0.1:${port}`,
+    pid: server.pid,
+    port,
+    exited: server.exited,
+    stop: () => server.end('SIGTERM', stopTimeoutMs),
+  }
+}
+
+function readPassword(dataDir: string): string {
+  const file = path.join(dataDir, 'password')
+  if (!fs.existsSync(file)) {
+    const fresh = `${file}.new`
+    fs.rmSync(fresh, { force: true })
+    fs.writeFileSync(fresh, randomBytes(24).toString('hex'), { mode: 0o600, flush: true })
+    fs.renameSync(fresh, file)
+  }
+  return fs.readFileSync(file, 'utf8').trim()
+}
+
+/** The password is in a file and not among the arguments, which every user can list. */
+function writeConfig(
+  dataDir: string,
+  port: number,
+  { name, password }: { name: string; password: string },
+): string {
+  const file = path.join(dataDir, 'nats.conf')
+  const text = [
+    `server_name: ${name}`,
+    `listen: "127.0.0.1:${port}"`,
+    `jetstream: { store_dir: ${JSON.stringify(path.join(dataDir, 'store'))} }`,
+    `authorization: { user: ${user}, password: "${password}" }`,
+    '',
+  ].join('\n')
+  fs.rmSync(file, { force: true })
+  fs.writeFileSync(file, text, { mode: 0o600 })
+  return file
+}
+
+async function launch(program: string, config: string, dataDir: string): Promise<TiedProcess> {
+  const log = fs.openSync(path.join(dataDir, 'nats.log'), 'a', 0o600)
+  try {
+    return await spawnTied({
+      command: [program, '-c', config],
+      deathSignal: 'TERM',
+      env: { PATH: process.env.PATH, TZ: 'UTC' },
+      stdio: ['ignore', log, log],
+      cwd: dataDir,
+    })
+  } finally {
+    fs.closeSync(log)
+  }
+}
+
+/**
+ * JetStream is recovered before the listener opens, so a greeting means that all of it is there. The
+ * name in it, new at each start, tells our server from another that holds the port.
+ */
+async function becomesReady(
+  server: TiedProcess,
+  port: number,
+  name: string,
+  logFile: string,
+): Promise<void> {
+  const deadlineMs = Date.now() + startTimeoutMs
+  while (server.alive() && Date.now() < deadlineMs) {
+    if (await greets(port, name)) return
+    await sleep(20)
+  }
+  await server.end('SIGKILL', 1_000)
+  const said = fs.readFileSync(logFile, 'utf8').trim().split('\n').slice(-5).join('\n')
+  throw new Error(`nats-server did not start: ${said}`)
+}
+
+function greets(port: number, name: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect({ port, host: '127.0.0.1', timeout: 1_000 })
+    const settle = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('data', (greeting) => settle(greeting.includes(name)))
+    socket.once('error', () => settle(false))
+    socket.once('timeout', () => settle(false))
+    socket.once('close', () => settle(false))
+  })
+}

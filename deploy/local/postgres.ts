@@ -1,0 +1,224 @@
+// Starts the bundled PostgreSQL on a data folder; it knows nothing of our schemas.
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type PostgresIdentity,
+  type PostgresPrograms,
+  postgresIdentity,
+  postgresPrograms,
+} from './postgres-binaries.ts'
+import { endOrphan } from './postgres-orphan.ts'
+import { type Exit, spawnTied, type TiedProcess } from './tied-process.ts'
+
+/** A running PostgreSQL of ours. */
+export type PostgresServer = {
+  /** The superuser's URL on the database `postgres`. Secret. */
+  adminUrl: string
+  pid: number
+  port: number
+  exited: Promise<Exit>
+  /** Fast shutdown: open transactions are rolled back, committed ones are on disk. */
+  stop(): Promise<Exit>
+}
+
+/** Where and how to start. */
+export type PostgresOptions = {
+  /** Made if absent; holds the cluster, the superuser's password and the log. */
+  dataDir: string
+  port: number
+  log: (line: string) => void
+  /** Further settings, which win over the standard ones. */
+  settings?: Record<string, string>
+}
+
+/** Durable as in production; sized for one developer's machine. */
+const standardSettings = {
+  listen_addresses: '127.0.0.1',
+  // No socket file: its path may be too long, and TCP serves every client alike.
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '256MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  wal_compression: 'pglz',
+  max_wal_size: '1GB',
+  checkpoint_timeout: '15min',
+  huge_pages: 'off',
+  max_parallel_workers_per_gather: '0',
+}
+
+const startTimeoutMs = 60_000
+const stopTimeoutMs = 15_000
+
+/** Starts PostgreSQL, making the cluster on the first start, and answers when it takes connections. */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const { port, log } = options
+  const dataDir = path.resolve(options.dataDir)
+  fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  const programs = postgresPrograms()
+  const identity = postgresIdentity(programs, dataDir)
+  const password = readPassword(dataDir)
+  const cluster = path.join(dataDir, 'cluster')
+  if (fs.existsSync(cluster)) {
+    await endOrphan(cluster, log)
+    ownAll(cluster, identity)
+  } else {
+    log('making a new PostgreSQL cluster')
+    await makeCluster({ dataDir, cluster, programs, identity, password })
+  }
+  const server = await launch({ ...options, dataDir }, cluster, programs, identity)
+  log(`PostgreSQL takes connections on port ${port}`)
+  return {
+    adminUrl: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    pid: server.pid,
+    port,
+    exited: server.exited,
+    stop: () => stop(server),
+  }
+}
+
+function readPassword(dataDir: string): string {
+  const file = path.join(dataDir, 'password')
+  if (!fs.existsSync(file)) {
+    const fresh = `${file}.new`
+    fs.rmSync(fresh, { force: true })
+    fs.writeFileSync(fresh, randomBytes(24).toString('hex'), { mode: 0o600, flush: true })
+    fs.renameSync(fresh, file)
+  }
+  return fs.readFileSync(file, 'utf8').trim()
+}
+
+/** initdb works in a folder beside the final one, so that a killed first start leaves no half cluster. */
+async function makeCluster(made: {
+  dataDir: string
+  cluster: string
+  programs: PostgresPrograms
+  identity: PostgresIdentity
+  password: string
+}): Promise<void> {
+  const { programs, identity } = made
+  const fresh = path.join(made.dataDir, 'cluster.new')
+  const passwordFile = path.join(made.dataDir, 'initdb-password')
+  fs.rmSync(fresh, { recursive: true, force: true })
+  fs.rmSync(passwordFile, { force: true })
+  fs.mkdirSync(fresh, { mode: 0o700 })
+  fs.writeFileSync(passwordFile, made.password, { mode: 0o600 })
+  ownAll(fresh, identity)
+  ownAll(passwordFile, identity)
+  const log = fs.openSync(path.join(made.dataDir, 'initdb.log'), 'w', 0o600)
+  try {
+    const initdb = await spawnTied({
+      command: [programs.initdb, '-D', fresh, '-U', 'postgres', ...initdbOptions(passwordFile)],
+      runAs: identity.runAs,
+      deathSignal: 'TERM',
+      env: serverEnv(),
+      stdio: ['ignore', log, log],
+      cwd: made.dataDir,
+    })
+    const { code } = await initdb.exited
+    if (code !== 0) throw new Error(`initdb failed: ${tail(path.join(made.dataDir, 'initdb.log'))}`)
+  } finally {
+    fs.closeSync(log)
+    fs.rmSync(passwordFile, { force: true })
+  }
+  fs.renameSync(fresh, made.cluster)
+}
+
+function initdbOptions(passwordFile: string): string[] {
+  const auth = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  return [...auth, '--encoding=UTF8', '--locale=C', '--no-instructions']
+}
+
+async function launch(
+  options: PostgresOptions,
+  cluster: string,
+  programs: PostgresPrograms,
+  identity: PostgresIdentity,
+): Promise<TiedProcess> {
+  const logFile = path.join(options.dataDir, 'postgres.log')
+  const settings = { ...standardSettings, port: String(options.port), ...options.settings }
+  const assignments = Object.entries(settings).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
+  const deadlineMs = Date.now() + startTimeoutMs
+  const log = fs.openSync(logFile, 'a', 0o600)
+  try {
+    for (;;) {
+      const from = fs.statSync(logFile).size
+      const server = await spawnTied({
+        command: [programs.postgres, '-D', cluster, ...assignments],
+        runAs: identity.runAs,
+        deathSignal: 'INT',
+        env: serverEnv(),
+        stdio: ['ignore', log, log],
+        cwd: options.dataDir,
+      })
+      if (await becomesReady(server, cluster, deadlineMs)) return server
+      const said = tail(logFile, from)
+      // Backends of a killed server need a moment to notice and to let go of its memory.
+      if (!said.includes('shared memory block') || Date.now() > deadlineMs) {
+        throw new Error(`PostgreSQL did not start: ${said}`)
+      }
+      await sleep(200)
+    }
+  } finally {
+    fs.closeSync(log)
+  }
+}
+
+/** The server writes its pid and, on line 8, its state into a file, which pg_ctl reads too. */
+async function becomesReady(
+  server: TiedProcess,
+  cluster: string,
+  deadlineMs: number,
+): Promise<boolean> {
+  const pidFile = path.join(cluster, 'postmaster.pid')
+  while (server.alive()) {
+    const lines = fs.existsSync(pidFile) ? fs.readFileSync(pidFile, 'utf8').split('\n') : []
+    const ours = lines[0]?.trim() === String(server.pid)
+    if (ours && lines[7]?.trim() === 'ready') return true
+    if (Date.now() > deadlineMs) {
+      await server.end('SIGQUIT', 5_000)
+      return false
+    }
+    await sleep(15)
+  }
+  return false
+}
+
+async function stop(server: TiedProcess): Promise<Exit> {
+  if (server.alive()) server.child.kill('SIGINT')
+  const waited = new AbortController()
+  const late = sleep(stopTimeoutMs, 'late' as const, { signal: waited.signal }).catch(
+    () => 'late' as const,
+  )
+  const first = await Promise.race([server.exited, late])
+  waited.abort()
+  // SIGQUIT ends every backend at once; the next start recovers from the log.
+  return first === 'late' ? server.end('SIGQUIT', 5_000) : first
+}
+
+function ownAll(file: string, { owner }: PostgresIdentity): void {
+  if (!owner) return
+  const stat = fs.lstatSync(file)
+  if (stat.uid === owner.uid && stat.gid === owner.gid) return
+  if (stat.isDirectory()) {
+    for (const entry of fs.readdirSync(file)) ownAll(path.join(file, entry), { owner, runAs: [] })
+  }
+  // The folder last: an interrupted change is then begun again.
+  fs.lchownSync(file, owner.uid, owner.gid)
+}
+
+function serverEnv(): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
+}
+
+/** The last lines of a log, for an error message. */
+function tail(file: string, from = 0): string {
+  const text = fs.readFileSync(file, 'utf8').slice(from).trim()
+  return text.split('\n').slice(-8).join('\n')
+}
