@@ -90,7 +90,7 @@ async function existingInstitution(tx: Queryable, institutionId: string): Promis
 }
 
 /** Makes a project. NAME_TAKEN when its environment has one of that name. */
-export function createProject(
+export async function createProject(
   administration: Administration,
   actor: Actor,
   wanted: Omit<Project, 'projectId'>,
@@ -111,7 +111,7 @@ export function createProject(
 }
 
 /** Changes account access and the address list of a project. */
-export function changeProjectAccess(
+export async function changeProjectAccess(
   administration: Administration,
   actor: Actor,
   projectId: string,
@@ -128,7 +128,7 @@ export function changeProjectAccess(
 }
 
 /** Issues a subscription key; the key itself is in this answer and nowhere else. */
-export function issueSubscriptionKey(
+export async function issueSubscriptionKey(
   administration: Administration,
   actor: Actor,
   projectId: string,
@@ -148,7 +148,7 @@ export function issueSubscriptionKey(
   })
 }
 
-function revoke(
+async function revoke(
   administration: Administration,
   actor: Actor,
   action: string,
@@ -165,7 +165,7 @@ function revoke(
 }
 
 /** Revokes a subscription key; again: the first time stands. */
-export function withdrawSubscriptionKey(
+export async function withdrawSubscriptionKey(
   administration: Administration,
   actor: Actor,
   keyId: string,
@@ -174,7 +174,7 @@ export function withdrawSubscriptionKey(
 }
 
 /** Revokes an API key; again: the first time stands. */
-export function withdrawApiKey(
+export async function withdrawApiKey(
   administration: Administration,
   actor: Actor,
   keyId: string,
@@ -183,7 +183,7 @@ export function withdrawApiKey(
 }
 
 /** Makes a merchant with its API key; the key itself is in this answer and nowhere else. */
-export function createMerchant(
+export async function createMerchant(
   administration: Administration,
   actor: Actor,
   wanted: Omit<Merchant, 'merchantId'>,
@@ -224,7 +224,7 @@ async function addInstitutionKey(
 }
 
 /** Makes an institution with its first key. NAME_TAKEN when its environment has one of that name. */
-export function createInstitution(
+export async function createInstitution(
   administration: Administration,
   actor: Actor,
   name: string,
@@ -243,7 +243,7 @@ export function createInstitution(
 }
 
 /** Adds a key to an institution; the oldest of three is retired. */
-export function rotateInstitutionKey(
+export async function rotateInstitutionKey(
   administration: Administration,
   actor: Actor,
   institutionId: string,
@@ -259,7 +259,7 @@ export function rotateInstitutionKey(
 /** Which grants of which project are changed. */
 export type GrantChange = { projectId: string; institutionId: string; endpoints: string[] }
 
-function changeGrants(
+async function changeGrants(
   administration: Administration,
   actor: Actor,
   action: string,
@@ -283,7 +283,7 @@ function changeGrants(
 }
 
 /** Grants endpoints of an institution; returns all that the project now holds of it. */
-export function grantEndpoints(
+export async function grantEndpoints(
   administration: Administration,
   actor: Actor,
   wanted: GrantChange,
@@ -292,7 +292,7 @@ export function grantEndpoints(
 }
 
 /** Takes grants back; returns all that the project still holds of the institution. */
-export function revokeGrants(
+export async function revokeGrants(
   administration: Administration,
   actor: Actor,
   wanted: GrantChange,
