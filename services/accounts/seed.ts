@@ -83,11 +83,19 @@ export type SandboxCredentials = {
   productionKey: string
 }
 
+function newKeyPair(): { subscriptionKey: string; apiKey: string } {
+  return { subscriptionKey: newSubscriptionKey('sandbox'), apiKey: newApiKey() }
+}
+
 /** Makes the credentials of a new sandbox. */
 export function newSandboxCredentials(): SandboxCredentials {
-  const pair = () => ({ subscriptionKey: newSubscriptionKey('sandbox'), apiKey: newApiKey() })
   return {
-    projects: { demo: pair(), payments_only: pair(), other: pair(), ip_restricted: pair() },
+    projects: {
+      demo: newKeyPair(),
+      payments_only: newKeyPair(),
+      other: newKeyPair(),
+      ip_restricted: newKeyPair(),
+    },
     institution: newInstitutionKey(),
     productionKey: newSubscriptionKey('production'),
   }
