@@ -28,7 +28,7 @@ export type NatsOptions = {
 }
 
 const startTimeoutMs = 30_000
-const stopTimeoutMs = 5_000
+const stopTimeoutMs = 2_000
 const user = 'payweave'
 
 /** Starts nats-server, obtaining the program if need be, and answers when it takes connections. */

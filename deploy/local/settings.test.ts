@@ -1,0 +1,41 @@
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readLaunchSettings } from './settings.ts'
+
+describe('the settings of a start', () => {
+  it('need not be given', () => {
+    expect(readLaunchSettings({})).toEqual({
+      environment: 'local',
+      port: 8080,
+      portBase: 7100,
+      dataDir: path.resolve('.payweave'),
+      publicBaseUrl: 'http://127.0.0.1:8080',
+    })
+  })
+
+  it('that are wrong are all named at once', () => {
+    const env = {
+      PORT: '80x',
+      PORT_BASE: '70000',
+      PAYWEAVE_ENV: 'production',
+      NATS_URL: 'http://x',
+    }
+    let message = ''
+    try {
+      readLaunchSettings(env)
+    } catch (error) {
+      message = (error as Error).message
+    }
+    for (const name of Object.keys(env)) expect(message).toContain(`${name}:`)
+  })
+
+  it('never repeat a database URL in an error', () => {
+    const read = () => readLaunchSettings({ DATABASE_URL: 'mysql://root:hunter2@host/db' })
+    expect(read).toThrow('DATABASE_URL:')
+    expect(read).not.toThrow('hunter2')
+  })
+
+  it('refuse a public port inside the internal block', () => {
+    expect(() => readLaunchSettings({ PORT: '7105' })).toThrow('PORT: 7105')
+  })
+})
