@@ -1,6 +1,7 @@
 // One line and one observation for each call that was answered; it must not change the answer.
 
 import { Code, ConnectError } from '@connectrpc/connect'
+import type { UniversalServerResponse } from '@connectrpc/connect/protocol'
 import { Failure } from '#core/errors.ts'
 import type { Logger } from '#runtime/log.ts'
 import { internalConnectError, statusName, toConnectError } from './errors.ts'
@@ -14,6 +15,8 @@ export interface RpcMetrics {
 /** Where answered calls are written down. */
 export interface CallLog {
   answered(call: ServedCall): void
+  /** True for a call that Connect answered without running the handler. */
+  refused(call: ServedCall, response: UniversalServerResponse): boolean
   /** Returns what the caller is to see of `thrown`. */
   failed(call: ServedCall, thrown: unknown): ConnectError
 }
@@ -28,6 +31,12 @@ export function createCallLog(log: Logger, metrics: RpcMetrics | undefined): Cal
   return {
     answered(call) {
       if (call.end()) write(call, 'ok', 'debug')
+    },
+    refused(call, { status, trailer }) {
+      if (!call.end()) return false
+      const grpcStatus = trailer?.get('grpc-status')
+      write(call, grpcStatus ? `grpc_${grpcStatus}` : `http_${status}`, 'info')
+      return true
     },
     failed(call, thrown) {
       const first = call.end()

@@ -28,6 +28,7 @@ export function sharePort(
 ): SharedPort {
   const http2 = createHttp2(onRequest)
   const sessions = new Set<ServerHttp2Session>()
+  const sockets = new Set<Socket>()
   const undecided = new Set<Socket>()
   let draining = false
 
@@ -49,6 +50,8 @@ export function sharePort(
       socket.destroy()
       return
     }
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
     undecided.add(socket)
     decide(socket, (isHttp2) => {
       undecided.delete(socket)
@@ -67,7 +70,7 @@ export function sharePort(
       const idle = setInterval(() => http1.closeIdleConnections(), pollMs)
       const cut = setTimeout(() => {
         for (const session of sessions) session.destroy()
-        http1.closeAllConnections()
+        for (const socket of sockets) socket.destroy()
       }, graceMs)
       try {
         await stopped

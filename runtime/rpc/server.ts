@@ -4,7 +4,14 @@ import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { DescService } from '@bufbuild/protobuf'
-import { type ConnectRouter, createConnectRouter, createContextValues } from '@connectrpc/connect'
+import {
+  Code,
+  type ConnectRouter,
+  createConnectRouter,
+  createContextValues,
+} from '@connectrpc/connect'
+import type { UniversalHandler, UniversalServerRequest } from '@connectrpc/connect/protocol'
+import { codeToHttpStatus } from '@connectrpc/connect/protocol-connect'
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { type FastifyInstance, fastify } from 'fastify'
@@ -26,6 +33,7 @@ const maxMessageBytes = 4 * 1024 * 1024
 const readTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
 const http2StreamIdleMs = maxTimeoutMs + 5_000
+const tooLarge = codeToHttpStatus(Code.ResourceExhausted)
 const defaultGraceMs = 10_000
 
 /** What a process gives to serve its RPCs. */
@@ -61,6 +69,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const callLog = createCallLog(log, metrics)
   const router = createRouter(options, callLog, stopping.signal)
   const edge = createEdge(createAdmission(router.handlers, identity), callLog)
+  const handlers = router.handlers.map((handler) => recorded(handler, callLog))
 
   const app = createApp()
   await app.register(async (scope) => {
@@ -69,7 +78,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
       else reply.hijack()
     })
     await scope.register(fastifyConnectPlugin, {
-      routes: (plugin) => void plugin.handlers.push(...router.handlers),
+      routes: (plugin) => void plugin.handlers.push(...handlers),
       acceptCompression: [],
       contextValues: (request) => edge.contextValues(request.raw),
     })
@@ -82,7 +91,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   await options.http?.(app)
   await app.ready()
 
-  const shared = sharePort(app.server, http2Handler(router, edge))
+  const shared = sharePort(app.server, http2Handler(handlers, edge))
   await app.listen({ host, port })
   let closing: Promise<void> | undefined
   return {
@@ -117,6 +126,22 @@ function createRouter(
   })
   reflectionRoutes(router, [...services, Health, ServerReflection, ServerReflectionAlpha])
   return router
+}
+
+/** Writes down the calls that Connect answers by itself: a malformed body, one that is too large. */
+function recorded(handler: UniversalHandler, callLog: CallLog): UniversalHandler {
+  if (handler.method.methodKind !== 'unary') return handler
+  const answer = async (request: UniversalServerRequest) => {
+    const response = await handler(request)
+    const call = request.contextValues?.get(servedCallKey)
+    if (call === undefined || !callLog.refused(call, response)) return response
+    // A body that is too large was not read to its end, so HTTP/1.1 cannot go on with this connection.
+    if (response.status === tooLarge && request.httpVersion.startsWith('1')) {
+      response.header?.set('connection', 'close')
+    }
+    return response
+  }
+  return Object.assign(answer, { ...handler })
 }
 
 function createApp() {
@@ -161,9 +186,9 @@ function hasAuthority(request: AnyRequest): boolean {
   return authority !== undefined && URL.canParse(`http://${authority}`)
 }
 
-function http2Handler(router: ConnectRouter, edge: ReturnType<typeof createEdge>) {
+function http2Handler(handlers: readonly UniversalHandler[], edge: ReturnType<typeof createEdge>) {
   const handle = connectNodeAdapter({
-    routes: (adapter) => void adapter.handlers.push(...router.handlers),
+    routes: (adapter) => void adapter.handlers.push(...handlers),
     acceptCompression: [],
     contextValues: (request) => edge.contextValues(request),
   })

@@ -1,0 +1,83 @@
+// Who may call what, and that the table names only methods that exist.
+
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { describe, expect, it } from 'vitest'
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { ChargeService } from '#gen/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
+import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
+import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
+import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { callers, permissionOf } from './callers.ts'
+import type { Caller } from './context.ts'
+
+const services: DescService[] = [
+  AccessService,
+  ChargeService,
+  PayoutService,
+  InboxService,
+  ServerReflection,
+  ServerReflectionAlpha,
+  ChargeReportService,
+  CheckoutService,
+  PaymentsService,
+]
+const methods = new Map<string, DescMethod>(
+  services.flatMap((service) =>
+    service.methods.map((method) => [`${service.typeName}/${method.name}`, method] as const),
+  ),
+)
+
+function may(name: string, rpc: string): boolean {
+  const method = methods.get(rpc)
+  if (method === undefined) throw new Error(`no method ${rpc}`)
+  return permissionOf(method)({ kind: 'service', name })
+}
+
+describe('the table of callers', () => {
+  it('names only methods that exist', () => {
+    const known = new Set([
+      ...methods.keys(),
+      ...services.map((service) => `${service.typeName}/*`),
+    ])
+    expect(Object.keys(callers).filter((row) => !known.has(row))).toEqual([])
+  })
+
+  it.each([
+    ['gateway', 'payments.v1.PaymentsService/CreatePayment', true],
+    ['gateway', 'payments.v1.CheckoutService/GetCheckout', true],
+    ['gateway', 'payments.v1.ChargeReportService/ReportCharge', false],
+    ['simulator', 'payments.v1.ChargeReportService/ReportCharge', true],
+    ['simulator', 'payments.v1.PaymentsService/CreatePayment', false],
+    ['gateway', 'accounts.v1.AccessService/AuthenticateApiKey', true],
+    ['gateway', 'accounts.v1.AccessService/CreateProject', false],
+    ['launcher', 'accounts.v1.AccessService/CreateProject', true],
+    ['launcher', 'accounts.v1.AccessService/GetMerchant', true],
+    ['payments', 'accounts.v1.AccessService/GetMerchant', true],
+    ['payments', 'accounts.v1.AccessService/AuthenticateApiKey', false],
+    ['payments', 'backend.v1.ChargeService/GetAttempt', true],
+    ['payments', 'backend.v1.PayoutService/CreatePayout', true],
+    ['gateway', 'backend.v1.PayoutService/CreatePayout', false],
+    ['payments', 'events.v1.InboxService/Seen', true],
+    ['gateway', 'events.v1.InboxService/Seen', false],
+    ['delivery', 'grpc.reflection.v1.ServerReflection/ServerReflectionInfo', true],
+  ])('says of %s calling %s: %s', (name, rpc, expected) => {
+    expect(may(name, rpc)).toBe(expected)
+  })
+
+  it('does not bind bearers, who pass by their own patterns', () => {
+    const bearer = (...rpcs: string[]): Caller => ({ kind: 'bearer', name: 'gateway', rpcs })
+    const method = methods.get('payments.v1.PaymentsService/GetPayment')
+    if (method === undefined) throw new Error('no method')
+    const permits = permissionOf(method)
+    expect(permits(bearer('*'))).toBe(true)
+    expect(permits(bearer('payments.v1.PaymentsService/*'))).toBe(true)
+    expect(permits(bearer('payments.v1.PaymentsService/GetPayment'))).toBe(true)
+    expect(permits(bearer('payments.v1.PaymentsService/CreatePayment'))).toBe(false)
+    expect(permits(bearer('payments.v1.*'))).toBe(false)
+    expect(permits(bearer())).toBe(false)
+  })
+})
