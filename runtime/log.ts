@@ -41,15 +41,16 @@ export type LoggerOptions = {
 
 /** Makes the logger of a process. */
 export function createLogger({ part, level, destination, context }: LoggerOptions): Logger {
-  return pino(
+  const logger = pino(
     {
       level,
       base: { part, pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),
-        bindings: allowedFields,
       },
+      // Errors are described before they come here; the library's own serializer would add their messages.
+      serializers: { err: (described: unknown) => described },
       hooks: {
         logMethod(given: unknown[], write) {
           const [fields, message] = lineOf(given)
@@ -62,7 +63,13 @@ export function createLogger({ part, level, destination, context }: LoggerOption
       },
     },
     destination ?? pino.destination(1),
-  ) as Logger
+  )
+  const bareChild = logger.child
+  // Children inherit this: the library hands their fields to no hook.
+  logger.child = function child(this: typeof logger, fields: LogFields) {
+    return bareChild.call(this, allowedFields(fields))
+  } as typeof logger.child
+  return logger
 }
 
 /** Every way to call the logger, in one safe form: `pino` itself would take an error's message as the line's. */

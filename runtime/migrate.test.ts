@@ -72,7 +72,8 @@ describe('migrate', () => {
       .replace(/[^a-z]/g, '')}`
     const others = await Promise.all([1, 2, 3].map(() => createTestDatabase('moved', [])))
     try {
-      await Promise.all(others.map((other) => other.migrate(service, [])))
+      const applied = await Promise.all(others.map((other) => other.migrate(service, [])))
+      expect(applied).toEqual([[], [], []])
     } finally {
       await Promise.all(others.map((other) => other.drop()))
       await home

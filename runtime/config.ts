@@ -1,0 +1,189 @@
+// Reads a process's settings from the environment, all or none. It must not listen, connect or print a secret.
+import {
+  type Defaults,
+  type Environment,
+  environments,
+  everybody,
+  type LocalFacts,
+  type ProcessName,
+  type Setting,
+  serving,
+} from './setting.ts'
+import { settings } from './settings.ts'
+
+export type { Environment, ProcessName, ServingProcess } from './setting.ts'
+export type { FeeSchedule, FraudRules, LevelLimits, UserLimits } from './setting-rules.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+type Table = typeof settings
+type Name = keyof Table
+
+/** `QUOTE_TTL_S` is read as `quoteTtlS`. */
+type Camel<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Lowercase<Head>}${Capitalize<Camel<Tail>>}`
+  : Lowercase<S>
+
+type Value<N extends Name> = Table[N] extends Setting<infer T> ? T : never
+type For<N extends Name> = Table[N]['for'][number]
+type OptionalFor<N extends Name> = Table[N]['optionalFor'][number]
+
+/** The settings of one process, named in camel case. */
+export type SettingsOf<P extends ProcessName> = {
+  readonly [N in Name as P extends For<N> ? Camel<N> : never]: Value<N>
+} & {
+  readonly [N in Name as P extends OptionalFor<N> ? Camel<N> : never]: Value<N> | undefined
+}
+
+/** What every server has. */
+export type ServerSettings = Pick<
+  SettingsOf<'gateway'>,
+  'adminPort' | 'host' | 'logLevel' | 'payweaveEnv' | 'port' | 'secretsDir'
+>
+
+/** Tells every bad setting at once, by name and rule, never by value. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+  readonly problems: readonly string[]
+
+  constructor(process: ProcessName, problems: readonly string[]) {
+    super(`bad settings of ${process}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.problems = problems
+  }
+}
+
+/** Reads and checks the settings of a process; throws one SettingsError that names all bad ones. */
+export function readSettings<P extends ProcessName>(
+  process: P,
+  env: Env = globalThis.process.env,
+): SettingsOf<P> {
+  const values: Record<string, unknown> = {}
+  const problems: string[] = []
+  for (const { name, row, text } of textsOf(process, env, problems)) {
+    try {
+      values[camel(name)] = text === undefined ? undefined : row.reader.read(text)
+    } catch (error) {
+      problems.push(`${name} ${error instanceof Error ? error.message : 'is bad'}`)
+    }
+  }
+  problems.push(...contradictions(env, values))
+  if (problems.length > 0) throw new SettingsError(process, problems)
+  return Object.freeze(values) as SettingsOf<P>
+}
+
+/** The settings of a process as `NAME=value` lines for the start of its log; secrets are not shown. */
+export function describeSettings(process: ProcessName, env: Env = globalThis.process.env): string {
+  return textsOf(process, env, [])
+    .map(({ name, row, text }) => `${name}=${row.secret && text ? '[set]' : (text ?? '')}`)
+    .join('\n')
+}
+
+type Text = { name: Name; row: Setting; text: string | undefined }
+
+/** Each setting of the process with its text: given, or the environment's default. An empty text is not given. */
+function textsOf(process: ProcessName, env: Env, problems: string[]): Text[] {
+  const environment = environments.find((one) => one === (env['PAYWEAVE_ENV'] || 'local'))
+  const facts = localFacts(process, env)
+  const found: Text[] = []
+  for (const [name, row] of Object.entries(settings) as [Name, Setting][]) {
+    const isOptional = row.optionalFor.includes(process)
+    if (!isOptional && !row.for.includes(process)) continue
+    const given = env[name] || undefined
+    const text = given ?? defaultOf(row.defaults, environment ?? 'local', facts)
+    if (text === undefined && !isOptional) problems.push(`${name} must be set`)
+    else found.push({ name, row, text })
+  }
+  return found
+}
+
+function defaultOf(
+  defaults: Defaults,
+  environment: Environment,
+  facts: LocalFacts,
+): string | undefined {
+  const found = defaults[environment]
+  return typeof found === 'function' ? found(facts) : found
+}
+
+/** What local defaults follow from. A bad number here is told when its own setting is read. */
+function localFacts(process: ProcessName, env: Env): LocalFacts {
+  const isGateway = process === 'gateway' || process === 'launcher'
+  return {
+    process,
+    portBase: numberOr(env['PORT_BASE'], 7100),
+    gatewayPort: numberOr(isGateway ? env['PORT'] : undefined, 8080),
+    dataDir: env['PAYWEAVE_DATA_DIR'] || '.payweave',
+  }
+}
+
+function numberOr(text: string | undefined, otherwise: number): number {
+  return text !== undefined && /^\d{1,5}$/.test(text) ? Number(text) : otherwise
+}
+
+/** What no single setting can see. */
+function contradictions(env: Env, values: Record<string, unknown>): string[] {
+  const problems: string[] = []
+  if (env['PAYWEAVE_ENV'] === 'production') {
+    // Looked for in every process, whether it reads the setting or not.
+    if (env['DELIVERY_ALLOW_LOOPBACK'] === '1') {
+      problems.push('DELIVERY_ALLOW_LOOPBACK must not be 1 in production')
+    }
+    if (startsWith(values['publicBaseUrl'], 'http:')) {
+      problems.push('PUBLIC_BASE_URL must be https in production')
+    }
+  }
+  if (Number(values['deliveryBreakerMaxS']) < Number(values['deliveryBreakerOpenS'])) {
+    problems.push('DELIVERY_BREAKER_MAX_S must not be below DELIVERY_BREAKER_OPEN_S')
+  }
+  return problems
+}
+
+function startsWith(value: unknown, prefix: string): boolean {
+  return typeof value === 'string' && value.startsWith(prefix)
+}
+
+function camel(name: string): string {
+  return name.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** The settings as a Markdown table, for the docs. */
+export function renderSettingsTable(): string {
+  const rows = (Object.entries(settings) as [Name, Setting][]).map(([name, row]) => {
+    const secret = row.secret ? ' Secret.' : ''
+    const cells = [`\`${name}\``, readersOf(row), row.reader.of, ...defaultCells(row.defaults)]
+    return `| ${[...cells, `${row.meaning}${secret}`].map(escapeCell).join(' | ')} |`
+  })
+  return [
+    '| Setting | Read by | Takes | Local | Sandbox | Production | Meaning |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n')
+}
+
+function readersOf({ for: readers, optionalFor }: Setting): string {
+  const all = [...readers, ...optionalFor]
+  if (everybody.every((name) => all.includes(name))) return 'all'
+  if (!serving.every((name) => all.includes(name))) return all.join(', ')
+  return ['all servers', ...all.slice(serving.length)].join(', ')
+}
+
+/** Local defaults that depend on other settings are shown for a process of which there is one. */
+function defaultCells(defaults: Defaults): string[] {
+  const facts: LocalFacts = {
+    process: 'gateway',
+    portBase: 7100,
+    gatewayPort: 8080,
+    dataDir: '.payweave',
+  }
+  return environments.map((environment) => {
+    const text = defaultOf(defaults, environment, facts)
+    if (text === undefined) return 'must be set'
+    const example = typeof defaults[environment] === 'function' ? ' (by process and ports)' : ''
+    return text === '' ? 'unset' : `\`${text}\`${example}`
+  })
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}

@@ -1,0 +1,114 @@
+// What a row of the settings table is, and the defaults that rows share. It must not read the environment.
+import type { Reader } from './setting-values.ts'
+
+export const environments = ['local', 'sandbox', 'production'] as const
+export type Environment = (typeof environments)[number]
+
+/** Services by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. */
+export const portPlaces = {
+  gateway: 0,
+  payments: 1,
+  accounts: 2,
+  institution: 3,
+  quotes: 4,
+  billing: 5,
+  delivery: 6,
+  simulator: 7,
+} as const
+
+export type ServingProcess = keyof typeof portPlaces
+/** What reads settings: the servers, the migration job and the launcher of the local start. */
+export type ProcessName = ServingProcess | 'migrate' | 'launcher'
+
+/** What a local default may be made from. */
+export type LocalFacts = {
+  process: ProcessName
+  portBase: number
+  gatewayPort: number
+  dataDir: string
+}
+
+/** A default per environment; undefined means that the setting must be given. */
+export type Defaults = {
+  local: string | undefined | ((facts: LocalFacts) => string)
+  sandbox: string | undefined
+  production: string | undefined
+}
+
+export type Setting<T = unknown, P extends string = string, Q extends string = string> = {
+  /** Who reads it. */
+  for: readonly P[]
+  /** Who reads it and does without. */
+  optionalFor: readonly Q[]
+  reader: Reader<T>
+  defaults: Defaults
+  meaning: string
+  secret: boolean
+}
+
+type Row<T, P extends ProcessName, Q extends ProcessName> = {
+  for: readonly P[]
+  optionalFor?: readonly Q[]
+  reader: Reader<T>
+  /** One text for all environments, or one each. */
+  default: string | Defaults
+  meaning: string
+  secret?: true
+}
+
+/** Declares a row of the table. */
+export function setting<T, const P extends ProcessName, const Q extends ProcessName = never>(
+  row: Row<T, P, Q>,
+): Setting<T, P, Q> {
+  const { default: given, optionalFor = [], secret = false } = row
+  const defaults =
+    typeof given === 'string' ? { local: given, sandbox: given, production: given } : given
+  return { for: row.for, optionalFor, reader: row.reader, defaults, meaning: row.meaning, secret }
+}
+
+/** Every server. */
+export const serving = Object.keys(portPlaces) as ServingProcess[]
+/** Those with a database. */
+export const storing = [
+  'payments',
+  'accounts',
+  'institution',
+  'quotes',
+  'billing',
+  'delivery',
+  'simulator',
+] as const
+/** Those that publish, consume or listen. */
+export const withEvents = [
+  'gateway',
+  'payments',
+  'accounts',
+  'institution',
+  'billing',
+  'delivery',
+] as const
+export const everybody: ProcessName[] = [...serving, 'migrate', 'launcher']
+
+/** No environment has a default. */
+export const required: Defaults = { local: undefined, sandbox: undefined, production: undefined }
+
+/** Locally a place in the block of ports, elsewhere the service's own name. */
+export function serviceUrl(service: ServingProcess): Defaults {
+  const hosted = `http://${service}:8080`
+  return {
+    local: ({ portBase }) => `http://127.0.0.1:${portBase + portPlaces[service]}`,
+    sandbox: hosted,
+    production: hosted,
+  }
+}
+
+/** Local port of the API or of the RPCs. */
+export function portOf(facts: LocalFacts): string {
+  if (facts.process === 'gateway' || facts.process === 'launcher') return String(facts.gatewayPort)
+  return String(facts.portBase + placeOf(facts.process))
+}
+
+/** Place of a process in the block of ports. */
+export function placeOf(process: ProcessName): number {
+  return process === 'migrate' || process === 'launcher' ? 0 : portPlaces[process]
+}
