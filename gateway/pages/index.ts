@@ -1,0 +1,157 @@
+// Serves a payer's hosted page and takes his wallet PIN to payments; it must not keep, log or show a PIN or link token.
+import type { Client } from '@connectrpc/connect'
+import formbody from '@fastify/formbody'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Failure } from '#core/errors.ts'
+import { tokenBucket } from '#core/token-bucket.ts'
+import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import type { Logger } from '#runtime/log.ts'
+import { type CheckoutMessage, checkoutView } from './checkout-view.ts'
+import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
+import { sendCheckout, sendMessage } from './render.ts'
+
+/** What the pages are made from. */
+export type PagesOptions = {
+  checkout: Client<typeof CheckoutService>
+  /** What payers' links start with, without a slash at its end. */
+  publicBaseUrl: string
+  /** Key of the tokens in forms, 32 bytes. */
+  pageKey: Buffer
+  log: Logger
+  /** Address of the payer's browser, behind trusted proxies. */
+  clientAddress: (request: FastifyRequest) => string
+  /** Calls a second and address, burst four times that. 0: no limit. */
+  callsPerS: number
+}
+
+type PageRequest = FastifyRequest<{
+  Params: { token: string }
+  Querystring: Record<string, unknown>
+}>
+
+const formLimitBytes = 4 * 1024
+const pinPattern = /^\d{4,12}$/
+
+/** Registers `/pay/<token>` and what its form posts to. */
+export async function registerPages(app: FastifyInstance, options: PagesOptions): Promise<void> {
+  const mayCall = callLimit(options)
+  await app.register(async (scope) => {
+    await scope.register(formbody, { bodyLimit: formLimitBytes })
+    scope.addHook('onRequest', (request, reply, done) => {
+      if (mayCall(request)) done()
+      else void sendMessage(reply, 'tooMany')
+    })
+    scope.get('/pay/:token', (request: PageRequest, reply) =>
+      answer(options, request, reply, (linkToken) => show(options, request, reply, linkToken)),
+    )
+    scope.post('/pay/:token/wallet', (request: PageRequest, reply) =>
+      answer(options, request, reply, (linkToken) => pay(options, request, reply, linkToken)),
+    )
+  })
+}
+
+function callLimit({
+  callsPerS,
+  clientAddress,
+}: PagesOptions): (request: FastifyRequest) => boolean {
+  if (callsPerS === 0) return () => true
+  const buckets = tokenBucket({ ratePerS: callsPerS, burst: 4 * callsPerS })
+  return (request) => buckets.take(clientAddress(request), performance.now()).ok
+}
+
+/** Answers one request; refusals become pages, since a payer cannot read an envelope. */
+async function answer(
+  { log }: PagesOptions,
+  request: PageRequest,
+  reply: FastifyReply,
+  work: (linkToken: string) => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  const { token } = request.params
+  if (!isLinkToken(token)) return sendMessage(reply, 'notFound')
+  try {
+    return await work(token)
+  } catch (error) {
+    if (error instanceof Failure && error.reason === 'PAYMENT_NOT_FOUND') {
+      return sendMessage(reply, 'notFound')
+    }
+    log.warn({ requestId: request.id, err: error }, 'hosted page not answered')
+    return sendMessage(reply, 'unavailable')
+  }
+}
+
+async function show(
+  options: PagesOptions,
+  request: PageRequest,
+  reply: FastifyReply,
+  linkToken: string,
+): Promise<FastifyReply> {
+  const checkout = await readCheckout(options, linkToken)
+  const { method } = request.query
+  return sendPage(options, reply, linkToken, {
+    checkout,
+    method: typeof method === 'string' ? method : undefined,
+  })
+}
+
+async function pay(
+  options: PagesOptions,
+  request: PageRequest,
+  reply: FastifyReply,
+  linkToken: string,
+): Promise<FastifyReply> {
+  const { form_token: token, pin } = (request.body ?? {}) as Record<string, unknown>
+  const isOurs =
+    typeof token === 'string' && isFormToken(options.pageKey, linkToken, token, Date.now())
+  const publicOrigin = new URL(options.publicBaseUrl).origin
+  if (!isOurs || isCrossSite(request, publicOrigin)) return sendMessage(reply, 'foreignForm')
+  if (typeof pin !== 'string' || !pinPattern.test(pin)) {
+    const checkout = await readCheckout(options, linkToken)
+    return sendPage(options, reply, linkToken, { checkout, mistake: 'A PIN has 4 to 12 digits.' })
+  }
+  await options.checkout.payWithWallet({ linkToken, pin })
+  // See Other: reloading the page that follows must not pay again.
+  return reply.redirect(`/pay/${linkToken}`, 303)
+}
+
+async function readCheckout(
+  { checkout }: PagesOptions,
+  linkToken: string,
+): Promise<CheckoutMessage> {
+  const found = (await checkout.getCheckout({ linkToken })).checkout
+  if (found === undefined) throw new Failure('PAYMENT_NOT_FOUND', 'no payment behind this link')
+  return found
+}
+
+/** `method` is what the payer chose on the page, `mistake` what he typed wrong. */
+type Shown = { checkout: CheckoutMessage; method?: string | undefined; mistake?: string }
+
+async function sendPage(
+  options: PagesOptions,
+  reply: FastifyReply,
+  linkToken: string,
+  { checkout, method, mistake }: Shown,
+): Promise<FastifyReply> {
+  const view = checkoutView(checkout, method)
+  if (mistake !== undefined) view.notice = mistake
+  return sendCheckout(reply, {
+    status: mistake === undefined ? 200 : 400,
+    view,
+    linkToken,
+    address: `${options.publicBaseUrl}/pay/${linkToken}`,
+    frameUrl: view.means === 'card' ? await openCardFrame(options, linkToken) : undefined,
+    formToken: formToken(options.pageKey, linkToken, Date.now()),
+  })
+}
+
+/** The back end's card form; undefined when it cannot be had now. */
+async function openCardFrame(
+  { checkout, log }: PagesOptions,
+  linkToken: string,
+): Promise<string | undefined> {
+  try {
+    return (await checkout.openCardFrame({ linkToken })).frameUrl
+  } catch (error) {
+    log.warn({ err: error }, 'card form not available')
+    return undefined
+  }
+}

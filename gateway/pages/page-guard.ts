@@ -1,0 +1,69 @@
+// Keeps hosted pages safe: headers, cross-site request forgery, shape of link tokens. It must not know what a page shows.
+import { createHmac, randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digestsEqual } from '#core/token.ts'
+
+/** How long a page that was opened can still be submitted. */
+const formLifetimeS = 2 * 60 * 60
+
+/** Tells whether a text can be a link token: base64url of 32 bytes. */
+export function isLinkToken(text: string): boolean {
+  return /^[A-Za-z0-9_-]{43}$/.test(text)
+}
+
+/** A value for the form of one page, `<expiry>.<mac>`: it proves that we made the form, lately. */
+export function formToken(pageKey: Buffer, linkToken: string, nowMs: number): string {
+  const expiresS = Math.floor(nowMs / 1000) + formLifetimeS
+  return `${expiresS}.${formMac(pageKey, linkToken, expiresS).toString('base64url')}`
+}
+
+/** Tells whether a form token was made for this page and is still good. */
+export function isFormToken(
+  pageKey: Buffer,
+  linkToken: string,
+  token: string,
+  nowMs: number,
+): boolean {
+  const match = /^(\d{1,12})\.([A-Za-z0-9_-]{43})$/.exec(token)
+  if (match === null || Number(match[1]) * 1000 < nowMs) return false
+  const offered = Buffer.from(match[2] ?? '', 'base64url')
+  return digestsEqual(offered, formMac(pageKey, linkToken, Number(match[1])))
+}
+
+function formMac(pageKey: Buffer, linkToken: string, expiresS: number): Buffer {
+  return createHmac('sha256', pageKey).update(`form ${linkToken} ${expiresS}`).digest()
+}
+
+/** Tells whether a form was sent from another site, as far as the browser says where it came from. */
+export function isCrossSite({ headers }: FastifyRequest, publicOrigin: string): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  const { origin, host } = headers
+  if (origin === undefined) return false
+  return origin !== publicOrigin && URL.parse(origin)?.host !== host
+}
+
+/** What one page may load: nothing but its own style and, when it shows one, the back end's card frame. */
+export function protectPage(reply: FastifyReply, frameUrl: string | undefined): string {
+  const nonce = randomBytes(16).toString('base64')
+  const frameSource = frameUrl === undefined ? "'none'" : new URL(frameUrl).origin
+  void reply.headers({
+    'content-security-policy': [
+      "default-src 'none'",
+      `style-src 'nonce-${nonce}'`,
+      `frame-src ${frameSource}`,
+      "form-action 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    'cache-control': 'no-store',
+    'cross-origin-opener-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+    // Not "no-referrer": with it a browser sends "Origin: null" from our own forms.
+    'referrer-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'x-robots-tag': 'noindex, nofollow',
+  })
+  return nonce
+}
