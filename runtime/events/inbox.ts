@@ -1,0 +1,232 @@
+// The inbox of a consumer: takes each event in once, together with its work, however often it comes. It must not call
+// the network while it has messages in hand.
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Registry } from 'prom-client'
+import { Failure } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
+import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
+import type { Database, Queryable } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { type InboxMetrics, inboxMetrics } from './event-metrics.ts'
+import { deleteTaken, keepPoison, takeIn } from './inbox-store.ts'
+import type { Nats } from './nats.ts'
+import type { Batches, Carried } from './nats-batches.ts'
+import { PoisonEvent } from './poison.ts'
+import { startRetention } from './retention.ts'
+import { createWake } from './wake.ts'
+
+export { PoisonEvent } from './poison.ts'
+
+/**
+ * Does the work of new events in the transaction that takes them in. Throw a PoisonEvent for one that can never be
+ * worked on; whatever else is thrown counts as passing and has the events delivered again later.
+ */
+export type HandleEvents = (tx: Queryable, events: Event[]) => Promise<void>
+
+export type ConsumerOptions = {
+  db: Database
+  nats: Nats
+  /** Name of the consumer at the broker; one durable per subject is made from it. */
+  durable: string
+  subjects: string[]
+  handle: HandleEvents
+  log: Logger
+  metrics: Registry
+}
+
+const batchMessages = 200
+const reopenMs = 1_000
+/** For messages that nobody took when we stopped: another replica may have them soon. */
+const handBackMs = 100
+const retry = { leastMs: 1_000, mostMs: 30_000 }
+
+/** Starts taking events in. It needs neither the broker nor the database to be up. */
+export function startConsumer(options: ConsumerOptions): { close(): Promise<void> } {
+  const { db, log } = options
+  const metrics = inboxMetrics({ metrics: options.metrics, db, log })
+  const parts = [
+    ...options.subjects.map((subject) => consumeSubject({ ...options, metrics }, subject)),
+    startRetention({ db, log, deleteOld: deleteTaken }),
+  ]
+  return {
+    async close() {
+      await Promise.all(parts.map((part) => part.close()))
+    },
+  }
+}
+
+type Taking = Omit<ConsumerOptions, 'metrics'> & { metrics: InboxMetrics }
+
+function consumeSubject(options: Taking, subject: string): { close(): Promise<void> } {
+  const { nats, log } = options
+  const durable = `${options.durable}-${subject.replaceAll('.', '-')}`
+  const wake = createWake()
+  const forget = nats.onConnected(wake.wake)
+  const stopping = new AbortController()
+  let batches: Batches | undefined
+
+  async function drain(open: Batches): Promise<void> {
+    for (;;) {
+      const batch = await open.next(batchMessages)
+      if (batch === undefined) return
+      if (stopping.signal.aborted) {
+        for (const message of batch) message.retry(handBackMs)
+        continue
+      }
+      const passed = await takeBatch(options, batch)
+      // The database is down: the next batch would only fail as well.
+      if (!passed) await wake.pause(reopenMs)
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      if (nats.ready()) {
+        try {
+          batches = await nats.openDurable({ durable, subject })
+          log.info({ durable, subject }, 'consumer opened')
+          await drain(batches)
+        } catch (error) {
+          log.warn({ durable, subject, err: error }, 'consumer not opened')
+        }
+        batches?.stop()
+        batches = undefined
+      }
+      if (!stopping.signal.aborted) await wake.pause(reopenMs)
+    }
+  }
+
+  const running = run()
+  return {
+    close() {
+      stopping.abort()
+      forget()
+      wake.wake()
+      batches?.stop()
+      return running
+    },
+  }
+}
+
+type Known = { event: Event; messages: Carried[] }
+
+/** Works on one batch and answers for each message. False when the database could not be used. */
+export async function takeBatch(options: Taking, batch: Carried[]): Promise<boolean> {
+  const events = new Map<string, Known>()
+  for (const message of batch) {
+    const event = decode(message)
+    if (event === undefined) {
+      await refuse(options, message, messageEventId(message), 'the message is not an event')
+      continue
+    }
+    const known = events.get(event.eventId)
+    if (known === undefined) events.set(event.eventId, { event, messages: [message] })
+    else known.messages.push(message)
+  }
+  return work(options, [...events.values()])
+}
+
+async function work(options: Taking, batch: Known[]): Promise<boolean> {
+  if (batch.length === 0) return true
+  try {
+    const taken = await takeAndHandle(options, batch)
+    const messages = batch.flatMap((known) => known.messages)
+    for (const message of messages) message.ack()
+    options.metrics.taken.inc(taken)
+    options.metrics.repeated.inc(messages.length - taken)
+    return true
+  } catch (error) {
+    const poisoned = batch.find(
+      ({ event }) => error instanceof PoisonEvent && error.eventId === event.eventId,
+    )
+    if (poisoned !== undefined) {
+      for (const message of poisoned.messages) {
+        await refuse(options, message, poisoned.event.eventId, (error as Error).message)
+      }
+      return work(
+        options,
+        batch.filter((known) => known !== poisoned),
+      )
+    }
+    const down = isDatabaseDown(error)
+    if (batch.length > 1 && !down) return workApart(options, batch)
+    giveBack(options, batch, error)
+    return !down
+  }
+}
+
+/** One event that fails must not hold up the others of its batch. */
+async function workApart(options: Taking, batch: Known[]): Promise<boolean> {
+  for (const [index, known] of batch.entries()) {
+    if (!(await work(options, [known]))) {
+      giveBack(options, batch.slice(index + 1), undefined)
+      return false
+    }
+  }
+  return true
+}
+
+/** Returns how many of the events were new. */
+function takeAndHandle({ db, handle }: Taking, batch: Known[]): Promise<number> {
+  return db.transaction(async (tx) => {
+    const fresh = await takeIn(
+      tx,
+      batch.map(({ event }) => event.eventId),
+    )
+    const events = batch.map(({ event }) => event).filter((event) => fresh.has(event.eventId))
+    if (events.length > 0) await handle(tx, events)
+    return events.length
+  })
+}
+
+/** Later, and later still each time; never refused, since what failed may pass. */
+function giveBack({ log, metrics }: Taking, batch: Known[], error: unknown): void {
+  const messages = batch.flatMap((known) => known.messages)
+  for (const message of messages) {
+    message.retry(Math.min(retry.mostMs, retry.leastMs * 2 ** Math.min(message.deliveries - 1, 5)))
+  }
+  metrics.retried.inc(messages.length)
+  if (error === undefined) return
+  const eventId = batch.length === 1 ? batch[0]?.event.eventId : undefined
+  log.warn({ eventId, count: messages.length, err: error }, 'events not taken in')
+}
+
+/** The row first: a message that is refused and nowhere kept would be lost. */
+async function refuse(
+  { db, log, metrics }: Taking,
+  message: Carried,
+  eventId: string | undefined,
+  reason: string,
+): Promise<void> {
+  const { subject, payload } = message
+  try {
+    await keepPoison(db, { eventId, subject, message: payload, reason: reason.slice(0, 500) })
+  } catch (error) {
+    log.warn({ eventId, err: error }, 'poison not kept')
+    message.retry(retry.leastMs)
+    return
+  }
+  message.refuse()
+  metrics.poisoned.inc()
+  log.error({ eventId, subject }, 'event refused for good')
+}
+
+function decode(message: Carried): Event | undefined {
+  try {
+    const event = fromBinary(EventSchema, message.payload)
+    event.eventId = event.eventId.toLowerCase()
+    return isUuid(event.eventId) ? event : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The event that the publisher says it is, for messages that cannot say so themselves. */
+function messageEventId({ messageId }: Carried): string | undefined {
+  const eventId = messageId?.split(':')[0]
+  return eventId !== undefined && isUuid(eventId) ? eventId : undefined
+}
+
+function isDatabaseDown(error: unknown): boolean {
+  return error instanceof Failure && error.reason === 'SERVICE_UNAVAILABLE'
+}

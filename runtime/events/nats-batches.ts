@@ -1,0 +1,93 @@
+// Messages of a durable consumer in batches of what is there. It must not know events or tables.
+import type { Consumer, JsMsg, NatsConnection, NatsError } from 'nats'
+
+/** A message in hand. It is delivered again after 30 s unless one of the three is called. */
+export type Carried = {
+  subject: string
+  payload: Uint8Array
+  /** `Nats-Msg-Id` that the publisher set. */
+  messageId: string | undefined
+  /** 1 at the first delivery. */
+  deliveries: number
+  ack(): void
+  /** Have it delivered again, never at once. */
+  retry(delayMs: number): void
+  /** Never again. */
+  refuse(): void
+}
+
+export interface Batches {
+  /** The next messages, at least one; undefined when the consumer is lost, or stopped and all are taken. */
+  next(max: number): Promise<Carried[] | undefined>
+  /** Stops pulling. */
+  stop(): void
+}
+
+/** How many messages may wait here. */
+const prefetch = 400
+/** A lost consumer that says nothing is noticed after two heartbeats. */
+const pullMs = 6_000
+const heartbeatMs = 1_500
+
+/** Pulls from the consumer until it is lost. */
+export async function openBatches(
+  connection: NatsConnection,
+  consumer: Consumer,
+): Promise<Batches> {
+  const messages = await consumer.consume({
+    max_messages: prefetch,
+    expires: pullMs,
+    idle_heartbeat: heartbeatMs,
+    abort_on_missing_resource: true,
+  })
+  void connection.closed().then(() => messages.stop())
+  const iterator = messages[Symbol.asyncIterator]()
+  let coming = following(iterator)
+  return {
+    async next(max) {
+      const first = await coming
+      if (first === undefined) return undefined
+      const batch = [carried(first)]
+      coming = following(iterator)
+      // What has arrived already resolves before the event loop turns.
+      const turned = new Promise<'turned'>((resolve) => setImmediate(resolve, 'turned'))
+      while (batch.length < max) {
+        const more = await Promise.race([coming, turned])
+        if (more === undefined || more === 'turned') break
+        batch.push(carried(more))
+        coming = following(iterator)
+      }
+      return batch
+    },
+    stop: () => messages.stop(),
+  }
+}
+
+/** The next message; undefined at the end, however it came. */
+function following(iterator: AsyncIterator<JsMsg>): Promise<JsMsg | undefined> {
+  return iterator.next().then(
+    (result) => (result.done === true ? undefined : result.value),
+    () => undefined,
+  )
+}
+
+function carried(message: JsMsg): Carried {
+  return {
+    subject: message.subject,
+    payload: message.data,
+    messageId: message.headers?.get('Nats-Msg-Id') || undefined,
+    deliveries: message.info.deliveryCount,
+    ack: () => answer(() => message.ack()),
+    retry: (delayMs) => answer(() => message.nak(delayMs)),
+    refuse: () => answer(() => message.term()),
+  }
+}
+
+/** A closed connection takes no answer; the message is then delivered again. */
+function answer(send: () => void): void {
+  try {
+    send()
+  } catch (error) {
+    if ((error as NatsError).code !== 'CONNECTION_CLOSED') throw error
+  }
+}

@@ -1,0 +1,181 @@
+// The statements that write, relay and delete outbox rows. It must not publish: no network call runs here.
+import { type Queryable, sql } from '#runtime/db.ts'
+
+/** A fact to be written in the transaction of the change that it tells of. */
+export type OutboxEvent = {
+  /** UUID v4. */
+  eventId: string
+  subject: string
+  projectId: string | undefined
+  /** Serialized domain message, at most 512 KiB. */
+  payload: Uint8Array
+  traceparent?: string | undefined
+  requestId?: string | undefined
+}
+
+/** A row that a relay has in hand. */
+export type ClaimedEvent = {
+  event_id: string
+  subject: string
+  project_id: string | null
+  payload: Buffer
+  occurred_at: Date
+  traceparent: string | null
+  request_id: string | null
+  attempts: number
+}
+
+/** Columns that a writer sets, for an `insert into outbox (…)` within a larger statement. */
+export const outboxColumns = 'event_id, subject, project_id, payload, traceparent, request_id'
+
+/** Typed parameters for the columns of `outboxColumns`, the first of them `$first`. */
+export function outboxParameters(first: number): string {
+  const types = ['uuid', 'text', 'uuid', 'bytea', 'text', 'text']
+  return types.map((type, index) => `$${first + index}::${type}`).join(', ')
+}
+
+/** Values for the parameters of `outboxParameters`, in their order. */
+export function outboxValues(event: OutboxEvent): unknown[] {
+  return [
+    event.eventId,
+    event.subject,
+    event.projectId ?? null,
+    event.payload,
+    event.traceparent ?? null,
+    event.requestId ?? null,
+  ]
+}
+
+const insertStatement = sql(
+  'outbox_insert',
+  `insert into outbox (${outboxColumns}) values (${outboxParameters(1)})`,
+)
+
+/** Writes the event in the transaction of its change. Locks nothing else. Kick the relay after the commit. */
+export async function insertEvent(tx: Queryable, event: OutboxEvent): Promise<void> {
+  await tx.run(insertStatement, outboxValues(event))
+}
+
+const claimStatement = sql(
+  'outbox_claim',
+  `with fresh as (
+     select event_id from outbox
+     where published_at is null and confirmed_at is null and parked_at is null
+       and next_at <= clock_now()
+     order by next_at limit $1 for update skip locked
+   ), again as (
+     select event_id from outbox
+     where published_at is not null and confirmed_at is null and parked_at is null
+       and next_at <= clock_now()
+     order by next_at limit $2 for update skip locked
+   ), due as (
+     select event_id from fresh union all select event_id from again
+   )
+   update outbox set next_at = clock_now() + $3 * interval '1 millisecond'
+   from due where outbox.event_id = due.event_id
+   returning outbox.event_id, subject, project_id, payload, occurred_at, traceparent, request_id,
+     attempts`,
+)
+
+/** How many never published and how many to be published again a claim may take, and for how long. */
+export type ClaimLimits = { fresh: number; again: number; leaseMs: number }
+
+/** Takes due rows for `leaseMs`. Locks them for this one statement; rows locked by others are left to them. */
+export function claimDue(db: Queryable, limits: ClaimLimits): Promise<ClaimedEvent[]> {
+  return db.rows(claimStatement, [limits.fresh, limits.again, limits.leaseMs])
+}
+
+const markStatement = sql(
+  'outbox_mark_published',
+  `with acknowledged as (
+     select o.event_id, a.ends
+     from outbox o
+     join unnest($1::uuid[], $2::integer[], $3::boolean[]) as a(event_id, attempts, ends)
+       on a.event_id = o.event_id and a.attempts = o.attempts
+     where o.confirmed_at is null
+     order by o.event_id for update of o
+   )
+   update outbox set
+     published_at = clock_now(),
+     attempts = attempts + 1,
+     next_at = clock_now() + least(interval '60 s', interval '3 s' * power(2, least(attempts, 5))),
+     confirmed_at = case when acknowledged.ends and parked_at is null then clock_now() end,
+     last_error = case when parked_at is null then null else last_error end
+   from acknowledged where outbox.event_id = acknowledged.event_id`,
+)
+
+/** A publication that the broker acknowledged; `ends` when the subject has no consumer that must confirm. */
+export type Acknowledged = { eventId: string; attempts: number; ends: boolean }
+
+/** Notes publications. Locks the rows in id order; a row that another relay has noted meanwhile is left alone. */
+export async function markPublished(db: Queryable, published: Acknowledged[]): Promise<void> {
+  await db.run(markStatement, [
+    published.map((event) => event.eventId),
+    published.map((event) => event.attempts),
+    published.map((event) => event.ends),
+  ])
+}
+
+const failStatement = sql(
+  'outbox_mark_failed',
+  `with refused as (
+     select o.event_id, f.error
+     from outbox o
+     join unnest($1::uuid[], $2::text[]) as f(event_id, error) on f.event_id = o.event_id
+     where o.confirmed_at is null and o.parked_at is null
+     order by o.event_id for update of o
+   )
+   update outbox set last_error = refused.error,
+     next_at = clock_now() + $3 * interval '1 millisecond'
+   from refused where outbox.event_id = refused.event_id`,
+)
+
+/** Notes why publications failed; they are due again after `delayMs`. Locks the rows in id order. */
+export async function markFailed(
+  db: Queryable,
+  failed: { eventId: string; error: string }[],
+  delayMs: number,
+): Promise<void> {
+  await db.run(failStatement, [
+    failed.map((event) => event.eventId),
+    failed.map((event) => event.error),
+    delayMs,
+  ])
+}
+
+const deleteStatement = sql(
+  'outbox_delete_confirmed',
+  `with old as (
+     select event_id from outbox where confirmed_at < clock_now() - interval '7 days'
+     order by confirmed_at limit $1 for update skip locked
+   ), answers as (
+     delete from confirmation using old where confirmation.event_id = old.event_id
+   )
+   delete from outbox using old where outbox.event_id = old.event_id`,
+)
+
+/** Deletes up to `limit` events confirmed a week ago, with their answers. Parked ones stay. */
+export function deleteConfirmed(db: Queryable, limit: number): Promise<number> {
+  return db.run(deleteStatement, [limit])
+}
+
+const oldestStatement = sql(
+  'outbox_oldest',
+  `select extract(epoch from clock_now() - min(occurred_at))::float8 as age_s from outbox
+   where confirmed_at is null and parked_at is null`,
+)
+
+/** Age in seconds of the oldest event that has not ended; 0 when there is none. */
+export async function oldestUnendedS(db: Queryable): Promise<number> {
+  return (await db.row<{ age_s: number | null }>(oldestStatement, []))?.age_s ?? 0
+}
+
+const countParkedStatement = sql(
+  'outbox_count_parked',
+  'select count(*)::integer as n from outbox where parked_at is not null',
+)
+
+/** The number of events that wait for people. */
+export async function countParked(db: Queryable): Promise<number> {
+  return (await db.row<{ n: number }>(countParkedStatement, []))?.n ?? 0
+}

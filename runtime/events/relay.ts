@@ -1,0 +1,182 @@
+// Carries committed events to the broker. It must not hold a transaction open while it publishes, nor confirm what
+// a consumer has to confirm.
+import { create, toBinary } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { EventSchema } from '#gen/events/v1/events_pb.js'
+import type { Database } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import type { OutboxMetrics } from './event-metrics.ts'
+import type { Nats } from './nats.ts'
+import {
+  type ClaimedEvent,
+  type ClaimLimits,
+  claimDue,
+  markFailed,
+  markPublished,
+} from './outbox-store.ts'
+import { createWake } from './wake.ts'
+
+export type RelayOptions = {
+  db: Database
+  nats: Nats
+  log: Logger
+  metrics: OutboxMetrics
+  /** True for a subject whose events end with the broker's acknowledgement. */
+  endsWhenPublished: (subject: string) => boolean
+  /** Called after events that a consumer must confirm were published. */
+  onPublished: () => void
+}
+
+export interface Relay {
+  /** Says that events were committed. Many calls make one round. */
+  kick: () => void
+  /** Finishes the batch in hand. */
+  close(): Promise<void>
+}
+
+/** Longer than a publication may take with the stream made again in between. */
+export const leaseMs = 20_000
+const retryMs = 1_000
+const poll = { leastMs: 20, mostMs: 250 }
+/** Lets the commits of a busy moment gather into one batch. */
+const gatherMs = 2
+const fullBatch = 150
+/** Share of a batch for republication while new events fill the rest. */
+const busyShare = 50
+/** While a consumer is down its events come back every minute; no more of them than this are let through. */
+const republishPerS = 1_000
+
+/** Starts the loop. It needs neither the broker nor the database to be up. */
+export function startRelay(options: RelayOptions): Relay {
+  const { nats, log } = options
+  const wake = createWake()
+  const allowance = republishAllowance()
+  const forget = nats.onConnected(connected)
+  const stopping = new AbortController()
+  let freshWasFull = false
+
+  function connected(): void {
+    nats
+      .ensureStream()
+      .catch((error: unknown) => log.warn({ err: error }, 'stream not made'))
+      .finally(wake.wake)
+  }
+
+  async function round(): Promise<number> {
+    const limits = {
+      fresh: fullBatch,
+      again: allowance.take(freshWasFull ? busyShare : fullBatch),
+      leaseMs,
+    }
+    const claimed = await relayDue(options, limits)
+    const fresh = claimed.filter((event) => event.attempts === 0).length
+    allowance.giveBack(limits.again - (claimed.length - fresh))
+    freshWasFull = fresh >= fullBatch
+    return claimed.length
+  }
+
+  async function run(): Promise<void> {
+    let idleMs = poll.leastMs
+    while (!stopping.signal.aborted) {
+      if (!nats.ready()) {
+        await wake.pause(retryMs)
+        continue
+      }
+      try {
+        const count = await round()
+        idleMs = count > 0 ? poll.leastMs : Math.min(poll.mostMs, idleMs * 1.5)
+        if (count >= fullBatch) continue
+      } catch (error) {
+        log.warn({ err: error }, 'events not relayed')
+        idleMs = retryMs
+      }
+      if (!stopping.signal.aborted) await wake.pause(idleMs)
+      if (!stopping.signal.aborted) await new Promise((resolve) => setTimeout(resolve, gatherMs))
+    }
+  }
+
+  const running = run()
+  return {
+    kick: wake.wake,
+    close() {
+      stopping.abort()
+      forget()
+      wake.wake()
+      return running
+    },
+  }
+}
+
+/** One batch: takes due events in one statement, publishes them, notes the outcome in another. */
+export async function relayDue(
+  options: Omit<RelayOptions, 'log'>,
+  limits: ClaimLimits,
+): Promise<ClaimedEvent[]> {
+  const { db, nats, metrics, endsWhenPublished } = options
+  const claimed = await claimDue(db, limits)
+  if (claimed.length === 0) return claimed
+  const errors = await Promise.all(claimed.map((event) => publishEvent(nats, event)))
+  const published = claimed.filter((_, index) => errors[index] === undefined)
+  const failed = claimed.flatMap((event, index) => {
+    const error = errors[index]
+    return error === undefined ? [] : [{ eventId: event.event_id, error }]
+  })
+  if (published.length > 0) {
+    const rows = published.map((event) => ({
+      eventId: event.event_id,
+      attempts: event.attempts,
+      ends: endsWhenPublished(event.subject),
+    }))
+    await markPublished(db, rows)
+    metrics.published.inc(rows.length)
+    const ended = rows.filter((row) => row.ends).length
+    metrics.confirmed.inc(ended)
+    if (ended < rows.length) options.onPublished()
+  }
+  if (failed.length > 0) {
+    await markFailed(db, failed, retryMs)
+    metrics.failed.inc(failed.length)
+  }
+  return claimed
+}
+
+/**
+ * Publishes; returns what went wrong. The number of past publications in the message id lets a repetition through the
+ * broker's duplicate window, while a publication whose answer was lost stays one message.
+ */
+export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
+  const message = create(EventSchema, {
+    eventId: event.event_id,
+    subject: event.subject,
+    occurredTime: timestampFromDate(event.occurred_at),
+    projectId: event.project_id ?? '',
+    payload: event.payload,
+    traceparent: event.traceparent ?? '',
+    requestId: event.request_id ?? '',
+  })
+  try {
+    const messageId = `${event.event_id}:${event.attempts}`
+    await nats.publish(event.subject, toBinary(EventSchema, message), messageId)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message.slice(0, 200) : 'unknown'
+  }
+}
+
+function republishAllowance(): { take(most: number): number; giveBack(unused: number): void } {
+  let left = republishPerS
+  let at = performance.now()
+  return {
+    take(most) {
+      const now = performance.now()
+      left = Math.min(republishPerS, left + ((now - at) / 1_000) * republishPerS)
+      at = now
+      const taken = Math.min(most, Math.floor(left))
+      left -= taken
+      return taken
+    },
+    giveBack(unused) {
+      left += unused
+    },
+  }
+}

@@ -1,0 +1,380 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { randomId } from '#core/id.ts'
+import { sql } from '#runtime/db.ts'
+import { PoisonEvent } from '#runtime/events/inbox.ts'
+import { listenForNews } from '#runtime/events/news.ts'
+import { insertEvent } from '#runtime/events/outbox.ts'
+import { claimDue } from '#runtime/events/outbox-store.ts'
+import { publishEvent } from '#runtime/events/relay.ts'
+import {
+  deleteStream,
+  eventually,
+  log,
+  makeWorld,
+  metricValue,
+  newsSubject,
+  startBroker,
+  subject,
+  type TestBroker,
+  type World,
+} from './world.ts'
+
+let broker: TestBroker
+let world: World
+
+beforeAll(async () => {
+  broker = await startBroker()
+})
+afterAll(() => broker.remove())
+
+beforeEach(async () => {
+  world = await makeWorld(broker.url)
+})
+afterEach(async () => {
+  await world.close()
+  await deleteStream(broker)
+})
+
+const poisonRows = sql('poison_rows', 'select event_id, subject, reason from poison')
+const countInbox = sql('count_inbox', 'select count(*)::integer as n from inbox')
+
+describe('the way of an event', () => {
+  it('a committed event is handled once and confirmed', async () => {
+    const consumer = world.startConsumer()
+    const producer = world.startProducer()
+    const projectId = randomId()
+    const eventId = await world.write({ projectId, traceparent: 't', requestId: 'r' })
+    producer.kick()
+    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+    expect(await world.handled()).toEqual([eventId])
+    expect(await world.row(eventId)).toMatchObject({
+      attempts: 1,
+      parked_at: null,
+      last_error: null,
+    })
+    expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
+    expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
+    expect(await metricValue(consumer.metrics, 'payweave_inbox_taken_total')).toBe(1)
+  })
+
+  it('an event reaches its handler with everything that was written', async () => {
+    const received: unknown[] = []
+    world.startConsumer({
+      handle: (_tx, events) => {
+        received.push(...events)
+        return Promise.resolve()
+      },
+    })
+    world.startProducer()
+    const projectId = randomId()
+    const eventId = await world.write({ projectId, traceparent: '00-ab-cd-01', requestId: 'r-1' })
+    await eventually(() => expect(received).toHaveLength(1))
+    expect(received[0]).toMatchObject({
+      eventId,
+      subject,
+      projectId,
+      payload: Buffer.from('fact'),
+      traceparent: '00-ab-cd-01',
+      requestId: 'r-1',
+    })
+  })
+
+  it('an event without a kick is found by the poll', async () => {
+    world.startConsumer()
+    world.startProducer()
+    const eventId = await world.write()
+    await eventually(async () => expect(await world.handled()).toEqual([eventId]))
+  })
+
+  it('a change that is rolled back leaves no event', async () => {
+    await expect(
+      world.producerDb.transaction(async (tx) => {
+        await insertEvent(tx, {
+          eventId: randomId(),
+          subject,
+          projectId: undefined,
+          payload: Buffer.from('never'),
+        })
+        throw new Error('changed our mind')
+      }),
+    ).rejects.toThrow('changed our mind')
+    expect(await world.unended()).toBe(0)
+  })
+
+  it('writers that commit out of order lose nothing', async () => {
+    world.startConsumer()
+    const producer = world.startProducer()
+    const written: string[] = []
+    const writer = async (): Promise<void> => {
+      for (let count = 0; count < 60; count += 1) {
+        await world.producerDb.transaction(async (tx) => {
+          const eventId = randomId()
+          await insertEvent(tx, {
+            eventId,
+            subject,
+            projectId: undefined,
+            payload: Buffer.from('x'),
+          })
+          // The earlier row often commits after later ones were relayed.
+          await tx.run(wait, [Math.random() * 0.02])
+          written.push(eventId)
+        })
+        producer.kick()
+      }
+    }
+    await Promise.all(Array.from({ length: 10 }, writer))
+    await eventually(async () => expect(await world.unended()).toBe(0))
+    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+  })
+
+  it('two relays and two consumers share the work without repeating it', async () => {
+    world.startConsumer()
+    world.startConsumer()
+    const first = world.startProducer()
+    const second = world.startProducer()
+    const written = await Promise.all(Array.from({ length: 400 }, () => world.write()))
+    await eventually(async () => expect(await world.unended()).toBe(0))
+    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+    const published = await Promise.all(
+      [first, second].map(({ metrics }) => metricValue(metrics, 'payweave_outbox_published_total')),
+    )
+    expect(published.reduce((sum, count) => sum + count, 0)).toBe(400)
+  })
+
+  it('news ends when the broker has it and reaches whoever listens', async () => {
+    const heard: string[] = []
+    const news = listenForNews({
+      nats: world.openNats(),
+      subject: newsSubject,
+      log,
+      onEvent: (event) => heard.push(event.eventId),
+      onGap: () => heard.push('gap'),
+    })
+    await eventually(() => expect(heard).toEqual(['gap']))
+    world.startProducer()
+    const eventId = await world.write({ subject: newsSubject })
+    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+    await eventually(() => expect(heard).toEqual(['gap', eventId]))
+    news.close()
+  })
+})
+
+const wait = sql('wait', 'select pg_sleep($1)')
+
+describe('repetition', () => {
+  it('an event that comes twice is handled once', async () => {
+    const nats = world.openNats()
+    const consumer = world.startConsumer()
+    const eventId = await world.write()
+    const [claimed] = await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 60_000 })
+    if (claimed === undefined) throw new Error('nothing claimed')
+    await eventually(() => expect(nats.ready()).toBe(true))
+    await publishEvent(nats, claimed)
+    await publishEvent(nats, { ...claimed, attempts: 1 })
+    await publishEvent(nats, { ...claimed, attempts: 2 })
+    await eventually(async () =>
+      expect(await metricValue(consumer.metrics, 'payweave_inbox_repeated_total')).toBe(2),
+    )
+    expect(await world.handled()).toEqual([eventId])
+  })
+
+  it('a relay that dies between publication and its note costs no repetition', async () => {
+    const nats = world.openNats()
+    const consumer = world.startConsumer()
+    const eventId = await world.write()
+    const [claimed] = await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 15_000 })
+    if (claimed === undefined) throw new Error('nothing claimed')
+    await eventually(() => expect(nats.ready()).toBe(true))
+    await publishEvent(nats, claimed)
+    expect(await world.row(eventId)).toMatchObject({ attempts: 0, published_at: null })
+    world.clock.advance(15_000)
+    world.startProducer()
+    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+    expect(await world.row(eventId)).toMatchObject({ attempts: 1 })
+    expect(await world.handled()).toEqual([eventId])
+    expect(await metricValue(consumer.metrics, 'payweave_inbox_repeated_total')).toBe(0)
+  })
+
+  it('a row in the hand of a relay is left alone until its lease ends', async () => {
+    await world.write()
+    const limits = { fresh: 10, again: 10, leaseMs: 15_000 }
+    expect(await claimDue(world.producerDb, limits)).toHaveLength(1)
+    world.clock.advance(14_000)
+    expect(await claimDue(world.producerDb, limits)).toHaveLength(0)
+    world.clock.advance(1_100)
+    expect(await claimDue(world.producerDb, limits)).toHaveLength(1)
+  })
+
+  it('an unseen event is published again inside the duplicate window, later each time', async () => {
+    const producer = world.startProducer()
+    const eventId = await world.write()
+    await eventually(async () => expect((await world.row(eventId)).attempts).toBe(1))
+    const gapsMs: number[] = []
+    for (const expectedMs of [3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000]) {
+      const { attempts } = await world.row(eventId)
+      gapsMs.push(await untilDueMs(eventId))
+      world.clock.advance(expectedMs)
+      await eventually(async () => expect((await world.row(eventId)).attempts).toBe(attempts + 1))
+    }
+    expect(gapsMs).toEqual([3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000])
+    expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(8)
+    const consumer = world.startConsumer()
+    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+    await eventually(async () =>
+      expect(await metricValue(consumer.metrics, 'payweave_inbox_repeated_total')).toBe(7),
+    )
+    expect(await world.handled()).toEqual([eventId])
+  })
+})
+
+const due = sql(
+  'due',
+  `select (extract(epoch from next_at - published_at) * 1000)::integer as ms from outbox
+   where event_id = $1`,
+)
+
+async function untilDueMs(eventId: string): Promise<number> {
+  return (await world.producerDb.row<{ ms: number }>(due, [eventId]))?.ms ?? 0
+}
+
+describe('refusal', () => {
+  it('a message that is no event is kept as poison and its event parked', async () => {
+    const consumer = world.startConsumer()
+    const nats = world.openNats()
+    const eventId = await world.write()
+    await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 1 })
+    await eventually(() => expect(nats.ready()).toBe(true))
+    await nats.publish(subject, Buffer.from([0xff, 0xff, 0xff]), `${eventId}:0`)
+    await eventually(async () =>
+      expect(await world.consumerDb.rows(poisonRows, [])).toEqual([
+        { event_id: eventId, subject, reason: 'the message is not an event' },
+      ]),
+    )
+    world.clock.advance(10)
+    const producer = world.startProducer()
+    await eventually(async () => expect((await world.row(eventId)).parked_at).not.toBeNull())
+    expect(await world.row(eventId)).toMatchObject({ confirmed_at: null })
+    expect(await world.handled()).toEqual([])
+    expect(await metricValue(producer.metrics, 'payweave_outbox_parked_total')).toBe(1)
+    expect(await metricValue(producer.metrics, 'payweave_outbox_parked')).toBe(1)
+    expect(await metricValue(consumer.metrics, 'payweave_inbox_poison')).toBe(1)
+  })
+
+  it('a message that does not even tell its id is kept as poison and not delivered again', async () => {
+    const consumer = world.startConsumer()
+    const nats = world.openNats()
+    await eventually(() => expect(nats.ready()).toBe(true))
+    await nats.publish(subject, Buffer.from([0xff]), 'nonsense')
+    await eventually(async () =>
+      expect(await world.consumerDb.rows(poisonRows, [])).toEqual([
+        { event_id: null, subject, reason: 'the message is not an event' },
+      ]),
+    )
+    await eventually(async () =>
+      expect(await metricValue(consumer.metrics, 'payweave_inbox_poisoned_total')).toBe(1),
+    )
+  })
+
+  it('an event that its handler refuses for good is parked and the others are handled', async () => {
+    const written = await Promise.all(Array.from({ length: 20 }, () => world.write()))
+    const bad = written[7] ?? ''
+    world.startConsumer({
+      handle: async (tx, events) => {
+        await world.note(tx, events)
+        if (events.some((event) => event.eventId === bad)) throw new PoisonEvent(bad, 'no amount')
+      },
+    })
+    world.startProducer()
+    await eventually(async () => expect(await world.unended()).toBe(0))
+    expect((await world.handled()).toSorted()).toEqual(
+      written.filter((eventId) => eventId !== bad).toSorted(),
+    )
+    expect((await world.row(bad)).parked_at).not.toBeNull()
+    expect(await world.consumerDb.rows(poisonRows, [])).toEqual([
+      { event_id: bad, subject, reason: 'no amount' },
+    ])
+  })
+
+  it('a failure that passes is tried again later, holds up nobody and is never poison', async () => {
+    const written = await Promise.all(Array.from({ length: 10 }, () => world.write()))
+    const slow = written[3] ?? ''
+    const triedAtMs: number[] = []
+    world.startConsumer({
+      handle: async (tx, events) => {
+        if (events.some((event) => event.eventId === slow)) {
+          if (events.length === 1) triedAtMs.push(performance.now())
+          if (triedAtMs.length < 3) throw new Error('a lock was taken')
+        }
+        await world.note(tx, events)
+      },
+    })
+    world.startProducer()
+    await eventually(async () => expect(await world.handled()).toHaveLength(9))
+    await eventually(async () => expect(await world.unended()).toBe(0))
+    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+    expect(await world.consumerDb.rows(poisonRows, [])).toEqual([])
+    expect((triedAtMs[1] ?? 0) - (triedAtMs[0] ?? 0)).toBeGreaterThan(900)
+  })
+
+  it('an event with two consumers ends when both have answered', async () => {
+    let secondKnows = false
+    world.startConsumer()
+    world.startProducer({
+      consumers: {
+        consumer: world.seenClient,
+        ledger: {
+          seen: (request) =>
+            secondKnows ? world.seenClient.seen(request) : Promise.resolve({ known: [] }),
+        },
+      },
+    })
+    const eventId = await world.write()
+    await eventually(async () => expect(await answeredBy(eventId)).toEqual(['consumer']))
+    expect((await world.row(eventId)).confirmed_at).toBeNull()
+    secondKnows = true
+    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+    expect(await answeredBy(eventId)).toEqual(['consumer', 'ledger'])
+  })
+})
+
+const answers = sql(
+  'answers',
+  'select consumer from confirmation where event_id = $1 order by consumer',
+)
+
+async function answeredBy(eventId: string): Promise<string[]> {
+  const rows = await world.producerDb.rows<{ consumer: string }>(answers, [eventId])
+  return rows.map((row) => row.consumer)
+}
+
+describe('stopping', () => {
+  it('a consumer that stops finishes its batch and leaves the rest to the next one', async () => {
+    let entered = (): void => {}
+    const working = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    let finish = (): void => {}
+    const allowed = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const written = await Promise.all(Array.from({ length: 300 }, () => world.write()))
+    const first = world.startConsumer({
+      handle: async (tx, events) => {
+        entered()
+        await allowed
+        await world.note(tx, events)
+      },
+    })
+    world.startProducer()
+    await working
+    const closed = first.close()
+    finish()
+    await closed
+    const taken = (await world.consumerDb.row<{ n: number }>(countInbox, []))?.n ?? 0
+    expect(taken).toBeGreaterThan(0)
+    expect(await world.handled()).toHaveLength(taken)
+    world.startConsumer()
+    await eventually(async () => expect(await world.unended()).toBe(0))
+    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+  })
+})

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { randomId } from '#core/id.ts'
+import { type Database, sql } from '#runtime/db.ts'
+import { noteAnswers } from '#runtime/events/confirmation-store.ts'
+import { answerSeen } from '#runtime/events/inbox-routes.ts'
+import { deleteTaken, keepPoison, takeIn } from '#runtime/events/inbox-store.ts'
+import { insertEvent } from '#runtime/events/outbox.ts'
+import { deleteConfirmed } from '#runtime/events/outbox-store.ts'
+import { createTestClock, type TestClock } from '#runtime/test-clock.ts'
+import { makeDatabase } from './world.ts'
+
+const dayMs = 86_400_000
+const count = sql(
+  'count_rows',
+  `select (select count(*)::integer from outbox) as events,
+     (select count(*)::integer from confirmation) as answers`,
+)
+
+let clock: TestClock
+let db: Database
+
+beforeEach(async () => {
+  clock = createTestClock()
+  db = await makeDatabase(['clock', 'outbox', 'inbox'], clock)
+})
+afterEach(() => db.close())
+
+async function writeEvents(number: number): Promise<string[]> {
+  const ids = Array.from({ length: number }, randomId)
+  for (const eventId of ids) {
+    const event = { eventId, subject: 'pw.test.event', projectId: undefined }
+    await insertEvent(db, { ...event, payload: Buffer.from('fact') })
+  }
+  return ids
+}
+
+describe('old rows', () => {
+  it('confirmed events go after a week with their answers, others stay', async () => {
+    const [seen = '', poisoned = '', unseen = ''] = await writeEvents(3)
+    const needs = [{ subject: 'pw.test.event', consumer: 'delivery' }]
+    const ended = await db.transaction((tx) =>
+      noteAnswers(
+        tx,
+        'delivery',
+        [
+          { eventId: seen, state: 'seen' },
+          { eventId: poisoned, state: 'poisoned' },
+        ],
+        needs,
+      ),
+    )
+    expect(ended).toEqual({ confirmed: 1, parked: 1 })
+    clock.advance(7 * dayMs - 1_000)
+    expect(await deleteConfirmed(db, 100)).toBe(0)
+    clock.advance(1_001)
+    expect(await deleteConfirmed(db, 100)).toBe(1)
+    expect(await db.row(count, [])).toEqual({ events: 2, answers: 1 })
+    expect(unseen).not.toBe('')
+  })
+
+  it('a deletion takes no more rows than it was told', async () => {
+    await takeIn(db, Array.from({ length: 5 }, randomId))
+    clock.advance(30 * dayMs + 1)
+    expect(await deleteTaken(db, 3)).toBe(3)
+    expect(await deleteTaken(db, 3)).toBe(2)
+  })
+
+  it('a taken event is known for thirty days', async () => {
+    const eventId = randomId()
+    await takeIn(db, [eventId])
+    clock.advance(30 * dayMs - 1_000)
+    expect(await deleteTaken(db, 100)).toBe(0)
+    expect((await answerSeen(db, [eventId])).known).toHaveLength(1)
+  })
+})
+
+describe('the question which events were seen', () => {
+  it('knows seen from poisoned and leaves out the unknown', async () => {
+    const [seen, poisoned, both, unknown] = Array.from({ length: 4 }, randomId) as [
+      string,
+      string,
+      string,
+      string,
+    ]
+    await takeIn(db, [seen, both])
+    for (const eventId of [poisoned, both, poisoned]) {
+      await keepPoison(db, { eventId, subject: 's', message: Buffer.from('m'), reason: 'r' })
+    }
+    const { known } = await answerSeen(db, [seen, poisoned, both, unknown])
+    const states = Object.fromEntries(known.map(({ eventId, state }) => [eventId, state]))
+    expect(states).toEqual({ [seen]: 1, [poisoned]: 2, [both]: 1 })
+  })
+
+  it('refuses what is no UUID and more than a thousand', async () => {
+    await expect(answerSeen(db, ['1; drop table inbox'])).rejects.toMatchObject({
+      reason: 'INVALID_PARAMETER',
+    })
+    await expect(answerSeen(db, Array.from({ length: 1_001 }, randomId))).rejects.toMatchObject({
+      reason: 'INVALID_PARAMETER',
+    })
+  })
+
+  it('takes two last answers that come at once as two, and the event ends', async () => {
+    const ids = await writeEvents(50)
+    const needs = ['delivery', 'ledger'].map((consumer) => ({ subject: 'pw.test.event', consumer }))
+    const answers = ids.map((eventId) => ({ eventId, state: 'seen' as const }))
+    const ended = await Promise.all(
+      needs.map(({ consumer }) =>
+        db.transaction((tx) => noteAnswers(tx, consumer, answers.toReversed(), needs)),
+      ),
+    )
+    expect(ended.map(({ confirmed }) => confirmed).toSorted((a, b) => a - b)).toEqual([0, 50])
+  })
+})

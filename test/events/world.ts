@@ -1,0 +1,230 @@
+// A producer and a consumer of events with databases and a broker of their own. It must not replace any of their code.
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import { createClient, createRouterTransport } from '@connectrpc/connect'
+import { connect } from 'nats'
+import { Client } from 'pg'
+import { Registry } from 'prom-client'
+import { vi } from 'vitest'
+import { Failure } from '#core/errors.ts'
+import { randomId } from '#core/id.ts'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { type Database, openDatabase, sql } from '#runtime/db.ts'
+import { type HandleEvents, startConsumer } from '#runtime/events/inbox.ts'
+import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
+import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import {
+  insertEvent,
+  type OutboxEvent,
+  type SeenClient,
+  startOutbox,
+} from '#runtime/events/outbox.ts'
+import { createLogger } from '#runtime/log.ts'
+import { createTestClock, type TestClock } from '#runtime/test-clock.ts'
+import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
+import { freePorts, temporaryFolder } from '../support/servers.ts'
+
+export const subject = 'pw.test.event'
+export const newsSubject = 'pw.test.news'
+export const log = createLogger({ part: 'test', level: 'silent' })
+
+/** A broker that can crash and forget. */
+export type TestBroker = {
+  url: string
+  kill(): Promise<void>
+  /** Removes all that it has stored; it must be down. */
+  wipe(): void
+  start(): Promise<void>
+  remove(): Promise<void>
+}
+
+/** Starts a broker of our own. */
+export async function startBroker(): Promise<TestBroker> {
+  const dataDir = path.join(temporaryFolder('broker'), 'nats')
+  const [port = 0] = await freePorts(1)
+  const start = (): Promise<NatsServer> => startNats({ dataDir, port, log: () => {} })
+  let server = await start()
+  return {
+    url: server.url,
+    async kill() {
+      process.kill(server.pid, 'SIGKILL')
+      await server.exited
+    },
+    wipe: () => fs.rmSync(path.join(dataDir, 'store'), { recursive: true }),
+    async start() {
+      server = await start()
+    },
+    async remove() {
+      await server.stop()
+      fs.rmSync(path.dirname(dataDir), { recursive: true })
+    },
+  }
+}
+
+/** Deletes the stream, if it is there, behind everybody's back. */
+export async function deleteStream({ url }: TestBroker): Promise<void> {
+  const { username, password, host } = new URL(url)
+  const connection = await connect({ servers: host, user: username, pass: password })
+  const { streams } = await connection.jetstreamManager()
+  await streams.delete('PAYWEAVE').catch(() => undefined)
+  await connection.close()
+}
+
+/** Makes an empty database with these folders of migrations and opens it. */
+export async function makeDatabase(folders: string[], testClock: TestClock): Promise<Database> {
+  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
+  const name = `events_${randomBytes(6).toString('hex')}`
+  await execute(url, `create database ${name}`)
+  url.pathname = `/${name}`
+  for (const folder of folders) {
+    const directory = path.resolve(import.meta.dirname, '../../runtime/migrations', folder)
+    for (const file of fs.readdirSync(directory).toSorted()) {
+      await execute(url, fs.readFileSync(path.join(directory, file), 'utf8'))
+    }
+  }
+  await execute(url, 'create table handled (event_id uuid not null)')
+  return openDatabase({ url: url.href, service: undefined, log, testClock, poolSize: 16 })
+}
+
+async function execute(url: URL, text: string): Promise<void> {
+  const client = new Client({ connectionString: url.href })
+  await client.connect()
+  await client.query(text)
+  await client.end()
+}
+
+const noteHandled = sql('note_handled', 'insert into handled select unnest($1::uuid[])')
+const handledRows = sql('handled', 'select event_id from handled')
+const outboxRow = sql(
+  'row',
+  `select attempts, published_at, confirmed_at, parked_at, last_error from outbox
+   where event_id = $1`,
+)
+const unended = sql(
+  'unended',
+  'select count(*)::integer as n from outbox where confirmed_at is null and parked_at is null',
+)
+
+export type OutboxRow = {
+  attempts: number
+  published_at: Date | null
+  confirmed_at: Date | null
+  parked_at: Date | null
+  last_error: string | null
+}
+
+export type World = Awaited<ReturnType<typeof makeWorld>>
+
+/** Two databases, no process started yet. `close` stops whatever was started. */
+export async function makeWorld(brokerUrl: string) {
+  const clock = createTestClock()
+  const producerDb = await makeDatabase(['clock', 'outbox'], clock)
+  const consumerDb = await makeDatabase(['clock', 'inbox'], clock)
+  const closing: (() => Promise<void>)[] = []
+  let consumerReachable = true
+
+  const client = createClient(
+    InboxService,
+    createRouterTransport((router) => inboxRoutes(router, consumerDb)),
+  )
+  const seenClient: SeenClient = {
+    seen(request, options) {
+      if (!consumerReachable) throw new Failure('SERVICE_UNAVAILABLE', 'no route to the consumer')
+      return client.seen(request, options)
+    },
+  }
+
+  function started<T extends { close(): Promise<void> }>(part: T): T {
+    closing.unshift(() => part.close())
+    return part
+  }
+
+  const openNats = (): Nats => started(connectNats({ url: brokerUrl, name: 'test', log }))
+
+  /** The work of a consumer: a row for each event, with no constraint that would hide a repetition. */
+  const note: HandleEvents = async (tx, events) => {
+    await tx.run(noteHandled, [events.map((event) => event.eventId)])
+  }
+
+  return {
+    clock,
+    producerDb,
+    consumerDb,
+    seenClient,
+    openNats,
+    note,
+    setConsumerReachable(reachable: boolean) {
+      consumerReachable = reachable
+    },
+    startProducer(options: { nats?: Nats; consumers?: Record<string, SeenClient> } = {}) {
+      const metrics = new Registry()
+      const outbox = startOutbox({
+        db: producerDb,
+        nats: options.nats ?? openNats(),
+        subjects: {
+          [subject]: { consumers: options.consumers ?? { consumer: seenClient } },
+          [newsSubject]: { consumers: {} },
+        },
+        log,
+        metrics,
+      })
+      return { ...started(outbox), metrics }
+    },
+    startConsumer(options: { nats?: Nats; handle?: HandleEvents } = {}) {
+      const metrics = new Registry()
+      const consumer = startConsumer({
+        db: consumerDb,
+        nats: options.nats ?? openNats(),
+        durable: 'consumer',
+        subjects: [subject],
+        handle: options.handle ?? note,
+        log,
+        metrics,
+      })
+      return { ...started(consumer), metrics }
+    },
+    /** Commits one event. */
+    async write(event: Partial<OutboxEvent> = {}): Promise<string> {
+      const eventId = randomId()
+      await producerDb.transaction((tx) =>
+        insertEvent(tx, {
+          eventId,
+          subject,
+          projectId: undefined,
+          payload: Buffer.from('fact'),
+          ...event,
+        }),
+      )
+      return eventId
+    },
+    /** Ids of handled events, once per handling. */
+    async handled(): Promise<string[]> {
+      const rows = await consumerDb.rows<{ event_id: string }>(handledRows, [])
+      return rows.map((row) => row.event_id)
+    },
+    async row(eventId: string): Promise<OutboxRow> {
+      const row = await producerDb.row<OutboxRow>(outboxRow, [eventId])
+      if (row === undefined) throw new Error('no such event')
+      return row
+    },
+    async unended(): Promise<number> {
+      return (await producerDb.row<{ n: number }>(unended, []))?.n ?? 0
+    },
+    async close() {
+      for (const close of closing) await close()
+      await Promise.all([producerDb.close(), consumerDb.close()])
+    },
+  }
+}
+
+/** Waits until what is expected holds. */
+export function eventually(expectation: () => Promise<void> | void): Promise<void> {
+  return vi.waitFor(expectation, { timeout: 15_000, interval: 25 })
+}
+
+/** Reads one metric without labels. */
+export async function metricValue(metrics: Registry, name: string): Promise<number> {
+  const metric = await metrics.getSingleMetric(name)?.get()
+  return metric?.values[0]?.value ?? 0
+}
