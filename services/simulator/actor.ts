@@ -1,0 +1,81 @@
+// Lets people act as planned: pay, refuse, pay late. It must not know who does what: people.ts does.
+import { randomId } from '#core/id.ts'
+import type { Database } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { insertAttempts, settleCharges } from './attempt-store.ts'
+import { decidePlannedAct } from './charge.ts'
+import { advancePlans, claimDueCharges, type DueCharge, waitForNextAct } from './charge-store.ts'
+import { type Poll, startPoll } from './poll.ts'
+
+const batch = 200
+
+export type ActorOptions = {
+  db: Database
+  log: Logger
+  /** Called when payments is owed a report. */
+  reportsWritten: () => void
+}
+
+/** Acts until closed. */
+export function startActor(options: ActorOptions): Poll {
+  return startPoll({
+    log: options.log,
+    async round() {
+      const count = await actDue(options)
+      return count > 0 ? true : ((await waitForNextAct(options.db)) ?? false)
+    },
+  })
+}
+
+/** Lets those act whose time has come; returns how many were looked at. */
+export async function actDue({ db, reportsWritten }: Omit<ActorOptions, 'log'>): Promise<number> {
+  const count = await db.transaction(async (tx) => {
+    const due = await claimDueCharges(tx, batch)
+    if (due.length === 0) return 0
+    const acts = due.map(decide)
+    const made = acts.flatMap(({ attempt }) => attempt ?? [])
+    if (made.length > 0) {
+      await insertAttempts(
+        tx,
+        made.map(({ row }) => row),
+      )
+      await settleCharges(
+        tx,
+        made.map(({ settlement }) => settlement),
+      )
+    }
+    await advancePlans(tx, acts)
+    return due.length
+  })
+  if (count > 0) reportsWritten()
+  return count
+}
+
+function decide(charge: DueCharge) {
+  const { chargeId } = charge
+  const verdict = decidePlannedAct(charge)
+  if (verdict === undefined) return { chargeId, actsLeft: 0 }
+  const attemptId = randomId()
+  const { outcome } = verdict
+  const isLate = charge.state !== 'open'
+  return {
+    chargeId,
+    actsLeft: outcome === 'paid' ? 0 : charge.actsLeft - 1,
+    attempt: {
+      row: {
+        chargeId,
+        attemptId,
+        outcome,
+        refusal: verdict.refusal ?? null,
+        source: 'plan' as const,
+      },
+      settlement: {
+        chargeId,
+        attemptId,
+        outcome,
+        // Late money just arrives: nobody was seen to begin.
+        reports: isLate ? [outcome] : (['processing', outcome] as const).slice(),
+      },
+    },
+  }
+}

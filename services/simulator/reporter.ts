@@ -1,0 +1,62 @@
+// Tells payments what became of money, until it accepts. It must not know the wire: it is handed a way to send.
+import { Failure, type Reason } from '#core/errors.ts'
+import type { Database } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { type Poll, startPoll } from './poll.ts'
+import { claimReports, noteReports, type Report, type Sent } from './report-store.ts'
+
+const batch = 100
+/** Longer than one call may take, so that two senders never have one report in hand. */
+const leaseMs = 30_000
+const firstDelayMs = 250
+const longestDelayMs = 10_000
+
+/** Refusals that no repetition changes. */
+const definitive: ReadonlySet<Reason> = new Set<Reason>([
+  'MISSING_PARAMETER',
+  'INVALID_PARAMETER',
+  'CHARGE_NOT_FOUND',
+  'PAYMENT_NOT_FOUND',
+  'PAYMENT_NOT_PAYABLE',
+])
+
+/** Delivers one report; throws when it was not accepted. */
+export type SendReport = (report: Report) => Promise<void>
+
+export type ReporterOptions = { db: Database; log: Logger; send: SendReport }
+
+/** Reports until closed. */
+export function startReporter(options: ReporterOptions): Poll {
+  return startPoll({ log: options.log, round: async () => (await reportDue(options)) > 0 })
+}
+
+/** Sends one batch of due reports; returns how many were taken in hand. */
+export async function reportDue({ db, log, send }: ReporterOptions): Promise<number> {
+  const reports = await claimReports(db, batch, leaseMs)
+  if (reports.length === 0) return 0
+  await noteReports(db, await Promise.all(reports.map((report) => sendOne(report, send, log))))
+  return reports.length
+}
+
+async function sendOne(report: Report, send: SendReport, log: Logger): Promise<Sent> {
+  const { subjectId, position, kind, attempts } = report
+  try {
+    await send(report)
+    return { subjectId, position, outcome: 'delivered' }
+  } catch (error) {
+    const reason = error instanceof Failure ? error.reason : 'INTERNAL_ERROR'
+    if (definitive.has(reason)) {
+      log.error({ err: error, kind, outcome: report.outcome, reason }, 'report refused for good')
+      return { subjectId, position, outcome: 'parked', reason }
+    }
+    if (attempts === 1)
+      log.warn({ kind, outcome: report.outcome, reason }, 'report not accepted yet')
+    return { subjectId, position, outcome: 'again', reason, delayMs: delayAfter(attempts) }
+  }
+}
+
+/** Doubles from a quarter of a second to ten, spread by a fifth either way. */
+function delayAfter(attempts: number): number {
+  const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(attempts - 1, 10))
+  return Math.round(delayMs * (0.8 + Math.random() * 0.4))
+}

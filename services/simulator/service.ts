@@ -1,0 +1,200 @@
+// Maps backend.v1 to the domain, and reports to payments.v1.ChargeReportService; it must not hold a rule or a statement.
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { Client, ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import { isUuid, newKey } from '#core/id.ts'
+import { currencyDigits } from '#core/money.ts'
+import { hashToken } from '#core/token.ts'
+import {
+  AttemptOutcome,
+  type Charge,
+  ChargeChannel,
+  type ChargeService,
+  WithdrawReason,
+} from '#gen/backend/v1/charges_pb.js'
+import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import {
+  ChargeOutcome,
+  type ChargeReportService,
+  TransferOutcome,
+} from '#gen/payments/v1/charge_report_pb.js'
+import { PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import type { Money } from '#gen/types/v1/types_pb.js'
+import type { Channel, NewCharge, WithdrawReason as Reason } from './charge.ts'
+import { insertCardFrame, insertCharges, withdrawCharges } from './charge-store.ts'
+import { enquire, type Outcome, type PayContext, payWithWallet } from './pay.ts'
+import { behaviourOf } from './people.ts'
+import { insertPayout, insertRefund } from './report-store.ts'
+import type { SendReport } from './reporter.ts'
+
+const batchMost = 200
+const tokenLength = 43
+
+const channels: Partial<Record<ChargeChannel, Channel>> = {
+  [ChargeChannel.AGENT]: 'agent',
+  [ChargeChannel.DIRECT_POS]: 'direct_pos',
+  [ChargeChannel.PAYMENT_LINK]: 'payment_link',
+}
+const reasons: Partial<Record<WithdrawReason, Reason>> = {
+  [WithdrawReason.CANCELLED]: 'cancelled',
+  [WithdrawReason.EXPIRED]: 'expired',
+  [WithdrawReason.FAILED]: 'failed',
+}
+const wireOutcomes: Record<Outcome['outcome'], AttemptOutcome> = {
+  paid: AttemptOutcome.PAID,
+  refused: AttemptOutcome.REFUSED,
+  unknown: AttemptOutcome.UNSPECIFIED,
+}
+const chargeOutcomes = {
+  processing: ChargeOutcome.PROCESSING,
+  paid: ChargeOutcome.PAID,
+  refused: ChargeOutcome.REFUSED,
+} as const
+const paymentMethods = { card: PaymentMethod.CARD, wallet: PaymentMethod.WALLET } as const
+
+/** What the handlers need of the process. */
+export type ServiceContext = PayContext & {
+  /** Called when somebody may have something to do. */
+  chargesChanged: () => void
+  /** Where browsers reach this process, without a slash at the end. */
+  publicUrl: string
+  /** Origin of the pages that show our card form. */
+  checkoutOrigin: string
+}
+
+/** The handlers of backend.v1.ChargeService. */
+export function chargeService(context: ServiceContext): ServiceImpl<typeof ChargeService> {
+  const { db, chargesChanged, publicUrl, checkoutOrigin } = context
+  return {
+    async announceCharges({ charges }) {
+      requireBatch(charges, 'charges')
+      const read = charges.map(readCharge)
+      const distinct = [...new Map(read.map((charge) => [charge.chargeId, charge])).values()]
+      await insertCharges(
+        db,
+        distinct.map((charge) => ({ ...charge, behaviour: behaviourOf(charge.mobileNumber) })),
+      )
+      chargesChanged()
+      return {}
+    },
+    async withdrawCharges({ withdrawals }) {
+      requireBatch(withdrawals, 'withdrawals')
+      const read = withdrawals.map(({ chargeId, reason }) => ({
+        chargeId: requireUuid(chargeId, 'charge_id'),
+        reason: reasons[reason] ?? refuse('reason'),
+      }))
+      const distinct = new Map(read.toReversed().map((entry) => [entry.chargeId, entry]))
+      await withdrawCharges(db, [...distinct.values()])
+      chargesChanged()
+      return {}
+    },
+    async payWithWallet({ chargeId, attemptId, pin }) {
+      const charge = requireUuid(chargeId, 'charge_id')
+      const attempt = requireUuid(attemptId, 'attempt_id')
+      const { outcome } = await payWithWallet(context, charge, attempt, pin)
+      // An attempt that was called unknown is refused, and stays unknown to enquiries.
+      return { outcome: outcome === 'unknown' ? AttemptOutcome.REFUSED : wireOutcomes[outcome] }
+    },
+    async getAttempt({ attemptId }) {
+      const { outcome } = await enquire(db, requireUuid(attemptId, 'attempt_id'))
+      return { outcome: wireOutcomes[outcome] }
+    },
+    async openCardFrame({ chargeId, returnUrl }) {
+      const charge = requireUuid(chargeId, 'charge_id')
+      if (!mayReturnTo(returnUrl, checkoutOrigin)) refuse('return_url')
+      const token = newKey('', tokenLength)
+      if (!(await insertCardFrame(db, hashToken(token), charge, returnUrl))) {
+        throw new Failure('CHARGE_NOT_FOUND', `no charge ${charge}`)
+      }
+      return { frameUrl: `${publicUrl}/card/${token}` }
+    },
+  }
+}
+
+/** The handlers of backend.v1.PayoutService: whatever is sent out arrives at once. */
+export function payoutService({
+  db,
+  reportsWritten,
+}: PayContext): ServiceImpl<typeof PayoutService> {
+  return {
+    async createPayout({ payoutId, amount, mobileNumber }) {
+      if (mobileNumber === '') refuse('mobile_number')
+      const payout = { payoutId: requireUuid(payoutId, 'payout_id'), ...readMoney(amount) }
+      await insertPayout(db, { ...payout, mobileNumber })
+      reportsWritten()
+      return {}
+    },
+    async createRefund({ refundId, chargeId, amount }) {
+      await insertRefund(db, {
+        refundId: requireUuid(refundId, 'refund_id'),
+        chargeId: requireUuid(chargeId, 'charge_id'),
+        ...readMoney(amount),
+      })
+      reportsWritten()
+      return {}
+    },
+  }
+}
+
+/** How reports reach payments. */
+export function sendReportsTo(payments: Client<typeof ChargeReportService>): SendReport {
+  return async (report) => {
+    const { kind, subjectId } = report
+    if (kind === 'charge') {
+      const { attemptId, outcome, paymentMethod } = report
+      await payments.reportCharge({
+        chargeId: subjectId,
+        attemptId,
+        outcome: chargeOutcomes[outcome],
+        paymentMethod:
+          paymentMethod === null ? PaymentMethod.UNSPECIFIED : paymentMethods[paymentMethod],
+      })
+      return
+    }
+    const outcome = TransferOutcome.COMPLETED
+    if (kind === 'payout') await payments.reportPayout({ payoutId: subjectId, outcome })
+    else await payments.reportRefund({ refundId: subjectId, outcome })
+  }
+}
+
+function readCharge(charge: Charge): NewCharge {
+  const { chargeId, mobileNumber, channel, businessName, cashCode, expireTime } = charge
+  if (mobileNumber === '') refuse('mobile_number')
+  if (cashCode !== '' && !/^\d{12}$/.test(cashCode)) refuse('cash_code')
+  if (expireTime === undefined) refuse('expire_time')
+  return {
+    chargeId: requireUuid(chargeId, 'charge_id'),
+    ...readMoney(charge.amount),
+    mobileNumber,
+    channel: channels[channel] ?? refuse('channel'),
+    businessName,
+    cashCode,
+    expireTime: timestampDate(expireTime),
+  }
+}
+
+function readMoney(money: Money | undefined): { currency: string; amountMinor: bigint } {
+  if (money === undefined || money.minorUnits <= 0n) refuse('amount')
+  if (currencyDigits(money.currency) === undefined) refuse('amount')
+  return { currency: money.currency, amountMinor: money.minorUnits }
+}
+
+function requireBatch(items: readonly unknown[], field: string): void {
+  if (items.length === 0 || items.length > batchMost) refuse(field)
+}
+
+function requireUuid(text: string, field: string): string {
+  return isUuid(text) ? text.toLowerCase() : refuse(field)
+}
+
+function refuse(field: string): never {
+  throw new Failure('INVALID_PARAMETER', `${field} is absent or malformed`, { details: { field } })
+}
+
+/** The form leads back to pages of ours, or anywhere that is reached over TLS. */
+function mayReturnTo(url: string, checkoutOrigin: string): boolean {
+  if (url.length > 2_048 || !URL.canParse(url)) return false
+  const { protocol, origin, username, password } = new URL(url)
+  if (username !== '' || password !== '') return false
+  return protocol === 'https:' || origin === checkoutOrigin
+}
