@@ -1,0 +1,217 @@
+// Statements that take due deliveries and give back those whose worker died. They must not wait for a receiver.
+import { type Queryable, sql } from '#runtime/db.ts'
+import type { DeliveryKind } from './delivery.ts'
+
+/** A delivery in hand: its attempt is recorded and its lease runs. */
+export interface Claimed {
+  deliveryId: string
+  endpointId: string
+  projectId: string
+  subjectId: string
+  kind: DeliveryKind
+  url: string
+  body: Buffer
+  failures: number
+  /** Number of the attempt, from 1. */
+  number: number
+  startedAt: Date
+  occurredAt: Date
+  leaseToken: string
+}
+
+/** What one claim may take. */
+export interface ClaimLimits {
+  /** Receivers to look at. */
+  endpoints: number
+  /** Deliveries to take. */
+  deliveries: number
+  /** How long nobody else takes them. */
+  leaseS: number
+}
+
+/*
+ * Receivers that are ready, each skipped when another worker has it; from each its due rows up to the
+ * room that its limit leaves, four fresh ones to a retry; from all of them in turn until the worker is
+ * full. A receiver whose row was changed after this statement read its deliveries may have more: it
+ * stays ready. One that is full is woken by the next completion, or after the lease at the latest.
+ */
+const claimStatement = sql(
+  'delivery_claim',
+  `with candidate as (
+     select endpoint_id, version, turn, breaker, limit_now,
+       (select seen.version from endpoint as seen where seen.endpoint_id = e.endpoint_id)
+         as seen_version
+     from endpoint as e
+     where ready_at <= clock_now() and (breaker_until is null or breaker_until <= clock_now())
+     order by ready_at
+     limit $1
+     for update of e skip locked
+   ), roomy as (
+     select endpoint_id, version, seen_version, turn,
+       case breaker when 'closed' then limit_now else 1 end - (
+         select count(*) from delivery
+         where delivery.endpoint_id = candidate.endpoint_id and state = 'sending'
+       ) as room
+     from candidate
+   ), due as (
+     select roomy.endpoint_id, roomy.room, found.delivery_id, found.place,
+       row_number() over (partition by roomy.endpoint_id order by found.place) as nth
+     from roomy cross join lateral (
+       select delivery_id, (roomy.turn + n) + (roomy.turn + n) / 4 as place
+       from (
+         select delivery_id, row_number() over (order by next_attempt_at) - 1 as n
+         from (
+           select delivery_id, next_attempt_at from delivery
+           where endpoint_id = roomy.endpoint_id and state = 'pending' and attempts = 0
+             and next_attempt_at <= clock_now()
+           order by next_attempt_at limit greatest(roomy.room, 0)
+           for update skip locked
+         ) as fresh
+       ) as numbered
+       union all
+       select delivery_id, 5 * n + 4
+       from (
+         select delivery_id, row_number() over (order by next_attempt_at) - 1 as n
+         from (
+           select delivery_id, next_attempt_at from delivery
+           where endpoint_id = roomy.endpoint_id and state = 'pending' and attempts > 0
+             and next_attempt_at <= clock_now()
+           order by next_attempt_at limit greatest(roomy.room, 0)
+           for update skip locked
+         ) as retry
+       ) as numbered
+     ) as found
+   ), picked as (
+     select endpoint_id, delivery_id, place from due where nth <= room order by nth, place limit $2
+   ), claimed as (
+     update delivery set
+       state = 'sending', attempts = attempts + 1, next_attempt_at = null,
+       lease_token = $3, lease_until = clock_now() + $4 * interval '1 second',
+       attempt_started_at = date_trunc('milliseconds', clock_now())
+     from picked
+     where delivery.delivery_id = picked.delivery_id
+     returning delivery.delivery_id, delivery.endpoint_id, project_id, subject_id, kind, url, body,
+       failures, attempts, attempt_started_at, occurred_at
+   ), begun as (
+     insert into attempt (delivery_id, number, started_at, endpoint_id)
+     select delivery_id, attempts, attempt_started_at, endpoint_id from claimed
+   ), tally as (
+     select roomy.endpoint_id, roomy.version, roomy.seen_version, roomy.room,
+       (select count(*) from due where due.endpoint_id = roomy.endpoint_id) as found,
+       (select count(*) from picked where picked.endpoint_id = roomy.endpoint_id) as taken,
+       (select max(place) from picked where picked.endpoint_id = roomy.endpoint_id) as last_place
+     from roomy
+   ), looked_at as (
+     update endpoint set
+       version = endpoint.version + 1,
+       turn = coalesce((tally.last_place + 1) % 5, endpoint.turn),
+       breaker = case when breaker = 'open' and tally.taken > 0 then 'half_open' else breaker end,
+       ready_at = case
+         when tally.version <> tally.seen_version then clock_now()
+         when tally.taken < least(tally.found, tally.room) then clock_now()
+         when tally.taken >= tally.room then clock_now() + $4 * interval '1 second'
+         else coalesce(least(
+           (select min(next_attempt_at) from delivery
+            where endpoint_id = tally.endpoint_id and state = 'pending' and attempts = 0
+              and next_attempt_at > clock_now()),
+           (select min(next_attempt_at) from delivery
+            where endpoint_id = tally.endpoint_id and state = 'pending' and attempts > 0
+              and next_attempt_at > clock_now())
+         ), 'infinity')
+       end
+     from tally
+     where endpoint.endpoint_id = tally.endpoint_id
+   )
+   select delivery_id as "deliveryId", endpoint_id as "endpointId", project_id as "projectId",
+     subject_id as "subjectId", kind, url, body, failures, attempts as number,
+     attempt_started_at as "startedAt", occurred_at as "occurredAt", $3::uuid as "leaseToken"
+   from claimed`,
+)
+
+/**
+ * Takes due deliveries under one lease and records an attempt for each, all in one statement. Locks the
+ * receivers that it looks at (skipping locked ones) and their due rows.
+ */
+export function claimDue(
+  db: Queryable,
+  leaseToken: string,
+  { endpoints, deliveries, leaseS }: ClaimLimits,
+): Promise<Claimed[]> {
+  return db.rows<Claimed>(claimStatement, [endpoints, deliveries, leaseToken, leaseS])
+}
+
+const expireStatement = sql(
+  'delivery_expire_leases',
+  `with lost as (
+     select delivery_id, endpoint_id, attempts, attempt_started_at from delivery
+     where state = 'sending' and lease_until <= clock_now()
+     order by lease_until
+     limit $1
+     for update skip locked
+   ), freed as (
+     update delivery set
+       state = 'pending', next_attempt_at = date_trunc('milliseconds', clock_now()),
+       lease_token = null, lease_until = null
+     from lost
+     where delivery.delivery_id = lost.delivery_id
+   ), noted as (
+     update attempt set outcome = 'unknown', error = 'lease_expired'
+     from lost
+     where attempt.delivery_id = lost.delivery_id and attempt.number = lost.attempts
+       and attempt.started_at = lost.attempt_started_at and attempt.outcome = 'started'
+   ), held as (
+     select endpoint_id from endpoint
+     where endpoint_id in (select endpoint_id from lost)
+     order by endpoint_id
+     for update
+   ), woken as (
+     update endpoint set ready_at = clock_now(), version = version + 1
+     from held
+     where endpoint.endpoint_id = held.endpoint_id
+   )
+   select delivery_id from lost`,
+)
+
+/**
+ * Makes deliveries due again whose lease has run out and marks their attempts unknown; returns how many.
+ * Locks those rows (skipping locked ones) and then their receivers.
+ */
+export async function expireLeases(db: Queryable, limit: number): Promise<number> {
+  return (await db.rows(expireStatement, [limit])).length
+}
+
+const wakeStatement = sql(
+  'delivery_wake_forgotten',
+  `with forgotten as (
+     select distinct d.endpoint_id
+     from (
+       select endpoint_id from delivery
+       where state = 'pending' and next_attempt_at < clock_now() - interval '5 seconds'
+       order by next_attempt_at
+       limit $1
+     ) as d
+     join endpoint on endpoint.endpoint_id = d.endpoint_id
+     where ready_at > clock_now() + interval '5 seconds'
+       and (breaker_until is null or breaker_until <= clock_now())
+       and not exists (
+         select 1 from delivery
+         where delivery.endpoint_id = d.endpoint_id and delivery.state = 'sending'
+       )
+   ), held as (
+     select endpoint_id from endpoint
+     where endpoint_id in (select endpoint_id from forgotten)
+     order by endpoint_id
+     for update
+   )
+   update endpoint set ready_at = clock_now(), version = version + 1
+   from held
+   where endpoint.endpoint_id = held.endpoint_id`,
+)
+
+/**
+ * Makes receivers ready that have overdue rows and nothing under way and yet are not: nothing should
+ * leave them so, and nothing may be lost if it does. Locks those receivers; returns how many.
+ */
+export function wakeForgotten(db: Queryable, limit: number): Promise<number> {
+  return db.run(wakeStatement, [limit])
+}

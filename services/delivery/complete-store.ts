@@ -1,0 +1,224 @@
+// Statements that record what became of attempts. They must not decide what follows: the verdict is handed in.
+import { createHash } from 'node:crypto'
+import { type Database, type Queryable, sql } from '#runtime/db.ts'
+import type { Claimed } from './claim-store.ts'
+import type { DeliveryState, Verdict } from './delivery.ts'
+import type { PostEnd } from './post.ts'
+
+/** An attempt that has ended, with what follows. */
+export interface Completion {
+  claimed: Claimed
+  end: PostEnd
+  verdict: Verdict
+}
+
+/** How long a breaker stays open: the first time, and at most. */
+export interface BreakerTerms {
+  openS: number
+  maxS: number
+}
+
+/** A delivery that a completion moved. One that is missing was fenced off: its lease was lost. */
+export interface Completed {
+  deliveryId: string
+  state: DeliveryState
+}
+
+/*
+ * The lease token fences: a worker that lost its lease changes nothing, but for a 2xx, which counts as
+ * long as the delivery has not ended. The attempt's own row tells what happened in any case. The
+ * receiver learns from the batch as a whole: its limit grows by one for each 20 successes, is halved
+ * by a time-out, 429 or 5xx, and goes 1, 2, 4 after its breaker closes.
+ */
+const completeStatement = sql(
+  'delivery_complete',
+  `with result as (
+     select delivery_id, endpoint_id, number, started_at, lease_token, outcome, status, resolve_ms,
+       connect_ms, first_byte_ms, total_ms, peer_address, error, retry_after_s, answer, state, delay_ms
+     from unnest(
+       $1::uuid[], $2::uuid[], $3::integer[], $4::timestamptz[], $5::uuid[], $6::text[],
+       $7::smallint[], $8::integer[], $9::integer[], $10::integer[], $11::integer[], $12::text[],
+       $13::text[], $14::integer[], $15::bytea[], $16::text[], $17::integer[]
+     ) as r(
+       delivery_id, endpoint_id, number, started_at, lease_token, outcome, status, resolve_ms,
+       connect_ms, first_byte_ms, total_ms, peer_address, error, retry_after_s, answer, state, delay_ms
+     )
+   ), judged as (
+     select result.delivery_id, result.outcome, result.lease_token, result.delay_ms,
+       case
+         when result.state = 'pending' and exists (
+           select 1 from gone_url
+           where gone_url.project_id = delivery.project_id
+             and gone_url.subject_id = delivery.subject_id
+             and url_sha256 = sha256(convert_to(delivery.url, 'UTF8'))
+         ) then 'gone'
+         else result.state
+       end as state
+     from result join delivery on delivery.delivery_id = result.delivery_id
+   ), moved as (
+     update delivery set
+       state = judged.state,
+       failures = failures + case when judged.outcome in ('delivered', 'unknown') then 0 else 1 end,
+       next_attempt_at = case when judged.state = 'pending' then
+         date_trunc('milliseconds', clock_now() + judged.delay_ms * interval '1 millisecond')
+       end,
+       lease_token = null, lease_until = null,
+       ended_at = case when judged.state <> 'pending' then clock_now() end
+     from judged
+     where delivery.delivery_id = judged.delivery_id and (
+       (delivery.state = 'sending' and delivery.lease_token = judged.lease_token)
+       or (judged.outcome = 'delivered' and delivery.state in ('pending', 'sending'))
+     )
+     returning delivery.delivery_id, delivery.state, delivery.next_attempt_at
+   ), noted as (
+     update attempt set
+       outcome = result.outcome, status = result.status, resolve_ms = result.resolve_ms,
+       connect_ms = result.connect_ms, first_byte_ms = result.first_byte_ms,
+       total_ms = result.total_ms, peer_address = result.peer_address, error = result.error,
+       retry_after_s = result.retry_after_s, answer = result.answer,
+       next_attempt_at = moved.next_attempt_at
+     from result left join moved on moved.delivery_id = result.delivery_id
+     where attempt.delivery_id = result.delivery_id and attempt.number = result.number
+       and attempt.started_at = result.started_at and attempt.outcome in ('started', 'unknown')
+   ), seen as (
+     select endpoint_id,
+       count(*) filter (where outcome = 'delivered') as good,
+       count(*) filter (where outcome in ('refused', 'timed_out', 'connection_failed') and status is distinct from 410) as bad,
+       count(*) filter (where outcome = 'connection_failed') as unconnected,
+       bool_or(outcome = 'timed_out' or status = 429 or status >= 500) as overloaded,
+       count(*) as all_of_them
+     from result group by endpoint_id
+   ), held as (
+     select e.endpoint_id, e.breaker, e.breaker_opened, e.limit_now, e.growth,
+       good, bad, coalesce(overloaded, false) as overloaded,
+       case when unconnected = all_of_them then e.connect_failures + unconnected else 0 end
+         as connect_failures,
+       e.window_started_at < clock_now() - interval '60 seconds' as window_over,
+       e.window_attempts, e.window_failures
+     from endpoint as e join seen on seen.endpoint_id = e.endpoint_id
+     order by e.endpoint_id
+     for update of e
+   ), counted as (
+     select endpoint_id, breaker, breaker_opened, limit_now, growth, good, bad, overloaded,
+       connect_failures, window_over,
+       good + bad + case when window_over then 0 else window_attempts end as attempts,
+       bad + case when window_over then 0 else window_failures end as failures
+     from held
+   ), learnt as (
+     select endpoint_id, breaker, breaker_opened, limit_now, growth, good, overloaded,
+       connect_failures, window_over, attempts, failures,
+       breaker = 'half_open' and good > 0 as closes,
+       (breaker = 'half_open' and good = 0 and bad > 0)
+         or (breaker = 'closed'
+             and (connect_failures >= 5 or (attempts >= 10 and failures * 5 >= attempts * 4)))
+         as opens
+     from counted
+   ), taught as (
+     update endpoint set
+       version = version + 1,
+       ready_at = case
+         when learnt.opens then clock_now() + least($18 * 2 ^ least(learnt.breaker_opened, 20), $19) * interval '1 second'
+         else greatest(clock_now(), breaker_until)
+       end,
+       breaker = case
+         when learnt.opens then 'open' when learnt.closes then 'closed' else endpoint.breaker
+       end,
+       breaker_until = case
+         when learnt.opens then clock_now() + least($18 * 2 ^ least(learnt.breaker_opened, 20), $19) * interval '1 second'
+         when learnt.closes then null
+         else breaker_until
+       end,
+       breaker_opened = case
+         when learnt.opens then least(learnt.breaker_opened + 1, 100)
+         when learnt.breaker = 'closed' and learnt.limit_now >= 4 and learnt.good > 0 then 0
+         else learnt.breaker_opened
+       end,
+       limit_now = case
+         when learnt.opens or learnt.closes then 1
+         when learnt.overloaded then greatest(1, learnt.limit_now / 2)
+         when learnt.good > 0 and learnt.breaker_opened > 0 then least(4, learnt.limit_now * 2)
+         else least(16, learnt.limit_now + (learnt.growth + learnt.good) / 20)
+       end,
+       growth = case when learnt.overloaded then 0 else (learnt.growth + learnt.good) % 20 end,
+       connect_failures = case when learnt.opens then 0 else least(learnt.connect_failures, 1000) end,
+       window_started_at = case
+         when learnt.window_over or learnt.opens then clock_now() else window_started_at
+       end,
+       window_attempts = case when learnt.opens or learnt.closes then 0 else learnt.attempts end,
+       window_failures = case when learnt.opens or learnt.closes then 0 else learnt.failures end
+     from learnt
+     where endpoint.endpoint_id = learnt.endpoint_id
+   )
+   select delivery_id as "deliveryId", state from moved`,
+)
+
+const goneStatement = sql(
+  'delivery_mark_gone',
+  `with ended as (
+     select project_id, subject_id, url
+     from unnest($1::uuid[], $2::text[], $3::text[]) as e(project_id, subject_id, url)
+   ), marked as (
+     insert into gone_url (project_id, subject_id, url_sha256, gone_at)
+     select distinct project_id, subject_id, sha256(convert_to(url, 'UTF8')), clock_now() from ended
+     on conflict do nothing
+   )
+   update delivery set state = 'gone', next_attempt_at = null, ended_at = clock_now()
+   from ended
+   where delivery.project_id = ended.project_id and delivery.subject_id = ended.subject_id
+     and delivery.url = ended.url and delivery.state = 'pending'`,
+)
+
+/**
+ * Records a batch: deliveries move on, attempts get their facts, receivers learn, in one statement. A 410
+ * also ends what waits for the same subject and URL. Each delivery may be in the batch once. Locks
+ * the deliveries, then their receivers in id order.
+ */
+export function complete(
+  db: Database,
+  batch: Completion[],
+  breaker: BreakerTerms,
+): Promise<Completed[]> {
+  const gone = batch.filter(({ verdict }) => verdict.state === 'gone')
+  if (gone.length === 0) return db.rows<Completed>(completeStatement, columns(batch, breaker))
+  return db.transaction(async (tx) => {
+    await markGone(tx, gone)
+    return tx.rows<Completed>(completeStatement, columns(batch, breaker))
+  })
+}
+
+async function markGone(tx: Queryable, gone: Completion[]): Promise<void> {
+  await tx.run(goneStatement, [
+    gone.map(({ claimed }) => claimed.projectId),
+    gone.map(({ claimed }) => claimed.subjectId),
+    gone.map(({ claimed }) => claimed.url),
+  ])
+}
+
+function columns(batch: Completion[], { openS, maxS }: BreakerTerms): unknown[] {
+  return [
+    batch.map(({ claimed }) => claimed.deliveryId),
+    batch.map(({ claimed }) => claimed.endpointId),
+    batch.map(({ claimed }) => claimed.number),
+    batch.map(({ claimed }) => claimed.startedAt),
+    batch.map(({ claimed }) => claimed.leaseToken),
+    batch.map(({ end }) => end.outcome),
+    batch.map(({ end }) => end.status ?? null),
+    batch.map(({ end }) => end.resolveMs ?? null),
+    batch.map(({ end }) => end.connectMs ?? null),
+    batch.map(({ end }) => end.firstByteMs ?? null),
+    batch.map(({ end }) => end.totalMs),
+    batch.map(({ end }) => end.peerAddress ?? null),
+    batch.map(({ end }) => end.error ?? null),
+    batch.map(({ end }) => end.retryAfterS ?? null),
+    batch.map(({ end }) => end.answer ?? null),
+    batch.map(({ verdict }) => verdict.state),
+    batch.map(({ verdict }) => verdict.delayMs ?? null),
+    openS,
+    maxS,
+  ]
+}
+
+/** The key of gone_url for a URL. */
+export function urlDigest(url: string): Buffer {
+  return createHash('sha256').update(url).digest()
+}

@@ -1,0 +1,121 @@
+// Records ended attempts in batches, again and again until the database takes them; it must not decide what follows.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { type BreakerTerms, type Completed, type Completion, complete } from './complete-store.ts'
+import type { DeliveryMetrics } from './metrics.ts'
+
+/** What the completer needs. */
+export interface CompleterOptions {
+  db: Database
+  log: Logger
+  metrics: DeliveryMetrics
+  breaker: BreakerTerms
+  /** Called after each batch: receivers have room again. */
+  onRecorded: () => void
+}
+
+/** A completer that runs. */
+export interface Completer {
+  add(completion: Completion): void
+  /** Attempts that are not recorded yet. */
+  waiting(): number
+  /** Resolves when all is recorded or the time is over; what is left becomes `unknown` with its lease. */
+  close(withinMs: number): Promise<void>
+  /** Records nothing more. */
+  abandon(): void
+}
+
+const batchRows = 256
+const gatherMs = 1
+const retryMs = 500
+
+/** Starts with nothing to record. While one batch is on its way the next one gathers. */
+export function createCompleter(options: CompleterOptions): Completer {
+  const stopping = new AbortController()
+  let queue: Completion[] = []
+  let recording: Promise<void> | undefined
+  let batchSize = 0
+
+  async function drain(): Promise<void> {
+    // So that answers that come together are recorded together.
+    await delay(gatherMs)
+    while (queue.length > 0 && !stopping.signal.aborted) {
+      const { batch, rest } = splitBatch(queue)
+      queue = rest
+      batchSize = batch.length
+      await record(options, batch, stopping.signal)
+      batchSize = 0
+    }
+    recording = undefined
+  }
+
+  return {
+    add(completion) {
+      if (stopping.signal.aborted) return
+      queue.push(completion)
+      recording ??= drain()
+    },
+    waiting: () => queue.length + batchSize,
+    async close(withinMs) {
+      const timer = new AbortController()
+      const { signal } = timer
+      const late = delay(withinMs, undefined, { signal }).catch(() => undefined)
+      await Promise.race([recording, late])
+      timer.abort()
+      stopping.abort()
+    },
+    abandon: () => stopping.abort(),
+  }
+}
+
+/** Each delivery once in a batch: the statement could not tell its two ends apart. */
+function splitBatch(queue: Completion[]): { batch: Completion[]; rest: Completion[] } {
+  const known = new Set<string>()
+  const batch: Completion[] = []
+  const rest: Completion[] = []
+  for (const completion of queue) {
+    const { deliveryId } = completion.claimed
+    if (batch.length < batchRows && !known.has(deliveryId)) {
+      known.add(deliveryId)
+      batch.push(completion)
+    } else rest.push(completion)
+  }
+  return { batch, rest }
+}
+
+async function record(
+  options: CompleterOptions,
+  batch: Completion[],
+  stopping: AbortSignal,
+): Promise<void> {
+  while (!stopping.aborted) {
+    try {
+      const completed = await complete(options.db, batch, options.breaker)
+      note(options, batch, completed)
+      options.onRecorded()
+      return
+    } catch (error) {
+      options.log.warn({ count: batch.length, err: error }, 'attempts not recorded, trying again')
+      await delay(retryMs)
+    }
+  }
+}
+
+function note(
+  { log, metrics }: CompleterOptions,
+  batch: Completion[],
+  completed: Completed[],
+): void {
+  const states = new Map(completed.map(({ deliveryId, state }) => [deliveryId, state]))
+  for (const { claimed, end } of batch) {
+    metrics.attempts.inc({ outcome: end.outcome })
+    const state = states.get(claimed.deliveryId)
+    if (state === undefined || state === 'pending') continue
+    metrics.ended.inc({ state })
+    if (state === 'exhausted' || state === 'blocked') {
+      const { deliveryId, projectId, kind, number } = claimed
+      log.warn({ deliveryId, projectId, kind, state, attempts: number }, 'delivery given up')
+    }
+  }
+}

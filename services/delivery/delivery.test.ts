@@ -1,0 +1,120 @@
+// Shows what follows an attempt, and that ids follow from events.
+import { describe, expect, it } from 'vitest'
+import { isUuid } from '#core/id.ts'
+import { isTerminal } from '#core/machine.ts'
+import {
+  type DeliveryState,
+  deliveryId,
+  deliveryMachine,
+  endpointId,
+  judge,
+  parseRetryAfter,
+} from './delivery.ts'
+
+const scheduleS = [1, 2, 5]
+const terms = { scheduleS, failures: 0, random: 0.5 }
+
+describe('what follows an attempt', () => {
+  it('is the end after a 2xx', () => {
+    expect(judge({ outcome: 'delivered', status: 204 }, terms)).toEqual({ state: 'delivered' })
+  })
+
+  it('is each pause of the schedule in turn, then exhaustion', () => {
+    const verdicts = [0, 1, 2, 3].map((failures) =>
+      judge({ outcome: 'refused', status: 500 }, { ...terms, failures }),
+    )
+    expect(verdicts).toEqual([
+      { state: 'pending', delayMs: 1_000 },
+      { state: 'pending', delayMs: 2_000 },
+      { state: 'pending', delayMs: 5_000 },
+      { state: 'exhausted' },
+    ])
+  })
+
+  it.each([
+    [0, 4_000],
+    [0.25, 4_500],
+    [1, 6_000],
+  ])('is a pause within 20 %% of the schedule: drawn %d, it is %d ms', (random, delayMs) => {
+    const verdict = judge({ outcome: 'timed_out' }, { ...terms, failures: 2, random })
+    expect(verdict).toEqual({ state: 'pending', delayMs })
+  })
+
+  it.each([
+    [10, 0, 1_000],
+    [10, 5, 5_000],
+    [10, 99_999, 3_600_000],
+    [3_600, 99_999, 7_200_000],
+    [3_600, 4_000, 4_000_000],
+  ])('with a base of %d s and Retry-After %d waits right', (baseS, retryAfterS, delayMs) => {
+    const verdict = judge(
+      { outcome: 'refused', status: 429, retryAfterS },
+      { ...terms, scheduleS: [baseS] },
+    )
+    const expected = retryAfterS > baseS ? delayMs : baseS * 1_000
+    expect(verdict).toEqual({ state: 'pending', delayMs: expected })
+  })
+
+  it('is never earlier than the drawn pause, whatever Retry-After says', () => {
+    const verdict = judge(
+      { outcome: 'refused', status: 503, retryAfterS: 11 },
+      { ...terms, scheduleS: [10], random: 1 },
+    )
+    expect(verdict.delayMs).toBe(12_000)
+  })
+
+  it('is the end for a 410 and for a blocked address, whatever the schedule has left', () => {
+    expect(judge({ outcome: 'refused', status: 410 }, terms)).toEqual({ state: 'gone' })
+    expect(judge({ outcome: 'blocked' }, terms)).toEqual({ state: 'blocked' })
+  })
+
+  it('is another attempt at once when nobody knows, even after the last pause', () => {
+    const verdict = judge({ outcome: 'unknown' }, { ...terms, failures: 3 })
+    expect(verdict).toEqual({ state: 'pending', delayMs: 0 })
+  })
+})
+
+describe('Retry-After', () => {
+  const now = new Date('2026-01-01T00:00:00Z')
+  it.each([
+    ['5', 5],
+    [' 0 ', 0],
+    ['Thu, 01 Jan 2026 00:01:00 GMT', 60],
+    ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
+    ['Thursday, 01-Jan-26 00:00:30 GMT', 30],
+  ])('%s is read as %d s', (header, seconds) => {
+    expect(parseRetryAfter(header, now)).toBe(seconds)
+  })
+
+  it.each([undefined, '', '-1', '1.5', 'soon', '5 s', '1e3', '2026-01-01', '99999999999'])(
+    '%s says nothing',
+    (header) => {
+      expect(parseRetryAfter(header, now)).toBeUndefined()
+    },
+  )
+})
+
+describe('an id', () => {
+  it('follows from event, kind and party, and differs with each', () => {
+    const ids = [
+      deliveryId('e1', 'payment_initiated', 'payerIndex.0'),
+      deliveryId('e1', 'payment_initiated', 'payerIndex.1'),
+      deliveryId('e1', 'payment_completed', 'payerIndex.0'),
+      deliveryId('e2', 'payment_initiated', 'payerIndex.0'),
+      endpointId('p1', 'https://example.com'),
+      endpointId('p2', 'https://example.com'),
+      endpointId('p1', 'https://example.com:8443'),
+    ]
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.every(isUuid)).toBe(true)
+    expect(deliveryId('e1', 'payment_initiated', 'payerIndex.0')).toBe(ids[0])
+  })
+})
+
+describe('the states of a delivery', () => {
+  const states = Object.keys(deliveryMachine) as DeliveryState[]
+  it('are left only from pending and sending', () => {
+    const open = states.filter((state) => !isTerminal(deliveryMachine, state))
+    expect(open).toEqual(['pending', 'sending'])
+  })
+})

@@ -1,0 +1,138 @@
+// What a push is, which states it passes, and when it is tried again; it must not read a clock or a table.
+import { createHash } from 'node:crypto'
+import type { Machine } from '#core/machine.ts'
+
+/** What is pushed. */
+export type DeliveryKind = 'notify' | 'callback' | 'onboarding'
+
+/** Where a push stands. */
+export type DeliveryState =
+  | 'pending'
+  | 'sending'
+  | 'delivered'
+  | 'exhausted'
+  | 'gone'
+  | 'blocked'
+  | 'cancelled'
+
+/** What moves a push on. */
+export type DeliveryEvent =
+  | 'claim'
+  | 'accept'
+  | 'retry'
+  | 'exhaust'
+  | 'end'
+  | 'block'
+  | 'cancel'
+  | 'lose'
+
+/** `accept` leads out of `pending` too: a 2xx may come after its lease was lost. */
+export const deliveryMachine = {
+  pending: { claim: 'sending', accept: 'delivered', end: 'gone', cancel: 'cancelled' },
+  sending: {
+    accept: 'delivered',
+    retry: 'pending',
+    lose: 'pending',
+    exhaust: 'exhausted',
+    end: 'gone',
+    block: 'blocked',
+  },
+  delivered: {},
+  exhausted: {},
+  gone: {},
+  blocked: {},
+  cancelled: {},
+} satisfies Machine<DeliveryState, DeliveryEvent>
+
+/** What became of one POST. */
+export type AttemptOutcome =
+  | 'started'
+  | 'delivered'
+  | 'refused'
+  | 'timed_out'
+  | 'connection_failed'
+  | 'blocked'
+  | 'unknown'
+
+/** What an attempt that has ended says about what comes next. */
+export interface AttemptEnd {
+  outcome: AttemptOutcome
+  /** HTTP status, when there was an answer. */
+  status?: number | undefined
+  /** What Retry-After asked for. */
+  retryAfterS?: number | undefined
+}
+
+/** The state that a delivery goes to, with the pause before its next attempt when it is `pending`. */
+export interface Verdict {
+  state: DeliveryState
+  delayMs?: number
+}
+
+/** Facts that a verdict rests on. */
+export interface RetryTerms {
+  /** Pause after the first, second, … failure. One more failure than there are pauses exhausts. */
+  scheduleS: readonly number[]
+  /** Failures before this one. */
+  failures: number
+  /** Between 0 and 1: draws the jitter. */
+  random: number
+}
+
+const jitter = 0.2
+const longestRetryAfterS = 3_600
+
+/** Says what follows an attempt. */
+export function judge(end: AttemptEnd, terms: RetryTerms): Verdict {
+  if (end.outcome === 'delivered') return { state: 'delivered' }
+  if (end.outcome === 'blocked') return { state: 'blocked' }
+  // Nobody knows whether it arrived: due at once, and the schedule is not used up.
+  if (end.outcome === 'unknown') return { state: 'pending', delayMs: 0 }
+  if (end.status === 410) return { state: 'gone' }
+  const baseS = terms.scheduleS[terms.failures]
+  if (baseS === undefined) return { state: 'exhausted' }
+  return { state: 'pending', delayMs: retryDelayMs(baseS, end.retryAfterS, terms.random) }
+}
+
+/** The base delay with ±20 %, or what Retry-After asks for up to max(2 × base, 1 h) when that is longer. */
+function retryDelayMs(baseS: number, retryAfterS: number | undefined, random: number): number {
+  const jittered = baseS * (1 - jitter + 2 * jitter * random)
+  if (retryAfterS === undefined || retryAfterS <= baseS) return Math.round(jittered * 1_000)
+  const asked = Math.min(retryAfterS, Math.max(2 * baseS, longestRetryAfterS))
+  return Math.round(Math.max(asked, jittered) * 1_000)
+}
+
+/** Seconds that a Retry-After header asks for, as number or HTTP date; undefined for anything else. */
+export function parseRetryAfter(header: string | undefined, now: Date): number | undefined {
+  const text = header?.trim() ?? ''
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  if (!/^[A-Za-z]{3,9},? /.test(text)) return undefined
+  const atMs = Date.parse(text)
+  if (Number.isNaN(atMs)) return undefined
+  return Math.max(0, Math.ceil((atMs - now.getTime()) / 1_000))
+}
+
+/** Id of the push of one kind about one party (by index) of an event: the same event, the same ids. */
+export function deliveryId(eventId: string, kind: string, party: string): string {
+  return namedUuid('delivery', eventId, kind, party)
+}
+
+/** Id of the receiver that a project reaches at an origin. */
+export function endpointId(projectId: string, origin: string): string {
+  return namedUuid('endpoint', projectId, origin)
+}
+
+/** A UUID that its parts determine: version 8 of RFC 9562, over SHA-256. */
+function namedUuid(...parts: string[]): string {
+  const digest = createHash('sha256').update(parts.join('\u0000')).digest().subarray(0, 16)
+  digest.writeUInt8(0x80 | (digest.readUInt8(6) & 0x0f), 6)
+  digest.writeUInt8(0x80 | (digest.readUInt8(8) & 0x3f), 8)
+  const hex = digest.toString('hex')
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-')
+}

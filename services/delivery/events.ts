@@ -1,0 +1,103 @@
+// Turns payment events into the pushes that they call for, bodies and all; it must not send them.
+import { fromBinary } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { type NoticeView, renderNotice } from '#core/payment-notice.ts'
+import { renderCallback } from '#core/payment-snapshot.ts'
+import { type PaymentView, readPayment } from '#core/payment-view.ts'
+import { noticeKinds, wordOf } from '#core/payment-words.ts'
+import { hostOf } from '#core/push-url.ts'
+import type { Event } from '#gen/events/v1/events_pb.js'
+import {
+  type Notice,
+  type PaymentEvent,
+  PaymentEventSchema,
+} from '#gen/payments/v1/payment_event_pb.js'
+import type { Queryable } from '#runtime/db.ts'
+import { PoisonEvent } from '#runtime/events/inbox.ts'
+import { type DeliveryKind, deliveryId, endpointId } from './delivery.ts'
+import { insertDeliveries, type NewDelivery } from './intake-store.ts'
+
+/** The subject that deliveries are made from. */
+export const paymentEvents = 'pw.payments.event'
+
+/** Lays down the deliveries of a batch of events in the transaction that takes them in. */
+export async function takeIn(tx: Queryable, events: Event[]): Promise<void> {
+  await insertDeliveries(
+    tx,
+    events.flatMap((event) => deliveriesOf(event)),
+  )
+}
+
+/**
+ * The deliveries of one event, in the same form however often it comes. None for a URL that the request
+ * does not have. Throws a PoisonEvent for an event that can never be read.
+ */
+export function deliveriesOf(event: Event): NewDelivery[] {
+  try {
+    return readDeliveries(event)
+  } catch (error) {
+    const reason = error instanceof RangeError ? error.message : 'the payload cannot be read'
+    throw new PoisonEvent(event.eventId, reason)
+  }
+}
+
+function readDeliveries(event: Event): NewDelivery[] {
+  const paymentEvent = fromBinary(PaymentEventSchema, event.payload)
+  const { payment, notices, callbackSequence } = paymentEvent
+  if (payment === undefined || event.occurredTime === undefined) {
+    throw new RangeError('the event has no payment or no time')
+  }
+  const occurredAt = timestampDate(event.occurredTime)
+  const view = readPayment(payment, occurredAt)
+  const { notify = '', callback = '' } = payment.urls ?? {}
+  const push = pushOf(event, paymentEvent, occurredAt)
+  const deliveries: NewDelivery[] = []
+  if (notify !== '') {
+    for (const notice of notices)
+      deliveries.push(push(...noticePush(view, notice, occurredAt), notify))
+  }
+  if (callback !== '' && callbackSequence > 0) {
+    const body = JSON.stringify(renderCallback(view, callbackSequence, occurredAt))
+    deliveries.push(push('callback', 'callback', String(callbackSequence), body, callback))
+  }
+  return deliveries
+}
+
+type NamedPush = [kind: DeliveryKind, name: string, party: string, body: string]
+
+function noticePush(view: PaymentView, notice: Notice, occurredAt: Date): NamedPush {
+  const { name, noticeView } = readNotice(notice)
+  const party = `${notice.about.case}.${noticeView.index}`
+  return ['notify', name, party, renderNotice(view, noticeView, occurredAt)]
+}
+
+function readNotice(notice: Notice): { name: string; noticeView: NoticeView } {
+  const kind = wordOf(noticeKinds, notice.kind)
+  const index = notice.about.value
+  if (kind === undefined || index === undefined) {
+    throw new RangeError('the event has a notice of another contract')
+  }
+  return { name: kind, noticeView: { kind, index } }
+}
+
+function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
+  const projectId = event.projectId === '' ? (payment?.projectId ?? '') : event.projectId
+  const subjectId = payment?.paymentId ?? ''
+  return (...[kind, name, party, body, url]: [...NamedPush, url: string]): NewDelivery => {
+    if (!URL.canParse(url)) throw new RangeError('the event has a URL that is none')
+    const target = new URL(url)
+    return {
+      deliveryId: deliveryId(event.eventId, name, party),
+      endpointId: endpointId(projectId, target.origin),
+      projectId,
+      eventId: event.eventId,
+      kind,
+      subjectId,
+      url,
+      origin: target.origin,
+      hostname: hostOf(target),
+      body: Buffer.from(body),
+      occurredAt,
+    }
+  }
+}

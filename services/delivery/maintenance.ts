@@ -1,0 +1,72 @@
+// The slow loops beside the worker: lost leases, forgotten receivers, partitions, old rows; they must not send.
+import type { Database } from '#runtime/db.ts'
+import { startRetention } from '#runtime/events/retention.ts'
+import { createWake } from '#runtime/events/wake.ts'
+import type { Logger } from '#runtime/log.ts'
+import { expireLeases, wakeForgotten } from './claim-store.ts'
+import { deleteEnded, forgetGone, keepAttemptDays } from './maintenance-store.ts'
+
+/** What the loops need. */
+export interface MaintenanceOptions {
+  db: Database
+  log: Logger
+  /** Called when something became due. */
+  onDue: () => void
+}
+
+const sweepMs = 2_000
+const tidyMs = 3_600_000
+const rowsPerSweep = 500
+const partitionDaysAhead = 3
+/** As long as the longest-kept deliveries, which are shown with their attempts. */
+const attemptDaysKept = 90
+
+/** Starts the loops. */
+export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
+  close(): Promise<void>
+} {
+  const loops = [
+    every(sweepMs, log, async () => {
+      const lost = await expireLeases(db, rowsPerSweep)
+      const forgotten = await wakeForgotten(db, rowsPerSweep)
+      if (lost > 0) log.warn({ count: lost }, 'leases ran out, deliveries are due again')
+      if (forgotten > 0) log.error({ count: forgotten }, 'receivers had been forgotten')
+      if (lost + forgotten > 0) onDue()
+    }),
+    every(tidyMs, log, async () => {
+      await keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)
+      await forgetGone(db)
+    }),
+    startRetention({ db, log, deleteOld: deleteEnded }),
+  ]
+  return {
+    async close() {
+      await Promise.all(loops.map((loop) => loop.close()))
+    },
+  }
+}
+
+function every(
+  pauseMs: number,
+  log: Logger,
+  work: () => Promise<void>,
+): { close(): Promise<void> } {
+  const wake = createWake()
+  const stopping = new AbortController()
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await work().catch((error: unknown) => log.warn({ err: error }, 'maintenance failed'))
+      if (!stopping.signal.aborted) await wake.pause(pauseMs)
+    }
+  }
+
+  const running = run()
+  return {
+    close() {
+      stopping.abort()
+      wake.wake()
+      return running
+    },
+  }
+}

@@ -1,0 +1,71 @@
+// What operators see of deliveries; it must not decide anything.
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Database } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { readBacklog } from './read-store.ts'
+
+/** What the worker counts. */
+export interface DeliveryMetrics {
+  attempts: Counter<'outcome'>
+  ended: Counter<'state'>
+  firstPost: Histogram
+}
+
+/** Where the numbers go and come from. */
+export interface MetricsSource {
+  metrics: Registry
+  db: Database
+  log: Logger
+}
+
+/** Makes the metrics; the gauges are read from the tables at each scrape. */
+export function deliveryMetrics({ metrics, db, log }: MetricsSource): DeliveryMetrics {
+  const registers = [metrics]
+  const dead = new Gauge({
+    name: 'payweave_delivery_dead',
+    help: 'Deliveries that were given up and wait for people, by state.',
+    labelNames: ['state'],
+    registers,
+  })
+  const open = new Gauge({
+    name: 'payweave_delivery_open_breakers',
+    help: 'Receivers whose breaker is not closed.',
+    registers,
+  })
+  void new Gauge({
+    name: 'payweave_delivery_oldest_due_seconds',
+    help: 'Age of the oldest delivery that is due, whatever holds it up; 0 when none is.',
+    registers,
+    async collect() {
+      try {
+        const backlog = await readBacklog(db)
+        this.set(backlog.oldestDueS)
+        dead.set({ state: 'exhausted' }, backlog.exhausted)
+        dead.set({ state: 'blocked' }, backlog.blocked)
+        open.set(backlog.openBreakers)
+      } catch (error) {
+        log.warn({ err: error }, 'metric not read')
+      }
+    },
+  })
+  return {
+    attempts: new Counter({
+      name: 'payweave_delivery_attempts_total',
+      help: 'Attempts that ended, by outcome.',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    ended: new Counter({
+      name: 'payweave_delivery_ended_total',
+      help: 'Deliveries that ended, by state.',
+      labelNames: ['state'],
+      registers,
+    }),
+    firstPost: new Histogram({
+      name: 'payweave_delivery_first_post_seconds',
+      help: 'From the commit of the fact to the first POST.',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,132 @@
+// Statements that show deliveries to people and to metrics. They must not change or lock anything.
+import { type Queryable, sql } from '#runtime/db.ts'
+import type { AttemptOutcome, DeliveryKind, DeliveryState } from './delivery.ts'
+
+/** A delivery as it is shown: without URL and body. */
+export interface DeliveryRow {
+  deliveryId: string
+  projectId: string
+  kind: DeliveryKind
+  subjectId: string
+  origin: string
+  state: DeliveryState
+  attempts: number
+  nextAttemptAt: Date | null
+  createdAt: Date
+}
+
+/** An attempt as it is shown. */
+export interface AttemptRow {
+  number: number
+  startedAt: Date
+  outcome: AttemptOutcome
+  status: number | null
+  totalMs: number | null
+  peerAddress: string | null
+  error: string | null
+}
+
+/** Which deliveries to list; unset fields take any. */
+export interface DeliveryFilter {
+  projectId: string
+  subjectId?: string | undefined
+  kind?: DeliveryKind | undefined
+  state?: DeliveryState | undefined
+  /** Only those older than this one. */
+  before?: { createdAt: Date; deliveryId: string } | undefined
+  limit: number
+}
+
+const shown = `d.delivery_id as "deliveryId", d.project_id as "projectId", kind,
+  subject_id as "subjectId", origin, state, attempts, next_attempt_at as "nextAttemptAt",
+  d.created_at as "createdAt"`
+
+const page = `and ($2::text is null or kind = $2) and ($3::text is null or state = $3)
+    and (d.created_at, d.delivery_id) < ($4, $5)
+  order by d.created_at desc, d.delivery_id desc
+  limit $6`
+
+const listStatement = sql(
+  'delivery_list',
+  `select ${shown} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+   where d.project_id = $1 ${page}`,
+)
+
+const listOfSubjectStatement = sql(
+  'delivery_list_of_subject',
+  `select ${shown} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+   where d.project_id = $1 and subject_id = $7 ${page}`,
+)
+
+const farFuture = new Date('9999-12-31T00:00:00Z')
+const lastUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** A project's deliveries, newest first. */
+export function listDeliveries(db: Queryable, filter: DeliveryFilter): Promise<DeliveryRow[]> {
+  const values = [
+    filter.projectId,
+    filter.kind ?? null,
+    filter.state ?? null,
+    filter.before?.createdAt ?? farFuture,
+    filter.before?.deliveryId ?? lastUuid,
+    filter.limit,
+  ]
+  return filter.subjectId === undefined
+    ? db.rows(listStatement, values)
+    : db.rows(listOfSubjectStatement, [...values, filter.subjectId])
+}
+
+const findStatement = sql(
+  'delivery_find',
+  `select ${shown} from delivery as d join endpoint on endpoint.endpoint_id = d.endpoint_id
+   where d.project_id = $1 and d.delivery_id = $2`,
+)
+
+/** A project's delivery. */
+export function findDelivery(
+  db: Queryable,
+  projectId: string,
+  deliveryId: string,
+): Promise<DeliveryRow | undefined> {
+  return db.row(findStatement, [projectId, deliveryId])
+}
+
+const attemptsStatement = sql(
+  'delivery_attempts',
+  `select number, started_at as "startedAt", outcome, status, total_ms as "totalMs",
+     peer_address as "peerAddress", error
+   from attempt
+   where delivery_id = $1
+   order by number`,
+)
+
+/** The attempts of a delivery, oldest first. */
+export function listAttempts(db: Queryable, deliveryId: string): Promise<AttemptRow[]> {
+  return db.rows(attemptsStatement, [deliveryId])
+}
+
+/** Numbers of what waits and what was given up. */
+export interface Backlog {
+  oldestDueS: number
+  exhausted: number
+  blocked: number
+  openBreakers: number
+}
+
+const backlogStatement = sql(
+  'delivery_backlog',
+  `select
+     coalesce((
+       select greatest(extract(epoch from clock_now() - min(next_attempt_at)), 0)
+       from delivery where state = 'pending'
+     ), 0)::double precision as "oldestDueS",
+     (select count(*) from delivery where state = 'exhausted')::integer as exhausted,
+     (select count(*) from delivery where state = 'blocked')::integer as blocked,
+     (select count(*) from endpoint where breaker <> 'closed')::integer as "openBreakers"`,
+)
+
+/** Reads those numbers, each from a small index. */
+export async function readBacklog(db: Queryable): Promise<Backlog> {
+  const none = { oldestDueS: 0, exhausted: 0, blocked: 0, openBreakers: 0 }
+  return (await db.row<Backlog>(backlogStatement, [])) ?? none
+}

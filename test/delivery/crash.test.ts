@@ -1,0 +1,196 @@
+// Shows what a crash, a lost lease and a stop do to pushes in hand.
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { claimDue, expireLeases, wakeForgotten } from '../../services/delivery/claim-store.ts'
+import { complete } from '../../services/delivery/complete-store.ts'
+import { judge } from '../../services/delivery/delivery.ts'
+import { type Receiver, startReceiver, status } from './receiver.ts'
+import { createSetting, until } from './setting.ts'
+
+const breaker = { openS: 30, maxS: 900 }
+const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
+const tokens = [
+  '00000000-0000-4000-8000-000000000001',
+  '00000000-0000-4000-8000-000000000002',
+] as const
+
+let setting: Awaited<ReturnType<typeof createSetting>>
+let receiver: Receiver
+
+beforeAll(async () => {
+  setting = await createSetting()
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  await setting.reset()
+  receiver.requests.length = 0
+  receiver.answer(status(200))
+})
+afterAll(async () => {
+  await receiver.close()
+  await setting.drop()
+})
+
+const delivered = { outcome: 'delivered', status: 200, totalMs: 1 } as const
+const refused = { outcome: 'refused', status: 500, totalMs: 1 } as const
+const terms = { scheduleS: [60], failures: 0, random: 0.5 }
+
+async function claimOne(token: string = tokens[0]) {
+  const [claimed] = await claimDue(setting.db, token, limits)
+  if (claimed === undefined) throw new Error('nothing was due')
+  return claimed
+}
+
+describe('a worker that dies', () => {
+  it('before the POST leaves an attempt that becomes unknown, and the push comes from another', async () => {
+    const [id = ''] = await setting.push({ url: receiver.url })
+    await claimOne()
+    expect(await setting.attempts(id)).toMatchObject([{ number: 1, outcome: 'started' }])
+    setting.worker()
+    await delay(200)
+    expect(receiver.requests).toHaveLength(0)
+
+    setting.clock.advance(61_000)
+    expect(await expireLeases(setting.db, 100)).toBe(1)
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect(await setting.attempts(id)).toMatchObject([
+      { number: 1, outcome: 'unknown', error: 'lease_expired' },
+      { number: 2, outcome: 'delivered' },
+    ])
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  it('after the POST has the receiver see the same bytes twice', async () => {
+    receiver.answer((_request, response) => void delay(100).then(() => response.end()))
+    const dying = setting.worker()
+    const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
+    await until(() => receiver.requests.length === 1)
+    dying.abandon()
+    receiver.answer(status(200))
+    setting.clock.advance(61_000)
+    await expireLeases(setting.db, 100)
+    setting.worker()
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
+    expect(await setting.attempts(id)).toMatchObject([
+      { outcome: 'unknown' },
+      { outcome: 'delivered' },
+    ])
+  })
+
+  it('does not use up the schedule', async () => {
+    receiver.answer(status(500))
+    const [id = ''] = await setting.push({ url: receiver.url })
+    await claimOne()
+    setting.clock.advance(61_000)
+    await expireLeases(setting.db, 100)
+    setting.worker({ scheduleS: [60] })
+    await until(async () => (await setting.attempts(id)).some((one) => one.outcome === 'refused'))
+    expect(await setting.state(id)).toBe('pending')
+  })
+})
+
+describe('a lease', () => {
+  it('that still runs keeps everybody else away', async () => {
+    await setting.push({ url: receiver.url })
+    await claimOne()
+    setting.clock.advance(50_000)
+    expect(await expireLeases(setting.db, 100)).toBe(0)
+    expect(await claimDue(setting.db, tokens[1], limits)).toEqual([])
+  })
+
+  it('that was lost fences off a failure, which is only noted at its attempt', async () => {
+    const [id = ''] = await setting.push({ url: receiver.url })
+    const first = await claimOne()
+    setting.clock.advance(61_000)
+    await expireLeases(setting.db, 100)
+    const second = await claimOne(tokens[1])
+    const late = { claimed: first, end: refused, verdict: judge(refused, terms) }
+    expect(await complete(setting.db, [late], breaker)).toEqual([])
+    expect(await setting.state(id)).toBe('sending')
+    expect(await setting.attempts(id)).toMatchObject([
+      { outcome: 'refused', status: 500 },
+      { outcome: 'started' },
+    ])
+    const end = { claimed: second, end: delivered, verdict: judge(delivered, terms) }
+    expect(await complete(setting.db, [end], breaker)).toEqual([
+      { deliveryId: id, state: 'delivered' },
+    ])
+  })
+
+  it('that was lost does not fence off a 2xx, which wins while the push has not ended', async () => {
+    const [id = ''] = await setting.push({ url: receiver.url })
+    const first = await claimOne()
+    setting.clock.advance(61_000)
+    await expireLeases(setting.db, 100)
+    const second = await claimOne(tokens[1])
+    const late = { claimed: first, end: delivered, verdict: judge(delivered, terms) }
+    expect(await complete(setting.db, [late], breaker)).toMatchObject([{ state: 'delivered' }])
+    const loser = { claimed: second, end: refused, verdict: judge(refused, terms) }
+    expect(await complete(setting.db, [loser], breaker)).toEqual([])
+    expect(await setting.state(id)).toBe('delivered')
+    expect(await setting.attempts(id)).toMatchObject([
+      { outcome: 'delivered' },
+      { outcome: 'refused' },
+    ])
+  })
+
+  it('that was lost changes nothing once the push has ended', async () => {
+    receiver.answer(status(410))
+    const [id = ''] = await setting.push({ url: receiver.url })
+    const first = await claimOne()
+    setting.clock.advance(61_000)
+    await expireLeases(setting.db, 100)
+    setting.worker()
+    await until(async () => (await setting.state(id)) === 'gone')
+    const late = { claimed: first, end: delivered, verdict: judge(delivered, terms) }
+    expect(await complete(setting.db, [late], breaker)).toEqual([])
+    expect(await setting.state(id)).toBe('gone')
+  })
+})
+
+describe('a stop', () => {
+  it('lets POSTs in hand end, records them and claims nothing more', async () => {
+    receiver.answer((_request, response) => void delay(300).then(() => response.end()))
+    const worker = setting.worker({ inHandLimit: 1 })
+    const [first = '', second = ''] = await setting.push(
+      { url: receiver.url },
+      { url: receiver.url },
+    )
+    await until(() => receiver.requests.length === 1)
+    await worker.close()
+    const states = [await setting.state(first), await setting.state(second)]
+    expect(new Set(states)).toEqual(new Set(['delivered', 'pending']))
+    expect(worker.inHand()).toBe(0)
+    expect(receiver.requests).toHaveLength(1)
+  })
+})
+
+describe('workers side by side', () => {
+  it('send each push once', async () => {
+    const pushes = Array.from({ length: 200 }, (_, n) => ({
+      url: `${receiver.url}/${n}`,
+      projectId: setting.projectId,
+    }))
+    await setting.push(...pushes)
+    setting.worker()
+    setting.worker()
+    setting.worker()
+    await until(() => receiver.requests.length >= 200, 15_000)
+    await delay(200)
+    expect(new Set(receiver.requests.map(({ path }) => path)).size).toBe(200)
+    expect(receiver.requests).toHaveLength(200)
+  })
+})
+
+describe('a receiver', () => {
+  it('that was forgotten with overdue pushes is made ready again', async () => {
+    const [id = ''] = await setting.push({ url: receiver.url })
+    await setting.asOwner("update delivery.endpoint set ready_at = 'infinity'")
+    setting.clock.advance(6_000)
+    expect(await claimDue(setting.db, tokens[0], limits)).toEqual([])
+    expect(await wakeForgotten(setting.db, 100)).toBe(1)
+    setting.worker()
+    await until(async () => (await setting.state(id)) === 'delivered')
+  })
+})

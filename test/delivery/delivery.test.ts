@@ -1,0 +1,284 @@
+// Shows on a real database and real receivers how pushes are sent, repeated and given up.
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Answer, type Receiver, startReceiver, status } from './receiver.ts'
+import { createSetting, until } from './setting.ts'
+
+let setting: Awaited<ReturnType<typeof createSetting>>
+const receivers: Receiver[] = []
+
+async function receiver(answer?: Answer): Promise<Receiver> {
+  const started = await startReceiver(answer)
+  receivers.push(started)
+  return started
+}
+
+beforeAll(async () => {
+  setting = await createSetting()
+})
+afterEach(async () => {
+  await setting.reset()
+  await Promise.all(receivers.splice(0).map((one) => one.close()))
+})
+afterAll(() => setting.drop())
+
+/** Runs a delivery through its whole schedule, moving the clock past each pause. */
+async function throughSchedule(id: string, attempts: number): Promise<void> {
+  for (let begun = 1; begun <= attempts; begun += 1) {
+    await until(async () => {
+      const row = await setting.delivery(id)
+      return row !== undefined && row.attempts >= begun && row.state !== 'sending'
+    })
+    setting.clock.advance(3_600_000)
+  }
+}
+
+describe('a push', () => {
+  it('that is answered with 2xx is delivered, once', async () => {
+    const to = await receiver(status(204))
+    setting.worker()
+    const [id = ''] = await setting.push({
+      url: `${to.url}/hook?x=1`,
+      body: Buffer.from('{"a":1}'),
+    })
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect(to.requests).toHaveLength(1)
+    expect(to.requests[0]).toMatchObject({ path: '/hook?x=1', body: '{"a":1}' })
+    expect(await setting.attempts(id)).toMatchObject([
+      { number: 1, outcome: 'delivered', status: 204, peerAddress: '127.0.0.1', error: null },
+    ])
+  })
+
+  it('carries only the headers that are documented', async () => {
+    const to = await receiver()
+    setting.worker()
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect(to.requests[0]?.headers).toEqual({
+      host: `127.0.0.1:${to.port}`,
+      connection: 'keep-alive',
+      'content-type': 'application/json',
+      'content-length': '34',
+      'user-agent': 'Payweave/0.0.0-test',
+      'accept-encoding': 'identity',
+    })
+  })
+
+  it('that fails comes again with the same bytes until it is accepted', async () => {
+    let answers = 0
+    const to = await receiver((request, response) => {
+      answers += 1
+      status(answers < 3 ? 500 : 200)(request, response)
+    })
+    setting.worker()
+    const [id = ''] = await setting.push({ url: to.url, body: Buffer.from('{"amount":10.00}') })
+    await throughSchedule(id, 3)
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect(to.requests.map(({ body }) => body)).toEqual(Array(3).fill('{"amount":10.00}'))
+    expect(await setting.attempts(id)).toMatchObject([
+      { number: 1, outcome: 'refused', status: 500, error: 'http_500' },
+      { number: 2, outcome: 'refused', status: 500 },
+      { number: 3, outcome: 'delivered', status: 200 },
+    ])
+  })
+
+  it('waits as long as the schedule says', async () => {
+    const to = await receiver(status(500))
+    setting.worker({ scheduleS: [100, 200] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(
+      async () => (await setting.delivery(id))?.state === 'pending' && to.requests.length === 1,
+    )
+    const waitMs =
+      ((await setting.delivery(id))?.nextAttemptAt?.getTime() ?? 0) - setting.clock.now().getTime()
+    expect(waitMs).toBeGreaterThan(97_000)
+    expect(waitMs).toBeLessThanOrEqual(100_000)
+    setting.clock.advance(90_000)
+    await delay(400)
+    expect(to.requests).toHaveLength(1)
+    setting.clock.advance(10_000)
+    await until(() => to.requests.length === 2)
+  })
+
+  it('that fails once more than the schedule has pauses is exhausted', async () => {
+    const to = await receiver(status(503))
+    setting.worker({ scheduleS: [1, 2, 5] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await throughSchedule(id, 4)
+    expect(await setting.delivery(id)).toMatchObject({
+      state: 'exhausted',
+      attempts: 4,
+      nextAttemptAt: null,
+    })
+    expect(to.requests).toHaveLength(4)
+  })
+
+  it.each([301, 302, 303, 307, 308])(
+    'that is redirected by %d has failed and follows nothing',
+    async (code) => {
+      const elsewhere = await receiver()
+      const to = await receiver(status(code, { location: `${elsewhere.url}/` }))
+      setting.worker({ scheduleS: [] })
+      const [id = ''] = await setting.push({ url: to.url })
+      await until(async () => (await setting.state(id)) === 'exhausted')
+      expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: code }])
+      expect(elsewhere.connections()).toBe(0)
+    },
+  )
+
+  it.each([
+    ['5', 5],
+    ['99999', 3_600],
+    ['garbage', 2],
+    ['-3', 2],
+    ['0', 2],
+    [new Date(Date.now() + 60_000).toUTCString(), 60],
+  ])('that is answered with 429 and Retry-After %s waits about %d s', async (header, expectedS) => {
+    const to = await receiver(status(429, { 'retry-after': header }))
+    setting.worker({ scheduleS: [2, 2] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(
+      async () => (await setting.delivery(id))?.state === 'pending' && to.requests.length === 1,
+    )
+    const waitS =
+      ((await setting.delivery(id))?.nextAttemptAt?.getTime() ?? 0) / 1e3 -
+      setting.clock.now().getTime() / 1e3
+    expect(waitS).toBeGreaterThan(expectedS * 0.8 - 1)
+    expect(waitS).toBeLessThanOrEqual(expectedS + 0.5)
+  })
+
+  it('that cannot connect has failed and comes again', async () => {
+    const to = await receiver()
+    await to.close()
+    setting.worker()
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(
+      async () =>
+        (await setting.delivery(id))?.state === 'pending' &&
+        (await setting.attempts(id)).some((a) => a.outcome !== 'started'),
+    )
+    expect(await setting.attempts(id)).toMatchObject([
+      { outcome: 'connection_failed', status: null, error: 'econnrefused' },
+    ])
+  })
+
+  it('reuses the connection of the one before', async () => {
+    const to = await receiver()
+    setting.worker()
+    for (let n = 1; n <= 3; n += 1) {
+      await setting.push({ url: to.url })
+      await until(() => to.requests.length === n)
+      await delay(30)
+    }
+    expect(to.connections()).toBe(1)
+  })
+
+  it('is laid down once, however often its event comes', async () => {
+    const to = await receiver()
+    const [id = ''] = await setting.push({ url: to.url })
+    await setting.push({ url: to.url, deliveryId: id, body: Buffer.from('other') })
+    setting.worker()
+    await until(async () => (await setting.state(id)) === 'delivered')
+    await delay(100)
+    expect(to.requests.map(({ body }) => body)).toEqual(['{"event_type":"payment_initiated"}'])
+  })
+})
+
+describe('an answer', () => {
+  it('whose headers do not come in time is a time-out', async () => {
+    const to = await receiver(() => undefined)
+    setting.worker({ timeoutMs: 200, scheduleS: [] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'exhausted')
+    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'timed_out', error: 'timeout' }])
+  })
+
+  it('whose headers drip without end is a time-out', async () => {
+    const to = await receiver((_request, response) => {
+      const socket = response.socket
+      socket?.write('HTTP/1.1 200 OK\r\n')
+      const timer = setInterval(() => socket?.write('x-a: b\r\n'), 20)
+      socket?.on('close', () => clearInterval(timer))
+    })
+    setting.worker({ timeoutMs: 300, scheduleS: [] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'exhausted')
+    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'timed_out' }])
+  })
+
+  it('whose body drips counts by its status and is dropped in time', async () => {
+    const to = await receiver((_request, response) => {
+      response.writeHead(200)
+      const timer = setInterval(() => response.write('.'), 20)
+      response.on('close', () => clearInterval(timer))
+    })
+    setting.worker({ timeoutMs: 300 })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'delivered')
+    const [attempt] = await setting.attempts(id)
+    expect(attempt?.totalMs).toBeLessThan(1_000)
+  })
+
+  it('whose body never ends is read up to 16 KiB and counts by its status', async () => {
+    let sent = 0
+    const to = await receiver((_request, response) => {
+      response.writeHead(500)
+      const write = () => {
+        sent += 65_536
+        if (!response.destroyed && response.write(Buffer.alloc(65_536, 'x'))) setImmediate(write)
+        else response.once('drain', write)
+      }
+      write()
+    })
+    setting.worker({ scheduleS: [] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'exhausted')
+    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: 500 }])
+    expect(sent).toBeLessThan(50_000_000)
+  })
+
+  it('with headers beyond 16 KiB is a failure', async () => {
+    const to = await receiver(status(200, { 'x-big': 'a'.repeat(20_000) }))
+    setting.worker({ scheduleS: [] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'exhausted')
+    expect(await setting.attempts(id)).toMatchObject([
+      { outcome: 'connection_failed', error: 'und_err_headers_overflow' },
+    ])
+  })
+
+  it('that is cut off before its headers is a failure', async () => {
+    const to = await receiver((_request, response) => response.socket?.destroy())
+    setting.worker({ scheduleS: [] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'exhausted')
+    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'connection_failed' }])
+    expect(to.requests).toHaveLength(1)
+  })
+
+  it('of 410 ends what waits and what comes later for the same payment and URL, and nothing else', async () => {
+    const to = await receiver(status(500))
+    setting.worker({ scheduleS: [3_600] })
+    const url = `${to.url}/a`
+    const [waiting = ''] = await setting.push({ url })
+    await until(
+      async () =>
+        (await setting.delivery(waiting))?.state === 'pending' && to.requests.length === 1,
+    )
+    to.answer(status(410))
+    const [refused = ''] = await setting.push({ url })
+    await until(async () => (await setting.state(refused)) === 'gone')
+    expect(await setting.state(waiting)).toBe('gone')
+
+    to.answer(status(200))
+    const [later = '', otherUrl = '', otherPayment = ''] = await setting.push(
+      { url },
+      { url: `${to.url}/b` },
+      { url, subjectId: 'payment-2' },
+    )
+    expect(await setting.state(later)).toBe('gone')
+    await until(async () => (await setting.state(otherUrl)) === 'delivered')
+    await until(async () => (await setting.state(otherPayment)) === 'delivered')
+    expect(to.requests.filter(({ path }) => path === '/a')).toHaveLength(3)
+  })
+})

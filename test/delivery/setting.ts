@@ -1,0 +1,135 @@
+// A database with deliveries in it, and workers to send them, for tests. It must not go through the broker.
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Registry } from 'prom-client'
+import { type Database, sql } from '#runtime/db.ts'
+import { createTestClock } from '#runtime/test-clock.ts'
+import type { BreakerTerms } from '../../services/delivery/complete-store.ts'
+import { endpointId } from '../../services/delivery/delivery.ts'
+import type { EgressRule } from '../../services/delivery/egress.ts'
+import { insertDeliveries, type NewDelivery } from '../../services/delivery/intake-store.ts'
+import { deliveryMetrics } from '../../services/delivery/metrics.ts'
+import { createPoster } from '../../services/delivery/post.ts'
+import { type AttemptRow, findDelivery, listAttempts } from '../../services/delivery/read-store.ts'
+import { type DeliveryWorker, startWorker } from '../../services/delivery/worker.ts'
+import { createTestDatabase, silentLog } from '../support/database.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** The folders that make the delivery schema. */
+export const migrations = [
+  path.join(root, 'runtime/migrations/clock'),
+  path.join(root, 'runtime/migrations/inbox'),
+  path.join(root, 'services/delivery/migrations'),
+]
+
+/** How a test's worker differs from the usual one. */
+export interface WorkerChanges extends Partial<EgressRule> {
+  scheduleS?: number[]
+  timeoutMs?: number
+  breaker?: BreakerTerms
+  inHandLimit?: number
+}
+
+/** One delivery to lay down. */
+export interface PushChanges extends Partial<NewDelivery> {
+  url: string
+}
+
+const tables = ['delivery', 'endpoint', 'attempt', 'gone_url', 'inbox', 'poison']
+const emptyTables = `truncate ${tables.map((table) => `delivery.${table}`).join(', ')}`
+
+/** Makes the database and what works on it. */
+export async function createSetting() {
+  const database = await createTestDatabase('delivery', migrations)
+  const clock = createTestClock()
+  const db: Database = database.open({ testClock: clock })
+  const owner = database.open({ service: undefined })
+  const projectId = randomUUID()
+  const closers: (() => Promise<unknown>)[] = []
+
+  function worker(changes: WorkerChanges = {}): DeliveryWorker {
+    const { scheduleS = [1, 2, 5], breaker = { openS: 30, maxS: 900 }, inHandLimit } = changes
+    const { timeoutMs = 2_000 } = changes
+    const poster = createPoster({
+      allowLoopback: true,
+      timeoutMs,
+      version: '0.0.0-test',
+      ...changes,
+    })
+    const started = startWorker({
+      db,
+      poster,
+      log: silentLog,
+      metrics: deliveryMetrics({ metrics: new Registry(), db, log: silentLog }),
+      scheduleS,
+      breaker,
+      timeoutMs,
+      random: () => 0.5,
+      ...(inHandLimit === undefined ? {} : { inHandLimit }),
+    })
+    closers.push(() => started.close(), poster.close)
+    return started
+  }
+
+  async function push(...pushes: PushChanges[]): Promise<string[]> {
+    const deliveries = pushes.map((change): NewDelivery => {
+      const target = new URL(change.url)
+      const project = change.projectId ?? projectId
+      return {
+        deliveryId: randomUUID(),
+        projectId: project,
+        endpointId: endpointId(project, target.origin),
+        eventId: randomUUID(),
+        kind: 'notify',
+        subjectId: 'payment-1',
+        origin: target.origin,
+        hostname: target.hostname,
+        body: Buffer.from('{"event_type":"payment_initiated"}'),
+        occurredAt: clock.now(),
+        ...change,
+      }
+    })
+    await db.transaction((tx) => insertDeliveries(tx, deliveries))
+    return deliveries.map(({ deliveryId }) => deliveryId)
+  }
+
+  let statements = 0
+  /** Runs a statement with the rights of the tables' owner. */
+  async function asOwner<T>(text: string): Promise<T[]> {
+    statements += 1
+    return owner.rows<T>(sql(`as_owner_${statements}`, text), [])
+  }
+
+  return {
+    db,
+    clock,
+    asOwner,
+    projectId,
+    worker,
+    push,
+    database,
+    state: async (id: string) => (await findDelivery(db, projectId, id))?.state,
+    delivery: (id: string) => findDelivery(db, projectId, id),
+    attempts: (id: string): Promise<AttemptRow[]> => listAttempts(db, id),
+    /** Stops the workers and empties the tables. */
+    async reset(): Promise<void> {
+      await Promise.all(closers.splice(0).map((close) => close()))
+      await asOwner(emptyTables)
+    },
+    drop: () => database.drop(),
+  }
+}
+
+/** Waits until `check` answers true, or fails after a few seconds. */
+export async function until(
+  check: () => boolean | Promise<boolean>,
+  withinMs = 5_000,
+): Promise<void> {
+  const deadline = Date.now() + withinMs
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error('what the test waits for did not happen')
+    await delay(10)
+  }
+}
