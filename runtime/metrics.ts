@@ -1,0 +1,44 @@
+// The numbers that every process shows to Prometheus. It must not take a label from a request.
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Database } from './db.ts'
+
+/** A registry with the process's own numbers, each labelled with the part that it is. */
+export function createMetrics(part: string): Registry {
+  const registry = new Registry()
+  registry.setDefaultLabels({ part })
+  collectDefaultMetrics({ register: registry })
+  return registry
+}
+
+/** Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name. */
+export function rpcMetrics(registry: Registry): {
+  observe(method: string, code: string, durationMs: number): void
+} {
+  const duration = new Histogram({
+    name: 'payweave_rpc_duration_seconds',
+    help: 'Time from an RPC’s arrival to its answer.',
+    labelNames: ['method', 'code'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  })
+  return {
+    observe: (method, code, durationMs) => duration.observe({ method, code }, durationMs / 1_000),
+  }
+}
+
+/** Shows how the connections of a database's pool are used, read at each scrape. */
+export function databaseMetrics(registry: Registry, db: Pick<Database, 'stats'>): void {
+  void new Gauge({
+    name: 'payweave_db_connections',
+    help: 'Database connections of the pool by state; waiting are calls without one.',
+    labelNames: ['state'] as const,
+    registers: [registry],
+    collect() {
+      const { total, idle, waiting, max } = db.stats()
+      this.set({ state: 'used' }, total - idle)
+      this.set({ state: 'idle' }, idle)
+      this.set({ state: 'waiting' }, waiting)
+      this.set({ state: 'max' }, max)
+    },
+  })
+}

@@ -1,0 +1,43 @@
+// A process for the tests of the lifecycle. It does what its first argument says; it must not be used elsewhere.
+import { readSettings } from '#runtime/config.ts'
+import { runProcess } from '#runtime/lifecycle.ts'
+
+const behaviour = process.argv[2]
+const say = (line: string): boolean => process.stdout.write(`${line}\n`)
+const keepAlive = setInterval(() => {}, 1_000)
+const { promise: never } = Promise.withResolvers<void>()
+
+runProcess('sample', async (stopping) => {
+  if (behaviour === 'bad-settings') readSettings('quotes')
+  if (behaviour === 'bad-start') throw new Error('start: secret words')
+  stopping.addEventListener('abort', () => say('told to stop'))
+  if (behaviour === 'slow-start') {
+    say('starting')
+    await new Promise((resolve) => stopping.addEventListener('abort', resolve))
+  }
+  if (behaviour === 'rejects') setTimeout(() => void Promise.reject(new Error('secret words')), 20)
+  if (behaviour === 'throws') {
+    setTimeout(() => {
+      throw new Error('secret words')
+    }, 20)
+  }
+  return [
+    { name: 'door', close: () => void say('door closed') },
+    {
+      name: 'work',
+      close() {
+        say('work closing')
+        if (behaviour === 'hangs') return never
+        if (behaviour === 'bad-close') throw new Error('secret words')
+        return new Promise((resolve) => setTimeout(resolve, 50))
+      },
+    },
+    {
+      name: 'store',
+      close() {
+        clearInterval(keepAlive)
+        say('store closed')
+      },
+    },
+  ]
+})
