@@ -80,12 +80,12 @@ describe('the first bytes', () => {
       createConnection: () => {
         const write = socket.write.bind(socket)
         let first = true
-        socket.write = ((chunk: Buffer, ...rest: never[]) => {
+        socket.write = (chunk: Buffer, ...rest: never[]) => {
           if (!first) return write(chunk, ...rest)
           first = false
           for (const byte of chunk.subarray(0, 4)) write(Buffer.from([byte]))
           return write(chunk.subarray(4), ...rest)
-        }) as typeof socket.write
+        }
         return socket
       },
     })

@@ -1,7 +1,7 @@
 // Answers a call that is not let in, in the protocol that it was made in; it must not decide that.
 
 import { type IncomingMessage, ServerResponse } from 'node:http'
-import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { ConnectError } from '@connectrpc/connect'
 import { codeToHttpStatus, errorToJson } from '@connectrpc/connect/protocol-connect'
 
@@ -26,8 +26,6 @@ export function refuse(
     const json = Buffer.from(JSON.stringify(errorToJson(error, undefined)))
     write(response, codeToHttpStatus(error.code), 'application/json', json)
   }
-  // A peer that keeps its half of an HTTP/2 stream open would keep the stream.
-  if ('stream' in response) response.stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
 // One block of headers that ends the stream: what gRPC calls trailers-only.

@@ -324,6 +324,15 @@ describe('the record of a call', () => {
 })
 
 describe('closing', () => {
+  it('does not wait for a stream that was answered before its body was read', async () => {
+    const started = await start(() => ({ known: [] }))
+    const call = foreign(started.url, `Bearer ${bearerCredential}`, '2')
+    expect(await codeOf(call.seen({ eventIds: ['x'.repeat(5 << 20)] }))).toBe('ResourceExhausted')
+    const startedMs = Date.now()
+    await started.server.close()
+    expect(Date.now() - startedMs).toBeLessThan(2_000)
+  })
+
   it('lets a call in flight end and takes no new one', async () => {
     const release = Promise.withResolvers<void>()
     const entered = Promise.withResolvers<void>()

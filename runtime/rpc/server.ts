@@ -1,7 +1,7 @@
 // Serves RPC on one port: Connect over HTTP/1.1 through Fastify, gRPC and Connect over HTTP/2; it must not know a domain.
 
 import type { IncomingMessage } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { DescService } from '@bufbuild/protobuf'
 import {
@@ -34,6 +34,7 @@ const readTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
 const http2StreamIdleMs = maxTimeoutMs + 5_000
 const tooLarge = codeToHttpStatus(Code.ResourceExhausted)
+const resetDelayMs = 100
 const defaultGraceMs = 10_000
 
 /** What a process gives to serve its RPCs. */
@@ -74,7 +75,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const app = createApp()
   await app.register(async (scope) => {
     scope.addHook('onRequest', (request, reply, done) => {
-      if (edge.admits(request.raw, reply.raw)) done()
+      if (edge.admit(request.raw, reply.raw) !== undefined) done()
       else reply.hijack()
     })
     await scope.register(fastifyConnectPlugin, {
@@ -86,7 +87,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   app.setNotFoundHandler((request, reply) => {
     reply.hijack()
     // No route has this path, so this answers.
-    edge.admits(request.raw, reply.raw)
+    edge.admit(request.raw, reply.raw)
   })
   await options.http?.(app)
   await app.ready()
@@ -158,21 +159,21 @@ type AnyRequest = IncomingMessage | Http2ServerRequest
 function createEdge(admit: Admit, callLog: CallLog) {
   const calls = new WeakMap<AnyRequest, ServedCall>()
   return {
-    /** False when the request was answered here. */
-    admits(request: AnyRequest, response: Parameters<typeof refuse>[1]): boolean {
+    /** Undefined when the request was answered here. */
+    admit(request: AnyRequest, response: Parameters<typeof refuse>[1]): ServedCall | undefined {
       const { call, refusal } = admit(request.url ?? '', request.headers)
       if (refusal !== undefined) {
         refuse(request, response, callLog.failed(call, refusal))
-        return false
+        return undefined
       }
       if (!hasAuthority(request)) {
         call.end()
         response.statusCode = 400
         response.end()
-        return false
+        return undefined
       }
       calls.set(request, call)
-      return true
+      return call
     },
     contextValues(request: AnyRequest) {
       return createContextValues().set(servedCallKey, calls.get(request))
@@ -186,6 +187,13 @@ function hasAuthority(request: AnyRequest): boolean {
   return authority !== undefined && URL.canParse(`http://${authority}`)
 }
 
+// A call may be answered before its body has ended; the stream would stay for as long as the peer likes. The
+// trailers go out after `finish`, and a stream that is closed by then loses them.
+function resetUnread(this: ServerHttp2Stream): void {
+  if (this.readableEnded || this.destroyed) return
+  setTimeout(() => this.destroy(), resetDelayMs).unref()
+}
+
 function http2Handler(handlers: readonly UniversalHandler[], edge: ReturnType<typeof createEdge>) {
   const handle = connectNodeAdapter({
     routes: (adapter) => void adapter.handlers.push(...handlers),
@@ -193,10 +201,14 @@ function http2Handler(handlers: readonly UniversalHandler[], edge: ReturnType<ty
     contextValues: (request) => edge.contextValues(request),
   })
   return (request: Http2ServerRequest, response: Http2ServerResponse) => {
-    // Ends a call whose body never comes; a watch writes rarely and has no end of its own.
     const { stream } = request
-    if (!edge.admits(request, response)) return
-    stream.setTimeout(http2StreamIdleMs, () => stream.close())
+    stream.once('finish', resetUnread)
+    const call = edge.admit(request, response)
+    if (call === undefined) return
+    // Ends a call whose body never comes. A watch is silent for as long as nothing changes.
+    if (call.rpc.defaultTimeoutMs !== undefined) {
+      stream.setTimeout(http2StreamIdleMs, () => stream.destroy())
+    }
     handle(request, response)
   }
 }
