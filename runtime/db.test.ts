@@ -230,6 +230,19 @@ describe('errors', () => {
     expect(await single.ready()).toBe(true)
   })
 
+  it('gives up on a server that does not answer at all, also inside a transaction', async () => {
+    const single = home.open({ poolSize: 1, limits: { statementMs: 200 } })
+    const frozen = await single.row<{ pid: number }>(backendPid, [])
+    process.kill(frozen?.pid ?? 0, 'SIGSTOP')
+    try {
+      const stuck = single.transaction((tx) => tx.run(backendPid, []))
+      await expect(stuck).rejects.toMatchObject({ reason: 'TIMEOUT' })
+      expect(await single.ready()).toBe(true)
+    } finally {
+      process.kill(frozen?.pid ?? 0, 'SIGCONT')
+    }
+  })
+
   it('works again after PostgreSQL was killed and started', async () => {
     const server = await ownPostgres()
     const own = home.open({ url: server.url, service: undefined, limits: { acquireMs: 1_000 } })
@@ -237,7 +250,7 @@ describe('errors', () => {
       expect(await own.ready()).toBe(true)
       await server.kill()
       // A session outlives its killed server for the moment that it takes to notice.
-      await expect.poll(() => own.ready()).toBe(false)
+      await expect.poll(() => own.ready(), { timeout: 5_000 }).toBe(false)
       await expect(own.run(backendPid, [])).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
       await server.start()
       await expect.poll(() => own.ready(), { timeout: 5_000 }).toBe(true)
