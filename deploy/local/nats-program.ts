@@ -18,6 +18,8 @@ export type NatsProgramOptions = {
   cacheDir?: string
   /** Stands for the pinned release of this platform. */
   release?: Release
+  /** Stand for the folders that are searched besides the PATH. */
+  systemFolders?: string[]
 }
 
 const run = promisify(execFile)
@@ -50,8 +52,8 @@ export const natsInstallLines = [
 
 /** The program's path: from the PATH, from the cache, or freshly obtained into the cache. */
 export async function natsProgram(options: NatsProgramOptions): Promise<string> {
-  const { log } = options
-  const installed = findProgram('nats-server')
+  const { log, systemFolders } = options
+  const installed = findProgram('nats-server', systemFolders)
   if (installed && (await serves(installed))) return installed
   const cacheDir = options.cacheDir ?? cacheFolder(options.fallbackDir)
   const cached = path.join(cacheDir, 'nats-server')
@@ -60,7 +62,7 @@ export async function natsProgram(options: NatsProgramOptions): Promise<string> 
   const failures: string[] = []
   for (const [source, obtain] of [
     ['the official release', (dir: string) => fromRelease(release, dir)],
-    ['the system package', fromPackage],
+    ['the system package', (dir: string) => fromPackage(dir, systemFolders)],
   ] as const) {
     const work = fs.mkdtempSync(path.join(cacheDir, 'obtain-'))
     try {
@@ -126,9 +128,9 @@ async function fromRelease(release: Release | undefined, work: string): Promise<
 }
 
 /** apt verifies the package by its signed lists; neither root nor an installation is needed. */
-async function fromPackage(work: string): Promise<string> {
-  if (!findProgram('apt-get') || !findProgram('dpkg'))
-    throw new Error('this is not Debian or Ubuntu')
+async function fromPackage(work: string, systemFolders?: string[]): Promise<string> {
+  const tools = ['apt-get', 'dpkg'].map((name) => findProgram(name, systemFolders))
+  if (tools.includes(undefined)) throw new Error('this is not Debian or Ubuntu')
   const download = (options: string[]) =>
     run('apt-get', [...options, '-q', 'download', 'nats-server'], {
       cwd: work,

@@ -5,6 +5,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { natsProgram } from './nats-program.ts'
+import { newPassword, readOrMakeFile } from './private-file.ts'
 import { type Exit, spawnTied, type TiedProcess } from './tied-process.ts'
 
 /** A running nats-server of ours. */
@@ -37,7 +38,7 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   const dataDir = path.resolve(options.dataDir)
   fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const program = options.program ?? (await natsProgram({ fallbackDir: dataDir, log }))
-  const password = readPassword(dataDir)
+  const password = readOrMakeFile(path.join(dataDir, 'password'), newPassword)
   const name = `payweave-${randomBytes(6).toString('hex')}`
   const config = writeConfig(dataDir, port, { name, password })
   const server = await launch(program, config, dataDir)
@@ -50,17 +51,6 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
     exited: server.exited,
     stop: () => server.end('SIGTERM', stopTimeoutMs),
   }
-}
-
-function readPassword(dataDir: string): string {
-  const file = path.join(dataDir, 'password')
-  if (!fs.existsSync(file)) {
-    const fresh = `${file}.new`
-    fs.rmSync(fresh, { force: true })
-    fs.writeFileSync(fresh, randomBytes(24).toString('hex'), { mode: 0o600, flush: true })
-    fs.renameSync(fresh, file)
-  }
-  return fs.readFileSync(file, 'utf8').trim()
 }
 
 /** The password is in a file and not among the arguments, which every user can list. */

@@ -1,5 +1,4 @@
 // Starts the bundled PostgreSQL on a data folder; it knows nothing of our schemas.
-import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +9,7 @@ import {
   postgresPrograms,
 } from './postgres-binaries.ts'
 import { endOrphan } from './postgres-orphan.ts'
+import { newPassword, readOrMakeFile } from './private-file.ts'
 import { type Exit, spawnTied, type TiedProcess } from './tied-process.ts'
 
 /** A running PostgreSQL of ours. */
@@ -61,7 +61,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
   const programs = postgresPrograms()
   const identity = postgresIdentity(programs, dataDir)
-  const password = readPassword(dataDir)
+  const password = readOrMakeFile(path.join(dataDir, 'password'), newPassword)
   const cluster = path.join(dataDir, 'cluster')
   if (fs.existsSync(cluster)) {
     await endOrphan(cluster, log)
@@ -79,17 +79,6 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     exited: server.exited,
     stop: () => stop(server),
   }
-}
-
-function readPassword(dataDir: string): string {
-  const file = path.join(dataDir, 'password')
-  if (!fs.existsSync(file)) {
-    const fresh = `${file}.new`
-    fs.rmSync(fresh, { force: true })
-    fs.writeFileSync(fresh, randomBytes(24).toString('hex'), { mode: 0o600, flush: true })
-    fs.renameSync(fresh, file)
-  }
-  return fs.readFileSync(file, 'utf8').trim()
 }
 
 /** initdb works in a folder beside the final one, so that a killed first start leaves no half cluster. */

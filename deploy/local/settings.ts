@@ -1,6 +1,7 @@
-// The launcher's own settings; those of the parts are checked by the parts themselves at their boot.
-import os from 'node:os'
+// What the launcher itself goes by: its settings, the data folder and the block of ports.
 import path from 'node:path'
+import { type Env, readSettings } from '#runtime/config.ts'
+import { portPlaces, type ServingProcess } from '#runtime/setting.ts'
 import { LaunchError } from './launch-error.ts'
 
 /** What `npm start` reads from the environment. */
@@ -12,77 +13,71 @@ export type LaunchSettings = {
   portBase: number
   /** Absolute. Holds all that outlives a start. */
   dataDir: string
-  /** What payers and receivers reach the gateway by. */
+  /** What payers and clients reach the gateway by. */
   publicBaseUrl: string
-  /** Unset: we start a PostgreSQL of our own. */
-  databaseUrl?: string
-  /** Unset: we start a nats-server of our own. */
-  natsUrl?: string
+  /** Undefined: we start a PostgreSQL of our own. */
+  databaseUrl: string | undefined
+  /** Undefined: we start a nats-server of our own. */
+  natsUrl: string | undefined
 }
 
-/** How many ports from PORT_BASE on are ours. */
-export const portBlock = 30
+const portBlock = 22
 
 /** Reads and checks the settings; all wrong ones are told at once, before anything is made. */
-export function readLaunchSettings(env: NodeJS.ProcessEnv): LaunchSettings {
-  const problems: string[] = []
-  const port = readPort(env, 'PORT', 8080, problems)
-  const portBase = readPort(env, 'PORT_BASE', 7100, problems)
-  if (portBase + portBlock > 65_536) {
-    problems.push(`PORT_BASE: the ${portBlock} ports from ${portBase} on do not all exist`)
+export function readLaunchSettings(env: Env): LaunchSettings {
+  // A default of the hosted environments would be a name that this machine does not know.
+  const port = env['PORT'] || '8080'
+  const ownUrl = /^\d{1,5}$/.test(port) ? `http://127.0.0.1:${port}` : undefined
+  const publicBaseUrl = env['PUBLIC_BASE_URL'] || ownUrl
+  const given = { ...env, PORT: port, PUBLIC_BASE_URL: publicBaseUrl }
+  const read = orLaunchError(() => readSettings('launcher', given))
+  if (read.payweaveEnv === 'production') {
+    throw new LaunchError('PAYWEAVE_ENV: npm start runs local or sandbox, never production')
   }
-  if (port >= portBase && port < portBase + portBlock) {
-    problems.push(
-      `PORT: ${port} lies in the block of ${portBlock} ports from PORT_BASE ${portBase} on`,
+  if (read.port === 0) throw new LaunchError('PORT: npm start wants a port of its own, not 0')
+  if (read.port >= read.portBase && read.port < read.portBase + portBlock) {
+    throw new LaunchError(
+      `PORT: ${read.port} lies in the block of ${portBlock} ports from PORT_BASE (${read.portBase}) on`,
     )
   }
-  const environment = env.PAYWEAVE_ENV || 'local'
-  if (environment !== 'local' && environment !== 'sandbox') {
-    problems.push(`PAYWEAVE_ENV: npm start runs local or sandbox, not ${environment}`)
-  }
-  const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:'], problems)
-  const natsUrl = readUrl(env, 'NATS_URL', ['nats:', 'tls:', 'ws:', 'wss:'], problems)
-  const publicBaseUrl = readUrl(env, 'PUBLIC_BASE_URL', ['http:', 'https:'], problems)
-  if (problems.length > 0) throw new LaunchError(problems.join('\n'))
   return {
-    environment: environment === 'sandbox' ? 'sandbox' : 'local',
-    port,
-    portBase,
-    dataDir: readFolder(env.PAYWEAVE_DATA_DIR || '.payweave'),
-    publicBaseUrl: (publicBaseUrl ?? `http://127.0.0.1:${port}`).replace(/\/+$/, ''),
-    ...(databaseUrl && { databaseUrl }),
-    ...(natsUrl && { natsUrl }),
+    environment: read.payweaveEnv,
+    port: read.port,
+    portBase: read.portBase,
+    dataDir: path.resolve(read.payweaveDataDir),
+    publicBaseUrl: read.publicBaseUrl,
+    databaseUrl: read.databaseUrl,
+    natsUrl: read.natsUrl,
   }
 }
 
-function readPort(
-  env: NodeJS.ProcessEnv,
-  name: string,
-  standard: number,
-  problems: string[],
-): number {
-  const text = env[name] || String(standard)
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (port >= 1 && port <= 65_535) return port
-  problems.push(`${name}: a port from 1 to 65535 is wanted, not ${text}`)
-  return standard
+/** Runs a check of settings; what it throws is for the person who starts. */
+export function orLaunchError<T>(check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    throw new LaunchError(error instanceof Error ? error.message : String(error))
+  }
 }
 
-/** The value itself is never repeated: it may hold a password. */
-function readUrl(
-  env: NodeJS.ProcessEnv,
-  name: string,
-  protocols: string[],
-  problems: string[],
-): string | undefined {
-  const text = env[name]
-  if (!text) return undefined
-  const urls = name === 'NATS_URL' ? text.split(',') : [text]
-  const fine = urls.every((url) => protocols.includes(URL.parse(url.trim())?.protocol ?? ''))
-  if (!fine) problems.push(`${name}: a URL that starts with ${protocols.join(' or ')}// is wanted`)
-  return text
+type Ports = Pick<LaunchSettings, 'port' | 'portBase'>
+
+/** Where a process serves: the gateway its API, the others their RPCs. */
+export function servingPort({ port, portBase }: Ports, name: ServingProcess): number {
+  return name === 'gateway' ? port : portBase + portPlaces[name]
 }
 
-function readFolder(text: string): string {
-  return path.resolve(text.replace(/^~(?=\/|$)/, os.homedir()))
+/** Where a process serves its health and metrics. */
+export function adminPort({ portBase }: Ports, name: ServingProcess): number {
+  return portBase + 10 + portPlaces[name]
+}
+
+/** The port of our own PostgreSQL. */
+export function postgresPort({ portBase }: Ports): number {
+  return portBase + 20
+}
+
+/** The port of our own nats-server. */
+export function natsPort({ portBase }: Ports): number {
+  return portBase + 21
 }

@@ -28,14 +28,11 @@ export type TiedCommand = {
   cwd?: string
 }
 
-/** Full path of a program on the PATH, undefined when there is none. */
-export function findProgram(name: string): string | undefined {
-  const folders = [
-    ...(process.env.PATH ?? '').split(path.delimiter),
-    '/usr/bin',
-    '/bin',
-    '/usr/sbin',
-  ]
+const systemFolders = ['/usr/bin', '/bin', '/usr/sbin']
+
+/** Full path of a program on the PATH or in `others`, undefined when there is none. */
+export function findProgram(name: string, others: string[] = systemFolders): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(path.delimiter), ...others]
   for (const folder of folders.filter((entry) => path.isAbsolute(entry))) {
     const file = path.join(folder, name)
     try {
@@ -67,7 +64,8 @@ export async function spawnTied(wanted: TiedCommand): Promise<TiedProcess> {
   })
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve)
-    child.once('error', reject)
+    // Stays: a signal or message that came too late is an error too, and no reason to end.
+    child.on('error', reject)
   })
   const { pid } = child
   if (pid === undefined) throw new Error(`${wanted.command[0]} did not start`)

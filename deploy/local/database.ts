@@ -1,0 +1,72 @@
+// Makes the database of a local start, migrates every schema and inserts the sandbox's rows.
+import fs from 'node:fs'
+import path from 'node:path'
+import { Client } from 'pg'
+import { openDatabase } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { migrate } from '#runtime/migrate.ts'
+import { readSecret } from '#runtime/secrets.ts'
+import { accountSecrets } from '../../services/accounts/credentials.ts'
+import { seedSandbox } from '../../services/accounts/seed.ts'
+import { credentialsOf, type SandboxFile } from './sandbox-file.ts'
+import { secretsFolder } from './secrets.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** The shared tables that each service's schema holds besides its own. */
+const sharedTables: Record<string, string[]> = {
+  payments: ['clock', 'outbox'],
+  accounts: ['clock', 'outbox'],
+  institution: ['clock', 'outbox'],
+  quotes: ['clock'],
+  billing: ['clock', 'outbox'],
+  delivery: ['clock', 'inbox'],
+  simulator: ['clock'],
+}
+
+/** Makes the database of that name if it is missing; answers its URL. */
+export async function makeDatabase(adminUrl: string, name: string): Promise<string> {
+  const client = new Client({ connectionString: adminUrl })
+  await client.connect()
+  try {
+    const known = await client.query('select 1 from pg_database where datname = $1', [name])
+    if (known.rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`)
+  } finally {
+    await client.end()
+  }
+  const url = new URL(adminUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** Brings every service's schema up to date, side by side. */
+export async function migrateAll(databaseUrl: string, log: Logger): Promise<void> {
+  const runs = Object.entries(sharedTables).map(([service, shared]) => {
+    const own = path.join(root, 'services', service, 'migrations')
+    const folders = shared.map((name) => path.join(root, 'runtime', 'migrations', name))
+    const directories = fs.existsSync(own) ? [...folders, own] : folders
+    return migrate({ adminUrl: databaseUrl, service, directories, log })
+  })
+  const results = await Promise.allSettled(runs)
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) throw failed.reason
+}
+
+/** Inserts what the sandbox starts with; what is there already stays. */
+export async function seed(seeded: {
+  databaseUrl: string
+  dataDir: string
+  sandbox: SandboxFile
+  environment: 'local' | 'sandbox'
+  log: Logger
+}): Promise<void> {
+  const { databaseUrl, dataDir, sandbox, environment, log } = seeded
+  const folder = secretsFolder(dataDir, 'accounts')
+  const secrets = accountSecrets(readSecret(folder, 'pepper'), readSecret(folder, 'seal.key'))
+  const db = openDatabase({ url: databaseUrl, service: 'accounts', log, poolSize: 1 })
+  try {
+    await seedSandbox(db, secrets, credentialsOf(sandbox), environment)
+  } finally {
+    await db.close()
+  }
+}

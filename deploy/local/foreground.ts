@@ -1,0 +1,73 @@
+// Runs a launch in the foreground of a terminal or a pipe: progress, greeting, signals, exit code.
+import { curlExample, partsTable } from './greeting.ts'
+import { launch } from './launch.ts'
+import { LaunchError } from './launch-error.ts'
+import { type NodePart, processNames, type Stores } from './parts.ts'
+import { type LaunchSettings, readLaunchSettings } from './settings.ts'
+
+/** Our processes for the settings and the stores of a start. */
+export type PartsOf = (settings: LaunchSettings, stores: Stores) => NodePart[]
+
+/** A stop takes less than 30 s. Parts that are left then end by themselves when we have gone. */
+const stopTimeoutMs = 29_000
+const startedMs = performance.now()
+
+function say(line: string): void {
+  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
+  console.log(`[${seconds.padStart(5)} s] ${line}`)
+}
+
+/** Starts everything, keeps it until a signal, stops it and exits. */
+export async function runInForeground(partsOf: PartsOf): Promise<never> {
+  // A reader that went away (`npm start | head`) must not leave the parts without their keeper.
+  process.stdout.on('error', () => {})
+  process.stderr.on('error', () => {})
+  const stopping = abortedBySignal()
+  try {
+    await run(partsOf, stopping)
+  } catch (error) {
+    if (!stopping.aborted) {
+      console.error(error instanceof LaunchError ? `\n${error.message}` : error)
+      process.exit(1)
+    }
+  }
+  say('stopped')
+  process.exit(0)
+}
+
+/** npm and the terminal may both send the signal, so more of them change nothing. */
+function abortedBySignal(): AbortSignal {
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (stopping.signal.aborted) return
+      say('stopping')
+      stopping.abort()
+      setTimeout(() => process.exit(1), stopTimeoutMs).unref()
+    })
+  }
+  return stopping.signal
+}
+
+async function run(partsOf: PartsOf, stopping: AbortSignal): Promise<void> {
+  const settings = readLaunchSettings(process.env)
+  say(`starting Payweave on ${settings.dataDir}`)
+  const launched = await launch({
+    settings,
+    parts: (stores) => partsOf(settings, stores),
+    log: say,
+    stopping,
+  })
+  say('ready')
+  const table = partsTable(launched.processes(), [...processNames, 'postgres', 'nats'])
+  console.log(`\n${table}\n`)
+  console.log(`  API          ${launched.sandbox.base_url}`)
+  console.log(`  credentials  ${settings.dataDir}/sandbox.json`)
+  console.log(`  logs         ${settings.dataDir}/logs\n`)
+  console.log(`Make a payment request:\n\n${curlExample(launched.sandbox)}\n`)
+  console.log('Ctrl-C stops it all.')
+  if (!stopping.aborted) {
+    await new Promise((resolve) => stopping.addEventListener('abort', resolve, { once: true }))
+  }
+  await launched.stop()
+}

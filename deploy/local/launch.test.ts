@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { freePorts, temporaryFolder } from '../../test/support/servers.ts'
+import type { SandboxFile } from './sandbox-file.ts'
+import type { ProcessTable } from './supervise.ts'
+
+let folder: string
+let dataDir: string
+let env: NodeJS.ProcessEnv
+const launchers: ChildProcess[] = []
+
+beforeEach(async () => {
+  folder = temporaryFolder('launch')
+  dataDir = path.join(folder, 'a data folder')
+  const [port = 0] = await freePorts(1)
+  // Below the range that free ports come from, and another block for each test process.
+  const portBase = 20_000 + (process.pid % 300) * 30
+  env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    PORT: String(port),
+    PORT_BASE: String(portBase),
+    PAYWEAVE_DATA_DIR: dataDir,
+  }
+  fs.writeFileSync(path.join(folder, 'stand-in.mjs'), standIn)
+  fs.writeFileSync(path.join(folder, 'start.ts'), starter())
+})
+
+afterEach(async () => {
+  for (const launcher of launchers.splice(0)) {
+    if (launcher.exitCode === null && launcher.signalCode === null) {
+      launcher.kill('SIGTERM')
+      await once(launcher, 'exit')
+    }
+  }
+  fs.rmSync(folder, { recursive: true, force: true })
+})
+
+/** Answers 200 on its ports, and ends as the real parts do. */
+const standIn = `import http from 'node:http'
+  for (const port of process.env.STAND_IN_PORTS.split(',')) {
+    http.createServer((_, answer) => answer.end()).listen(Number(port), '127.0.0.1')
+  }
+  process.on('disconnect', () => process.exit(0))
+  process.on('SIGTERM', () => process.exit(0))`
+
+function starter(): string {
+  const from = (file: string) => JSON.stringify(path.resolve('deploy/local', file))
+  return `import { runInForeground } from ${from('foreground.ts')}
+    import { nodeParts } from ${from('parts.ts')}
+    await runInForeground((settings, stores) =>
+      nodeParts(settings, stores, process.env).map((part) => ({
+        ...part,
+        script: ${JSON.stringify(path.join(folder, 'stand-in.mjs'))},
+        env: { ...part.env, STAND_IN_PORTS: part.ports.join(',') },
+      })))`
+}
+
+type Launcher = { child: ChildProcess; output(): string; exit: Promise<number | null> }
+
+function launcher(changes: NodeJS.ProcessEnv = {}): Launcher {
+  const child = spawn(process.execPath, [path.join(folder, 'start.ts')], {
+    env: { ...env, ...changes },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  launchers.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (text) => {
+      output += String(text)
+    })
+  }
+  const exit = once(child, 'exit').then(([code]) => code as number | null)
+  return { child, output: () => output, exit }
+}
+
+async function ready({ output }: Launcher): Promise<void> {
+  await vi.waitFor(() => expect(output()).toContain('Ctrl-C stops it all'), 40_000)
+}
+
+function read(name: string): unknown {
+  return JSON.parse(fs.readFileSync(path.join(dataDir, name), 'utf8'))
+}
+
+function readProcesses(): ProcessTable {
+  return read('processes.json') as ProcessTable
+}
+
+function readSandbox(): SandboxFile {
+  return read('sandbox.json') as SandboxFile
+}
+
+/** A process that only waits to be reaped has ended. */
+function runs(pid: number): boolean {
+  try {
+    return !/^State:\s*Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+const everyPart = [
+  'gateway',
+  'payments',
+  'accounts',
+  'institution',
+  'quotes',
+  'billing',
+  'delivery',
+  'simulator',
+  'postgres',
+  'nats',
+]
+
+describe('npm start', { timeout: 90_000 }, () => {
+  it('brings up every part, restarts a killed one and leaves nothing on a stop', async () => {
+    const started = launcher()
+    await ready(started)
+    const before = readProcesses()
+    expect(Object.keys(before).toSorted()).toEqual(everyPart.toSorted())
+    expect(before['gateway']?.ports[0]).toBe(Number(env['PORT']))
+    for (const name of ['quotes', 'postgres', 'nats']) {
+      process.kill(before[name]?.pid ?? 0, 'SIGKILL')
+    }
+    await vi.waitFor(() => {
+      const now = readProcesses()
+      expect(Object.keys(now).toSorted()).toEqual(everyPart.toSorted())
+      for (const name of ['quotes', 'postgres', 'nats']) {
+        expect(now[name]?.pid).not.toBe(before[name]?.pid)
+      }
+      expect(now['gateway']).toEqual(before['gateway'])
+    }, 20_000)
+    const after = readProcesses()
+    started.child.kill('SIGINT')
+    started.child.kill('SIGINT')
+    expect(await started.exit).toBe(0)
+    for (const { pid } of Object.values(after)) expect(runs(pid)).toBe(false)
+    expect(readProcesses()).toEqual({})
+  })
+
+  it('keeps its credentials over a kill of the launcher, which leaves no part running', async () => {
+    const first = launcher()
+    await ready(first)
+    const sandbox = readSandbox()
+    const processes = readProcesses()
+    first.child.kill('SIGKILL')
+    await vi.waitFor(() => {
+      for (const { pid } of Object.values(processes)) expect(runs(pid)).toBe(false)
+    }, 15_000)
+    const second = launcher()
+    await ready(second)
+    expect(readSandbox()).toEqual(sandbox)
+    expect(second.output()).toContain(sandbox.projects.demo.subscription_key)
+    for (const name of ['sandbox.json', 'sandbox.env']) {
+      expect(fs.statSync(path.join(dataDir, name)).mode & 0o777).toBe(0o600)
+    }
+  })
+
+  it('tells a second start on the same folder, and one on the same ports, what is in the way', async () => {
+    const first = launcher()
+    await ready(first)
+    const second = launcher()
+    expect(await second.exit).toBe(1)
+    expect(second.output()).toContain(`already running on ${dataDir} (launcher ${first.child.pid})`)
+    const third = launcher({ PAYWEAVE_DATA_DIR: path.join(folder, 'other') })
+    expect(await third.exit).toBe(1)
+    expect(third.output()).toContain(`port ${env['PORT']} (gateway) is in use; set PORT to another`)
+    expect(third.output()).toContain('(nats) is in use; set PORT_BASE to another')
+  })
+
+  it('refuses a bad setting of any part before it makes anything', async () => {
+    const started = launcher({ RATE_LIMIT_RPS: 'many', FEE_SCHEDULE: '{' })
+    expect(await started.exit).toBe(1)
+    expect(started.output()).toContain('RATE_LIMIT_RPS')
+    expect(fs.existsSync(path.join(dataDir, 'sandbox.json'))).toBe(false)
+  })
+
+  it('stops while it is still starting', async () => {
+    const started = launcher()
+    await vi.waitFor(() => expect(started.output()).toContain('PostgreSQL'), 20_000)
+    started.child.kill('SIGTERM')
+    expect(await started.exit).toBe(0)
+    expect(readProcesses()).toEqual({})
+  })
+})

@@ -1,0 +1,136 @@
+// Brings a whole local system up in order and down again; what each part is stands elsewhere.
+import fs from 'node:fs'
+import path from 'node:path'
+import { createLogger } from '#runtime/log.ts'
+import { makeDatabase, migrateAll, seed } from './database.ts'
+import { takeLock } from './lock.ts'
+import { startNats } from './nats.ts'
+import { becomeReady, supervisedPart } from './node-part.ts'
+import { type NodePart, processNames, type Stores, stopOrder } from './parts.ts'
+import { requireFreePorts, type WantedPort } from './ports.ts'
+import { startPostgres } from './postgres.ts'
+import { writePrivateFile } from './private-file.ts'
+import { prepareSandboxFile, type SandboxFile, sandboxAddresses } from './sandbox-file.ts'
+import { prepareSecrets } from './secrets.ts'
+import { type LaunchSettings, natsPort, postgresPort, servingPort } from './settings.ts'
+import { type ProcessTable, type Supervisor, supervise } from './supervise.ts'
+
+/** What is brought up, and who is told of the progress. */
+export type LaunchOptions = {
+  settings: LaunchSettings
+  /** Our processes for the stores that were found or started. */
+  parts: (stores: Stores) => NodePart[]
+  log: (line: string) => void
+  /** Aborted when the start is to be given up. */
+  stopping: AbortSignal
+}
+
+/** A system that is ready. */
+export type Launched = { sandbox: SandboxFile; processes(): ProcessTable; stop(): Promise<void> }
+
+/** How long the parts of a killed launcher may take to let go of their ports. */
+const takeOverPatienceMs = 10_000
+const databaseName = 'payweave'
+
+/** Starts everything and resolves when all of it is ready. A start that fails leaves nothing running. */
+export async function launch(options: LaunchOptions): Promise<Launched> {
+  const { dataDir } = options.settings
+  // PostgreSQL's own user has to pass through; all that is secret has a closed folder or file.
+  fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  const lock = takeLock(dataDir)
+  let processes: ProcessTable = {}
+  const supervisor = supervise({
+    log: options.log,
+    onChange: (now) => {
+      processes = now
+      writePrivateFile(path.join(dataDir, 'processes.json'), `${JSON.stringify(now, null, 2)}\n`)
+    },
+  })
+  const stop = async (): Promise<void> => {
+    await supervisor.stop(stopOrder)
+    lock.release()
+  }
+  try {
+    await requirePorts(options, lock.takenOver ? takeOverPatienceMs : 0)
+    const sandbox = await bringUp(options, supervisor)
+    return { sandbox, processes: () => processes, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function bringUp(options: LaunchOptions, supervisor: Supervisor): Promise<SandboxFile> {
+  const { settings, log, stopping } = options
+  const { dataDir, environment } = settings
+  const logsDir = path.join(dataDir, 'logs')
+  fs.mkdirSync(logsDir, { recursive: true, mode: 0o700 })
+  const addresses = sandboxAddresses(settings.publicBaseUrl, (name) => servingPort(settings, name))
+  const sandbox = prepareSandboxFile(dataDir, addresses)
+  prepareSecrets(dataDir, processNames, sandbox.grpc_token)
+  const stores = await startStores(options, supervisor)
+  stopping.throwIfAborted()
+  const journal = createLogger({
+    part: 'launcher',
+    level: 'info',
+    destination: { write: (line) => fs.appendFileSync(path.join(logsDir, 'launcher.log'), line) },
+  })
+  await migrateAll(stores.databaseUrl, journal)
+  const { databaseUrl } = stores
+  await seed({ databaseUrl, dataDir, sandbox, environment, log: journal })
+  stopping.throwIfAborted()
+  log('the database is up to date; starting the parts')
+  const parts = options.parts(stores)
+  await supervisor.start(parts.map((part) => supervisedPart(part, logsDir)))
+  await becomeReady(parts, supervisor, logsDir, stopping)
+  return sandbox
+}
+
+/** PostgreSQL and NATS side by side, each unless its URL was given. */
+async function startStores(options: LaunchOptions, supervisor: Supervisor): Promise<Stores> {
+  const { settings, log } = options
+  let { databaseUrl, natsUrl } = settings
+  let adminUrl: string | undefined
+  const postgres = {
+    name: 'postgres',
+    ports: [postgresPort(settings)],
+    start: async () => {
+      const dataDir = path.join(settings.dataDir, 'postgres')
+      const server = await startPostgres({ dataDir, port: postgresPort(settings), log })
+      adminUrl = server.adminUrl
+      return server
+    },
+  }
+  const nats = {
+    name: 'nats',
+    ports: [natsPort(settings)],
+    start: async () => {
+      const dataDir = path.join(settings.dataDir, 'nats')
+      const server = await startNats({ dataDir, port: natsPort(settings), log })
+      natsUrl = server.url
+      return server
+    },
+  }
+  await supervisor.start([...(databaseUrl ? [] : [postgres]), ...(natsUrl ? [] : [nats])])
+  if (adminUrl) databaseUrl = await makeDatabase(adminUrl, databaseName)
+  if (!databaseUrl || !natsUrl) throw new Error('a store was started and has no URL')
+  return { databaseUrl, natsUrl }
+}
+
+async function requirePorts({ settings, parts }: LaunchOptions, patienceMs: number): Promise<void> {
+  // The ports do not depend on the stores, and the settings of all parts are checked by the way.
+  const planned = parts({ databaseUrl: 'postgres://planned/', natsUrl: 'nats://planned' })
+  const wanted: WantedPort[] = planned.flatMap(({ name, ports }) =>
+    ports.map((port) => ({
+      part: name,
+      port,
+      setting: port === settings.port ? 'PORT' : 'PORT_BASE',
+    })),
+  )
+  if (!settings.databaseUrl) {
+    wanted.push({ part: 'postgres', port: postgresPort(settings), setting: 'PORT_BASE' })
+  }
+  if (!settings.natsUrl)
+    wanted.push({ part: 'nats', port: natsPort(settings), setting: 'PORT_BASE' })
+  await requireFreePorts(wanted, patienceMs)
+}

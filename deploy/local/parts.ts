@@ -1,0 +1,93 @@
+// The processes of a local start that run our code, with the environment that each gets; it starts none.
+import path from 'node:path'
+import { type Env, readSettings } from '#runtime/config.ts'
+import { portPlaces, type ServingProcess, type Setting } from '#runtime/setting.ts'
+import { settings as table } from '#runtime/settings.ts'
+import { adminPort, type LaunchSettings, orLaunchError, servingPort } from './settings.ts'
+
+/** A process that runs one of our scripts. */
+export type NodePart = {
+  name: string
+  /** Absolute. */
+  script: string
+  /** The one for clients first. */
+  ports: number[]
+  env: Record<string, string>
+  /** All answer 200 when the part is ready. */
+  readyUrls: string[]
+}
+
+/** The servers that a part may talk to. */
+export type Stores = { databaseUrl: string; natsUrl: string }
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** The only variables that pass through besides settings: those that Node and TLS need. */
+const inherited = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'NODE_EXTRA_CA_CERTS']
+
+/** Every process of ours, in the order in which people read them. */
+export const processNames = Object.keys(portPlaces) as ServingProcess[]
+
+/** Groups that stop one after the other: first what takes requests, last what others stand on. */
+export const stopOrder: string[][] = [
+  ['gateway'],
+  processNames.filter((name) => name !== 'gateway' && name !== 'simulator'),
+  ['simulator'],
+  ['nats'],
+  ['postgres'],
+]
+
+/** The parts for some settings. A bad setting of any part is told here, before anything starts. */
+export function nodeParts(settings: LaunchSettings, stores: Stores, env: Env): NodePart[] {
+  return processNames.map((name) => {
+    const ownEnv = partEnv(name, settings, stores, env)
+    orLaunchError(() => readSettings(name, ownEnv))
+    const ports = [servingPort(settings, name), adminPort(settings, name)]
+    return {
+      name,
+      script: path.join(root, name === 'gateway' ? '' : 'services', name, 'main.ts'),
+      ports,
+      env: ownEnv,
+      readyUrls: readyPorts(name, ports).map((port) => `http://127.0.0.1:${port}/readyz`),
+    }
+  })
+}
+
+/** The gateway tells on its public port whether every part is ready. */
+function readyPorts(name: ServingProcess, ports: number[]): number[] {
+  return name === 'gateway' ? ports : ports.slice(1)
+}
+
+/** What we decide, over what the person set, over what follows from the block of ports. */
+function partEnv(
+  name: ServingProcess,
+  settings: LaunchSettings,
+  stores: Stores,
+  env: Env,
+): Record<string, string> {
+  const facts = { process: name, portBase: settings.portBase, gatewayPort: settings.port }
+  const { dataDir } = settings
+  const found: Record<string, string | undefined> = {}
+  for (const variable of inherited) found[variable] = env[variable]
+  for (const [variable, row] of Object.entries(table) as [string, Setting][]) {
+    if (!row.for.includes(name) && !row.optionalFor.includes(name)) continue
+    const { local } = row.defaults
+    const derived = typeof local === 'function' ? local({ ...facts, dataDir }) : undefined
+    found[variable] = env[variable] || derived
+  }
+  const decided = {
+    PAYWEAVE_ENV: settings.environment,
+    PAYWEAVE_DATA_DIR: dataDir,
+    PORT_BASE: String(settings.portBase),
+    // Whatever HOST means to the shell: a local start is on loopback.
+    HOST: '127.0.0.1',
+    PORT: String(servingPort(settings, name)),
+    ADMIN_PORT: String(adminPort(settings, name)),
+    SECRETS_DIR: path.join(dataDir, 'secrets', name),
+    NODE_COMPILE_CACHE: path.join(dataDir, 'compile-cache'),
+    ...('DATABASE_URL' in found && { DATABASE_URL: stores.databaseUrl }),
+    ...('NATS_URL' in found && { NATS_URL: stores.natsUrl }),
+  }
+  const all = Object.entries({ ...found, ...decided })
+  return Object.fromEntries(all.filter((entry): entry is [string, string] => Boolean(entry[1])))
+}

@@ -1,0 +1,36 @@
+// Gives every process its own secrets in a folder of its own; it prints and logs none.
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import { hashToken } from '#core/token.ts'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+
+import { readOrMakeFile } from './private-file.ts'
+
+/** Keys of 32 bytes that a process keeps over restarts, because stored rows depend on them. */
+const lastingSecrets: Record<string, string[]> = {
+  accounts: ['pepper', 'seal.key'],
+  payments: ['link.key'],
+  gateway: ['page.key'],
+}
+
+/**
+ * Makes what is missing below `<data>/secrets/<process>`. The keys by which processes know each other
+ * are new at each start, when all of them start too. The bearer may call everything.
+ */
+export function prepareSecrets(dataDir: string, processes: string[], bearerToken: string): void {
+  const folder = path.join(dataDir, 'secrets')
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const sha256 = hashToken(bearerToken).toString('hex')
+  writeIdentities(folder, processes, [{ name: 'internal', sha256, rpcs: ['*'] }])
+  for (const [name, secrets] of Object.entries(lastingSecrets)) {
+    for (const secret of secrets) {
+      readOrMakeFile(path.join(folder, name, secret), () => randomBytes(32).toString('hex'))
+    }
+  }
+}
+
+/** The folder of one process's secrets. */
+export function secretsFolder(dataDir: string, name: string): string {
+  return path.join(dataDir, 'secrets', name)
+}
