@@ -35,12 +35,6 @@ export type SettingsOf<P extends ProcessName> = {
   readonly [N in Name as P extends OptionalFor<N> ? Camel<N> : never]: Value<N> | undefined
 }
 
-/** What every server has. */
-export type ServerSettings = Pick<
-  SettingsOf<'gateway'>,
-  'adminPort' | 'host' | 'logLevel' | 'payweaveEnv' | 'port' | 'secretsDir'
->
-
 /** Tells every bad setting at once, by name and rule, never by value. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
