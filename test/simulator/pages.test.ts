@@ -1,0 +1,171 @@
+// Uses the simulator's pages as a payer's browser and an agent do, without any script.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
+import { newCharge, open, returnUrl, startWorld, submit, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const reportsOf = (id: string, count: number) =>
+  vi.waitFor(
+    () => {
+      const reports = world.payments.of(id)
+      expect(reports).toHaveLength(count)
+      return reports.map(({ outcome }) => outcome)
+    },
+    { timeout: 5_000, interval: 20 },
+  )
+const announce = async (options: Parameters<typeof newCharge>[0] = {}) => {
+  const charge = newCharge({ now: world.testClock.now(), ...options })
+  await world.charges.announceCharges({ charges: [charge] })
+  return charge
+}
+const withdraw = (chargeId: string) =>
+  world.charges.withdrawCharges({
+    withdrawals: [{ chargeId, reason: WithdrawReason.CANCELLED }],
+  })
+
+describe('the card form', () => {
+  const year = String((new Date().getUTCFullYear() + 1) % 100).padStart(2, '0')
+  const good = { number: '4242 4242 4242 4242', expiry: `12/${year}`, cvc: '123' }
+  const openFrame = async (target = returnUrl) => {
+    const { chargeId } = await announce()
+    return { chargeId, url: (await openFrameOf(chargeId, target)).frameUrl }
+  }
+  const openFrameOf = (chargeId: string, target = returnUrl) =>
+    world.charges.openCardFrame({ chargeId, returnUrl: target })
+
+  it('shows merchant and amount, and may be framed by the payer’s pages alone', async () => {
+    const { url } = await openFrame()
+    const { status, headers, html } = await open(url)
+    expect(status).toBe(200)
+    expect(html).toContain('12.50 USD')
+    expect(html).toContain('Demo &lt;Store&gt;')
+    expect(html).not.toContain('<script')
+    expect(html).not.toMatch(/\sstyle=/)
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain('frame-ancestors http://pay.test:8080')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect((await open(`${world.url}/simulator.css`)).headers.get('content-type')).toBe('text/css')
+  })
+
+  it('approves 4242 4242 4242 4242 and leads back to the payer’s page', async () => {
+    const { chargeId, url } = await openFrame()
+    const { status, html } = await submit(url, good)
+    expect(status).toBe(200)
+    expect(html).toContain('data-outcome="approved"')
+    expect(html).toContain(`href="${returnUrl}" target="_top"`)
+    expect(html).not.toContain('4242')
+    expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'PAID'])
+    expect(world.payments.of(chargeId)[0]?.method).toBe('CARD')
+    expect((await open(url)).html).toContain('paid already')
+    expect((await submit(url, good)).status).toBe(409)
+  })
+
+  it.each([
+    ['4000 0000 0000 0002', 'declined'],
+    ['4000-0000-0000-9995', 'insufficient funds'],
+    ['5555 5555 5555 4444', 'declined'],
+  ])('declines %s with the word %s, and lets the payer try again', async (number, word) => {
+    const { chargeId, url } = await openFrame()
+    const refused = await submit(url, { ...good, number })
+    expect(refused.html).toContain('data-outcome="declined"')
+    expect(refused.html).toContain(word)
+    expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'REFUSED'])
+    expect((await submit(url, good)).html).toContain('data-outcome="approved"')
+  })
+
+  it.each([
+    ['number', '4242', 'Enter the card number'],
+    ['number', '', 'Enter the card number'],
+    ['expiry', '12/20', 'has expired'],
+    ['expiry', '13/99', 'MM/YY'],
+    ['cvc', '1', 'security code'],
+  ])('asks to correct %s %s and makes no attempt', async (name, value, message) => {
+    const { chargeId, url } = await openFrame()
+    const { status, html } = await submit(url, { ...good, [name]: value })
+    expect(status).toBe(422)
+    expect(html).toContain(message)
+    expect(html).not.toContain('4242 4242')
+    expect(world.payments.of(chargeId)).toEqual([])
+  })
+
+  it('a form that is submitted twice is one attempt', async () => {
+    const { chargeId, url } = await openFrame()
+    const attemptId = /name="attempt_id" value="([^"]+)"/.exec((await open(url)).html)?.[1] ?? ''
+    const fields = { ...good, attempt_id: attemptId }
+    const [first, second] = await Promise.all([submit(url, fields), submit(url, fields)])
+    expect([first.html, second.html]).toEqual([
+      expect.stringContaining('data-outcome="approved"'),
+      expect.stringContaining('data-outcome="approved"'),
+    ])
+    await reportsOf(chargeId, 2)
+  })
+
+  it('refuses what was withdrawn or has expired', async () => {
+    const withdrawn = await openFrame()
+    await withdraw(withdrawn.chargeId)
+    expect((await open(withdrawn.url)).html).toContain('withdrawn')
+    expect((await submit(withdrawn.url, good)).status).toBe(409)
+    const late = await announce({ expiresInMs: 1_000 })
+    const { frameUrl } = await openFrameOf(late.chargeId)
+    world.testClock.advance(2_000)
+    expect((await submit(frameUrl, good)).html).toContain('time to pay has run out')
+    expect(world.payments.of(late.chargeId)).toEqual([])
+  })
+
+  it('leads back over TLS or to the payer’s pages only', async () => {
+    const { chargeId } = await announce()
+    await openFrameOf(chargeId, 'https://shop.example/thanks')
+    const elsewhere = [
+      'http://shop.example/',
+      'javascript:alert(1)',
+      '',
+      'https://u:p@shop.example/',
+    ]
+    for (const target of elsewhere) {
+      await expect(openFrameOf(chargeId, target)).rejects.toMatchObject({
+        reason: 'INVALID_PARAMETER',
+      })
+    }
+    await expect(openFrameOf(randomUUID())).rejects.toMatchObject({ reason: 'CHARGE_NOT_FOUND' })
+  })
+
+  it('an unknown form is a page that says so', async () => {
+    const { status, html } = await open(`${world.url}/card/${'x'.repeat(43)}`)
+    expect([status, html.includes('no such card form')]).toEqual([404, true])
+  })
+})
+
+describe('the agent’s till', () => {
+  it('shows what a cash code is for and collects it once', async () => {
+    const { chargeId, cashCode } = await announce({ channel: ChargeChannel.AGENT })
+    expect((await open(`${world.url}/agent`)).html).toContain('name="cash_code"')
+    const shown = await submit(`${world.url}/agent`, { cash_code: cashCode })
+    expect(shown.html).toContain('Collect 12.50 USD')
+    expect(shown.html).toContain('Demo &lt;Store&gt;')
+    const spaced = cashCode.replace(/(.{4})/g, '$1 ')
+    const [first, second] = await Promise.all([
+      submit(`${world.url}/agent/collect`, { cash_code: spaced }),
+      submit(`${world.url}/agent/collect`, { cash_code: cashCode }),
+    ])
+    expect(new Set([first.status, second.status])).toEqual(new Set([200, 409]))
+    expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'PAID'])
+    expect((await submit(`${world.url}/agent`, { cash_code: cashCode })).status).toBe(409)
+  })
+
+  it('tells an unknown code, a malformed one and one that was withdrawn', async () => {
+    const { chargeId, cashCode } = await announce({ channel: ChargeChannel.AGENT })
+    await withdraw(chargeId)
+    const collect = `${world.url}/agent/collect`
+    expect((await submit(collect, { cash_code: '000000000000' })).status).toBe(404)
+    expect((await submit(collect, { cash_code: '12<34' })).status).toBe(422)
+    expect((await submit(collect, { cash_code: cashCode })).html).toContain('withdrawn')
+    expect(world.payments.of(chargeId)).toEqual([])
+  })
+})

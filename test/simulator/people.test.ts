@@ -1,0 +1,249 @@
+// Proves that people act as the sandbox promises, that attempts are made once and that reports arrive.
+import { randomUUID } from 'node:crypto'
+import { Code } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { AttemptOutcome, ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
+import { newCharge, startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const outcomesOf = (id: string) => world.payments.of(id).map(({ outcome }) => outcome)
+const announce = async (options: Parameters<typeof newCharge>[0]) => {
+  const charge = newCharge({ now: world.testClock.now(), ...options })
+  await world.charges.announceCharges({ charges: [charge] })
+  return charge
+}
+const withdraw = (chargeId: string, reason: WithdrawReason) =>
+  world.charges.withdrawCharges({ withdrawals: [{ chargeId, reason }] })
+const expectSoon = <T>(read: () => T, expected: T) =>
+  vi.waitFor(() => expect(read()).toEqual(expected), { timeout: 5_000, interval: 20 })
+/** Long enough for two rounds of every loop. */
+const aMoment = () => new Promise((resolve) => setTimeout(resolve, 600))
+
+describe('people who act by themselves', () => {
+  it('number 01 pays a second after the announcement', async () => {
+    const startedMs = Date.now()
+    const { chargeId } = await announce({ number: '+12025550101' })
+    await expectSoon(() => outcomesOf(chargeId), ['PROCESSING', 'PAID'])
+    expect(Date.now() - startedMs).toBeGreaterThanOrEqual(1_000)
+    expect(new Set(world.payments.of(chargeId).map(({ attemptId }) => attemptId)).size).toBe(1)
+  })
+
+  it('number 02 refuses once a second, five times, each an attempt of its own', async () => {
+    const { chargeId } = await announce({ number: '+12025550102' })
+    for (let attempts = 1; attempts <= 5; attempts += 1) {
+      world.testClock.advance(1_000)
+      const expected = Array.from({ length: attempts }, () => ['PROCESSING', 'REFUSED']).flat()
+      await expectSoon(() => outcomesOf(chargeId), expected)
+    }
+    world.testClock.advance(5_000)
+    await aMoment()
+    expect(outcomesOf(chargeId)).toHaveLength(10)
+    expect(new Set(world.payments.of(chargeId).map(({ attemptId }) => attemptId)).size).toBe(5)
+  })
+
+  it('number 05 pays after five seconds, on any channel', async () => {
+    const channel = ChargeChannel.DIRECT_POS
+    const { chargeId } = await announce({ number: '+12025550105', channel })
+    world.testClock.advance(4_000)
+    await aMoment()
+    expect(outcomesOf(chargeId)).toEqual([])
+    world.testClock.advance(1_000)
+    await expectSoon(() => outcomesOf(chargeId), ['PROCESSING', 'PAID'])
+  })
+
+  it('number 12 pays two seconds after the request was cancelled, and only then', async () => {
+    const charge = await announce({ number: '+12025550112' })
+    const failed = await announce({ number: '+12025550112' })
+    world.testClock.advance(60_000)
+    await aMoment()
+    expect(outcomesOf(charge.chargeId)).toEqual([])
+    await withdraw(charge.chargeId, WithdrawReason.CANCELLED)
+    await withdraw(failed.chargeId, WithdrawReason.FAILED)
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(charge.chargeId), ['PAID'])
+    world.testClock.advance(10_000)
+    await aMoment()
+    expect(outcomesOf(charge.chargeId)).toEqual(['PAID'])
+    expect(outcomesOf(failed.chargeId)).toEqual([])
+  })
+
+  it('late money also comes when the withdrawal overtook the announcement', async () => {
+    const charge = newCharge({ number: '+12025550112', now: world.testClock.now() })
+    await withdraw(charge.chargeId, WithdrawReason.CANCELLED)
+    await world.charges.announceCharges({ charges: [charge] })
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(charge.chargeId), ['PAID'])
+    expect(world.payments.of(charge.chargeId)[0]?.method).toBe('UNSPECIFIED')
+  })
+
+  it('numbers 08 and 00 do nothing by themselves', async () => {
+    const silent = await announce({ number: '+12025550108' })
+    const byHand = await announce({ number: '+12025550100' })
+    world.testClock.advance(60_000)
+    await aMoment()
+    expect([...outcomesOf(silent.chargeId), ...outcomesOf(byHand.chargeId)]).toEqual([])
+  })
+
+  it('nobody acts on a charge that was withdrawn or whose time has run out', async () => {
+    const withdrawn = await announce({ number: '+12025550101' })
+    await withdraw(withdrawn.chargeId, WithdrawReason.EXPIRED)
+    const late = await announce({ number: '+12025550105', expiresInMs: 3_000 })
+    world.testClock.advance(60_000)
+    await aMoment()
+    expect([...outcomesOf(withdrawn.chargeId), ...outcomesOf(late.chargeId)]).toEqual([])
+  })
+
+  it('announcing a charge again changes nothing', async () => {
+    const charge = await announce({ number: '+12025550101' })
+    await world.charges.announceCharges({ charges: [charge, charge] })
+    world.testClock.advance(1_000)
+    await expectSoon(() => outcomesOf(charge.chargeId), ['PROCESSING', 'PAID'])
+    await world.charges.announceCharges({ charges: [charge] })
+    world.testClock.advance(5_000)
+    await aMoment()
+    expect(outcomesOf(charge.chargeId)).toEqual(['PROCESSING', 'PAID'])
+  })
+})
+
+describe('wallets', () => {
+  const pay = async (chargeId: string, pin: string, attemptId = randomUUID()) =>
+    (await world.charges.payWithWallet({ chargeId, attemptId, pin })).outcome
+  const enquire = async (attemptId: string) =>
+    (await world.charges.getAttempt({ attemptId })).outcome
+
+  it('PIN 123456 pays; 000002 and every other PIN declines', async () => {
+    const { chargeId } = await announce({})
+    expect(await pay(chargeId, '000002')).toBe(AttemptOutcome.REFUSED)
+    expect(await pay(chargeId, '999999')).toBe(AttemptOutcome.REFUSED)
+    expect(await pay(chargeId, '123456')).toBe(AttemptOutcome.PAID)
+  })
+
+  it('the same attempt answers the same, and a charge pays once', async () => {
+    const { chargeId } = await announce({})
+    const attemptId = randomUUID()
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, () => pay(chargeId, '123456', attemptId)),
+    )
+    expect(new Set(outcomes)).toEqual(new Set([AttemptOutcome.PAID]))
+    expect(await pay(chargeId, '000002', attemptId)).toBe(AttemptOutcome.PAID)
+    expect(await enquire(attemptId)).toBe(AttemptOutcome.PAID)
+    expect(await pay(chargeId, '123456')).toBe(AttemptOutcome.REFUSED)
+  })
+
+  it('of many attempts at once one pays', async () => {
+    const { chargeId } = await announce({})
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => pay(chargeId, '123456')))
+    expect(outcomes.filter((outcome) => outcome === AttemptOutcome.PAID)).toHaveLength(1)
+  })
+
+  it('an attempt that was called unknown is refused for ever', async () => {
+    const { chargeId } = await announce({})
+    const attemptId = randomUUID()
+    expect(await enquire(attemptId)).toBe(AttemptOutcome.UNSPECIFIED)
+    expect(await pay(chargeId, '123456', attemptId)).toBe(AttemptOutcome.REFUSED)
+    expect(await enquire(attemptId)).toBe(AttemptOutcome.UNSPECIFIED)
+    expect(await pay(chargeId, '123456')).toBe(AttemptOutcome.PAID)
+  })
+
+  it('an enquiry that races with its attempt never contradicts it', async () => {
+    const { chargeId } = await announce({})
+    const attempts = Array.from({ length: 20 }, () => randomUUID())
+    const pairs = await Promise.all(
+      attempts.map((id) => Promise.all([pay(chargeId, '000002', id), enquire(id)])),
+    )
+    const paid = pairs.filter(([outcome]) => outcome === AttemptOutcome.PAID)
+    expect(paid).toEqual([])
+    const answers = await Promise.all(attempts.map(enquire))
+    const contradicted = pairs.filter(
+      ([, first], index) => first === AttemptOutcome.UNSPECIFIED && answers[index] !== first,
+    )
+    expect(contradicted).toEqual([])
+  })
+
+  it('a withdrawn charge is refused and an unknown one is not found', async () => {
+    const { chargeId } = await announce({})
+    await withdraw(chargeId, WithdrawReason.CANCELLED)
+    expect(await pay(chargeId, '123456')).toBe(AttemptOutcome.REFUSED)
+    await expect(pay(randomUUID(), '123456')).rejects.toMatchObject({ reason: 'CHARGE_NOT_FOUND' })
+  })
+
+  it('an attempt of one charge cannot be used for another', async () => {
+    const [first, second] = [await announce({}), await announce({})]
+    const attemptId = randomUUID()
+    await pay(first.chargeId, '123456', attemptId)
+    await expect(pay(second.chargeId, '123456', attemptId)).rejects.toMatchObject({
+      reason: 'INVALID_PARAMETER',
+    })
+  })
+})
+
+describe('reports and requests', () => {
+  it('payouts and refunds complete at once and are reported once', async () => {
+    const [payoutId, refundId] = [randomUUID(), randomUUID()]
+    const amount = { currency: 'USD', minorUnits: 500n }
+    const payout = { payoutId, amount, mobileNumber: '+12025550103' }
+    const refund = { refundId, chargeId: randomUUID(), amount }
+    await world.payouts.createPayout(payout)
+    await world.payouts.createRefund(refund)
+    await expectSoon(
+      () => [...outcomesOf(payoutId), ...outcomesOf(refundId)],
+      ['COMPLETED', 'COMPLETED'],
+    )
+    await world.payouts.createPayout(payout)
+    await world.payouts.createRefund(refund)
+    await aMoment()
+    expect([...outcomesOf(payoutId), ...outcomesOf(refundId)]).toHaveLength(2)
+  })
+
+  it('reports wait for payments, over a restart too, and arrive in order', async () => {
+    await world.payments.stop()
+    const { chargeId } = await announce({ number: '+12025550102' })
+    const paying = await announce({ number: '+12025550101' })
+    world.testClock.advance(5_000)
+    await aMoment()
+    await world.restart()
+    await aMoment()
+    await world.payments.start()
+    world.testClock.advance(60_000)
+    await expectSoon(() => outcomesOf(chargeId).length, 10)
+    await expectSoon(() => outcomesOf(paying.chargeId), ['PROCESSING', 'PAID'])
+    const got = world.payments.of(chargeId)
+    for (let at = 0; at < 10; at += 2) {
+      expect([got[at]?.outcome, got[at + 1]?.outcome]).toEqual(['PROCESSING', 'REFUSED'])
+      expect(got[at]?.attemptId).toBe(got[at + 1]?.attemptId)
+    }
+  })
+
+  it('what is malformed is refused and names its field', async () => {
+    const refusal = { reason: 'INVALID_PARAMETER' }
+    const charge = newCharge()
+    const bad = [
+      { ...charge, chargeId: 'no-uuid' },
+      { ...charge, amount: { currency: 'USD', minorUnits: 0n } },
+      { ...charge, amount: { currency: 'XXX', minorUnits: 1n } },
+      { ...charge, channel: ChargeChannel.UNSPECIFIED },
+      { ...charge, cashCode: '12' },
+      { ...charge, mobileNumber: '' },
+    ]
+    for (const wrong of bad) {
+      await expect(world.charges.announceCharges({ charges: [wrong] })).rejects.toMatchObject(
+        refusal,
+      )
+    }
+    await expect(world.charges.announceCharges({ charges: [] })).rejects.toMatchObject(refusal)
+    await expect(withdraw(charge.chargeId, WithdrawReason.UNSPECIFIED)).rejects.toMatchObject(
+      refusal,
+    )
+  })
+
+  it('only payments may call', async () => {
+    await expect(world.strangers.getAttempt({ attemptId: randomUUID() })).rejects.toMatchObject({
+      cause: { code: Code.PermissionDenied },
+    })
+  })
+})

@@ -1,0 +1,82 @@
+// Sends the receivers what merchants would be sent, and reads it back from their log.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const post = (kind: string, tag: string, body = '{"a": 1}', headers = {}) =>
+  fetch(`${world.url}/receivers/${kind}/${tag}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+    redirect: 'manual',
+  })
+type Logged = { path: string; headers: Record<string, string>; body: string; received_time: string }
+const logOf = async (tag: string) => {
+  const response = await fetch(`${world.url}/receivers/log?tag=${encodeURIComponent(tag)}`)
+  return ((await response.json()) as { requests: Logged[] }).requests
+}
+
+it.each([
+  ['ok', 200, null],
+  ['fail', 500, null],
+  ['redirect', 302, '/receivers/ok/'],
+  ['gone', 410, null],
+])('%s answers %i and keeps the request', async (kind, status, target) => {
+  const tag = randomUUID()
+  const response = await post(kind, tag)
+  const location = target === null ? null : `${target}${tag}`
+  expect([response.status, response.headers.get('location')]).toEqual([status, location])
+  expect(await logOf(tag)).toHaveLength(1)
+})
+
+it('slow answers after five seconds', async () => {
+  const startedMs = Date.now()
+  expect((await post('slow', randomUUID())).status).toBe(200)
+  expect(Date.now() - startedMs).toBeGreaterThanOrEqual(4_990)
+})
+
+it('flaky takes each body of a tag the third time', async () => {
+  const tag = randomUUID()
+  const statuses: number[] = []
+  for (const body of ['one', 'one', 'two', 'one', 'two', 'two', 'one']) {
+    statuses.push((await post('flaky', tag, body)).status)
+  }
+  expect(statuses).toEqual([500, 500, 500, 200, 500, 200, 200])
+  expect((await post('flaky', randomUUID(), 'one')).status).toBe(500)
+})
+
+it('the log shows path, headers, raw body and time, newest last, and survives a restart', async () => {
+  const tag = 'a tag/with–signs'
+  const encoded = encodeURIComponent(tag)
+  await post('ok', encoded, '{ "not" : json')
+  await post('ok', encoded, 'caf\u00e9\u0000', { 'content-type': 'text/plain', 'X-Mine': 'yes' })
+  await fetch(`${world.url}/receivers/ok/${encoded}`, { method: 'POST' })
+  await world.restart()
+  // A kept connection may have been closed under the first request.
+  const [first, second, third, ...rest] = await vi.waitFor(() => logOf(tag))
+  expect(rest).toEqual([])
+  expect(first?.path).toBe(`/receivers/ok/${encoded}`)
+  expect(first?.body).toBe('{ "not" : json')
+  expect(first?.received_time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  expect([second?.body, second?.headers['x-mine'], third?.body]).toEqual(['café\u0000', 'yes', ''])
+})
+
+it('reads 256 KiB of a body and no more', async () => {
+  const tag = randomUUID()
+  expect((await post('ok', tag, 'x'.repeat(256 * 1024))).status).toBe(200)
+  expect((await post('ok', tag, 'x'.repeat(256 * 1024 + 1))).status).toBe(413)
+  expect(await logOf(tag)).toHaveLength(1)
+})
+
+it('an unknown receiver is 404, a log without a tag 400, an unknown tag an empty log', async () => {
+  expect((await post('toString', 'tag')).status).toBe(404)
+  expect((await post('ok', 'a%00b')).status).toBe(400)
+  expect((await fetch(`${world.url}/receivers/log`)).status).toBe(400)
+  expect(await logOf(randomUUID())).toEqual([])
+})

@@ -1,0 +1,174 @@
+// A simulator on a database of its own, with a stand-in for payments' reports, for the tests of this folder.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { ChargeChannel, ChargeService } from '#gen/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import {
+  ChargeOutcome,
+  ChargeReportService,
+  type ReportChargeRequest,
+} from '#gen/payments/v1/charge_report_pb.js'
+import { PayerState, PaymentMethod, PayoutState } from '#gen/payments/v1/payments_pb.js'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { createTestClock } from '#runtime/test-clock.ts'
+import { sendReportsTo } from '../../services/simulator/service.ts'
+import { startSimulator } from '../../services/simulator/simulator.ts'
+import { createTestDatabase, silentLog } from '../support/database.ts'
+import { freePorts } from '../support/servers.ts'
+
+export const checkoutUrl = 'http://pay.test:8080'
+export const returnUrl = `${checkoutUrl}/pay/some-token`
+
+const root = join(import.meta.dirname, '..', '..')
+const host = '127.0.0.1'
+
+/** A report as payments got it. */
+export type GotReport = { id: string; attemptId: string; outcome: string; method: string }
+
+/** The whole world of one test file. */
+export async function startWorld() {
+  const secrets = mkdtempSync(join(tmpdir(), 'payweave-simulator-'))
+  writeIdentities(secrets, ['payments', 'simulator', 'gateway'])
+  const identityOf = (name: string) =>
+    openIdentity({ name, dir: join(secrets, name), log: silentLog })
+  const [port = 0, paymentsPort = 0] = await freePorts(2)
+  const url = `http://${host}:${port}`
+  const testClock = createTestClock()
+  const database = await createTestDatabase('simulator', [
+    join(root, 'runtime/migrations/clock'),
+    join(root, 'services/simulator/migrations'),
+  ])
+  const payments = paymentsStandIn(identityOf('payments'), paymentsPort)
+  const paymentsPool = createRpcPool(`http://${host}:${paymentsPort}`)
+  const reports = createRpcClient(ChargeReportService, {
+    url: `http://${host}:${paymentsPort}`,
+    audience: 'payments',
+    identity: identityOf('simulator'),
+    pool: paymentsPool,
+  })
+
+  const start = async () => {
+    const db = database.open({ testClock })
+    const server = await startSimulator({
+      db,
+      log: silentLog,
+      identity: identityOf('simulator'),
+      host,
+      port,
+      publicUrl: url,
+      checkoutUrl,
+      send: sendReportsTo(reports),
+    })
+    return { db, server }
+  }
+  await payments.start()
+  let running = await start()
+  const pool = createRpcPool(url)
+  const client = { url, audience: 'simulator', identity: identityOf('payments'), pool }
+  return {
+    url,
+    payments,
+    testClock,
+    charges: createRpcClient(ChargeService, client),
+    payouts: createRpcClient(PayoutService, client),
+    strangers: createRpcClient(ChargeService, { ...client, identity: identityOf('gateway') }),
+    /** Stops the simulator and starts another one on the same database. */
+    async restart() {
+      await running.server.close()
+      await running.db.close()
+      running = await start()
+    },
+    async stop() {
+      await running.server.close()
+      await Promise.all([pool.close(), paymentsPool.close()])
+      await payments.stop()
+      await database.drop()
+      rmSync(secrets, { recursive: true })
+    },
+  }
+}
+
+export type World = Awaited<ReturnType<typeof startWorld>>
+
+function paymentsStandIn(identity: ReturnType<typeof openIdentity>, port: number) {
+  const got: GotReport[] = []
+  let server: Awaited<ReturnType<typeof serveRpc>> | undefined
+  const keepCharge = ({ chargeId, attemptId, outcome, paymentMethod }: ReportChargeRequest) => {
+    const method = PaymentMethod[paymentMethod] ?? ''
+    got.push({ id: chargeId, attemptId, outcome: ChargeOutcome[outcome] ?? '', method })
+  }
+  return {
+    got,
+    /** Reports about one charge, payout or refund, in the order of arrival. */
+    of: (id: string) => got.filter((report) => report.id === id),
+    async start() {
+      server = await serveRpc({
+        host,
+        port,
+        identity,
+        log: silentLog,
+        services: [ChargeReportService],
+        routes: (router) =>
+          router.service(ChargeReportService, {
+            reportCharge(report) {
+              keepCharge(report)
+              return { payerState: PayerState.PENDING }
+            },
+            reportPayout({ payoutId }) {
+              got.push({ id: payoutId, attemptId: '', outcome: 'COMPLETED', method: '' })
+              return { payoutState: PayoutState.COMPLETED }
+            },
+            reportRefund({ refundId }) {
+              got.push({ id: refundId, attemptId: '', outcome: 'COMPLETED', method: '' })
+              return {}
+            },
+          }),
+      })
+    },
+    async stop() {
+      await server?.close()
+      server = undefined
+    },
+  }
+}
+
+/** A charge to announce, of somebody who acts by hand unless a number is given. */
+export function newCharge({
+  number = '+12025550100',
+  channel = ChargeChannel.PAYMENT_LINK,
+  expiresInMs = 3_600_000,
+  now = new Date(),
+} = {}) {
+  const digits = String(randomBytes(6).readUIntBE(0, 6)).padStart(12, '7').slice(-12)
+  return {
+    chargeId: randomUUID(),
+    amount: { currency: 'USD', minorUnits: 1250n },
+    mobileNumber: number,
+    channel,
+    businessName: 'Demo <Store>',
+    cashCode: channel === ChargeChannel.AGENT ? digits : '',
+    expireTime: timestampFromDate(new Date(now.getTime() + expiresInMs)),
+  }
+}
+
+/** Submits a form as a browser does. */
+export async function submit(url: string, fields: Record<string, string>) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields).toString(),
+  })
+  return { status: response.status, headers: response.headers, html: await response.text() }
+}
+
+/** Opens a page as a browser does. */
+export async function open(url: string) {
+  const response = await fetch(url)
+  return { status: response.status, headers: response.headers, html: await response.text() }
+}
