@@ -1,0 +1,178 @@
+// Puts the edge together: server options, the body parser, hooks, routes, refusals; it must not listen or read settings.
+import fastifyMultipart from '@fastify/multipart'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { Failure } from '#core/errors.ts'
+import { runWithContext } from '#runtime/rpc/context.ts'
+import { answerBelowRouter, clientErrorHandler } from './below-router.ts'
+import { clientIpReader } from './client-ip.ts'
+import { startEdgeRequest } from './edge-request.ts'
+import { publicFailure, refusal } from './envelope.ts'
+import { errorHandler, pathOf, type RouteTable, routeTable } from './failures.ts'
+import { registerHealth } from './health.ts'
+import { readJson } from './json-body.ts'
+import { formLimits } from './multipart.ts'
+import type { GatewayOptions, PageServices } from './options.ts'
+import { registerPages } from './pages/index.ts'
+import { callContext, type RouteRow, routeRunner } from './route.ts'
+import { accountRoutes } from './routes/account.ts'
+import { billPaymentRoutes } from './routes/bill-payments.ts'
+import { institutionRoutes } from './routes/institution.ts'
+import { paymentRoutes } from './routes/payments.ts'
+import { quoteRoutes } from './routes/quote.ts'
+
+/** Every route of the contract. */
+export const routeRows: readonly RouteRow[] = [
+  ...paymentRoutes,
+  ...accountRoutes,
+  ...institutionRoutes,
+  ...quoteRoutes,
+  ...billPaymentRoutes,
+]
+
+const openPaths = ['/livez', '/readyz']
+const bodyLimitBytes = 64 * 1024
+const maxHeaderBytes = 16 * 1024
+const requestTimeoutMs = 30_000
+const headersTimeoutMs = 10_000
+// Longer than the idle time of usual load balancers, so that they close first.
+const keepAliveTimeoutMs = 72_000
+const maxParamLength = 200
+const pageCallsPerS = 5
+
+/** Makes the app; the caller listens and closes. */
+export async function createGateway(options: GatewayOptions): Promise<FastifyInstance> {
+  const { settings, log, metrics, services } = options
+  const table = routeTable(routeRows, openPaths)
+  const readClientIp = clientIpReader(settings.trustedProxies)
+  const belowRouter = { table, settings, log, metrics, readClientIp }
+  const refuse = errorHandler(table, settings, log)
+  const sendTimeoutMs = settings.requestTimeoutMs ?? requestTimeoutMs
+
+  const app = fastify({
+    logger: false,
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: sendTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    forceCloseConnections: 'idle',
+    // A request that comes while we close is answered like any other, and its connection closed.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength },
+    clientErrorHandler: clientErrorHandler(belowRouter),
+    frameworkErrors(error, request, reply) {
+      begin(request, reply)
+      refuse(error, request, reply)
+      observe(request, reply)
+    },
+    http: {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: Math.min(headersTimeoutMs, sendTimeoutMs),
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+    },
+  })
+  answerBelowRouter(app.server, belowRouter)
+
+  function begin(request: FastifyRequest, reply: FastifyReply): void {
+    request.edge = startEdgeRequest(request.raw, readClientIp)
+    void reply.headers({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'pw-request-id': request.edge.requestId,
+    })
+  }
+
+  function observe(request: FastifyRequest, reply: FastifyReply): void {
+    const { requestId, projectId, reason } = request.edge
+    const { method } = request
+    const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
+    const status = reply.statusCode
+    const durationMs = Math.round(reply.elapsedTime * 10) / 10
+    metrics.answered(route, method, status, durationMs)
+    log.info({ requestId, projectId, route, method, status, reason, durationMs }, 'request')
+  }
+
+  app.decorateRequest('edge')
+  app.addHook('onRequest', (request, reply, done) => {
+    begin(request, reply)
+    done(refusalAtStart(request, table))
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    observe(request, reply)
+    done()
+  })
+  app.setErrorHandler(refuse)
+  parseJson(app)
+  registerHealth(app, options.ready)
+  await registerRoutes(app, routeRunner(settings, services))
+  if (options.pages !== undefined) await servePages(app, options.pages, options)
+  return app
+}
+
+/** Step 1, and what HTTP itself demands. */
+function refusalAtStart(request: FastifyRequest, table: RouteTable): Failure | undefined {
+  if (request.is404) {
+    const allow = table.allowed(pathOf(request.url))
+    if (allow === undefined) return refusal('ENDPOINT_NOT_FOUND')
+    return refusal('METHOD_NOT_ALLOWED', { allow })
+  }
+  const { raw } = request
+  if (raw.headers.host === undefined && raw.httpVersion !== '1.0') {
+    return new Failure('INVALID_HEADER', 'Missing or malformed: Host.')
+  }
+  return undefined
+}
+
+/** Step 2. Any other type of body is refused by the framework. */
+function parseJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    (request, raw: Buffer, done) => {
+      try {
+        const { 'content-type': type, 'content-encoding': encoding } = request.headers
+        request.edge.body = readJson(raw, type, encoding)
+        done(null, undefined)
+      } catch (error) {
+        done(publicFailure(error), undefined)
+      }
+    },
+  )
+}
+
+/** The payers' pages. What they call carries the request id too. */
+async function servePages(
+  app: FastifyInstance,
+  { checkout, pageKey }: PageServices,
+  { settings, log }: GatewayOptions,
+): Promise<void> {
+  await app.register(async (scope) => {
+    scope.addHook('preHandler', (request, _reply, done) => {
+      runWithContext(callContext(request), done)
+    })
+    await registerPages(scope, {
+      checkout,
+      pageKey,
+      publicBaseUrl: settings.publicBaseUrl,
+      log,
+      clientAddress: (request) => request.edge.clientIp.request_ip,
+      callsPerS: settings.rateLimitRps === 0 ? 0 : pageCallsPerS,
+    })
+  })
+}
+
+async function registerRoutes(
+  app: FastifyInstance,
+  handlerOf: ReturnType<typeof routeRunner>,
+): Promise<void> {
+  const add = (scope: FastifyInstance, row: RouteRow) =>
+    scope.route({ method: row.method, url: row.path, handler: handlerOf(row) })
+  for (const row of routeRows) if (row.form === undefined) add(app, row)
+  // The parser of forms brings hooks of its own; only the routes that take one pay for them.
+  await app.register(async (scope) => {
+    await scope.register(fastifyMultipart, { limits: formLimits })
+    for (const row of routeRows) if (row.form !== undefined) add(scope, row)
+  })
+}

@@ -1,0 +1,118 @@
+// Answers what never reaches a route (malformed requests, time-outs, expectations), in the same JSON; it must not parse HTTP.
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { Failure, type Reason, reasons } from '#core/errors.ts'
+import { randomId } from '#core/id.ts'
+import type { Logger } from '#runtime/log.ts'
+import type { ClientIpReader } from './client-ip.ts'
+import { type EdgeRequest, startEdgeRequest } from './edge-request.ts'
+import { refusal } from './envelope.ts'
+import {
+  pathOf,
+  type Refusal,
+  type RefusedRequest,
+  type RouteTable,
+  refusalFor,
+} from './failures.ts'
+import type { GatewayMetrics } from './gateway-metrics.ts'
+import type { EdgeSettings } from './options.ts'
+
+export type BelowRouterOptions = {
+  table: RouteTable
+  settings: EdgeSettings
+  log: Logger
+  metrics: GatewayMetrics
+  readClientIp: ClientIpReader
+}
+
+const malformed: Reason = 'INVALID_HEADER'
+const malformedMessage = 'The request is not well-formed HTTP/1.1.'
+
+// A slow client is told 408, since 504 would blame us; the code is the same TIMEOUT.
+const requestTimeoutStatus = 408
+
+/** The answer to a connection on which no request could be read. */
+export function clientErrorHandler(options: BelowRouterOptions) {
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable || hasAnswered(socket)) {
+      socket.destroy(error)
+      return
+    }
+    const { failure, code } = failureOf(error)
+    const clientIp = options.readClientIp({ socket, headers: {} })
+    const edge: EdgeRequest = { ...unread, requestId: randomId(), clientIp }
+    const refused = { edge, query: {}, method: '', path: '' }
+    end(socket, refusalFor(failure, refused, options.table, options.settings, code))
+    note(options, edge, code)
+  }
+}
+
+const unread = { body: undefined, projectId: undefined, reason: undefined }
+
+function hasAnswered(socket: Socket): boolean {
+  const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse }
+  return response?.headersSent === true
+}
+
+function failureOf({ code }: { code?: string }): { failure: Failure; code: number } {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const failure = new Failure('TIMEOUT', 'The request did not arrive in time.')
+    return { failure, code: requestTimeoutStatus }
+  }
+  const failure = parserRefusals[code ?? ''] ?? new Failure(malformed, malformedMessage)
+  return { failure, code: reasons[failure.reason].http }
+}
+
+const parserRefusals: Readonly<Record<string, Failure>> = {
+  HPE_HEADER_OVERFLOW: refusal('HEADERS_TOO_LARGE'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: refusal('PAYLOAD_TOO_LARGE'),
+}
+
+/** Adds the answers to requests that Node would answer itself, or drop. */
+export function answerBelowRouter(server: Server, options: BelowRouterOptions): void {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const { table } = options
+    const path = pathOf(request.url ?? '')
+    const isKnown = table.allowed(path) !== undefined
+    const failure = refusal(isKnown ? 'EXPECTATION_FAILED' : 'ENDPOINT_NOT_FOUND')
+    const { code, headers, body } = refuse(request, failure, path, options)
+    response.writeHead(code, { ...headers, connection: 'close' }).end(body)
+  })
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    end(socket, refuse(request, refusal('ENDPOINT_NOT_FOUND'), '', options))
+  })
+}
+
+function refuse(
+  raw: IncomingMessage,
+  failure: Failure,
+  path: string,
+  options: BelowRouterOptions,
+): Refusal {
+  const edge = startEdgeRequest(raw, options.readClientIp)
+  const refused: RefusedRequest = { edge, query: queryOf(raw), method: raw.method ?? '', path }
+  const found = refusalFor(failure, refused, options.table, options.settings)
+  note(options, edge, found.code)
+  return found
+}
+
+function queryOf({ url = '' }: IncomingMessage): Record<string, string> {
+  const start = url.indexOf('?')
+  return Object.fromEntries(new URLSearchParams(start < 0 ? '' : url.slice(start)))
+}
+
+function note({ log, metrics }: BelowRouterOptions, edge: EdgeRequest, code: number): void {
+  metrics.answered('below router', 'none', code, 0)
+  log.info({ requestId: edge.requestId, status: code, reason: edge.reason }, 'request refused')
+}
+
+/** Writes a whole response on a bare connection and closes it. */
+function end(socket: Socket, { code, headers, body }: Refusal): void {
+  const lines = Object.entries({
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}`)
+  const head = [`HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}`, ...lines].join('\r\n')
+  socket.end(`${head}\r\n\r\n${body}`)
+}

@@ -1,0 +1,37 @@
+// What the gateway knows of one request while it answers it; it must not check anything.
+import type { IncomingMessage } from 'node:http'
+import type { Reason } from '#core/errors.ts'
+import { isUuid, randomId } from '#core/id.ts'
+import type { ClientIpReader, ObservedClientIp } from './client-ip.ts'
+import type { JsonBody } from './json-body.ts'
+
+/** Facts of one request, gathered step by step. */
+export type EdgeRequest = {
+  /** The client's `PW-request-id` when that is a UUID, else one of ours. */
+  requestId: string
+  clientIp: ObservedClientIp
+  /** Set by the parser of the body. */
+  body: JsonBody | undefined
+  /** Set once the subscription key was accepted. */
+  projectId: string | undefined
+  /** Why it was refused. */
+  reason: Reason | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    edge: EdgeRequest
+  }
+}
+
+/** The facts at the start of a request. */
+export function startEdgeRequest(raw: IncomingMessage, readClientIp: ClientIpReader): EdgeRequest {
+  const given = raw.headers['pw-request-id']
+  return {
+    requestId: typeof given === 'string' && isUuid(given) ? given : randomId(),
+    clientIp: readClientIp(raw),
+    body: undefined,
+    projectId: undefined,
+    reason: undefined,
+  }
+}

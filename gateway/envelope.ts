@@ -1,0 +1,141 @@
+// The JSON that every answer of the API is, by route group; it must not decide what an answer says.
+import { Failure, type Reason, reasons } from '#core/errors.ts'
+import { formatIso } from '#core/time.ts'
+import type { ObservedClientIp } from './client-ip.ts'
+
+/** Which facts of the request an answer carries. */
+type Facts = { requestId: boolean; timestamp: boolean; clientIp: boolean }
+
+type EnvelopeForm = {
+  success: Facts
+  error: Facts & { errorCode: boolean }
+  /** Methods whose errors list the query parameters that are missing. */
+  listsMissing: 'always' | 'on GET'
+}
+
+const all = { requestId: true, timestamp: true, clientIp: true }
+const none = { requestId: false, timestamp: false, clientIp: false }
+const timestampOnly = { ...none, timestamp: true }
+const billError = { ...timestampOnly, errorCode: true }
+
+/** The forms of the envelope, one for each route group. */
+export const envelopes = {
+  full: { success: all, error: { ...all, errorCode: true }, listsMissing: 'always' },
+  quote: { success: none, error: { ...none, errorCode: false }, listsMissing: 'on GET' },
+  billCreate: { success: none, error: billError, listsMissing: 'always' },
+  billRead: { success: timestampOnly, error: billError, listsMissing: 'always' },
+} as const satisfies Record<string, EnvelopeForm>
+
+/** Name of a form; paths that nothing is known about use `full`. */
+export type EnvelopeName = keyof typeof envelopes
+
+/** What an envelope is filled from. */
+export type EnvelopeFacts = {
+  form: EnvelopeName
+  method: string
+  requestId: string
+  /** Absent where the answer does not show it. */
+  clientIp: ObservedClientIp | undefined
+}
+
+/** What a route answers when it succeeds. */
+export type Answer = {
+  code: number
+  /** Absent on the receipt alone. */
+  message?: string
+  fields: Record<string, unknown>
+}
+
+/** The body of a success. */
+export function successBody(facts: EnvelopeFacts, { code, message, fields }: Answer): string {
+  const shown = envelopes[facts.form].success
+  return JSON.stringify({
+    status: 'success',
+    code,
+    message,
+    request_id: shown.requestId ? facts.requestId : undefined,
+    timestamp: shown.timestamp ? formatIso(new Date()) : undefined,
+    ...fields,
+    observed_client_ip: shown.clientIp ? facts.clientIp : undefined,
+  })
+}
+
+/**
+ * The body of a refusal, `code` being the HTTP status that it is sent with. The message about trouble of our
+ * own is fixed: what another process wrote into it stays inside.
+ */
+export function errorBody(facts: EnvelopeFacts, failure: Failure, code: number): string {
+  const form = envelopes[facts.form]
+  const shown = form.error
+  const { missing } = failure.details
+  const listsMissing = form.listsMissing === 'always' || facts.method === 'GET'
+  return JSON.stringify({
+    status: 'error',
+    code,
+    message: code >= 500 ? reasons[failure.reason].meaning : failure.message,
+    errorCode: shown.errorCode ? failure.reason : undefined,
+    request_id: shown.requestId ? facts.requestId : undefined,
+    timestamp: shown.timestamp ? formatIso(new Date()) : undefined,
+    missing: listsMissing ? missing?.split(',') : undefined,
+    observed_client_ip: shown.clientIp ? facts.clientIp : undefined,
+  })
+}
+
+/** A refusal that says no more than its meaning. */
+export function refusal(reason: Reason, details: Record<string, string> = {}): Failure {
+  return new Failure(reason, reasons[reason].meaning, { details })
+}
+
+/**
+ * Tells a refusal of a service in the words of the API: its own where they name a field, whose path begins with
+ * `prefix` in the JSON, else the meaning of the reason.
+ */
+export function retell(prefix = ''): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof Failure)) throw error
+    const { reason, details, retryAfterS } = error
+    const hasField = details['field'] !== undefined
+    const message = hasField ? `${prefix}${error.message}.` : reasons[reason].meaning
+    const wait = retryAfterS === undefined ? {} : { retryAfterS }
+    throw new Failure(reason, message, { ...wait, cause: error })
+  }
+}
+
+/** Reasons that only RPCs between our processes give: seen here they mean that we are at fault. */
+const internalReasons = new Set<Reason>([
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+  'PROJECT_NOT_FOUND',
+  'MERCHANT_NOT_FOUND',
+  'INSTITUTION_NOT_FOUND',
+  'KEY_NOT_FOUND',
+  'NAME_TAKEN',
+  'TOO_MANY_KEYS',
+  'PAYMENT_NOT_REFUNDABLE',
+  'PAYMENT_NOT_PAYABLE',
+  'CHARGE_NOT_FOUND',
+  'DELIVERY_NOT_FOUND',
+])
+
+const frameworkReasons: Readonly<Record<string, Reason>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'INVALID_JSON',
+  FST_ERR_BAD_URL: 'ENDPOINT_NOT_FOUND',
+  FST_ERR_MAX_PARAM_LENGTH: 'ENDPOINT_NOT_FOUND',
+  // The client went away in the middle of the body.
+  ECONNRESET: 'INVALID_JSON',
+}
+
+/** What may be told of anything thrown; whatever is not expected becomes INTERNAL_ERROR. */
+export function publicFailure(thrown: unknown): Failure {
+  if (thrown instanceof Failure) {
+    if (!internalReasons.has(thrown.reason)) return thrown
+    return new Failure('INTERNAL_ERROR', reasons.INTERNAL_ERROR.meaning, { cause: thrown })
+  }
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+  const reason = Object.hasOwn(frameworkReasons, code) ? frameworkReasons[code] : undefined
+  return new Failure(reason ?? 'INTERNAL_ERROR', reasons[reason ?? 'INTERNAL_ERROR'].meaning, {
+    cause: thrown,
+  })
+}

@@ -1,0 +1,86 @@
+// Turns whatever was thrown into the answer of the route group that it was thrown in; it must not run any step.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Failure, reasons } from '#core/errors.ts'
+import type { Logger } from '#runtime/log.ts'
+import { errorBody, publicFailure } from './envelope.ts'
+import type { EdgeSettings } from './options.ts'
+import { type RouteRow, showsClientIp } from './route.ts'
+
+/** A refusal ready to be written. */
+export type Refusal = { code: number; headers: Record<string, string>; body: string }
+
+/** What a refusal is made for. */
+export type RefusedRequest = Pick<FastifyRequest, 'edge' | 'query' | 'method'> & { path: string }
+
+/** Finds routes by path and method. */
+export type RouteTable = {
+  /** The row, or another one of the same path: its group gives the form of the envelope. */
+  closest(method: string, path: string): RouteRow | undefined
+  /** Methods of the path for `Allow`, undefined for a path that is not ours. */
+  allowed(path: string): string | undefined
+}
+
+/** `open` are paths without a row. */
+export function routeTable(rows: readonly RouteRow[], open: readonly string[]): RouteTable {
+  const byPath = new Map<string, RouteRow[]>()
+  for (const row of rows) byPath.set(row.path, [...(byPath.get(row.path) ?? []), row])
+  return {
+    closest(method, path) {
+      const found = byPath.get(path)
+      return found?.find((row) => row.method === method) ?? found?.[0]
+    },
+    allowed(path) {
+      if (open.includes(path)) return 'GET'
+      const methods = byPath.get(path)?.map((row) => row.method)
+      return methods?.toSorted().join(', ')
+    },
+  }
+}
+
+/** The path of a request target, in either of the forms that clients send. */
+export function pathOf(target: string): string {
+  const path = target.startsWith('/') ? target : target.replace(/^[a-z]+:\/\/[^/?]*/i, '')
+  const end = path.search(/[?#]/)
+  return end < 0 ? path : path.slice(0, end)
+}
+
+/** What is written for a refusal, at whatever layer it came up. `code` differs from the table for 408 alone. */
+export function refusalFor(
+  failure: Failure,
+  request: RefusedRequest,
+  table: RouteTable,
+  settings: EdgeSettings,
+  code: number = reasons[failure.reason].http,
+): Refusal {
+  const { edge, method, path } = request
+  edge.reason = failure.reason
+  const row = table.closest(method, path)
+  const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
+  const form = row?.envelope ?? 'full'
+  const facts = { form, method, requestId: edge.requestId, clientIp }
+  const headers: Record<string, string> = {
+    'content-type': 'application/json; charset=utf-8',
+    'pw-request-id': edge.requestId,
+  }
+  const { allow } = failure.details
+  if (allow !== undefined) headers['allow'] = allow
+  if (failure.retryAfterS !== undefined) {
+    headers['retry-after'] = String(Math.max(1, Math.ceil(failure.retryAfterS)))
+  }
+  return { code, headers, body: errorBody(facts, failure, code) }
+}
+
+/** The error handler of the whole app. */
+export function errorHandler(table: RouteTable, settings: EdgeSettings, log: Logger) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const failure = publicFailure(error)
+    if (failure.reason === 'INTERNAL_ERROR') {
+      log.error({ requestId: request.edge.requestId, err: error }, 'request failed unexpectedly')
+    }
+    const { edge, query, method } = request
+    const refused = { edge, query, method, path: pathOf(request.url) }
+    const { code, headers, body } = refusalFor(failure, refused, table, settings)
+    // The rest of a body that was refused is read away, so that the client gets to see this answer.
+    void reply.removeHeader('connection').code(code).headers(headers).send(body)
+  }
+}

@@ -1,0 +1,86 @@
+// Step 3 of the edge: the headers that every call carries and those that some want; it must not know any key.
+import type { IncomingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
+import { isCountry } from '#core/country.ts'
+import { Failure } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
+import { parseDateTime } from '#core/time.ts'
+
+/** What a route wants beside the common headers. */
+export type HeaderNeeds = {
+  requestIdRequired?: boolean
+  /** `Accept`, when given, must include JSON. */
+  acceptsJson?: boolean
+  idempotencyKey?: boolean
+}
+
+/** What the later steps need of the headers. */
+export type EdgeHeaders = {
+  /** As sent, empty when absent; the next step judges it. */
+  subscriptionKey: string
+  originCountry: string
+  /** The address that the client claims. */
+  claimedIp: string
+  idempotencyKey: string
+}
+
+/** Checks headers against the needs of a route and the clock. */
+export type HeaderCheck = (headers: IncomingHttpHeaders, needs: HeaderNeeds) => EdgeHeaders
+
+const userAgentPattern = /^[\x20-\x7e\x80-\xff]{1,255}$/
+const visibleAscii = /^[\x21-\x7e]{1,255}$/
+const jsonMedia = /^\s*(\*\/\*|application\/\*|application\/json)\s*(;|$)/i
+
+/** Makes the check; `toleranceS` is how far `PW-request-date` may be from now, 0 for any distance. */
+export function headerCheck(toleranceS: number, now: () => number = Date.now): HeaderCheck {
+  return (headers, needs) => {
+    const found: EdgeHeaders = {
+      subscriptionKey: textOf(headers['pw-subscription-key']),
+      originCountry: textOf(headers['pw-origin-country']),
+      claimedIp: textOf(headers['pw-ip-address']),
+      idempotencyKey: textOf(headers['idempotency-key']),
+    }
+    const bad: string[] = []
+    if (!isCountry(found.originCountry)) bad.push('PW-origin-country')
+    if (!isDate(textOf(headers['pw-request-date']), toleranceS, now)) bad.push('PW-request-date')
+    if (!isClaimedIp(found.claimedIp)) bad.push('PW-ip-address')
+    if (!userAgentPattern.test(headers['user-agent'] ?? '')) bad.push('User-Agent')
+    if (!isRequestId(headers['pw-request-id'], needs)) bad.push('PW-request-id')
+    if (needs.acceptsJson === true && !acceptsJson(headers.accept)) bad.push('Accept')
+    if (needs.idempotencyKey === true) checkIdempotencyKey(found.idempotencyKey, bad)
+    if (bad.length > 0) {
+      throw new Failure('INVALID_HEADER', `Missing or malformed: ${bad.join(', ')}.`)
+    }
+    return found
+  }
+}
+
+function isDate(text: string, toleranceS: number, now: () => number): boolean {
+  const date = parseDateTime(text)
+  if (date === undefined) return false
+  return toleranceS === 0 || Math.abs(now() - date.getTime()) <= toleranceS * 1000
+}
+
+function isClaimedIp(text: string): boolean {
+  return text.length >= 8 && text.length <= 16 && isIP(text) !== 0
+}
+
+function isRequestId(value: string | string[] | undefined, needs: HeaderNeeds): boolean {
+  if (value === undefined) return needs.requestIdRequired !== true
+  return isUuid(textOf(value))
+}
+
+function acceptsJson(accept: string | undefined): boolean {
+  return accept === undefined || accept.split(',').some((part) => jsonMedia.test(part))
+}
+
+function checkIdempotencyKey(key: string, bad: string[]): void {
+  if (key === '' && bad.length === 0) {
+    throw new Failure('IDEMPOTENCY_KEY_REQUIRED', 'The Idempotency-Key header is required.')
+  }
+  if (!visibleAscii.test(key)) bad.push('Idempotency-Key')
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return Array.isArray(value) ? value.join(', ') : (value ?? '')
+}

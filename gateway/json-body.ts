@@ -1,0 +1,56 @@
+// Step 2 of the edge for JSON: makes an object of a body or refuses it; it must not know any field.
+import { isUtf8 } from 'node:buffer'
+import { Failure } from '#core/errors.ts'
+import { refusal } from './envelope.ts'
+
+/** A body that could be read. */
+export type JsonBody = {
+  fields: Record<string, unknown>
+  /** No text in it can hold a forbidden character: there is no escape and nothing but plain text. */
+  isPlain: boolean
+}
+
+const maxDepth = 32
+const jsonMedia = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+const mayBeForbidden = /[\\\x7f-\x9f]/
+
+/** Reads a JSON object. Throws UNSUPPORTED_MEDIA_TYPE or INVALID_JSON. */
+export function readJson(
+  raw: Buffer,
+  contentType: string | undefined,
+  contentEncoding: string | undefined,
+): JsonBody {
+  if (contentType !== 'application/json' && !jsonMedia.test(contentType ?? '')) {
+    throw refusal('UNSUPPORTED_MEDIA_TYPE')
+  }
+  if (contentEncoding !== undefined && contentEncoding !== 'identity') {
+    throw refusal('UNSUPPORTED_MEDIA_TYPE')
+  }
+  if (!isUtf8(raw)) throw new Failure('INVALID_JSON', 'The body is not UTF-8.')
+  const text = raw.toString('utf8')
+  const fields = parse(text)
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
+    throw new Failure('INVALID_JSON', 'The body must be a JSON object.')
+  }
+  if (!isShallow(fields, maxDepth)) {
+    throw new Failure('INVALID_JSON', `The body is nested more than ${maxDepth} levels deep.`)
+  }
+  return { fields: fields as Record<string, unknown>, isPlain: !mayBeForbidden.test(text) }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new Failure('INVALID_JSON', 'The body is not valid JSON.')
+  }
+}
+
+function isShallow(value: object, levels: number): boolean {
+  if (levels === 0) return false
+  for (const key in value) {
+    const child = (value as Record<string, unknown>)[key]
+    if (typeof child === 'object' && child !== null && !isShallow(child, levels - 1)) return false
+  }
+  return true
+}

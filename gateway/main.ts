@@ -1,0 +1,134 @@
+// Starts the gateway: settings, clients of the services, news of revocations, the public port; it must not hold a rule.
+
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { Health, HealthCheckResponse_ServingStatus } from '#gen/health/v1/health_pb.js'
+import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { serveAdmin } from '#runtime/admin.ts'
+import { readSettings, type SettingsOf } from '#runtime/config.ts'
+import { connectNats } from '#runtime/events/nats.ts'
+import { listenForNews } from '#runtime/events/news.ts'
+import { runProcess } from '#runtime/lifecycle.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
+import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import { readSecret } from '#runtime/secrets.ts'
+import { createGateway } from './app.ts'
+import { createAccess } from './auth.ts'
+import { gatewayMetrics } from './gateway-metrics.ts'
+import { type Probe, readyParts } from './health.ts'
+import type { EdgeSettings } from './options.ts'
+
+type GatewaySettings = SettingsOf<'gateway'>
+
+const rpcTimeoutMs = 5_000
+// A payer waits for his wallet's back end.
+const walletTimeoutMs = 15_000
+const probeTimeoutMs = 2_000
+const accessNews = 'pw.accounts.access'
+
+runProcess('gateway', async (stopping, log) => {
+  const settings = readSettings('gateway')
+  const registry = createMetrics('gateway')
+  const metrics = gatewayMetrics(registry)
+  const identity = openIdentity({ name: 'gateway', dir: settings.secretsDir, log })
+  const paymentsPool = createRpcPool(settings.paymentsUrl)
+  const accountsPool = createRpcPool(settings.accountsUrl)
+  const rpc = { identity, timeoutMs: rpcTimeoutMs }
+  const payments = createRpcClient(PaymentsService, {
+    ...rpc,
+    url: settings.paymentsUrl,
+    audience: 'payments',
+    pool: paymentsPool,
+  })
+  const accounts = createRpcClient(AccessService, {
+    ...rpc,
+    url: settings.accountsUrl,
+    audience: 'accounts',
+    pool: accountsPool,
+  })
+  const checkout = createRpcClient(CheckoutService, {
+    ...rpc,
+    timeoutMs: walletTimeoutMs,
+    url: settings.paymentsUrl,
+    audience: 'payments',
+    pool: paymentsPool,
+  })
+  const access = createAccess({
+    accounts,
+    environment: settings.payweaveEnv,
+    onLookup: metrics.looked,
+  })
+  const nats = connectNats({ url: settings.natsUrl, name: 'gateway', log })
+  const drop = () => access.drop()
+  const news = listenForNews({ nats, subject: accessNews, log, onEvent: drop, onGap: drop })
+  const ready = readyParts({
+    gateway: () => !stopping.aborted,
+    nats: () => nats.ready(),
+    ...serviceProbes(settings, identity),
+  })
+  const app = await createGateway({
+    settings: edgeSettings(settings),
+    services: { access, payments },
+    log,
+    metrics,
+    ready,
+    pages: { checkout, pageKey: readSecret(settings.secretsDir, 'page.key') },
+  })
+  const { host, adminPort } = settings
+  const admin = await serveAdmin({
+    host,
+    port: adminPort,
+    metrics: registry,
+    ready: aliveIsReady,
+    log,
+    stopping,
+  })
+  await app.listen({ host, port: settings.port })
+  return [
+    { name: 'http', close: () => app.close() },
+    { name: 'news', close: () => news.close() },
+    { name: 'nats', close: () => nats.close() },
+    { name: 'payments', close: () => paymentsPool.close() },
+    { name: 'accounts', close: () => accountsPool.close() },
+    { name: 'admin', close: () => admin.close() },
+  ]
+})
+
+// The public /readyz speaks for the whole mesh; this one only for the process, which works on without the others.
+const aliveIsReady = () => Promise.resolve({ gateway: true })
+
+function edgeSettings(settings: GatewaySettings): EdgeSettings {
+  return {
+    environment: settings.payweaveEnv,
+    publicBaseUrl: settings.publicBaseUrl,
+    trustedProxies: settings.trustedProxies,
+    rateLimitRps: settings.rateLimitRps,
+    gatewayReplicas: settings.gatewayReplicas,
+    requestDateToleranceS: settings.requestDateToleranceS,
+    allowLoopback: settings.deliveryAllowLoopback,
+  }
+}
+
+/** One question to the health service of each process behind us. */
+function serviceProbes(settings: GatewaySettings, identity: Identity): Record<string, Probe> {
+  const urls: Record<string, string | undefined> = {
+    payments: settings.paymentsUrl,
+    accounts: settings.accountsUrl,
+    institution: settings.institutionUrl,
+    quotes: settings.quotesUrl,
+    billing: settings.billingUrl,
+    delivery: settings.deliveryUrl,
+    simulator: settings.simulatorPublicUrl,
+  }
+  const probes: Record<string, Probe> = {}
+  for (const [audience, url] of Object.entries(urls)) {
+    if (url === undefined) continue
+    const health = createRpcClient(Health, { identity, audience, url, timeoutMs: probeTimeoutMs })
+    probes[audience] = async () => {
+      const { status } = await health.check({})
+      return status === HealthCheckResponse_ServingStatus.SERVING
+    }
+  }
+  return probes
+}

@@ -1,0 +1,120 @@
+// Checks values against the schemas and says in words what is wrong first; it must not change a value.
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Failure } from '#core/errors.ts'
+import { findForbiddenCharacter } from '#core/text.ts'
+import type { Annotated } from './schemas/values.ts'
+
+/**
+ * Returns the value as its type, or throws MISSING_PARAMETER for the first required field that is
+ * absent or empty, else INVALID_PARAMETER. `isPlain` says that no text in it needs to be searched.
+ */
+export type Check<T> = (value: unknown, isPlain: boolean) => T
+
+/** What this file reads of a schema. */
+type Node = Annotated & {
+  properties?: Record<string, Node>
+  required?: string[]
+  items?: Node
+}
+
+/** Compiles a schema, once, into its check. */
+export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
+  const compiled = Compile(schema)
+  const node = schema as Node
+  return (value, isPlain) => {
+    if (compiled.Check(value) && (isPlain || findForbidden(node, value, '') === undefined)) {
+      return value
+    }
+    const missing = findMissing(node, value, '')
+    if (missing !== undefined) throw missingField(missing)
+    throw findForbidden(node, value, '') ?? firstProblem(node, compiled.Errors(value))
+  }
+}
+
+/** The refusal of a body without this field. */
+export function missingField(path: string): Failure {
+  return new Failure('MISSING_PARAMETER', `${path} is required.`, { details: { field: path } })
+}
+
+/** The refusal of a field; `rule` reads on from its name: "must be …". */
+export function invalidField(path: string, rule: string): Failure {
+  return new Failure('INVALID_PARAMETER', `${path} ${rule}.`, { details: { field: path } })
+}
+
+/** Path of the first required field that is absent or empty, in the order of the schema. */
+function findMissing(schema: Node, value: unknown, path: string): string | undefined {
+  if (Array.isArray(value)) {
+    const { items } = schema
+    if (items === undefined) return undefined
+    return first(value, (item, index) => findMissing(items, item, `${path}[${index}]`))
+  }
+  if (typeof value !== 'object' || value === null || schema.properties === undefined) {
+    return undefined
+  }
+  return first(Object.entries(schema.properties), ([name, child]) => {
+    const inner = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+    const innerPath = join(path, name)
+    if (isEmpty(inner)) return schema.required?.includes(name) === true ? innerPath : undefined
+    return findMissing(child, inner, innerPath)
+  })
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+/** The refusal of the first text, key or value, known field or not, that holds a forbidden character. */
+function findForbidden(schema: Node, value: unknown, path: string): Failure | undefined {
+  if (typeof value === 'string') {
+    const found = findForbiddenCharacter(value, { multiline: schema.multiline === true })
+    return found === undefined ? undefined : invalidField(path, `must not contain ${found}`)
+  }
+  if (Array.isArray(value)) {
+    const items = inherit(schema, schema.items)
+    return first(value, (item, index) => findForbidden(items, item, `${path}[${index}]`))
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  return first(Object.entries(value), ([key, child]) => {
+    const found = findForbiddenCharacter(key)
+    if (found !== undefined) {
+      return invalidField(path === '' ? 'A field name' : path, `must not contain ${found}`)
+    }
+    const known = Object.hasOwn(schema.properties ?? {}, key) ? schema.properties?.[key] : undefined
+    return findForbidden(inherit(schema, known), child, join(path, key))
+  })
+}
+
+function inherit(parent: Node, child: Node | undefined): Node {
+  if (parent.multiline === true) return { ...child, multiline: true }
+  return child ?? {}
+}
+
+function firstProblem(schema: Node, errors: ReadonlyArray<{ instancePath: string }>): Failure {
+  const [error] = errors
+  if (error === undefined) throw new Error('a value was refused without a reason')
+  let node: Node = schema
+  let path = ''
+  for (const part of error.instancePath.split('/').slice(1)) {
+    const child = node.items ?? node.properties?.[part]
+    if (child === undefined) break
+    path = node.items === undefined ? join(path, part) : `${path}[${part}]`
+    node = child
+  }
+  return invalidField(path === '' ? 'The body' : path, node.rule ?? 'is not valid')
+}
+
+const plainName = /^[\w.-]{1,64}$/
+
+function join(path: string, name: string): string {
+  const shown = plainName.test(name) ? name : '(unnamed)'
+  return path === '' ? shown : `${path}.${shown}`
+}
+
+function first<T, R>(items: readonly T[], find: (item: T, index: number) => R | undefined) {
+  for (let index = 0; index < items.length; index += 1) {
+    const found = find(items[index] as T, index)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

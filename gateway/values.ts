@@ -1,0 +1,52 @@
+// Step 9 of the edge for values that a schema cannot judge: money, numbers of phones, days; it must not look anything up.
+import { Failure } from '#core/errors.ts'
+import { isCurrency, parseAmount } from '#core/money.ts'
+import { parsePhone } from '#core/phone.ts'
+import { parseDateTime } from '#core/time.ts'
+import { invalidField } from './validate.ts'
+
+/** A currency that exists. */
+export function readCurrency(code: string, path: string): string {
+  if (!isCurrency(code)) throw invalidField(path, 'must be an ISO 4217 currency code')
+  return code
+}
+
+/** Minor units of an amount in a currency that exists. */
+export function readAmount(
+  text: string,
+  currency: string,
+  path: string,
+  options: { allowZero?: boolean } = {},
+): bigint {
+  try {
+    return parseAmount(text, currency, options)
+  } catch (error) {
+    if (error instanceof Failure) throw invalidField(path, error.message)
+    throw error
+  }
+}
+
+/** An amount above zero whose currency is known only to a service. */
+export function checkAmount(text: string, path: string): void {
+  if (!/[1-9]/.test(text)) throw invalidField(path, 'must be above zero')
+}
+
+/** E.164 of a number that is possible in the country or anywhere. */
+export function readPhone(text: string, country: string, path: string): string {
+  const phone = parsePhone(text, country)
+  if (phone === undefined) throw invalidField(path, 'must be a possible mobile number')
+  return phone
+}
+
+/** E.164 of the `mobile_number` of a query, where an unescaped plus sign has become a blank. */
+export function readQueriedPhone(text: string, country: string): string {
+  const phone = text.startsWith(' ') ? `+${text.slice(1)}` : text
+  return readPhone(phone, country, 'mobile_number')
+}
+
+/** Checks that a day, or a day with time, is real. */
+export function checkMoment(text: string | undefined, path: string): void {
+  if (text === undefined) return
+  const whole = text.length === 10 ? `${text} 00:00:00` : text
+  if (parseDateTime(whole) === undefined) throw invalidField(path, 'must be a real date')
+}

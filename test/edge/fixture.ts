@@ -1,0 +1,294 @@
+// A gateway on a real socket with small real servers in the place of accounts and payments; it must not hold assertions.
+import { mkdtempSync, rmSync } from 'node:fs'
+import net, { type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Registry } from 'prom-client'
+import { Failure } from '#core/errors.ts'
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import {
+  type CreatePaymentRequest,
+  FraudCheckStatus,
+  PayerState,
+  type Payment,
+  PaymentSchema,
+  PaymentState,
+  PaymentsService,
+} from '#gen/payments/v1/payments_pb.js'
+import { createLogger } from '#runtime/log.ts'
+import { createRpcClient } from '#runtime/rpc/client.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { createGateway } from '../../gateway/app.ts'
+import { createAccess } from '../../gateway/auth.ts'
+import { gatewayMetrics } from '../../gateway/gateway-metrics.ts'
+import type { EdgeSettings, GatewayOptions } from '../../gateway/options.ts'
+
+/** Keys that the stand-in for accounts knows, by what they may do. */
+export const keys = {
+  demo: 'pwk_test_DEMODEMODEMODEMODEMODEM',
+  paymentsOnly: 'pwk_test_PAYMENTSONLYPAYMENTSONL',
+  ipRestricted: 'pwk_test_IPRESTRICTEDIPRESTRICTE',
+  unknown: 'pwk_test_UNKNOWNUNKNOWNUNKNOWNUN',
+}
+export const apiKey = 'DEMOAPIKEYDEMOAPIKEYDEMOAPIKEYDE'
+export const allowedIp = '203.0.113.7'
+const projectIds = {
+  [keys.demo]: '0198c000-0000-7000-8000-000000000001',
+  [keys.paymentsOnly]: '0198c000-0000-7000-8000-000000000002',
+  [keys.ipRestricted]: '0198c000-0000-7000-8000-000000000003',
+}
+export const merchantId = '0198c000-0000-7000-8000-00000000000a'
+export const paymentId = '0198c000-0000-7000-8000-0000000000aa'
+
+/** What the stand-ins were asked, and how to make them answer otherwise. */
+export type StandIns = {
+  created: CreatePaymentRequest[]
+  keyLookups: string[]
+  apiKeyLookups: number
+  /** Runs in place of the usual answer when set. */
+  onCreate?: (() => Promise<Payment>) | undefined
+  onKeyLookup?: (() => void) | undefined
+}
+
+export type EdgeFixture = Awaited<ReturnType<typeof startEdge>>
+
+const defaults: EdgeSettings = {
+  environment: 'local',
+  publicBaseUrl: 'http://127.0.0.1:8080',
+  trustedProxies: [],
+  rateLimitRps: 0,
+  gatewayReplicas: 1,
+  requestDateToleranceS: 0,
+  allowLoopback: true,
+}
+
+/** Starts all three; `settings` and `overrides` change the gateway alone. */
+export async function startEdge(
+  settings: Partial<EdgeSettings> = {},
+  overrides: Partial<GatewayOptions> = {},
+) {
+  const dir = mkdtempSync(join(tmpdir(), 'payweave-edge-'))
+  writeIdentities(dir, ['gateway', 'accounts', 'payments'])
+  const lines: Array<Record<string, unknown>> = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  const log = createLogger({ part: 'gateway', level: 'info', destination })
+  const quiet = createLogger({ part: 'standin', level: 'silent' })
+  const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: quiet })
+  const seen: StandIns = { created: [], keyLookups: [], apiKeyLookups: 0 }
+  const listen = { host: '127.0.0.1', port: 0, log: quiet }
+  const accounts = await serveRpc({
+    ...listen,
+    identity: identityOf('accounts'),
+    services: [AccessService],
+    routes: (router) => router.service(AccessService, accessStandIn(seen)),
+  })
+  const payments = await serveRpc({
+    ...listen,
+    identity: identityOf('payments'),
+    services: [PaymentsService],
+    routes: (router) => router.service(PaymentsService, paymentsStandIn(seen)),
+  })
+  const rpc = { identity: identityOf('gateway'), timeoutMs: 5_000 }
+  const metrics = gatewayMetrics(new Registry())
+  const environment = settings.environment ?? defaults.environment
+  const access = createAccess({
+    accounts: createRpcClient(AccessService, {
+      ...rpc,
+      url: `http://127.0.0.1:${accounts.port}`,
+      audience: 'accounts',
+    }),
+    environment,
+    onLookup: metrics.looked,
+  })
+  const app = await createGateway({
+    settings: { ...defaults, ...settings },
+    services: {
+      access,
+      payments: createRpcClient(PaymentsService, {
+        ...rpc,
+        url: `http://127.0.0.1:${payments.port}`,
+        audience: 'payments',
+      }),
+    },
+    log,
+    metrics,
+    ready: () => Promise.resolve({ gateway: true }),
+    ...overrides,
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  return {
+    app,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    access,
+    lines,
+    seen,
+    stopAccounts: () => accounts.close(),
+    stopPayments: () => payments.close(),
+    async close() {
+      await app.close()
+      await Promise.all([accounts.close(), payments.close()])
+      rmSync(dir, { recursive: true })
+    },
+  }
+}
+
+function accessStandIn(seen: StandIns): Partial<ServiceImpl<typeof AccessService>> {
+  return {
+    authenticateSubscriptionKey({ subscriptionKey }) {
+      seen.onKeyLookup?.()
+      seen.keyLookups.push(subscriptionKey)
+      const projectId = projectIds[subscriptionKey]
+      if (projectId === undefined) throw new Failure('PW_INVALID_SUBSCRIPTION_KEY', 'no')
+      const accountAccess = subscriptionKey !== keys.paymentsOnly
+      const allowedIps = subscriptionKey === keys.ipRestricted ? [allowedIp] : []
+      return { project: { projectId, accountAccess, allowedIps }, keyId: projectId }
+    },
+    authenticateApiKey({ projectId, apiKey: key }) {
+      seen.apiKeyLookups += 1
+      if (key !== apiKey) throw new Failure('PW_INVALID_API_KEY', 'no')
+      return { merchant: { merchantId, projectId, businessName: 'Demo Store' } }
+    },
+    checkGrant: ({ institutionName }) => ({ granted: institutionName === 'Demo Wallet' }),
+  }
+}
+
+function paymentsStandIn(seen: StandIns): Partial<ServiceImpl<typeof PaymentsService>> {
+  const stored = () => paymentOf(seen.created.at(-1))
+  return {
+    async createPayment(request) {
+      seen.created.push(request)
+      return { payment: seen.onCreate === undefined ? paymentOf(request) : await seen.onCreate() }
+    },
+    getPayment({ paymentId: asked }) {
+      if (asked !== paymentId) throw new Failure('PAYMENT_NOT_FOUND', `no payment ${asked}`)
+      return { payment: stored() }
+    },
+    cancelPayment({ paymentId: asked }) {
+      if (asked !== paymentId) throw new Failure('PAYMENT_NOT_FOUND', `no payment ${asked}`)
+      return { payment: { ...stored(), state: PaymentState.CANCELLED } }
+    },
+  }
+}
+
+function paymentOf(request: CreatePaymentRequest | undefined): Payment {
+  const now = timestampFromDate(new Date('2026-01-01T00:00:00.000Z'))
+  return create(PaymentSchema, {
+    paymentId,
+    transactionId: request?.transactionId ?? 'order-1',
+    amountMinor: request?.amountMinor ?? 10_000n,
+    currency: request?.currency ?? 'TTD',
+    state: PaymentState.PENDING,
+    fraudCheckStatus: FraudCheckStatus.SKIPPED,
+    fees: {},
+    createTime: now,
+    updateTime: now,
+    expireTime: now,
+    payers: (request?.payers ?? []).map((payer, index) => ({
+      mobileNumber: payer.mobileNumber,
+      mobileNumberE164: payer.mobileNumberE164,
+      paymentChannel: payer.paymentChannel,
+      paymentMethod: payer.paymentMethod,
+      amountMinor: payer.amountMinor,
+      state: PayerState.PENDING,
+      expireTime: now,
+      linkToken: `link-${index}`,
+    })),
+  })
+}
+
+/** Headers that every check passes. */
+export function goodHeaders(more: Record<string, string> = {}): Record<string, string> {
+  return {
+    'PW-subscription-key': keys.demo,
+    'PW-origin-country': 'TT',
+    'PW-request-date': '2026-01-01 12:00:00',
+    'PW-ip-address': allowedIp,
+    'User-Agent': 'edge-test/1.0',
+    ...more,
+  }
+}
+
+/** An answer as a client sees it. */
+export type Seen = { status: number; headers: Headers; body: Record<string, unknown>; text: string }
+
+/** One call by fetch. A string or form is sent as it is, anything else as JSON. */
+export async function call(
+  url: string,
+  method: string,
+  path: string,
+  { headers = goodHeaders(), body }: { headers?: Record<string, string>; body?: unknown } = {},
+): Promise<Seen> {
+  const isRaw = typeof body === 'string' || body instanceof FormData || body instanceof Uint8Array
+  const isJson = body !== undefined && !(body instanceof FormData)
+  const type =
+    isJson && !hasHeader(headers, 'content-type') ? { 'content-type': 'application/json' } : {}
+  const init: RequestInit = { method, headers: { ...type, ...headers } }
+  if (body !== undefined) init.body = isRaw ? (body as string) : JSON.stringify(body)
+  const response = await fetch(`${url}${path}`, init)
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: parse(text) }
+}
+
+function hasHeader(headers: Record<string, string>, name: string): boolean {
+  return Object.keys(headers).some((key) => key.toLowerCase() === name)
+}
+
+function parse(text: string): Record<string, unknown> {
+  return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
+}
+
+/** Sends bytes on a socket of its own and reads until the other side closes or `untilMs` have passed. */
+export function sendRaw(port: number, bytes: string | Buffer, untilMs = 10_000): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(port, '127.0.0.1')
+    let received = ''
+    const timer = setTimeout(() => socket.destroy(), untilMs)
+    socket.on('connect', () => socket.write(bytes))
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+    })
+    socket.on('error', (error) => (received === '' ? reject(error) : undefined))
+    socket.on('close', () => {
+      clearTimeout(timer)
+      resolve(received)
+    })
+  })
+}
+
+/** The parts of a raw answer. */
+export function parseRaw(text: string): Seen {
+  const [head = '', ...rest] = text.split('\r\n\r\n')
+  const [statusLine = '', ...lines] = head.split('\r\n')
+  const headers = new Headers(
+    lines.map((line) => [line.split(':')[0] ?? '', line.slice(line.indexOf(':') + 1).trim()]),
+  )
+  const body = rest.join('\r\n\r\n')
+  return { status: Number(statusLine.split(' ')[1]), headers, text: body, body: parse(body) }
+}
+
+/** A payment request that is accepted. */
+export function goodPayment(more: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    api_key: apiKey,
+    transaction_request: {
+      id: 'order-1',
+      amount: '100.00',
+      currency: 'TTD',
+      payers: [
+        {
+          mobile_number: '+18683501234',
+          payment_channel: 'payment_link',
+          payment_method: 'wallet',
+        },
+      ],
+      ...more,
+    },
+  }
+}
