@@ -258,7 +258,7 @@ describe('errors', () => {
       await own.close()
       await server.remove()
     }
-  })
+  }, 60_000)
 
   it('uses a named statement again after the schema changed under it', async () => {
     const single = home.open({ poolSize: 1 })
