@@ -4,7 +4,9 @@ import {
   AckPolicy,
   DeliverPolicy,
   DiscardPolicy,
+  type JetStreamClient,
   type JetStreamManager,
+  type NatsConnection,
   type NatsError,
   nanos,
   RetentionPolicy,
@@ -49,8 +51,7 @@ export function connectNats(options: NatsOptions): Nats {
   }
 
   async function publish(subject: string, payload: Uint8Array, messageId: string): Promise<void> {
-    const jetStream = broker.now().jetstream({ timeout: answerTimeoutMs })
-    await jetStream.publish(subject, payload, { msgID: messageId })
+    await jetStreamOf(broker.now()).publish(subject, payload, { msgID: messageId })
   }
 
   return {
@@ -75,13 +76,24 @@ export function connectNats(options: NatsOptions): Nats {
         await ensureStream()
         await makeConsumer(await manager(broker), stream.name, durable)
         const connection = broker.now()
-        const { consumers } = connection.jetstream({ timeout: answerTimeoutMs })
+        const { consumers } = jetStreamOf(connection)
         return await openBatches(connection, await consumers.get(stream.name, durable.durable))
       } catch (error) {
         return refuse(error)
       }
     },
   }
+}
+
+/** Making one costs more than a publication. */
+const jetStreams = new WeakMap<NatsConnection, JetStreamClient>()
+
+function jetStreamOf(connection: NatsConnection): JetStreamClient {
+  const known = jetStreams.get(connection)
+  if (known !== undefined) return known
+  const jetStream = connection.jetstream({ timeout: answerTimeoutMs })
+  jetStreams.set(connection, jetStream)
+  return jetStream
 }
 
 function manager(broker: BrokerConnection): Promise<JetStreamManager> {
