@@ -1,0 +1,54 @@
+// Starts the accounts service: who may use the API, and the news when that changes; it must not hold a rule.
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { serveAdmin } from '#runtime/admin.ts'
+import { readSettings } from '#runtime/config.ts'
+import { openDatabase } from '#runtime/db.ts'
+import { connectNats } from '#runtime/events/nats.ts'
+import { startOutbox } from '#runtime/events/outbox.ts'
+import { runProcess } from '#runtime/lifecycle.ts'
+import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import { readSecret } from '#runtime/secrets.ts'
+import { accountSecrets } from './credentials.ts'
+import { accessSubject, tellAccessChanged } from './events.ts'
+import { accessService } from './service.ts'
+
+runProcess('accounts', async (stopping, log) => {
+  const settings = readSettings('accounts')
+  const { host, port, adminPort, secretsDir } = settings
+  const metrics = createMetrics('accounts')
+  const identity = openIdentity({ name: 'accounts', dir: secretsDir, log })
+  const secrets = accountSecrets(
+    readSecret(secretsDir, 'pepper'),
+    readSecret(secretsDir, 'seal.key'),
+  )
+  const db = openDatabase({ url: settings.databaseUrl, service: 'accounts', log })
+  databaseMetrics(metrics, db)
+  const nats = connectNats({ url: settings.natsUrl, name: 'accounts', log })
+  const subjects = { [accessSubject]: { consumers: {} } }
+  const outbox = startOutbox({ db, nats, subjects, log, metrics })
+  const ready = async () => ({ database: await db.ready(), nats: nats.ready() })
+  const rpc = await serveRpc({
+    host,
+    port,
+    identity,
+    log,
+    metrics: rpcMetrics(metrics),
+    services: [AccessService],
+    routes: (router) => {
+      const administration = { db, secrets, tellAccessChanged, kick: outbox.kick }
+      router.service(AccessService, accessService(administration))
+    },
+    // Keys are checked with the broker down: only news waits for it.
+    ready: () => db.ready(),
+  })
+  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
+  return [
+    { name: 'rpc', close: () => rpc.close() },
+    { name: 'outbox', close: () => outbox.close() },
+    { name: 'nats', close: () => nats.close() },
+    { name: 'database', close: () => db.close() },
+    { name: 'admin', close: () => admin.close() },
+  ]
+})

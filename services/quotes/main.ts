@@ -1,0 +1,4 @@
+// Starts the quotes service, which has no RPC of its own yet.
+import { runBareService } from '#runtime/bare-service.ts'
+
+runBareService('quotes')
