@@ -31,34 +31,62 @@ const host = '127.0.0.1'
 /** A report as payments got it. */
 export type GotReport = { id: string; attemptId: string; outcome: string; method: string }
 
-/** The whole world of one test file. */
-export async function startWorld() {
+/** What a simulator stands on: a database, identities, ports, and a stand-in for payments. */
+export async function startSurroundings() {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-simulator-'))
   writeIdentities(secrets, ['payments', 'simulator', 'gateway'])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
-  const [port = 0, paymentsPort = 0] = await freePorts(2)
+  const [port = 0, adminPort = 0, paymentsPort = 0] = await freePorts(3)
   const url = `http://${host}:${port}`
-  const testClock = createTestClock()
   const database = await createTestDatabase('simulator', [
     join(root, 'runtime/migrations/clock'),
     join(root, 'services/simulator/migrations'),
   ])
   const payments = paymentsStandIn(identityOf('payments'), paymentsPort)
-  const paymentsPool = createRpcPool(`http://${host}:${paymentsPort}`)
-  const reports = createRpcClient(ChargeReportService, {
-    url: `http://${host}:${paymentsPort}`,
-    audience: 'payments',
-    identity: identityOf('simulator'),
-    pool: paymentsPool,
-  })
+  await payments.start()
+  const pool = createRpcPool(url)
+  const client = { url, audience: 'simulator', identity: identityOf('payments'), pool }
+  return {
+    url,
+    port,
+    adminPort,
+    paymentsUrl: `http://${host}:${paymentsPort}`,
+    secrets,
+    identityOf,
+    database,
+    payments,
+    charges: createRpcClient(ChargeService, client),
+    payouts: createRpcClient(PayoutService, client),
+    strangers: createRpcClient(ChargeService, { ...client, identity: identityOf('gateway') }),
+    async remove() {
+      await pool.close()
+      await payments.stop()
+      await database.drop()
+      rmSync(secrets, { recursive: true })
+    },
+  }
+}
 
+/** A simulator in this process, with its surroundings and a clock that the test shifts. */
+export async function startWorld() {
+  const surroundings = await startSurroundings()
+  const { url, port, paymentsUrl, identityOf, database } = surroundings
+  const testClock = createTestClock()
+  const pool = createRpcPool(paymentsUrl)
+  const identity = identityOf('simulator')
+  const reports = createRpcClient(ChargeReportService, {
+    url: paymentsUrl,
+    audience: 'payments',
+    identity,
+    pool,
+  })
   const start = async () => {
     const db = database.open({ testClock })
     const server = await startSimulator({
       db,
       log: silentLog,
-      identity: identityOf('simulator'),
+      identity,
       host,
       port,
       publicUrl: url,
@@ -67,17 +95,10 @@ export async function startWorld() {
     })
     return { db, server }
   }
-  await payments.start()
   let running = await start()
-  const pool = createRpcPool(url)
-  const client = { url, audience: 'simulator', identity: identityOf('payments'), pool }
   return {
-    url,
-    payments,
+    ...surroundings,
     testClock,
-    charges: createRpcClient(ChargeService, client),
-    payouts: createRpcClient(PayoutService, client),
-    strangers: createRpcClient(ChargeService, { ...client, identity: identityOf('gateway') }),
     /** Stops the simulator and starts another one on the same database. */
     async restart() {
       await running.server.close()
@@ -86,10 +107,8 @@ export async function startWorld() {
     },
     async stop() {
       await running.server.close()
-      await Promise.all([pool.close(), paymentsPool.close()])
-      await payments.stop()
-      await database.drop()
-      rmSync(secrets, { recursive: true })
+      await pool.close()
+      await surroundings.remove()
     },
   }
 }

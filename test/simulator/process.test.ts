@@ -1,0 +1,102 @@
+// Runs the simulator as a process of its own: where it refuses to start, and what a kill leaves.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
+import { newCharge, startSurroundings } from './world.ts'
+
+const main = join(import.meta.dirname, '../../services/simulator/main.ts')
+vi.setConfig({ testTimeout: 60_000 })
+
+let surroundings: Awaited<ReturnType<typeof startSurroundings>>
+let child: ChildProcess | undefined
+beforeAll(async () => {
+  surroundings = await startSurroundings()
+})
+afterAll(async () => {
+  await end('SIGKILL')
+  await surroundings.remove()
+})
+
+function run(env: Record<string, string>) {
+  const { port, adminPort, paymentsUrl, secrets, database, url } = surroundings
+  child = spawn(process.execPath, [main], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      DATABASE_URL: database.url,
+      PAYMENTS_URL: paymentsUrl,
+      SECRETS_DIR: join(secrets, 'simulator'),
+      PUBLIC_BASE_URL: 'http://pay.test:8080',
+      SIMULATOR_PUBLIC_URL: url,
+      ...env,
+    },
+  })
+  let output = ''
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return { child, output: () => output }
+}
+
+async function end(signal: NodeJS.Signals): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill(signal)
+  await ended
+}
+
+it.each([
+  [{ PAYWEAVE_ENV: 'production' }, 'PAYWEAVE_ENV must not be production'],
+  [{ PAYWEAVE_ENV: 'sandbox', SIMULATOR_PUBLIC_URL: '' }, 'SIMULATOR_PUBLIC_URL must be set'],
+])('refuses to start with %j', async (env, reason) => {
+  const started = run(env)
+  const [code] = (await once(started.child, 'exit')) as [number]
+  expect(code).toBe(1)
+  expect(started.output()).toContain(reason)
+  await expect(fetch(surroundings.url)).rejects.toThrow('fetch failed')
+})
+
+it('a kill loses no charge, attempt, report or received request; no PIN or card is logged', async () => {
+  const { charges, payments, url, adminPort } = surroundings
+  const first = run({})
+  await once(first.child, 'message')
+  await payments.stop()
+
+  const [kofi, ama] = [newCharge({ number: '+12025550101' }), newCharge()]
+  const [unknownId, walletId] = [randomUUID(), randomUUID()]
+  await charges.announceCharges({ charges: [kofi, ama] })
+  await charges.getAttempt({ attemptId: unknownId })
+  const wallet = { chargeId: ama.chargeId, attemptId: walletId, pin: '123456' }
+  expect((await charges.payWithWallet(wallet)).outcome).toBe(AttemptOutcome.PAID)
+  await fetch(`${url}/receivers/flaky/kept`, { method: 'POST', body: 'body' })
+  await end('SIGKILL')
+
+  const second = run({})
+  await once(second.child, 'message')
+  expect((await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status).toBe(200)
+  expect((await charges.payWithWallet({ ...wallet, pin: '000002' })).outcome).toBe(
+    AttemptOutcome.PAID,
+  )
+  const refused = { chargeId: kofi.chargeId, attemptId: unknownId, pin: '123456' }
+  expect((await charges.payWithWallet(refused)).outcome).toBe(AttemptOutcome.REFUSED)
+  expect(await (await fetch(`${url}/receivers/log?tag=kept`)).json()).toMatchObject({
+    requests: [{ path: '/receivers/flaky/kept', body: 'body' }],
+  })
+
+  await payments.start()
+  const outcomes = () => payments.of(kofi.chargeId).map(({ outcome }) => outcome)
+  await vi.waitFor(() => expect(outcomes()).toEqual(['PROCESSING', 'PAID']), 5_000)
+  const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+  expect(metrics).toContain('payweave_simulator_reports_waiting')
+
+  await end('SIGTERM')
+  expect(second.child.exitCode).toBe(0)
+  const output = first.output() + second.output()
+  expect(output).toContain('ready')
+  expect(output).not.toMatch(/123456|000002|2025550101/)
+})
