@@ -48,7 +48,7 @@ create table payment (
   update_time timestamptz not null,
   -- When the first payer's time runs out.
   expire_time timestamptz not null,
-  -- When the expiry worker has to look at the request; null once it has ended.
+  -- The first deadline of a payer who is still pending; null when the request is not open.
   expiry_check_time timestamptz,
   primary key (project_id, payment_id),
   constraint payment_transaction_once unique (project_id, merchant_id, transaction_id),
@@ -85,6 +85,8 @@ create table payer (
   refused_attempts smallint not null default 0,
   -- The attempt that is under way while the state is Processing.
   attempt_id text,
+  -- The settlement row of his money, once it came; he has one at most.
+  receipt_id uuid,
   expire_time timestamptz not null,
   -- SHA-256 of the token in his link; null when he has none. The token itself is derived again.
   link_token_hash bytea,

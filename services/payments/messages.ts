@@ -1,0 +1,152 @@
+// Maps payments to the messages of payments.v1; it must not decide what is in them.
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import {
+  fraudCheckStatuses,
+  type NoticeKind,
+  noticeKinds,
+  numberOf,
+  payerStates,
+  paymentChannels,
+  paymentMethods,
+  paymentStates,
+  payoutStates,
+  type Words,
+} from '#core/payment-words.ts'
+import { PaymentEventSchema, PaymentTransition } from '#gen/payments/v1/payment_event_pb.js'
+import type { PayeeSchema, PayerSchema, PaymentSchema } from '#gen/payments/v1/payments_pb.js'
+import type { DraftPayer, DraftPayment } from './new-payment.ts'
+import type { Payee, Payer, Payment } from './payment.ts'
+import type { Fact, TransitionKind } from './transition.ts'
+
+type TimestampInit = Pick<Timestamp, 'seconds' | 'nanos'> & { $typeName: Timestamp['$typeName'] }
+
+/** A time as a Timestamp. */
+export function timestampOf(time: Date): TimestampInit {
+  const ms = time.getTime()
+  const seconds = Math.floor(ms / 1_000)
+  return {
+    $typeName: 'google.protobuf.Timestamp',
+    seconds: BigInt(seconds),
+    nanos: (ms - seconds * 1_000) * 1_000_000,
+  }
+}
+
+/** What is said of a payment: all of it, or a draft whose times are not known yet. */
+type Told =
+  | Payment
+  | (DraftPayment & Partial<Pick<Payment, 'createTime' | 'updateTime' | 'expireTime'>>)
+
+/** A payment as a message. `tokenOf` gives the payers' link tokens, which events must not carry. */
+export function paymentMessage(
+  payment: Told,
+  tokenOf?: (payerId: string) => string,
+): MessageInitShape<typeof PaymentSchema> {
+  return {
+    paymentId: payment.paymentId,
+    projectId: payment.projectId,
+    merchantId: payment.merchantId,
+    transactionId: payment.transactionId,
+    amountMinor: payment.amountMinor,
+    currency: payment.currency,
+    description: payment.description,
+    state: enumOf(paymentStates, payment.state),
+    fraudCheckStatus: enumOf(fraudCheckStatuses, payment.fraudCheckStatus),
+    fees: payment.fees,
+    ...timesOf(payment),
+    payers: payment.payers.map((payer: Payer | DraftPayer) => payerMessage(payer, tokenOf)),
+    payees: payment.payees.map(payeeMessage),
+    urls: payment.urls,
+  }
+}
+
+function timesOf({ createTime, updateTime, expireTime }: Told) {
+  if (createTime === undefined || updateTime === undefined || expireTime === undefined) return {}
+  return {
+    createTime: timestampOf(createTime),
+    updateTime: timestampOf(updateTime),
+    expireTime: timestampOf(expireTime),
+  }
+}
+
+function payerMessage(
+  payer: Payer | DraftPayer,
+  tokenOf: ((payerId: string) => string) | undefined,
+): MessageInitShape<typeof PayerSchema> {
+  return {
+    payerId: payer.payerId,
+    mobileNumber: payer.mobileNumber,
+    mobileNumberE164: payer.mobileNumberE164,
+    firstName: payer.firstName,
+    lastName: payer.lastName,
+    email: payer.email,
+    paymentChannel: enumOf(paymentChannels, payer.paymentChannel),
+    paymentMethod: enumOf(paymentMethods, payer.paymentMethod),
+    amountMinor: payer.amountMinor,
+    feeMinor: payer.feeMinor,
+    tipMinor: payer.tipMinor,
+    taxMinor: payer.taxMinor,
+    convenienceFeeMinor: payer.convenienceFeeMinor,
+    state: enumOf(payerStates, payer.state),
+    ...('expireTime' in payer ? { expireTime: timestampOf(payer.expireTime) } : {}),
+    refusedAttempts: payer.refusedAttempts,
+    linkToken: payer.hasLink && tokenOf !== undefined ? tokenOf(payer.payerId) : '',
+  }
+}
+
+function payeeMessage(payee: Payee): MessageInitShape<typeof PayeeSchema> {
+  return {
+    payeeId: payee.payeeId,
+    mobileNumber: payee.mobileNumber,
+    mobileNumberE164: payee.mobileNumberE164,
+    amountMinor: payee.amountMinor,
+    delayDays: payee.delayDays,
+    feeMinor: payee.feeMinor,
+    payoutState: enumOf(payoutStates, payee.payoutState),
+    ...(payee.releaseTime === undefined ? {} : { releaseTime: timestampOf(payee.releaseTime) }),
+    feesCovered: payee.feeMinor === 0n,
+  }
+}
+
+const transitions = {
+  CREATED: PaymentTransition.CREATED,
+  PAYER_PROCESSING: PaymentTransition.PAYER_PROCESSING,
+  PAYER_REFUSED: PaymentTransition.PAYER_REFUSED,
+  PAYER_PAID: PaymentTransition.PAYER_PAID,
+  CANCELLED: PaymentTransition.CANCELLED,
+  EXPIRED: PaymentTransition.EXPIRED,
+  FAILED: PaymentTransition.FAILED,
+  REFUNDED: PaymentTransition.REFUNDED,
+  LATE_MONEY: PaymentTransition.LATE_MONEY,
+  PAYOUT_COMPLETED: PaymentTransition.PAYOUT_COMPLETED,
+  PAYOUT_FAILED: PaymentTransition.PAYOUT_FAILED,
+} as const satisfies Record<TransitionKind, PaymentTransition>
+
+/** The event of a transition, serialized for the outbox. */
+export function paymentEventBytes(payment: Told, fact: Fact): Uint8Array {
+  return toBinary(
+    PaymentEventSchema,
+    create(PaymentEventSchema, {
+      transition: transitions[fact.kind],
+      payment: paymentMessage(payment),
+      notices: fact.notices.map(({ kind, index }) => ({
+        kind: enumOf(noticeKinds, kind),
+        about: aboutOf(kind, index),
+      })),
+      callbackSequence: fact.callbackSequence,
+    }),
+  )
+}
+
+function aboutOf(kind: NoticeKind, value: number) {
+  const isPayee = kind.startsWith('payout')
+  return isPayee
+    ? ({ case: 'payeeIndex', value } as const)
+    : ({ case: 'payerIndex', value } as const)
+}
+
+/** The number of a word, as the enum that the place asks for. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- E comes from the place
+function enumOf<W extends string, E extends number>(words: Words<W>, word: W): E {
+  return numberOf(words, word) as E
+}

@@ -1,0 +1,64 @@
+// The numbers of payments for Prometheus. It must not take a label from a request.
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { TransitionKind } from './transition.ts'
+
+/** What payments counts. */
+export type PaymentMetrics = {
+  created(fraudCheckStatus: string): void
+  moved(kind: TransitionKind): void
+  refundFailed(): void
+}
+
+/** Counters of a registry, and gauges of the work that waits, read at each scrape. */
+export function paymentMetrics(
+  registry: Registry,
+  backlog: () => Promise<{ kind: string; open: number; oldestS: number }[]>,
+): PaymentMetrics {
+  const created = new Counter({
+    name: 'payweave_payments_created_total',
+    help: 'Payment requests stored, by outcome of the fraud rules.',
+    labelNames: ['fraud_check_status'] as const,
+    registers: [registry],
+  })
+  const moved = new Counter({
+    name: 'payweave_payments_transitions_total',
+    help: 'Transitions of payment requests by kind.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+  })
+  const refundsFailed = new Counter({
+    name: 'payweave_payments_refunds_failed_total',
+    help: 'Refunds that the back end refused for good: somebody has to look at them.',
+    registers: [registry],
+  })
+  addBacklog(registry, backlog)
+  return {
+    created: (fraudCheckStatus) => created.inc({ fraud_check_status: fraudCheckStatus }),
+    moved: (kind) => moved.inc({ kind }),
+    refundFailed: () => refundsFailed.inc(),
+  }
+}
+
+function addBacklog(
+  registry: Registry,
+  backlog: () => Promise<{ kind: string; open: number; oldestS: number }[]>,
+): void {
+  const oldest = new Gauge({
+    name: 'payweave_payments_task_oldest_seconds',
+    help: 'Age of the oldest thing that the back end must still be told, by kind.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+  })
+  void new Gauge({
+    name: 'payweave_payments_tasks_open',
+    help: 'Things that the back end must still be told, by kind.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+    async collect() {
+      for (const { kind, open, oldestS } of await backlog()) {
+        this.set({ kind }, open)
+        oldest.set({ kind }, oldestS)
+      }
+    },
+  })
+}

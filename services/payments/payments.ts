@@ -1,0 +1,183 @@
+// Makes, reads, cancels and refunds payments: runs the decisions of the pure files in transactions; it must not know the wire.
+import { Failure } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
+import { digestsEqual } from '#core/token.ts'
+import type { Database, Queryable } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { countRecentRequests, insertPayment } from './create-store.ts'
+import { cancel, refund } from './ending.ts'
+import { paymentEvent } from './events.ts'
+import type { FeeSchedule } from './fees.ts'
+import { type FraudRules, findFraud } from './fraud.ts'
+import { linkToken, linkTokenHash } from './links.ts'
+import type { FindMerchant } from './merchants.ts'
+import type { PaymentMetrics } from './metrics.ts'
+import {
+  created,
+  type DraftPayment,
+  draftPayment,
+  type NewPayment,
+  stopped,
+  type TimesToPay,
+} from './new-payment.ts'
+import { checkNewPayment } from './new-payment-check.ts'
+import type { Payment } from './payment.ts'
+import { readByTransaction, readPayment } from './store.ts'
+import type { Fact, Transition } from './transition.ts'
+import { lockPayment, writeTransition } from './transition-store.ts'
+
+/** What payments goes by. */
+export type PaymentSettings = {
+  feeSchedule: FeeSchedule
+  fraudRules: FraudRules
+  timesToPayS: TimesToPay
+  /** Takes http and loopback URLs too; for the local start. */
+  allowLoopback: boolean
+  /** The gateway as payers reach it. */
+  publicBaseUrl: string
+}
+
+/** What everything in payments works with. */
+export type Payments = {
+  db: Database
+  log: Logger
+  linkKey: Buffer
+  settings: PaymentSettings
+  findMerchant: FindMerchant
+  metrics: PaymentMetrics
+  /** Wakes the workers: an event or a task was committed. */
+  kick: () => void
+}
+
+/** Whose payment is meant; without a merchant any of the project. */
+export type PaymentKey = { projectId: string; merchantId?: string; paymentId: string }
+
+/**
+ * Makes a payment once per (project, merchant, transaction id), in one round trip to the database unless
+ * the fraud rules are asked for or the id is taken.
+ */
+export async function createPayment(
+  payments: Payments,
+  request: NewPayment,
+): Promise<{ payment: Payment; replayed: boolean }> {
+  const { db, settings, linkKey, metrics } = payments
+  checkNewPayment(request, settings)
+  const merchant = await payments.findMerchant(request.projectId, request.merchantId)
+  const { draft, time } = await screen(payments, draftPayment(request, merchant, settings))
+  const event = paymentEvent(time === undefined ? draft : created(draft, time), newFact(draft))
+  const hashes = draft.payers.map(({ payerId, hasLink }) =>
+    hasLink ? linkTokenHash(linkToken(linkKey, payerId)) : null,
+  )
+  const createTime = await insertPayment(db, draft, event, hashes, time)
+  if (createTime === undefined) return { payment: await repeat(payments, request), replayed: true }
+  metrics.created(draft.fraudCheckStatus)
+  payments.kick()
+  return { payment: created(draft, createTime), replayed: false }
+}
+
+/** Runs the fraud rules where they are asked for. A stopped draft has a time: its callback tells it. */
+async function screen(
+  { db, settings }: Payments,
+  draft: DraftPayment,
+): Promise<{ draft: DraftPayment; time?: Date }> {
+  if (draft.fraudCheckStatus === 'skipped') return { draft }
+  const { fraudRules } = settings
+  const payerNumbers = [...new Set(draft.payers.map((payer) => payer.mobileNumberE164))]
+  const limit = fraudRules.velocityPerMin * 20
+  const recent = await countRecentRequests(db, draft.projectId, payerNumbers, limit)
+  const finding = findFraud(fraudRules, {
+    amountMinor: draft.amountMinor,
+    currency: draft.currency,
+    payerNumbers,
+    recentRequests: recent.requests,
+  })
+  return finding === undefined ? { draft } : { draft: stopped(draft), time: recent.now }
+}
+
+function newFact(draft: DraftPayment): Fact {
+  const isStopped = draft.state === 'Failed'
+  const kind = isStopped ? 'payment_failed' : 'payment_initiated'
+  return {
+    kind: isStopped ? 'FAILED' : 'CREATED',
+    notices: draft.payers.map((_, index) => ({ kind, index })),
+    callbackSequence: draft.callbackSequence,
+  }
+}
+
+async function repeat({ db }: Payments, request: NewPayment): Promise<Payment> {
+  const earlier = await readByTransaction(db, request)
+  if (earlier === undefined) throw new Error('the taken transaction id is not there')
+  if (!digestsEqual(earlier.fingerprint, Buffer.from(request.fingerprint))) {
+    throw new Failure('DUPLICATE_TRANSACTION_ID', 'id was used before with another body', {
+      details: { field: 'id' },
+    })
+  }
+  return earlier.payment
+}
+
+/** Reads a payment. */
+export async function getPayment({ db }: Payments, key: PaymentKey): Promise<Payment> {
+  if (!isUuid(key.paymentId)) throw notFound()
+  const reading = await readPayment(db, key.projectId, key.paymentId)
+  return owned(reading?.payment, key)
+}
+
+/** Cancels a pending payment; a cancelled one is answered as it is. */
+export function cancelPayment(payments: Payments, key: PaymentKey): Promise<Payment> {
+  return change(payments, key, (payment, now) => cancel(owned(payment, key), now))
+}
+
+/** Refunds a paid payment; a refunded one is answered as it is. */
+export function refundPayment(payments: Payments, key: PaymentKey): Promise<Payment> {
+  return change(payments, key, refund)
+}
+
+/** Decides on a locked payment; undefined when nothing is to be changed. */
+export type Decide = (
+  payment: Payment,
+  now: Date,
+  tx: Queryable,
+) => Transition | undefined | Promise<Transition | undefined>
+
+/** Locks a payment, decides, and writes the transition with its event, all in one transaction. */
+export async function change(
+  payments: Payments,
+  key: PaymentKey,
+  decide: Decide,
+): Promise<Payment> {
+  if (!isUuid(key.paymentId)) throw notFound()
+  const { payment, transition } = await payments.db.transaction(async (tx) => {
+    const reading = await lockPayment(tx, key.projectId, key.paymentId)
+    if (reading === undefined) throw notFound()
+    const made = await decide(reading.payment, reading.now, tx)
+    if (made === undefined) return { payment: reading.payment, transition: undefined }
+    const event = made.fact === undefined ? undefined : paymentEvent(made.payment, made.fact)
+    await writeTransition(tx, made, event)
+    return { payment: made.payment, transition: made }
+  })
+  if (transition !== undefined) tell(payments, transition)
+  return payment
+}
+
+function tell({ log, metrics, kick }: Payments, { payment, fact, fromState }: Transition): void {
+  if (fact !== undefined) {
+    metrics.moved(fact.kind)
+    const { paymentId, projectId, state } = payment
+    log.debug(
+      { paymentId, projectId, kind: fact.kind, fromState, toState: state },
+      'payment changed',
+    )
+  }
+  kick()
+}
+
+function owned(payment: Payment | undefined, key: PaymentKey): Payment {
+  if (payment === undefined) throw notFound()
+  if (key.merchantId !== undefined && payment.merchantId !== key.merchantId) throw notFound()
+  return payment
+}
+
+/** The one answer for ids that are unknown, foreign or no ids at all. */
+export function notFound(): Failure {
+  return new Failure('PAYMENT_NOT_FOUND', 'there is no such payment request')
+}

@@ -1,0 +1,98 @@
+// Maps payments.v1.PaymentsService to the domain and back; it must not hold a rule or a statement.
+import { toJson } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { fingerprint } from '#core/fingerprint.ts'
+import { paymentChannels, paymentMethods, wordOf } from '#core/payment-words.ts'
+import {
+  type CreatePaymentRequest,
+  CreatePaymentRequestSchema,
+  type PaymentsService,
+} from '#gen/payments/v1/payments_pb.js'
+import { projectOf } from '#runtime/rpc/project.ts'
+import { linkToken } from './links.ts'
+import { paymentMessage } from './messages.ts'
+import type { NewPayment } from './new-payment.ts'
+import type { Payment } from './payment.ts'
+import {
+  cancelPayment,
+  createPayment,
+  getPayment,
+  type PaymentKey,
+  type Payments,
+  refundPayment,
+} from './payments.ts'
+
+/** The handlers of PaymentsService. */
+export function paymentsService(payments: Payments): ServiceImpl<typeof PaymentsService> {
+  const tokenOf = (payerId: string): string => linkToken(payments.linkKey, payerId)
+  const answer = (payment: Payment) => ({ payment: paymentMessage(payment, tokenOf) })
+  return {
+    async createPayment(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const { payment, replayed } = await createPayment(payments, newPayment(request, projectId))
+      return { ...answer(payment), replayed }
+    },
+    async getPayment(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      return answer(await getPayment(payments, paymentKey(request, projectId)))
+    },
+    async cancelPayment(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      return answer(await cancelPayment(payments, paymentKey(request, projectId)))
+    },
+    async refundPayment({ projectId, paymentId }, context) {
+      const key = { projectId: projectOf(context, projectId), paymentId }
+      return answer(await refundPayment(payments, key))
+    },
+  }
+}
+
+function paymentKey(
+  { merchantId, paymentId }: { merchantId: string; paymentId: string },
+  projectId: string,
+): PaymentKey {
+  return merchantId === '' ? { projectId, paymentId } : { projectId, merchantId, paymentId }
+}
+
+function newPayment(request: CreatePaymentRequest, projectId: string): NewPayment {
+  const { feeTerms, urls } = request
+  return {
+    projectId,
+    merchantId: request.merchantId,
+    transactionId: request.transactionId,
+    amountMinor: request.amountMinor,
+    currency: request.currency,
+    description: request.description,
+    fraudCheck: request.fraudCheck,
+    feeTerms: {
+      paysFees: feeTerms?.paysFees ?? false,
+      payerCoversPercent: feeTerms?.payerCoversPercent ?? 100,
+    },
+    payers: request.payers.map((payer) => ({
+      mobileNumber: payer.mobileNumber || payer.mobileNumberE164,
+      mobileNumberE164: payer.mobileNumberE164,
+      firstName: payer.firstName,
+      lastName: payer.lastName,
+      email: payer.email,
+      paymentChannel: wordOf(paymentChannels, payer.paymentChannel),
+      paymentMethod: wordOf(paymentMethods, payer.paymentMethod),
+      amountMinor: payer.amountMinor,
+    })),
+    payees: request.payees.map((payee) => ({
+      mobileNumber: payee.mobileNumber || payee.mobileNumberE164,
+      mobileNumberE164: payee.mobileNumberE164,
+      amountMinor: payee.amountMinor,
+      delayDays: payee.delayDays,
+    })),
+    urls: {
+      success: urls?.success ?? '',
+      error: urls?.error ?? '',
+      notify: urls?.notify ?? '',
+      callback: urls?.callback ?? '',
+    },
+    fingerprint:
+      request.requestFingerprint.length > 0
+        ? request.requestFingerprint
+        : fingerprint(toJson(CreatePaymentRequestSchema, request)),
+  }
+}

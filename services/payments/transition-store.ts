@@ -1,0 +1,224 @@
+// Locks payments and writes their transitions. It must not decide what a transition is.
+import { type Queryable, sql } from '#runtime/db.ts'
+import type { StoredEvent } from './events.ts'
+import { type Reading, readPayment } from './store.ts'
+import { expiryCheckTime, type Transition } from './transition.ts'
+
+const lockStatement = sql(
+  'payment_lock',
+  'select 1 from payment where project_id = $1 and payment_id = $2 for no key update',
+)
+
+/**
+ * Locks a payment's row until the end of the transaction, then reads the payment with the clock. Whoever
+ * changes anything of a payment holds this lock, so its payers and payees need none.
+ */
+export async function lockPayment(
+  tx: Queryable,
+  projectId: string,
+  paymentId: string,
+): Promise<Reading | undefined> {
+  const [, reading] = await Promise.all([
+    tx.run(lockStatement, [projectId, paymentId]),
+    readPayment(tx, projectId, paymentId),
+  ])
+  return reading
+}
+
+const updatePayment = sql(
+  'payment_update',
+  `update payment set state = $4, callback_sequence = $5, update_time = $6, expiry_check_time = $7
+   where project_id = $1 and payment_id = $2 and state = $3::payment_state`,
+)
+
+const updatePayers = sql(
+  'payer_update',
+  `update payer set state = u.to_state, refused_attempts = u.refused_attempts,
+     attempt_id = u.attempt_id, receipt_id = u.receipt_id, payment_method = u.payment_method
+   from unnest($1::uuid[], $2::payer_state[], $3::payer_state[], $4::smallint[], $5::text[],
+     $6::uuid[], $7::payment_method[])
+     as u(payer_id, from_state, to_state, refused_attempts, attempt_id, receipt_id, payment_method)
+   where payer.payer_id = u.payer_id and payer.state = u.from_state`,
+)
+
+const updatePayees = sql(
+  'payee_update',
+  `update payee set payout_state = u.to_state, release_time = u.release_time
+   from unnest($1::uuid[], $2::payout_state[], $3::payout_state[], $4::timestamptz[])
+     as u(payee_id, from_state, to_state, release_time)
+   where payee.payee_id = u.payee_id and payee.payout_state = u.from_state`,
+)
+
+const insertSettlements = sql(
+  'settlement_insert',
+  `insert into settlement (settlement_id, project_id, payment_id, kind, payer_id, payee_id,
+     attempt_id, reverses_id, amount_minor, currency, create_time)
+   select s.settlement_id, $1, $2, s.kind, s.payer_id, s.payee_id, s.attempt_id, s.reverses_id,
+     s.amount_minor, $3, $4
+   from unnest($5::uuid[], $6::settlement_kind[], $7::uuid[], $8::uuid[], $9::text[], $10::uuid[],
+     $11::bigint[])
+     as s(settlement_id, kind, payer_id, payee_id, attempt_id, reverses_id, amount_minor)`,
+)
+
+const insertRefunds = sql(
+  'refund_insert',
+  `insert into refund (refund_id, project_id, payment_id, payer_id, amount_minor, currency,
+     create_time)
+   select r.refund_id, $1, $2, r.payer_id, r.amount_minor, $3, $4
+   from unnest($5::uuid[], $6::uuid[], $7::bigint[]) as r(refund_id, payer_id, amount_minor)`,
+)
+
+const insertTasks = sql(
+  'task_insert',
+  `insert into task (subject_id, kind, project_id, payment_id, reason, create_time, next_time)
+   select t.subject_id, t.kind, $1, $2, t.reason, $3, $3
+   from unnest($4::uuid[], $5::task_kind[], $6::payment_state[]) as t(subject_id, kind, reason)`,
+)
+
+const insertEvent = sql(
+  'payment_event_insert',
+  `insert into outbox (event_id, subject, project_id, payload, traceparent, request_id, occurred_at)
+   values ($1, $2, $3, $4, $5, $6, $7)`,
+)
+
+/**
+ * Writes a transition in the transaction that holds the payment's lock, in one round trip. Each row
+ * is changed only from the state in which it was read; anything else is a bug and rolls back.
+ */
+export async function writeTransition(
+  tx: Queryable,
+  transition: Transition,
+  event: StoredEvent | undefined,
+): Promise<void> {
+  const { payment, now } = transition
+  await Promise.all([
+    expectRows(
+      1,
+      tx.run(updatePayment, [
+        payment.projectId,
+        payment.paymentId,
+        transition.fromState,
+        payment.state,
+        payment.callbackSequence,
+        payment.updateTime,
+        expiryCheckTime(payment) ?? null,
+      ]),
+    ),
+    ...writePayers(tx, transition),
+    ...writePayees(tx, transition),
+    ...writeMoney(tx, transition),
+    ...(event === undefined
+      ? []
+      : [
+          tx.run(insertEvent, [
+            event.eventId,
+            event.subject,
+            payment.projectId,
+            event.payload,
+            event.traceparent ?? null,
+            event.requestId ?? null,
+            now,
+          ]),
+        ]),
+  ])
+}
+
+async function expectRows(count: number, written: Promise<number>): Promise<void> {
+  if ((await written) !== count) throw new Error('a row is not in the state in which it was read')
+}
+
+/** One statement for each step of the longest path: a row that passes through a state is written in it. */
+function writePayers(tx: Queryable, { payment, payers }: Transition): Promise<void>[] {
+  return rounds(payers).map((moves) => {
+    const rows = moves.map(({ id }) => {
+      const payer = payment.payers.find(({ payerId }) => payerId === id)
+      if (payer === undefined) throw new Error('a transition moves a payer of another payment')
+      return payer
+    })
+    const values = [
+      moves.map(({ id }) => id),
+      moves.map(({ from }) => from),
+      moves.map(({ to }) => to),
+      rows.map((payer) => payer.refusedAttempts),
+      rows.map((payer) => payer.attemptId ?? null),
+      rows.map((payer) => payer.receiptId ?? null),
+      rows.map((payer) => payer.paymentMethod),
+    ]
+    return expectRows(moves.length, tx.run(updatePayers, values))
+  })
+}
+
+function writePayees(tx: Queryable, { payment, payees }: Transition): Promise<void>[] {
+  return rounds(payees).map((moves) => {
+    const values = [
+      moves.map(({ id }) => id),
+      moves.map(({ from }) => from),
+      moves.map(({ to }) => to),
+      moves.map(({ id }) => payment.payees.find((one) => one.payeeId === id)?.releaseTime ?? null),
+    ]
+    return expectRows(moves.length, tx.run(updatePayees, values))
+  })
+}
+
+type Move<S> = { id: string; from: S; to: S }
+
+function rounds<S>(paths: Map<string, [S, ...S[]]>): Move<S>[][] {
+  const result: Move<S>[][] = []
+  for (const [id, [first, ...rest]] of paths) {
+    let from = first
+    for (const [round, to] of (rest.length === 0 ? [first] : rest).entries()) {
+      ;(result[round] ??= []).push({ id, from, to })
+      from = to
+    }
+  }
+  return result
+}
+
+function writeMoney(tx: Queryable, transition: Transition): Promise<unknown>[] {
+  const { payment, now, settlements, refunds, tasks } = transition
+  const { projectId, paymentId, currency } = payment
+  const written: Promise<unknown>[] = []
+  if (settlements.length > 0) {
+    written.push(
+      tx.run(insertSettlements, [
+        projectId,
+        paymentId,
+        currency,
+        now,
+        settlements.map((row) => row.settlementId),
+        settlements.map((row) => row.kind),
+        settlements.map((row) => row.payerId ?? null),
+        settlements.map((row) => row.payeeId ?? null),
+        settlements.map((row) => row.attemptId ?? null),
+        settlements.map((row) => row.reversesId ?? null),
+        settlements.map((row) => row.amountMinor),
+      ]),
+    )
+  }
+  if (refunds.length > 0) {
+    written.push(
+      tx.run(insertRefunds, [
+        projectId,
+        paymentId,
+        currency,
+        now,
+        refunds.map((row) => row.refundId),
+        refunds.map((row) => row.payerId),
+        refunds.map((row) => row.amountMinor),
+      ]),
+    )
+  }
+  if (tasks.length > 0) {
+    written.push(
+      tx.run(insertTasks, [
+        projectId,
+        paymentId,
+        now,
+        tasks.map((row) => row.subjectId),
+        tasks.map((row) => row.kind),
+        tasks.map((row) => row.reason ?? null),
+      ]),
+    )
+  }
+  return written
+}
