@@ -3,8 +3,8 @@ import { SettingsError } from './config.ts'
 import { createLogger, type Logger, type LogLevel, logLevels } from './log.ts'
 import { currentContext } from './rpc/context.ts'
 
-/** Something to close at the end. */
-export type Part = { name: string; close(): Promise<void> | void }
+/** Something to close at the end; `closeWithinMs` is for one that has work in hand which takes long. */
+export type Part = { name: string; close(): Promise<void> | void; closeWithinMs?: number }
 
 /** Brings the parts up. They are closed in the order of the list: first what takes work in, last the stores. */
 export type Start = (stopping: AbortSignal, log: Logger) => Promise<Part[]>
@@ -81,7 +81,8 @@ async function closeAll(started: Promise<Part[]>, log: Logger): Promise<boolean>
   let isClean = true
   for (const part of parts) {
     try {
-      await within(Math.min(closeWithinMs, leftMs()), () => part.close())
+      const allowedMs = part.closeWithinMs ?? closeWithinMs
+      await within(Math.min(allowedMs, leftMs()), () => part.close())
       log.debug({ step: part.name }, 'closed')
     } catch (error) {
       isClean = false

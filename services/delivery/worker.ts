@@ -51,12 +51,12 @@ const recordWithinMs = 5_000
 export function startWorker(options: WorkerOptions): DeliveryWorker {
   const { db, log, metrics, inHandLimit = defaultInHandLimit, random = Math.random } = options
   const leaseS = Math.max(60, (2 * options.timeoutMs) / 1_000 + 10)
-  const wake = createWake()
+  const pace = createPace()
   const stopping = new AbortController()
   const cutting = new AbortController()
   const posts = new Set<Promise<void>>()
   let abandoned = false
-  const completer = createCompleter({ ...options, onRecorded: wake.wake })
+  const completer = createCompleter({ ...options, onRecorded: pace.wake })
 
   async function deliver(claimed: Claimed): Promise<void> {
     if (claimed.number === 1) {
@@ -84,24 +84,20 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
   }
 
   async function run(): Promise<void> {
-    let pauseMs = pollMs.least
     while (!stopping.signal.aborted) {
-      try {
-        const claimed = await claim()
-        pauseMs = claimed > 0 ? pollMs.least : Math.min(pollMs.most, pauseMs * 2)
-        // Perhaps only the number of receivers to look at ended the claim.
-        if (claimed >= endpointsPerClaim) continue
-      } catch (error) {
+      const claimed = await claim().catch((error: unknown) => {
         log.warn({ err: error }, 'deliveries not claimed')
-        pauseMs = failedClaimPauseMs
-      }
-      if (!stopping.signal.aborted) await wake.pause(pauseMs)
+        return 'failed' as const
+      })
+      // Perhaps only the number of receivers to look at ended the claim.
+      if (typeof claimed === 'number' && claimed >= endpointsPerClaim) continue
+      if (!stopping.signal.aborted) await pace.pause(claimed)
     }
   }
 
   async function close(): Promise<void> {
     stopping.abort()
-    wake.wake()
+    pace.wake()
     await running
     const cut = setTimeout(() => cutting.abort(), finishWithinMs)
     await Promise.all(posts)
@@ -111,15 +107,34 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
 
   const running = run()
   return {
-    kick: wake.wake,
+    kick: pace.kick,
     inHand: () => posts.size + completer.waiting(),
     close,
     abandon() {
       abandoned = true
       stopping.abort()
-      wake.wake()
+      pace.wake()
       cutting.abort()
       completer.abandon()
+    },
+  }
+}
+
+/** Pauses between claims: short after a kick or a find, longer and longer while nothing is due. */
+function createPace() {
+  const { pause, wake } = createWake()
+  let pauseMs = pollMs.least
+  return {
+    wake,
+    kick() {
+      pauseMs = pollMs.least
+      wake()
+    },
+    async pause(claimed: number | 'failed'): Promise<void> {
+      if (claimed === 'failed') return pause(failedClaimPauseMs)
+      const nowMs = claimed > 0 ? pollMs.least : pauseMs
+      pauseMs = Math.min(pollMs.most, nowMs * 2)
+      await pause(nowMs)
     },
   }
 }

@@ -113,6 +113,13 @@ export async function createSetting() {
     state: async (id: string) => (await findDelivery(db, projectId, id))?.state,
     delivery: (id: string) => findDelivery(db, projectId, id),
     attempts: (id: string): Promise<AttemptRow[]> => listAttempts(db, id),
+    /** Number of deliveries that fulfil an SQL condition. */
+    async count(condition: string): Promise<number> {
+      const [row] = await asOwner<{ n: number }>(
+        `select count(*)::int as n from delivery.delivery where ${condition}`,
+      )
+      return row?.n ?? 0
+    },
     /** Stops the workers and empties the tables. */
     async reset(): Promise<void> {
       await Promise.all(closers.splice(0).map((close) => close()))

@@ -1,0 +1,64 @@
+// Puts the parts of the delivery engine together for main.ts; it must not read the environment.
+import type { Registry } from 'prom-client'
+import type { SettingsOf } from '#runtime/config.ts'
+import type { Database } from '#runtime/db.ts'
+import type { HandleEvents } from '#runtime/events/inbox.ts'
+import type { Logger } from '#runtime/log.ts'
+import { takeIn } from './events.ts'
+import { startMaintenance } from './maintenance.ts'
+import { deliveryMetrics } from './metrics.ts'
+import { createPoster } from './post.ts'
+import { startWorker } from './worker.ts'
+
+/** What the engine needs. */
+export interface EngineOptions {
+  db: Database
+  settings: Pick<
+    SettingsOf<'delivery'>,
+    | 'deliveryAllowLoopback'
+    | 'deliveryBreakerMaxS'
+    | 'deliveryBreakerOpenS'
+    | 'deliveryScheduleS'
+    | 'deliveryTimeoutS'
+  >
+  log: Logger
+  metrics: Registry
+  /** Version of Payweave, shown to receivers. */
+  version: string
+}
+
+const kickAfterMs = 3
+
+/** Starts to send what is due. */
+export function startDeliveries({ db, settings, log, metrics, version }: EngineOptions): {
+  /** Takes events in and has their deliveries sent soon. */
+  takeIn: HandleEvents
+  /** Ends what is in hand. */
+  close(): Promise<void>
+} {
+  const timeoutMs = settings.deliveryTimeoutS * 1_000
+  const allowLoopback = settings.deliveryAllowLoopback
+  const poster = createPoster({ allowLoopback, timeoutMs, version })
+  const worker = startWorker({
+    db,
+    poster,
+    log,
+    metrics: deliveryMetrics({ metrics, db, log }),
+    scheduleS: settings.deliveryScheduleS,
+    breaker: { openS: settings.deliveryBreakerOpenS, maxS: settings.deliveryBreakerMaxS },
+    timeoutMs,
+  })
+  const maintenance = startMaintenance({ db, log, onDue: worker.kick })
+  return {
+    async takeIn(tx, events) {
+      await takeIn(tx, events)
+      // The transaction commits right after this; a kick that comes too early shortens the next polls.
+      setTimeout(worker.kick, kickAfterMs)
+    },
+    async close() {
+      await maintenance.close()
+      await worker.close()
+      await poster.close()
+    },
+  }
+}

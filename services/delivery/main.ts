@@ -1,0 +1,60 @@
+// Starts the delivery service: intake of events, the worker that posts, the RPCs that show it; it must not hold a rule.
+import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { serveAdmin } from '#runtime/admin.ts'
+import { readSettings } from '#runtime/config.ts'
+import { openDatabase } from '#runtime/db.ts'
+import { startConsumer } from '#runtime/events/inbox.ts'
+import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
+import { connectNats } from '#runtime/events/nats.ts'
+import { runProcess } from '#runtime/lifecycle.ts'
+import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { startDeliveries } from './engine.ts'
+import { paymentEvents } from './events.ts'
+import { deliveryService } from './service.ts'
+
+runProcess('delivery', async (stopping, log) => {
+  const settings = readSettings('delivery')
+  const { host, port, adminPort } = settings
+  const metrics = createMetrics('delivery')
+  const identity = openIdentity({ name: 'delivery', dir: settings.secretsDir, log })
+  const db = openDatabase({ url: settings.databaseUrl, service: 'delivery', log })
+  databaseMetrics(metrics, db)
+  const nats = connectNats({ url: settings.natsUrl, name: 'delivery', log })
+  const deliveries = startDeliveries({ db, settings, log, metrics, version: packageJson.version })
+  const consumer = startConsumer({
+    db,
+    nats,
+    durable: 'delivery',
+    subjects: [paymentEvents],
+    handle: deliveries.takeIn,
+    log,
+    metrics,
+  })
+  const ready = async () => ({ database: await db.ready(), nats: nats.ready() })
+  const rpc = await serveRpc({
+    host,
+    port,
+    identity,
+    log,
+    metrics: rpcMetrics(metrics),
+    services: [DeliveryService, InboxService],
+    routes: (router) => {
+      router.service(DeliveryService, deliveryService(db))
+      inboxRoutes(router, db)
+    },
+    ready: async () => Object.values(await ready()).every(Boolean),
+  })
+  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
+  return [
+    { name: 'consumer', close: () => consumer.close() },
+    { name: 'rpc', close: () => rpc.close() },
+    { name: 'deliveries', close: () => deliveries.close(), closeWithinMs: 22_000 },
+    { name: 'nats', close: () => nats.close() },
+    { name: 'database', close: () => db.close() },
+    { name: 'admin', close: () => admin.close() },
+  ]
+})

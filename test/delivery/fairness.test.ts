@@ -1,0 +1,189 @@
+// Shows what a receiver's answers do to its own pushes, and that they do nothing to those of others.
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { claimDue } from '../../services/delivery/claim-store.ts'
+import { complete } from '../../services/delivery/complete-store.ts'
+import type { AttemptOutcome } from '../../services/delivery/delivery.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+import { createSetting, until } from './setting.ts'
+
+const breaker = { openS: 30, maxS: 100 }
+const token = '00000000-0000-4000-8000-000000000001'
+const url = 'https://receiver.example/'
+
+type Endpoint = { limit_now: number; breaker: string; open_s: number | null }
+
+let setting: Awaited<ReturnType<typeof createSetting>>
+const receivers: Receiver[] = []
+
+beforeAll(async () => {
+  setting = await createSetting()
+})
+afterEach(async () => {
+  await setting.reset()
+  await Promise.all(receivers.splice(0).map((one) => one.close()))
+})
+afterAll(() => setting.drop())
+
+const claim = (deliveries = 50) =>
+  claimDue(setting.db, token, { endpoints: 10, deliveries, leaseS: 60 })
+
+/** Claims what may be claimed and completes all of it alike; answers how many that were. */
+async function round(outcome: AttemptOutcome, status?: number): Promise<number> {
+  const claimed = await claim()
+  const end = { outcome, totalMs: 1, ...(status === undefined ? {} : { status }) }
+  const verdict =
+    outcome === 'delivered'
+      ? ({ state: 'delivered' } as const)
+      : ({ state: 'pending', delayMs: 0 } as const)
+  const batch = claimed.map((one) => ({ claimed: one, end, verdict }))
+  if (batch.length > 0) await complete(setting.db, batch, breaker)
+  return claimed.length
+}
+
+async function endpoint(): Promise<Endpoint | undefined> {
+  const [row] = await setting.asOwner<Endpoint>(
+    `select limit_now, breaker, round(extract(epoch from breaker_until - now()))::int as open_s
+     from delivery.endpoint`,
+  )
+  return row
+}
+
+const pushMany = (count: number, to = url) =>
+  setting.push(...Array.from({ length: count }, () => ({ url: to })))
+
+describe('the attempts under way to one receiver', () => {
+  it('are two at first and no more until one ends', async () => {
+    await pushMany(5)
+    expect(await claim()).toHaveLength(2)
+    expect(await claim()).toHaveLength(0)
+  })
+
+  it('grow by one for twenty successes, up to sixteen', async () => {
+    await pushMany(400)
+    const sizes: number[] = []
+    for (let n = 0; n < 60; n += 1) sizes.push(await round('delivered', 200))
+    expect(sizes.slice(0, 11)).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3])
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(16)
+    expect((await endpoint())?.limit_now).toBeGreaterThan(5)
+  })
+
+  it.each([
+    ['timed_out', undefined],
+    ['refused', 429],
+    ['refused', 503],
+  ] as const)('are halved by %s %s, down to one', async (outcome, status) => {
+    await pushMany(1)
+    await setting.asOwner('update delivery.endpoint set limit_now = 3')
+    await round(outcome, status)
+    expect((await endpoint())?.limit_now).toBe(1)
+    await round(outcome, status)
+    expect((await endpoint())?.limit_now).toBe(1)
+  })
+})
+
+describe('fresh pushes and retries', () => {
+  it('share a receiver four to one', async () => {
+    await pushMany(8)
+    await setting.asOwner("update delivery.delivery set attempts = 1 where state = 'pending'")
+    await pushMany(30)
+    const retries: boolean[] = []
+    for (let n = 0; n < 10; n += 1) {
+      const claimed = await claim()
+      retries.push(...claimed.map(({ number }) => number > 1))
+      await setting.asOwner(
+        `update delivery.delivery set state = 'delivered', ended_at = now(), lease_token = null,
+           lease_until = null where state = 'sending'`,
+      )
+      await setting.asOwner("update delivery.endpoint set ready_at = '-infinity'")
+    }
+    expect(retries).toHaveLength(20)
+    expect(retries.filter(Boolean)).toHaveLength(4)
+  })
+})
+
+describe('a breaker', () => {
+  it('opens after five failed connections and lets one probe through when its time is over', async () => {
+    await pushMany(10)
+    let attempts = 0
+    while ((await endpoint())?.breaker === 'closed') attempts += await round('connection_failed')
+    expect(attempts).toBeGreaterThanOrEqual(5)
+    expect(attempts).toBeLessThanOrEqual(6)
+    expect(await claim()).toHaveLength(0)
+    expect((await endpoint())?.open_s).toBe(30)
+
+    setting.clock.advance(31_000)
+    expect(await round('connection_failed')).toBe(1)
+    expect((await endpoint())?.breaker).toBe('open')
+    setting.clock.advance(31_000)
+    expect(await claim()).toHaveLength(0)
+    setting.clock.advance(30_000)
+    expect(await round('delivered', 200)).toBe(1)
+    expect((await endpoint())?.breaker).toBe('closed')
+  })
+
+  it('that has closed lets one, two and four through', async () => {
+    await pushMany(30)
+    while ((await endpoint())?.breaker === 'closed') await round('connection_failed')
+    setting.clock.advance(31_000)
+    const sizes: number[] = []
+    for (let n = 0; n < 5; n += 1) sizes.push(await round('delivered', 200))
+    expect(sizes).toEqual([1, 1, 2, 4, 4])
+  })
+
+  it('opens when eight of ten fail within a minute, whatever the failure', async () => {
+    await pushMany(20)
+    await round('delivered', 200)
+    let attempts = 2
+    while ((await endpoint())?.breaker === 'closed') attempts += await round('refused', 500)
+    expect(attempts).toBe(10)
+  })
+
+  it('does not use up attempts while it is open', async () => {
+    const [id = ''] = await setting.push({ url })
+    await setting.asOwner(
+      "update delivery.endpoint set breaker = 'open', breaker_until = now() + interval '1 day'",
+    )
+    await pushMany(1)
+    expect(await claim()).toHaveLength(0)
+    expect(await setting.attempts(id)).toEqual([])
+  })
+})
+
+describe('a receiver that never answers', () => {
+  it('does not hold up the pushes of others', async () => {
+    const dead = await startReceiver(() => undefined)
+    const alive = await startReceiver()
+    receivers.push(dead, alive)
+    await pushMany(300, dead.url)
+    setting.worker({ inHandLimit: 32 })
+    await until(() => dead.requests.length > 0)
+    await delay(100)
+    const startedMs = performance.now()
+    await pushMany(100, alive.url)
+    await until(() => alive.requests.length === 100)
+    expect(performance.now() - startedMs).toBeLessThan(3_000)
+    expect(dead.requests.length).toBeLessThanOrEqual(4)
+  })
+})
+
+describe('a claim', () => {
+  it('that misses a push laid down while it ran leaves the receiver ready', async () => {
+    await pushMany(1)
+    // Holds the receiver while the claim waits for nothing: what it skips it must come back to.
+    await setting.db.transaction(async (tx) => {
+      await tx.rows({ name: 'hold', text: 'select endpoint_id from endpoint for update' }, [])
+      expect(await claim()).toHaveLength(0)
+    })
+    expect(await claim()).toHaveLength(1)
+  })
+
+  it('never loses a push to the race with intake', async () => {
+    const to = await startReceiver()
+    receivers.push(to)
+    setting.worker()
+    for (let n = 0; n < 150; n += 1) await pushMany(1, to.url)
+    await until(async () => (await setting.count("state = 'delivered'")) === 150, 10_000)
+    expect(to.requests).toHaveLength(150)
+  })
+})
