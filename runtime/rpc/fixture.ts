@@ -1,7 +1,7 @@
 // A server and its callers for the tests of this folder; nothing else may import it.
 
 import { createHash } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ServiceImpl } from '@connectrpc/connect'
@@ -14,9 +14,15 @@ import { writeIdentities } from './trust.ts'
 /** The credential of the bearer `auditor`, who may call everything on InboxService. */
 export const bearerCredential = 'auditor-credential-0123456789'
 
+const folders: string[] = []
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
 /** A folder of identities for a few processes and one bearer. */
 export function newSecrets(): string {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-rpc-'))
+  folders.push(dir)
   const sha256 = createHash('sha256').update(bearerCredential).digest('hex')
   writeIdentities(
     dir,

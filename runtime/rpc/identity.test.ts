@@ -3,19 +3,13 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bearerCredential, listeningLog, newSecrets } from './fixture.ts'
 import { openIdentity } from './identity.ts'
 import { readIdentityKey } from './trust.ts'
 
-const folders: string[] = []
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true })
-})
-
 function world(startMs = 1_800_000_000_000) {
   const dir = newSecrets()
-  folders.push(dir)
   const clock = { nowMs: startMs }
   const { lines, log } = listeningLog()
   const open = (name: string) =>
