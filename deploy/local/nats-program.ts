@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { LaunchError } from './launch-error.ts'
 import { findProgram } from './tied-process.ts'
 
 /** An archive that is taken only if its SHA-256 is the pinned one. */
@@ -78,7 +78,7 @@ export async function natsProgram(options: NatsProgramOptions): Promise<string> 
       fs.rmSync(work, { recursive: true, force: true })
     }
   }
-  throw new Error(
+  throw new LaunchError(
     ['nats-server is not installed and could not be obtained. Install it:', ...natsInstallLines]
       .concat(failures.map((failure) => `(${failure})`))
       .join('\n  '),
@@ -86,8 +86,9 @@ export async function natsProgram(options: NatsProgramOptions): Promise<string> 
 }
 
 function cacheFolder(fallbackDir: string): string {
-  const home = process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache')
-  for (const folder of [path.join(home, 'payweave'), path.join(fallbackDir, 'program')]) {
+  const home = process.env.XDG_CACHE_HOME || (process.env.HOME && `${process.env.HOME}/.cache`)
+  const folders = home ? [path.join(home, 'payweave')] : []
+  for (const folder of [...folders, path.join(fallbackDir, 'program')]) {
     try {
       fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
       fs.accessSync(folder, fs.constants.W_OK)
@@ -96,7 +97,7 @@ function cacheFolder(fallbackDir: string): string {
       // A home that does not exist or is read-only; the data folder can be written.
     }
   }
-  throw new Error(`cannot write to ${home} nor to ${fallbackDir}`)
+  throw new LaunchError(`cannot write to ${fallbackDir}`)
 }
 
 async function serves(program: string): Promise<boolean> {
@@ -165,8 +166,8 @@ function ownAptState(work: string): string[] {
     // The machine's own list of what is installed; it is only read.
     'Dir::State::status': '/var/lib/dpkg/status',
     'Dir::Cache': `${state}/cache`,
-    // apt would drop to a user who cannot enter the cache folder.
-    'APT::Sandbox::User': os.userInfo().username,
+    // Root would drop to a user who cannot enter the cache folder.
+    'APT::Sandbox::User': 'root',
     'Acquire::Languages': 'none',
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { LaunchError } from './launch-error.ts'
 import { findProgram } from './tied-process.ts'
 
 /** The folder of the platform's programs. */
@@ -20,7 +21,7 @@ export function postgresPrograms(): PostgresPrograms {
   try {
     root = path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), '..')
   } catch {
-    throw new Error(
+    throw new LaunchError(
       `no PostgreSQL for this system: the package ${name} is not installed; ` +
         'run npm ci again, or set DATABASE_URL to a PostgreSQL of your own',
     )
@@ -47,33 +48,34 @@ function linkLibraries(root: string): void {
 }
 
 /**
- * PostgreSQL refuses to run as root. Root therefore tries, in turn: the user nobody; itself mapped to
- * nobody in a user namespace (a folder that only root can enter); the owner of the programs (sudo
- * in somebody's home). Each is tried for real, since only the kernel knows what may be reached.
+ * PostgreSQL refuses to run as root or as a user without a name. Root therefore tries, in turn: the
+ * user nobody; itself mapped to nobody in a user namespace (a folder that only root can enter); the
+ * owner of the programs (sudo in somebody's home). Others try themselves, then that mapping. Each is
+ * tried for real, since only the kernel knows what may be reached.
  */
 export function postgresIdentity(programs: PostgresPrograms, dataDir: string): PostgresIdentity {
-  if (process.getuid?.() !== 0) return { runAs: [] }
-  const found = candidates(programs).find(({ runAs }) => canRun(runAs, programs, dataDir))
+  const isRoot = process.getuid?.() === 0
+  const candidates = isRoot ? rootCandidates(programs) : [{ runAs: [] }, ...mappedToNobody()]
+  const found = candidates.find(({ runAs }) => canRun(runAs, programs, dataDir))
   if (found) return found
-  throw new Error(
-    `PostgreSQL must not run as root, and no other user can reach both ${dataDir} and ` +
-      `${path.dirname(programs.postgres)}. Set PAYWEAVE_DATA_DIR to a folder that others can enter, ` +
-      'start as another user, or set DATABASE_URL to a PostgreSQL of your own',
+  const reason = isRoot
+    ? `must not run as root, and no other user can reach both ${dataDir} and ${programs.postgres}`
+    : 'needs a user with a name (an entry in /etc/passwd)'
+  throw new LaunchError(
+    `PostgreSQL ${reason}. Set PAYWEAVE_DATA_DIR to a folder that others can enter, start as ` +
+      'another user, or set DATABASE_URL to a PostgreSQL of your own',
   )
 }
 
-function candidates(programs: PostgresPrograms): PostgresIdentity[] {
+function rootCandidates(programs: PostgresPrograms): PostgresIdentity[] {
   const setpriv = findProgram('setpriv')
-  const unshare = findProgram('unshare')
   const owner = statSync(programs.postgres)
-  const found: PostgresIdentity[] = []
-  if (setpriv) found.push(asUser(setpriv, nobody))
-  if (unshare) {
-    const mapped = [`--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`]
-    found.push({ runAs: [unshare, '-U', ...mapped, '--'], owner: { uid: 0, gid: 0 } })
-  }
-  if (setpriv && owner.uid !== 0) found.push(asUser(setpriv, owner))
-  return found
+  const ofOwner = setpriv && owner.uid !== 0 ? [asUser(setpriv, owner)] : []
+  return [
+    ...(setpriv ? [asUser(setpriv, nobody)] : []),
+    ...mappedToNobody().map((mapped) => ({ ...mapped, owner: { uid: 0, gid: 0 } })),
+    ...ofOwner,
+  ]
 }
 
 function asUser(setpriv: string, { uid, gid }: { uid: number; gid: number }): PostgresIdentity {
@@ -81,8 +83,15 @@ function asUser(setpriv: string, { uid, gid }: { uid: number; gid: number }): Po
   return { runAs: [setpriv, ...user, '--'], owner: { uid, gid } }
 }
 
+/** The same user outside, nobody inside; what it makes is our own. */
+function mappedToNobody(): PostgresIdentity[] {
+  const unshare = findProgram('unshare')
+  const names = [`--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`]
+  return unshare ? [{ runAs: [unshare, '-U', ...names, '--'] }] : []
+}
+
 function canRun(runAs: string[], programs: PostgresPrograms, dataDir: string): boolean {
-  const script = 'cd "$1" && exec "$2" --version'
+  const script = 'cd "$1" && id -un && exec "$2" --version'
   const [program, ...args] = [...runAs, '/bin/sh', '-c', script, 'sh', dataDir]
   return spawnSync(program, [...args, programs.postgres], { cwd: '/' }).status === 0
 }

@@ -14,20 +14,31 @@ const log = () => {}
 export async function setup(): Promise<() => Promise<void>> {
   const folder = temporaryFolder('test')
   const [databasePort = 0, natsPort = 0] = await freePorts(2)
-  const [postgres, nats] = await Promise.all([
+  const starts = [
     // Whole-machine crashes are not tested here, so waiting for the disk would only cost time.
     startPostgres({
       dataDir: path.join(folder, 'postgres'),
       port: databasePort,
       log,
       settings: { fsync: 'off', shared_buffers: '64MB', checkpoint_timeout: '30min' },
-    }),
-    startNats({ dataDir: path.join(folder, 'nats'), port: natsPort, log }),
-  ])
-  process.env.TEST_DATABASE_URL = postgres.adminUrl
-  process.env.TEST_NATS_URL = nats.url
-  return async () => {
-    await Promise.all([postgres.stop(), nats.stop()])
+    }).then((server) => ({ name: 'TEST_DATABASE_URL', url: server.adminUrl, stop: server.stop })),
+    startNats({ dataDir: path.join(folder, 'nats'), port: natsPort, log }).then((server) => ({
+      name: 'TEST_NATS_URL',
+      url: server.url,
+      stop: server.stop,
+    })),
+  ]
+  const teardown = async () => {
+    const started = await Promise.allSettled(starts)
+    const servers = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    await Promise.all(servers.map((server) => server.stop()))
     fs.rmSync(folder, { recursive: true, force: true })
   }
+  try {
+    for (const { name, url } of await Promise.all(starts)) process.env[name] = url
+  } catch (error) {
+    await teardown()
+    throw error
+  }
+  return teardown
 }
