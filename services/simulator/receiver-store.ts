@@ -56,7 +56,7 @@ const deleteOldReceivedStatement = sql(
   'delete_old_received',
   `delete from received where received_id in (
      select received_id from received
-     where received_at < greatest(
+     where received_at <= greatest(
        clock_now() - interval '24 hours',
        (select received_at from received order by received_at desc offset $2 limit 1))
      limit $1)`,

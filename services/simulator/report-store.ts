@@ -13,7 +13,7 @@ export type Report = {
       kind: 'charge'
       attemptId: string
       outcome: 'processing' | 'paid' | 'refused'
-      paymentMethod: 'card' | 'wallet' | null
+      paymentMethod: 'card' | null
     }
   | { kind: 'payout' | 'refund'; attemptId: null; outcome: 'completed'; paymentMethod: null }
 )

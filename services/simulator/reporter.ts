@@ -6,8 +6,10 @@ import { type Poll, startPoll } from './poll.ts'
 import { claimReports, noteReports, type Report, type Sent } from './report-store.ts'
 
 const batch = 100
-/** Longer than one call may take, so that two senders never have one report in hand. */
-const leaseMs = 30_000
+/** Longest wait for payments' answer to one report. */
+export const reportTimeoutMs = 4_000
+/** Longer than one call, so that two senders rarely have one report; short, since a killed sender's reports wait. */
+const leaseMs = 6_000
 const firstDelayMs = 250
 const longestDelayMs = 10_000
 

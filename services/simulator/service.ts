@@ -25,7 +25,7 @@ import { insertCardFrame, insertCharges, withdrawCharges } from './charge-store.
 import { enquire, type Outcome, type PayContext, payWithWallet } from './pay.ts'
 import { behaviourOf } from './people.ts'
 import { insertPayout, insertRefund } from './report-store.ts'
-import type { SendReport } from './reporter.ts'
+import { reportTimeoutMs, type SendReport } from './reporter.ts'
 
 const batchMost = 200
 const tokenLength = 43
@@ -50,7 +50,6 @@ const chargeOutcomes = {
   paid: ChargeOutcome.PAID,
   refused: ChargeOutcome.REFUSED,
 } as const
-const paymentMethods = { card: PaymentMethod.CARD, wallet: PaymentMethod.WALLET } as const
 
 /** What the handlers need of the process. */
 export type ServiceContext = PayContext & {
@@ -138,22 +137,20 @@ export function payoutService({
 
 /** How reports reach payments. */
 export function sendReportsTo(payments: Client<typeof ChargeReportService>): SendReport {
+  const options = { timeoutMs: reportTimeoutMs }
   return async (report) => {
     const { kind, subjectId } = report
     if (kind === 'charge') {
-      const { attemptId, outcome, paymentMethod } = report
-      await payments.reportCharge({
-        chargeId: subjectId,
-        attemptId,
-        outcome: chargeOutcomes[outcome],
-        paymentMethod:
-          paymentMethod === null ? PaymentMethod.UNSPECIFIED : paymentMethods[paymentMethod],
-      })
+      const { attemptId, paymentMethod: method } = report
+      const outcome = chargeOutcomes[report.outcome]
+      const paymentMethod = method === 'card' ? PaymentMethod.CARD : PaymentMethod.UNSPECIFIED
+      const charge = { chargeId: subjectId, attemptId, outcome, paymentMethod }
+      await payments.reportCharge(charge, options)
       return
     }
     const outcome = TransferOutcome.COMPLETED
-    if (kind === 'payout') await payments.reportPayout({ payoutId: subjectId, outcome })
-    else await payments.reportRefund({ refundId: subjectId, outcome })
+    if (kind === 'payout') await payments.reportPayout({ payoutId: subjectId, outcome }, options)
+    else await payments.reportRefund({ refundId: subjectId, outcome }, options)
   }
 }
 

@@ -219,13 +219,31 @@ describe('reports and requests', () => {
     }
   })
 
+  it('a report that payments cannot take now comes again, in its turn', async () => {
+    const { chargeId } = await announce({ number: '+12025550101' })
+    world.payments.refuse(chargeId, 'SERVICE_UNAVAILABLE', 'TIMEOUT')
+    world.testClock.advance(1_000)
+    await vi.waitFor(() => expect(outcomesOf(chargeId)).toHaveLength(2), 5_000)
+    expect(outcomesOf(chargeId)).toEqual(['PROCESSING', 'PAID'])
+  })
+
+  it('a report that payments refuses for good does not hold up the next one', async () => {
+    const { chargeId } = await announce({ number: '+12025550101' })
+    world.payments.refuse(chargeId, 'PAYMENT_NOT_PAYABLE')
+    world.testClock.advance(1_000)
+    await vi.waitFor(() => expect(outcomesOf(chargeId)).toEqual(['PAID']), 5_000)
+    world.testClock.advance(60_000)
+    await aMoment()
+    expect(outcomesOf(chargeId)).toEqual(['PAID'])
+  })
+
   it('what is malformed is refused and names its field', async () => {
     const refusal = { reason: 'INVALID_PARAMETER' }
     const charge = newCharge()
     const bad = [
       { ...charge, chargeId: 'no-uuid' },
       { ...charge, amount: { currency: 'USD', minorUnits: 0n } },
-      { ...charge, amount: { currency: 'XXX', minorUnits: 1n } },
+      { ...charge, amount: { currency: 'ZZZ', minorUnits: 1n } },
       { ...charge, channel: ChargeChannel.UNSPECIFIED },
       { ...charge, cashCode: '12' },
       { ...charge, mobileNumber: '' },

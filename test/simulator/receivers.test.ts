@@ -1,6 +1,7 @@
 // Sends the receivers what merchants would be sent, and reads it back from their log.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { deleteOldFlaky, deleteOldReceived } from '../../services/simulator/receiver-store.ts'
 import { startWorld, type World } from './world.ts'
 
 let world: World
@@ -79,4 +80,16 @@ it('an unknown receiver is 404, a log without a tag 400, an unknown tag an empty
   expect((await post('ok', 'a%00b')).status).toBe(400)
   expect((await fetch(`${world.url}/receivers/log`)).status).toBe(400)
   expect(await logOf(randomUUID())).toEqual([])
+})
+
+it('the log keeps the newest requests, for a day', async () => {
+  const tag = randomUUID()
+  for (const body of ['1', '2', '3']) await post('flaky', tag, body)
+  const db = world.database.open({ testClock: world.testClock })
+  await deleteOldReceived(db, 1_000, 2)
+  expect((await logOf(tag)).map(({ body }) => body)).toEqual(['2', '3'])
+  world.testClock.advance(24 * 3_600_000 + 1)
+  expect(await deleteOldReceived(db, 1_000, 100_000)).toBe(2)
+  expect(await deleteOldFlaky(db, 1_000)).toBeGreaterThanOrEqual(3)
+  expect(await logOf(tag)).toEqual([])
 })

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { Failure, type Reason } from '#core/errors.ts'
 import { ChargeChannel, ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
 import {
@@ -117,6 +118,7 @@ export type World = Awaited<ReturnType<typeof startWorld>>
 
 function paymentsStandIn(identity: ReturnType<typeof openIdentity>, port: number) {
   const got: GotReport[] = []
+  const refusals = new Map<string, Reason[]>()
   let server: Awaited<ReturnType<typeof serveRpc>> | undefined
   const keepCharge = ({ chargeId, attemptId, outcome, paymentMethod }: ReportChargeRequest) => {
     const method = PaymentMethod[paymentMethod] ?? ''
@@ -124,6 +126,8 @@ function paymentsStandIn(identity: ReturnType<typeof openIdentity>, port: number
   }
   return {
     got,
+    /** Answers the next reports about a charge with these refusals. */
+    refuse: (id: string, ...reasons: Reason[]) => void refusals.set(id, reasons),
     /** Reports about one charge, payout or refund, in the order of arrival. */
     of: (id: string) => got.filter((report) => report.id === id),
     async start() {
@@ -136,6 +140,8 @@ function paymentsStandIn(identity: ReturnType<typeof openIdentity>, port: number
         routes: (router) =>
           router.service(ChargeReportService, {
             reportCharge(report) {
+              const reason = refusals.get(report.chargeId)?.shift()
+              if (reason !== undefined) throw new Failure(reason, 'as the test wants it')
               keepCharge(report)
               return { payerState: PayerState.PENDING }
             },
