@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
-import { readBacklog } from './read-store.ts'
+import { type Backlog, readBacklog } from './read-store.ts'
 
 /** What the worker counts. */
 export interface DeliveryMetrics {
@@ -19,35 +19,9 @@ export interface MetricsSource {
 }
 
 /** Makes the metrics; the gauges are read from the tables at each scrape. */
-export function deliveryMetrics({ metrics, db, log }: MetricsSource): DeliveryMetrics {
-  const registers = [metrics]
-  const dead = new Gauge({
-    name: 'payweave_delivery_dead',
-    help: 'Deliveries that were given up and wait for people, by state.',
-    labelNames: ['state'],
-    registers,
-  })
-  const open = new Gauge({
-    name: 'payweave_delivery_open_breakers',
-    help: 'Receivers whose breaker is not closed.',
-    registers,
-  })
-  void new Gauge({
-    name: 'payweave_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due, whatever holds it up; 0 when none is.',
-    registers,
-    async collect() {
-      try {
-        const backlog = await readBacklog(db)
-        this.set(backlog.oldestDueS)
-        dead.set({ state: 'exhausted' }, backlog.exhausted)
-        dead.set({ state: 'blocked' }, backlog.blocked)
-        open.set(backlog.openBreakers)
-      } catch (error) {
-        log.warn({ err: error }, 'metric not read')
-      }
-    },
-  })
+export function deliveryMetrics(source: MetricsSource): DeliveryMetrics {
+  const registers = [source.metrics]
+  backlogGauges(source)
   return {
     attempts: new Counter({
       name: 'payweave_delivery_attempts_total',
@@ -68,4 +42,50 @@ export function deliveryMetrics({ metrics, db, log }: MetricsSource): DeliveryMe
       registers,
     }),
   }
+}
+
+function backlogGauges({ metrics, db, log }: MetricsSource): void {
+  const registers = [metrics]
+  let reading: Promise<Backlog | undefined> | undefined
+
+  /** One read for all gauges of a scrape. A database that is down must not take the other metrics with it. */
+  function backlog(): Promise<Backlog | undefined> {
+    reading ??= readBacklog(db)
+      .catch((error: unknown) => {
+        log.warn({ err: error }, 'metric not read')
+        return undefined
+      })
+      .finally(() => {
+        reading = undefined
+      })
+    return reading
+  }
+
+  void new Gauge({
+    name: 'payweave_delivery_oldest_due_seconds',
+    help: 'Age of the oldest delivery that is due, whatever holds it up; 0 when none is.',
+    registers,
+    async collect() {
+      this.set((await backlog())?.oldestDueS ?? Number.NaN)
+    },
+  })
+  void new Gauge({
+    name: 'payweave_delivery_dead',
+    help: 'Deliveries that were given up and wait for people, by state.',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      const { exhausted = Number.NaN, blocked = Number.NaN } = (await backlog()) ?? {}
+      this.set({ state: 'exhausted' }, exhausted)
+      this.set({ state: 'blocked' }, blocked)
+    },
+  })
+  void new Gauge({
+    name: 'payweave_delivery_open_breakers',
+    help: 'Receivers whose breaker is not closed.',
+    registers,
+    async collect() {
+      this.set((await backlog())?.openBreakers ?? Number.NaN)
+    },
+  })
 }

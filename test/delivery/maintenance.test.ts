@@ -1,0 +1,81 @@
+// Shows that old rows go, each in its time, and that attempts always find a partition.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import {
+  deleteEnded,
+  forgetGone,
+  keepAttemptDays,
+} from '../../services/delivery/maintenance-store.ts'
+import { createSetting, until } from './setting.ts'
+
+let setting: Awaited<ReturnType<typeof createSetting>>
+beforeAll(async () => {
+  setting = await createSetting()
+})
+afterEach(() => setting.reset())
+afterAll(() => setting.drop())
+
+const dayMs = 86_400_000
+
+async function partitions(): Promise<string[]> {
+  const rows = await setting.asOwner<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits
+     where inhparent = 'delivery.attempt'::regclass order by 1`,
+  )
+  return rows.map(({ name }) => name.replace('delivery.', ''))
+}
+
+const nameOf = (day: Date) => `attempt_${day.toISOString().slice(0, 10).replaceAll('-', '')}`
+const inDays = (days: number) => new Date(setting.clock.now().getTime() + days * dayMs)
+
+describe('maintenance', () => {
+  it('keeps partitions for the days to come and drops those that are over', async () => {
+    const first = nameOf(inDays(0))
+    expect(await partitions()).toContain(first)
+    await keepAttemptDays(setting.db, 5, 90)
+    expect(await partitions()).toContain(nameOf(inDays(5)))
+    await keepAttemptDays(setting.db, 5, 90)
+    setting.clock.advance(91 * dayMs)
+    await keepAttemptDays(setting.db, 1, 90)
+    const left = await partitions()
+    expect(left).not.toContain(first)
+    expect(left).toContain(nameOf(inDays(1)))
+    expect(left).toContain('attempt_default')
+  })
+
+  it('that is late loses no attempt: the default partition takes it, and its day stays there', async () => {
+    setting.clock.advance(200 * dayMs)
+    setting.worker()
+    const [id = ''] = await setting.push({ url: 'https://10.0.0.1/' })
+    await until(async () => (await setting.state(id)) === 'blocked')
+    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
+    await keepAttemptDays(setting.db, 1, 90)
+    expect(await partitions()).not.toContain(nameOf(inDays(0)))
+    expect(await setting.attempts(id)).toHaveLength(1)
+    setting.clock.advance(91 * dayMs)
+    await keepAttemptDays(setting.db, 1, 90)
+    expect(await setting.attempts(id)).toEqual([])
+  })
+
+  it('deletes what ended 30 days ago, and what was given up after 90', async () => {
+    const [done = '', dead = '', open = ''] = await setting.push(
+      { url: 'https://a.example/' },
+      { url: 'https://a.example/' },
+      { url: 'https://a.example/' },
+    )
+    const end = (id: string, state: string) =>
+      setting.asOwner(
+        `update delivery.delivery set state = '${state}', next_attempt_at = null,
+           ended_at = '${setting.clock.now().toISOString()}' where delivery_id = '${id}'`,
+      )
+    await end(done, 'delivered')
+    await end(dead, 'exhausted')
+    setting.clock.advance(29 * dayMs)
+    expect(await deleteEnded(setting.db, 100)).toBe(0)
+    setting.clock.advance(2 * dayMs)
+    expect(await deleteEnded(setting.db, 100)).toBe(1)
+    setting.clock.advance(60 * dayMs)
+    expect(await deleteEnded(setting.db, 100)).toBe(1)
+    expect(await setting.state(open)).toBe('pending')
+    expect(await forgetGone(setting.db)).toBe(0)
+  })
+})
