@@ -1,5 +1,5 @@
-// Messages of a durable consumer in batches of what is there. It must not know events or tables.
-import type { Consumer, JsMsg, NatsConnection, NatsError } from 'nats'
+// Messages of a durable consumer in batches of what is there. It must not know the client library, which nats.ts alone
+// imports, nor events.
 
 /** A message in hand. It is delivered again after 30 s unless one of the three is called. */
 export type Carried = {
@@ -23,24 +23,22 @@ export interface Batches {
   stop(): void
 }
 
-/** How many messages may wait here. */
-const prefetch = 400
-/** A lost consumer that says nothing is noticed after two heartbeats. */
-const pullMs = 6_000
-const heartbeatMs = 1_500
+/** What this file needs of the library's message. */
+export interface Message {
+  subject: string
+  data: Uint8Array
+  headers?: { get(name: string): string } | undefined
+  info: { deliveryCount: number }
+  ack(): void
+  nak(delayMs: number): void
+  term(): void
+}
 
-/** Pulls from the consumer until it is lost. */
-export async function openBatches(
-  connection: NatsConnection,
-  consumer: Consumer,
-): Promise<Batches> {
-  const messages = await consumer.consume({
-    max_messages: prefetch,
-    expires: pullMs,
-    idle_heartbeat: heartbeatMs,
-    abort_on_missing_resource: true,
-  })
-  void connection.closed().then(() => messages.stop())
+/** Messages that keep coming until the consumer is lost or stopped. */
+export type Incoming = AsyncIterable<Message> & { stop(): void }
+
+/** Takes the messages over. */
+export function inBatches(messages: Incoming): Batches {
   const iterator = messages[Symbol.asyncIterator]()
   let coming = following(iterator)
   return {
@@ -64,14 +62,14 @@ export async function openBatches(
 }
 
 /** The next message; undefined at the end, however it came. */
-function following(iterator: AsyncIterator<JsMsg>): Promise<JsMsg | undefined> {
+function following(iterator: AsyncIterator<Message>): Promise<Message | undefined> {
   return iterator.next().then(
     (result) => (result.done === true ? undefined : result.value),
     () => undefined,
   )
 }
 
-function carried(message: JsMsg): Carried {
+function carried(message: Message): Carried {
   return {
     subject: message.subject,
     payload: message.data,
@@ -88,6 +86,6 @@ function answer(send: () => void): void {
   try {
     send()
   } catch (error) {
-    if ((error as NatsError).code !== 'CONNECTION_CLOSED') throw error
+    if ((error as { code?: unknown }).code !== 'CONNECTION_CLOSED') throw error
   }
 }

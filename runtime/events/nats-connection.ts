@@ -1,22 +1,31 @@
-// Keeps one connection to the broker open, in the background and for ever. It must not know streams or consumers.
+// Keeps one connection to the broker open, in the background and for ever. It must not know the client library, which
+// nats.ts alone imports, nor streams.
 import { setTimeout as delay } from 'node:timers/promises'
-import { connect, Events, type NatsConnection, type Subscription } from 'nats'
 import { Failure } from '#core/errors.ts'
 import type { Logger } from '#runtime/log.ts'
 
-export type ConnectionOptions = {
-  /** One or more URLs, separated by commas; the first one's user and password go for all. */
-  url: string
-  /** Process name, shown by the broker. */
-  name: string
-  log: Logger
+/** What this file needs of the library's connection. */
+export interface Link {
+  status(): AsyncIterable<{ type: string }>
+  /** Resolves when the library has given the connection up, or was told to. */
+  closed(): Promise<unknown>
+  isClosed(): boolean
+  close(): Promise<void>
+  /** Sends what is written and closes. */
+  drain(): Promise<void>
+  subscribe(
+    subject: string,
+    options: { callback(error: Error | null, message: { data: Uint8Array }): void },
+  ): { unsubscribe(): void }
 }
 
-export interface BrokerConnection {
+export type ConnectionOptions<L extends Link> = { open: () => Promise<L>; log: Logger }
+
+export interface BrokerConnection<L extends Link = Link> {
   /** True while connected. */
   ready(): boolean
   /** The connection. Throws a Failure while there is none. */
-  now(): NatsConnection
+  now(): L
   /** Calls back at every connection, also the present one; returns what ends that. */
   onConnected(listener: () => void): () => void
   /** Plain subscription: only what is published while connected. Returns what ends it. */
@@ -27,12 +36,12 @@ export interface BrokerConnection {
 const reconnectWaitMs = 250
 
 /** Starts connecting; a broker that is down is no error here. */
-export function keepConnected(options: ConnectionOptions): BrokerConnection {
+export function keepConnected<L extends Link>(options: ConnectionOptions<L>): BrokerConnection<L> {
   const { log } = options
   const stopping = new AbortController()
   const listeners = new Set<() => void>()
   const subscriptions = new Set<PlainSubscription>()
-  let current: NatsConnection | undefined
+  let current: L | undefined
   let ready = false
 
   const running = connectForEver(options, stopping.signal, {
@@ -84,23 +93,23 @@ export function keepConnected(options: ConnectionOptions): BrokerConnection {
   }
 }
 
-type ConnectionEvents = {
+type ConnectionEvents<L extends Link> = {
   /** A new connection object. */
-  opened(connection: NatsConnection): void
+  opened(connection: L): void
   /** Connected, or connected again. */
   up(): void
   down(): void
 }
 
 /** Opens a connection, and a new one whenever the client gives up on the last. */
-async function connectForEver(
-  options: ConnectionOptions,
+async function connectForEver<L extends Link>(
+  options: ConnectionOptions<L>,
   stopping: AbortSignal,
-  events: ConnectionEvents,
+  events: ConnectionEvents<L>,
 ): Promise<void> {
   let told = false
   while (!stopping.aborted) {
-    const connection = await connectOnce(options).catch((error: unknown) => {
+    const connection = await options.open().catch((error: unknown) => {
       if (!told) options.log.warn({ err: error }, 'broker not reachable')
       told = true
       return undefined
@@ -122,43 +131,20 @@ async function connectForEver(
   }
 }
 
-function connectOnce({ url, name }: ConnectionOptions): Promise<NatsConnection> {
-  const addresses = url.split(',').map((address) => new URL(address))
-  // The client library ignores the user of a URL.
-  const { username = '', password = '' } = addresses[0] ?? {}
-  return connect({
-    servers: addresses.map(({ protocol, host }) => `${protocol}//${host}`),
-    ...(username !== '' && {
-      user: decodeURIComponent(username),
-      pass: decodeURIComponent(password),
-    }),
-    name,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: reconnectWaitMs,
-    reconnectJitter: reconnectWaitMs,
-    timeout: 2_000,
-    pingInterval: 10_000,
-    // A stack trace kept for every publication cost a third of the relay's time.
-    noAsyncTraces: true,
-    // A rotated password is no reason to give up.
-    ignoreAuthErrorAbort: true,
-  })
-}
-
-async function watch(connection: NatsConnection, events: ConnectionEvents): Promise<void> {
+async function watch(connection: Link, events: ConnectionEvents<never>): Promise<void> {
   for await (const status of connection.status()) {
-    if (status.type === Events.Disconnect) events.down()
-    if (status.type === Events.Reconnect) events.up()
+    if (status.type === 'disconnect') events.down()
+    if (status.type === 'reconnect') events.up()
   }
 }
 
-type PlainSubscription = { start(connection: NatsConnection): void; end(): void }
+type PlainSubscription = { start(connection: Link): void; end(): void }
 
 function plainSubscription(
   subject: string,
   onPayload: (payload: Uint8Array) => void,
 ): PlainSubscription {
-  let subscription: Subscription | undefined
+  let subscription: { unsubscribe(): void } | undefined
   return {
     start(connection) {
       subscription = connection.subscribe(subject, {

@@ -1,7 +1,8 @@
-// The broker as events need it: one stream, publications, durable consumers. Only the files named nats*.ts import
-// the client library; they must not know events or tables.
+// The broker as events need it: one stream, publications, durable consumers. The only file that imports `nats`; it must
+// not know events or tables.
 import {
   AckPolicy,
+  connect,
   DeliverPolicy,
   DiscardPolicy,
   type JetStreamClient,
@@ -13,13 +14,21 @@ import {
   StorageType,
 } from 'nats'
 import { Failure } from '#core/errors.ts'
-import { type Batches, openBatches } from './nats-batches.ts'
-import { type BrokerConnection, type ConnectionOptions, keepConnected } from './nats-connection.ts'
+import type { Logger } from '#runtime/log.ts'
+import { type Batches, inBatches } from './nats-batches.ts'
+import { type BrokerConnection, keepConnected } from './nats-connection.ts'
 
 /** The stream that carries events; `replicas` is 3 in production. */
 export type StreamOptions = { name: string; subjects: string[]; replicas: number }
 
-export type NatsOptions = ConnectionOptions & { stream?: Partial<StreamOptions> }
+export type NatsOptions = {
+  /** One or more URLs, separated by commas; the first one's user and password go for all. */
+  url: string
+  /** Process name, shown by the broker. */
+  name: string
+  log: Logger
+  stream?: Partial<StreamOptions>
+}
 
 /** A durable pull consumer of one subject. */
 export type DurableOptions = { durable: string; subject: string }
@@ -34,13 +43,16 @@ export interface Nats
   openDurable(options: DurableOptions): Promise<Batches>
 }
 
+type Broker = BrokerConnection<NatsConnection>
+
+const reconnectWaitMs = 250
 const dayMs = 86_400_000
 const answerTimeoutMs = 5_000
 
 /** Connects in the background and for ever; a broker that is down is no error here. */
 export function connectNats(options: NatsOptions): Nats {
   const stream = { name: 'PAYWEAVE', subjects: ['pw.>'], replicas: 1, ...options.stream }
-  const broker = keepConnected(options)
+  const broker = keepConnected({ open: () => open(options), log: options.log })
   let ensuring: Promise<void> | undefined
 
   function ensureStream(): Promise<void> {
@@ -75,14 +87,35 @@ export function connectNats(options: NatsOptions): Nats {
       try {
         await ensureStream()
         await makeConsumer(await manager(broker), stream.name, durable)
-        const connection = broker.now()
-        const { consumers } = jetStreamOf(connection)
-        return await openBatches(connection, await consumers.get(stream.name, durable.durable))
+        return await openBatches(broker.now(), stream.name, durable.durable)
       } catch (error) {
         return refuse(error)
       }
     },
   }
+}
+
+function open({ url, name }: NatsOptions): Promise<NatsConnection> {
+  const addresses = url.split(',').map((address) => new URL(address))
+  // The client library ignores the user of a URL.
+  const { username = '', password = '' } = addresses[0] ?? {}
+  return connect({
+    servers: addresses.map(({ protocol, host }) => `${protocol}//${host}`),
+    ...(username !== '' && {
+      user: decodeURIComponent(username),
+      pass: decodeURIComponent(password),
+    }),
+    name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: reconnectWaitMs,
+    reconnectJitter: reconnectWaitMs,
+    timeout: 2_000,
+    pingInterval: 10_000,
+    // A stack trace kept for every publication cost a third of the relay's time.
+    noAsyncTraces: true,
+    // A rotated password is no reason to give up.
+    ignoreAuthErrorAbort: true,
+  })
 }
 
 /** Making one costs more than a publication. */
@@ -96,12 +129,12 @@ function jetStreamOf(connection: NatsConnection): JetStreamClient {
   return jetStream
 }
 
-function manager(broker: BrokerConnection): Promise<JetStreamManager> {
+function manager(broker: Broker): Promise<JetStreamManager> {
   // The library's check would ask for account facts that a narrow user may not have.
   return broker.now().jetstreamManager({ checkAPI: false, timeout: answerTimeoutMs })
 }
 
-async function makeStream(broker: BrokerConnection, options: StreamOptions): Promise<void> {
+async function makeStream(broker: Broker, options: StreamOptions): Promise<void> {
   const { streams } = await manager(broker)
   const wanted = {
     name: options.name,
@@ -139,6 +172,28 @@ async function makeConsumer(
     max_ack_pending: 2_000,
     max_deliver: -1,
   })
+}
+
+/** How many messages may wait here for their batch. */
+const prefetch = 400
+const pullMs = 6_000
+/** A lost consumer that says nothing is noticed after two heartbeats. */
+const heartbeatMs = 1_500
+
+async function openBatches(
+  connection: NatsConnection,
+  stream: string,
+  durable: string,
+): Promise<Batches> {
+  const consumer = await jetStreamOf(connection).consumers.get(stream, durable)
+  const messages = await consumer.consume({
+    max_messages: prefetch,
+    expires: pullMs,
+    idle_heartbeat: heartbeatMs,
+    abort_on_missing_resource: true,
+  })
+  void connection.closed().then(() => messages.stop())
+  return inBatches(messages)
 }
 
 /** The stream is gone, or JetStream is not up yet. */

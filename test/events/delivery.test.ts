@@ -1,3 +1,4 @@
+// Events from the commit to their handler: once, whatever is repeated, refused or stopped on the way.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { randomId } from '#core/id.ts'
 import { sql } from '#runtime/db.ts'

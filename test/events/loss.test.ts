@@ -1,3 +1,4 @@
+// Events come through although the broker loses them or parts are down.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { connectNats } from '#runtime/events/nats.ts'
 import {
