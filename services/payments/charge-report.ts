@@ -40,8 +40,7 @@ export function applyReport(
   now: Date,
 ): Transition | undefined {
   const draft = begin(payment, now)
-  const payer = draft.payment.payers.find(({ payerId }) => payerId === report.payerId)
-  if (payer === undefined) throw new Error('the payer is of another payment')
+  const payer = payerOf(draft, report.payerId)
   if (report.outcome === 'paid') return takeMoney(draft, payer, report)
   // An attempt that has ended takes no other outcome, except that money counts whenever it comes.
   if (report.earlier.includes('paid') || report.earlier.includes('refused')) return undefined
@@ -49,12 +48,28 @@ export function applyReport(
   return endAttempt(draft, payer, report)
 }
 
-/** Starts an attempt of a pending payer; undefined when he cannot pay now. */
-export function startPaying(draft: Draft, payer: Payer, attemptId: string): Transition | undefined {
+/** Begins an attempt of ours; undefined when the payer cannot pay now, or his time has run out. */
+export function beginAttempt(
+  payment: Payment,
+  { payerId, attemptId }: { payerId: string; attemptId: string },
+  now: Date,
+): Transition | undefined {
+  const draft = begin(payment, now)
+  const payer = payerOf(draft, payerId)
+  return payer.expireTime <= now ? undefined : startPaying(draft, payer, attemptId)
+}
+
+function startPaying(draft: Draft, payer: Payer, attemptId: string): Transition | undefined {
   if (payer.state !== 'Pending' || !isOpen(draft.payment)) return undefined
   movePayer(draft, payer, 'begin')
   payer.attemptId = attemptId
   return finish(draft, 'PAYER_PROCESSING', 'none')
+}
+
+function payerOf({ payment }: Draft, payerId: string): Payer {
+  const payer = payment.payers.find((one) => one.payerId === payerId)
+  if (payer === undefined) throw new Error('the payer is of another payment')
+  return payer
 }
 
 function takeMoney(draft: Draft, payer: Payer, report: ChargeReport): Transition {

@@ -6,6 +6,9 @@ import {
   type NoticeKind,
   noticeKinds,
   numberOf,
+  type PayerState,
+  type PaymentMethod,
+  type PayoutState,
   payerStates,
   paymentChannels,
   paymentMethods,
@@ -13,8 +16,15 @@ import {
   payoutStates,
   type Words,
 } from '#core/payment-words.ts'
+import type { CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentEventSchema, PaymentTransition } from '#gen/payments/v1/payment_event_pb.js'
-import type { PayeeSchema, PayerSchema, PaymentSchema } from '#gen/payments/v1/payments_pb.js'
+import type {
+  PayeeSchema,
+  PayerSchema,
+  PayerState as PayerStateNumber,
+  PaymentSchema,
+  PayoutState as PayoutStateNumber,
+} from '#gen/payments/v1/payments_pb.js'
 import type { DraftPayer, DraftPayment } from './new-payment.ts'
 import type { Payee, Payer, Payment } from './payment.ts'
 import type { Fact, TransitionKind } from './transition.ts'
@@ -106,6 +116,41 @@ function payeeMessage(payee: Payee): MessageInitShape<typeof PayeeSchema> {
     ...(payee.releaseTime === undefined ? {} : { releaseTime: timestampOf(payee.releaseTime) }),
     feesCovered: payee.feeMinor === 0n,
   }
+}
+
+/** What a payer's page shows. */
+export function checkoutMessage(
+  payment: Payment,
+  payer: Payer,
+  { allowedMethods, cashCode }: { allowedMethods: PaymentMethod[]; cashCode: string },
+): MessageInitShape<typeof CheckoutSchema> {
+  return {
+    businessName: payment.businessName,
+    description: payment.description,
+    currency: payment.currency,
+    amountMinor: payer.amountMinor,
+    feeMinor: payer.feeMinor,
+    paymentState: enumOf(paymentStates, payment.state),
+    payerState: enumOf(payerStates, payer.state),
+    expireTime: timestampOf(payer.expireTime),
+    paymentChannel: enumOf(paymentChannels, payer.paymentChannel),
+    paymentMethod: enumOf(paymentMethods, payer.paymentMethod),
+    allowedMethods: allowedMethods.map((method) => enumOf(paymentMethods, method)),
+    refusedAttempts: payer.refusedAttempts,
+    cashCode,
+    successUrl: payment.urls.success,
+    errorUrl: payment.urls.error,
+  }
+}
+
+/** A payer's state as its number. */
+export function payerStateNumber(state: PayerState): PayerStateNumber {
+  return enumOf(payerStates, state)
+}
+
+/** A payout's state as its number. */
+export function payoutStateNumber(state: PayoutState): PayoutStateNumber {
+  return enumOf(payoutStates, state)
 }
 
 const transitions = {

@@ -106,7 +106,7 @@ create index task_open on task (next_time) where done_time is null;
 
 -- Attempts to pay that we began ourselves and whose outcome the back end still owes.
 create table attempt (
-  attempt_id uuid primary key,
+  attempt_id text primary key,
   project_id uuid not null,
   payment_id uuid not null,
   payer_id uuid not null,

@@ -1,0 +1,110 @@
+// Keeps our own attempts to pay and the reports of the back end. It must not decide what they change.
+import { type Queryable, sql } from '#runtime/db.ts'
+import type { AttemptOutcome } from './charge-report.ts'
+import type { PayerPlace } from './store.ts'
+
+/** An attempt of ours. */
+export type Attempt = PayerPlace & { attemptId: string }
+
+const insertStatement = sql(
+  'attempt_insert',
+  `insert into attempt (attempt_id, project_id, payment_id, payer_id, create_time,
+     next_enquiry_time)
+   values ($1, $2, $3, $4, clock_now(), clock_now() + $5 * interval '1 millisecond')`,
+)
+
+/** Notes an attempt in the transaction that starts it; the completer asks for it after `leaseMs`. */
+export async function insertAttempt(
+  tx: Queryable,
+  { attemptId, projectId, paymentId, payerId }: Attempt,
+  leaseMs: number,
+): Promise<void> {
+  await tx.run(insertStatement, [attemptId, projectId, paymentId, payerId, leaseMs])
+}
+
+const enquireStatement = sql(
+  'attempt_enquire_after',
+  `update attempt set next_enquiry_time = clock_now() + $2 * interval '1 millisecond'
+   where attempt_id = $1 and next_enquiry_time is not null`,
+)
+
+/** Has an open attempt asked for after `delayMs`. */
+export async function enquireAfter(
+  db: Queryable,
+  attemptId: string,
+  delayMs: number,
+): Promise<void> {
+  await db.run(enquireStatement, [attemptId, delayMs])
+}
+
+const closeStatement = sql(
+  'attempt_close',
+  `update attempt set next_enquiry_time = null
+   where attempt_id = $1 and next_enquiry_time is not null`,
+)
+
+/** Ends the wait for an attempt's outcome, in the transaction that takes the outcome in. */
+export async function closeAttempt(tx: Queryable, attemptId: string): Promise<void> {
+  await tx.run(closeStatement, [attemptId])
+}
+
+type AttemptRow = {
+  attempt_id: string
+  project_id: string
+  payment_id: string
+  payer_id: string
+}
+
+const claimStatement = sql(
+  'attempt_claim',
+  `with due as (
+     select attempt_id from attempt where next_enquiry_time <= clock_now()
+     order by next_enquiry_time limit $1 for update skip locked
+   )
+   update attempt set enquiries = attempt.enquiries + 1, next_enquiry_time = clock_now()
+     + least(interval '5 min', interval '2 s' * power(2, least(attempt.enquiries, 10)))
+   from due where attempt.attempt_id = due.attempt_id
+   returning attempt.attempt_id, attempt.project_id, attempt.payment_id, attempt.payer_id`,
+)
+
+/**
+ * Takes attempts whose outcome is to be asked for, and sets when they are due again: after 2 s, doubling
+ * to five minutes. Locks them for this one statement.
+ */
+export async function claimAttempts(db: Queryable, limit: number): Promise<Attempt[]> {
+  const rows = await db.rows<AttemptRow>(claimStatement, [limit])
+  return rows.map((row) => ({
+    attemptId: row.attempt_id,
+    projectId: row.project_id,
+    paymentId: row.payment_id,
+    payerId: row.payer_id,
+  }))
+}
+
+const reportStatement = sql(
+  'charge_report_insert',
+  `insert into charge_report (payer_id, attempt_id, outcome, report_time)
+   values ($1, $2, $3, clock_now()) on conflict do nothing`,
+)
+
+const earlierStatement = sql(
+  'charge_report_earlier',
+  `select outcome from charge_report
+   where payer_id = $1 and attempt_id = $2 and outcome <> $3::charge_outcome`,
+)
+
+/**
+ * Keeps a report in the transaction that takes it in. Answers the other outcomes of the same attempt;
+ * undefined when this very report was there. The payment's lock keeps two of one attempt apart.
+ */
+export async function keepReport(
+  tx: Queryable,
+  report: { payerId: string; attemptId: string; outcome: AttemptOutcome },
+): Promise<AttemptOutcome[] | undefined> {
+  const values = [report.payerId, report.attemptId, report.outcome]
+  const [kept, earlier] = await Promise.all([
+    tx.run(reportStatement, values),
+    tx.rows<{ outcome: AttemptOutcome }>(earlierStatement, values),
+  ])
+  return kept === 0 ? undefined : earlier.map(({ outcome }) => outcome)
+}

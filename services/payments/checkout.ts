@@ -1,0 +1,121 @@
+// What payers do on their page: look, pay with a wallet, open a card form; it must not know the wire.
+import { Failure } from '#core/errors.ts'
+import { newId } from '#core/id.ts'
+import { channelMethods } from '#core/payment-words.ts'
+import { enquireAfter, insertAttempt } from './attempt-store.ts'
+import type { Backend } from './backend.ts'
+import { beginAttempt } from './charge-report.ts'
+import { linkTokenHash } from './links.ts'
+import { isOpen, type Payer, type Payment } from './payment.ts'
+import { change, notFound, type Payments } from './payments.ts'
+import { takeReport } from './reports.ts'
+import { type PayerPlace, placeOfLink, readPayment } from './store.ts'
+
+/** What payers' pages work with. */
+export type Checkouts = { payments: Payments; backend: Backend }
+
+/** What a page shows: a payment as one of its payers sees it. */
+export type CheckoutView = { payment: Payment; payer: Payer }
+
+const tokenLength = 43
+// Longer than the call may take: the completer must not ask while it is on its way.
+const attemptLeaseMs = 15_000
+const firstEnquiryMs = 2_000
+
+/** Reads what a link's page shows. PAYMENT_NOT_FOUND for an unknown token. */
+export async function getCheckout({ payments }: Checkouts, token: string): Promise<CheckoutView> {
+  return viewOf(payments, await placeOf(payments, token))
+}
+
+/**
+ * Tries to pay with a wallet. A share that is not pending is shown as it is, so that of two submissions
+ * one becomes an attempt. `refused` is true when this attempt was refused.
+ */
+export async function payWithWallet(
+  { payments, backend }: Checkouts,
+  token: string,
+  pin: string,
+): Promise<CheckoutView & { refused: boolean }> {
+  if (!/^\d{4,12}$/.test(pin)) throw badParameter('pin', 'must have 4 to 12 digits')
+  const place = await placeOf(payments, token)
+  const attempt = { ...place, attemptId: newId() }
+  const claimed = await change(payments, place, async (locked, now, tx) => {
+    const { payer } = pick(locked, place)
+    if (!channelMethods[payer.paymentChannel].includes('wallet')) {
+      throw badParameter('link_token', 'is of a channel without wallets')
+    }
+    const transition = beginAttempt(locked, attempt, now)
+    if (transition !== undefined) await insertAttempt(tx, attempt, attemptLeaseMs)
+    return transition
+  })
+  const isOurs = pick(claimed, place).payer.attemptId === attempt.attemptId
+  if (!isOurs) return { ...pick(claimed, place), refused: false }
+  const outcome = await tryWallet({ payments, backend }, attempt, pin)
+  return { ...(await viewOf(payments, place)), refused: outcome === 'refused' }
+}
+
+/** Calls the back end with no transaction open. Without an answer the completer finds out. */
+async function tryWallet(
+  { payments, backend }: Checkouts,
+  attempt: PayerPlace & { attemptId: string },
+  pin: string,
+) {
+  const { db, log } = payments
+  const { attemptId, payerId } = attempt
+  try {
+    const outcome = await backend.payWithWallet(payerId, attemptId, pin)
+    if (outcome === 'processing') await enquireAfter(db, attemptId, firstEnquiryMs)
+    await takeReport(payments, attempt, {
+      attemptId,
+      outcome: outcome ?? 'unknown',
+      paymentMethod: outcome === 'paid' ? 'wallet' : undefined,
+    })
+    if (outcome !== undefined) return outcome
+  } catch (error) {
+    log.warn({ err: error, payerId }, 'wallet attempt without an answer')
+    await enquireAfter(db, attemptId, firstEnquiryMs)
+    return 'processing'
+  }
+  throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
+}
+
+/** Opens a card form of the back end. PAYMENT_NOT_PAYABLE unless the share is pending and takes cards here. */
+export async function openCardFrame(
+  { payments, backend }: Checkouts,
+  token: string,
+): Promise<string> {
+  const place = await placeOf(payments, token)
+  const { payment, payer } = await viewOf(payments, place)
+  // At an agent the card is read by the agent.
+  const takesCards = payer.paymentChannel !== 'agent'
+  if (!takesCards || payer.state !== 'Pending' || !isOpen(payment)) {
+    throw new Failure('PAYMENT_NOT_PAYABLE', 'the share cannot be paid by card here now')
+  }
+  const returnUrl = `${payments.settings.publicBaseUrl}/pay/${token}`
+  const frameUrl = await backend.openCardFrame(payer.payerId, returnUrl)
+  if (frameUrl !== undefined) return frameUrl
+  throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
+}
+
+async function placeOf({ db }: Payments, token: string): Promise<PayerPlace> {
+  if (token.length !== tokenLength) throw notFound()
+  const place = await placeOfLink(db, linkTokenHash(token))
+  if (place === undefined) throw notFound()
+  return place
+}
+
+async function viewOf({ db }: Payments, place: PayerPlace): Promise<CheckoutView> {
+  const reading = await readPayment(db, place.projectId, place.paymentId)
+  if (reading === undefined) throw notFound()
+  return pick(reading.payment, place)
+}
+
+function pick(payment: Payment, { payerId }: PayerPlace): CheckoutView {
+  const payer = payment.payers.find((one) => one.payerId === payerId)
+  if (payer === undefined) throw notFound()
+  return { payment, payer }
+}
+
+function badParameter(field: string, problem: string): Failure {
+  return new Failure('INVALID_PARAMETER', `${field} ${problem}`, { details: { field } })
+}

@@ -1,0 +1,79 @@
+// A loop over work that may be due. It must not know what the work is.
+import { createWake } from '#runtime/events/wake.ts'
+import type { Logger } from '#runtime/log.ts'
+import { runDetached } from '#runtime/rpc/context.ts'
+
+/** A loop that runs until it is closed. */
+export type Loop = {
+  /** Cuts the pause short. */
+  kick(): void
+  /** Lets the round under way end. */
+  close(): Promise<void>
+}
+
+/** What a loop does. */
+export type LoopOptions = {
+  /** Names the loop in the log. */
+  kind: string
+  log: Logger
+  /** Longest pause between two rounds. */
+  pauseMs: number
+  /** Does what is due; true when more may be due at once. */
+  round: () => Promise<boolean>
+}
+
+// Kicks that come this close together make one round, so that its batch is worth the statement.
+const gatherMs = 5
+
+/** Starts a loop outside of any call, so that no request's deadline binds it. */
+export function startLoop({ kind, log, pauseMs, round }: LoopOptions): Loop {
+  const wake = createWake()
+  const stopping = new AbortController()
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      if (await workOnce()) continue
+      if (stopping.signal.aborted) return
+      await wake.pause(pauseMs)
+      await new Promise((resolve) => setTimeout(resolve, gatherMs))
+    }
+  }
+
+  async function workOnce(): Promise<boolean> {
+    try {
+      return await round()
+    } catch (error) {
+      log.warn({ err: error, kind }, 'round of work failed')
+      return false
+    }
+  }
+
+  const running = runDetached(run)
+  return {
+    kick: wake.wake,
+    close() {
+      stopping.abort()
+      wake.wake()
+      return running
+    },
+  }
+}
+
+/** Runs work on every item, a few at a time; one that fails is logged and does not stop the others. */
+export async function forEachOf<T>(
+  items: T[],
+  { width, kind, log }: { width: number; kind: string; log: Logger },
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = items.values()
+  const lane = async (): Promise<void> => {
+    for (const item of rest) {
+      try {
+        await work(item)
+      } catch (error) {
+        log.warn({ err: error, kind }, 'item of work failed')
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane))
+}

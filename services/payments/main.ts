@@ -1,0 +1,118 @@
+// Starts the payments service: its RPCs, its workers, its outbox; it must not hold a rule.
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { ChargeService } from '#gen/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
+import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { serveAdmin } from '#runtime/admin.ts'
+import { readSettings, type SettingsOf } from '#runtime/config.ts'
+import { openDatabase } from '#runtime/db.ts'
+import { connectNats } from '#runtime/events/nats.ts'
+import { startOutbox } from '#runtime/events/outbox.ts'
+import { runProcess } from '#runtime/lifecycle.ts'
+import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
+import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import { readSecret } from '#runtime/secrets.ts'
+import { backendPort } from './backend.ts'
+import { startPayments } from './engine.ts'
+import { paymentSubject } from './events.ts'
+import { merchantFinder } from './merchants.ts'
+import type { PaymentSettings } from './payments.ts'
+import { paymentsService } from './service.ts'
+import { checkoutService } from './service-checkout.ts'
+import { chargeReportService } from './service-reports.ts'
+
+runProcess('payments', async (stopping, log) => {
+  const settings = readSettings('payments')
+  const { host, port, adminPort } = settings
+  const metrics = createMetrics('payments')
+  const identity = openIdentity({ name: 'payments', dir: settings.secretsDir, log })
+  const db = openDatabase({ url: settings.databaseUrl, service: 'payments', log })
+  databaseMetrics(metrics, db)
+  const nats = connectNats({ url: settings.natsUrl, name: 'payments', log })
+  const others = connectOthers(settings, identity)
+  const outbox = startOutbox({
+    db,
+    nats,
+    subjects: { [paymentSubject]: { consumers: { delivery: others.delivery } } },
+    log,
+    metrics,
+  })
+  const engine = startPayments({
+    db,
+    log,
+    metrics,
+    linkKey: readSecret(settings.secretsDir, 'link.key'),
+    settings: paymentSettings(settings),
+    findMerchant: merchantFinder(others.accounts),
+    backend: others.backend,
+    kickOutbox: outbox.kick,
+  })
+  const { payments, checkouts } = engine
+  // Events wait in the outbox while the broker is away, so payments is ready without it.
+  const ready = async () => ({ database: await db.ready() })
+  const rpc = await serveRpc({
+    host,
+    port,
+    identity,
+    log,
+    metrics: rpcMetrics(metrics),
+    services: [PaymentsService, CheckoutService, ChargeReportService],
+    routes: (router) => {
+      router.service(PaymentsService, paymentsService(payments))
+      router.service(CheckoutService, checkoutService(checkouts))
+      router.service(ChargeReportService, chargeReportService(payments))
+    },
+    ready: async () => (await ready()).database,
+  })
+  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
+  return [
+    { name: 'rpc', close: () => rpc.close() },
+    { name: 'workers', close: () => engine.close() },
+    { name: 'outbox', close: () => outbox.close() },
+    { name: 'clients', close: () => others.close() },
+    { name: 'nats', close: () => nats.close() },
+    { name: 'database', close: () => db.close() },
+    { name: 'admin', close: () => admin.close() },
+  ]
+})
+
+function paymentSettings(settings: SettingsOf<'payments'>): PaymentSettings {
+  return {
+    feeSchedule: settings.feeSchedule,
+    fraudRules: settings.fraudRules,
+    timesToPayS: {
+      agent: settings.paymentTtlAgentS,
+      direct_pos: settings.paymentTtlDirectPosS,
+      payment_link: settings.paymentTtlPaymentLinkS,
+    },
+    allowLoopback: settings.deliveryAllowLoopback,
+    publicBaseUrl: settings.publicBaseUrl,
+  }
+}
+
+/** Clients of the other processes; nothing connects before the first call. */
+function connectOthers(settings: SettingsOf<'payments'>, identity: Identity) {
+  const pools: RpcPool[] = []
+  const at = (url: string, audience: string) => {
+    const pool = createRpcPool(url)
+    pools.push(pool)
+    return { url, audience, identity, pool }
+  }
+  const backend = at(settings.backendUrl, 'simulator')
+  return {
+    accounts: createRpcClient(AccessService, at(settings.accountsUrl, 'accounts')),
+    delivery: createRpcClient(InboxService, at(settings.deliveryUrl, 'delivery')),
+    backend: backendPort(
+      createRpcClient(ChargeService, backend),
+      createRpcClient(PayoutService, backend),
+    ),
+    async close() {
+      await Promise.all(pools.map((pool) => pool.close()))
+    },
+  }
+}

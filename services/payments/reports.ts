@@ -1,0 +1,90 @@
+// Takes in what the back end says became of money; each report counts once. It must not know the wire.
+import { Failure } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
+import type { PayerState, PaymentMethod, PayoutState } from '#core/payment-words.ts'
+import { closeAttempt, keepReport } from './attempt-store.ts'
+import { type AttemptOutcome, applyReport } from './charge-report.ts'
+import { endRefund } from './money-store.ts'
+import { change, type Payments } from './payments.ts'
+import { applyPayoutReport, type TransferOutcome } from './payout.ts'
+import { type PayerPlace, placeOfPayee, placeOfPayer } from './store.ts'
+
+/** What became of an attempt of a payer. */
+export type AttemptReport = {
+  attemptId: string
+  outcome: AttemptOutcome
+  paymentMethod: PaymentMethod | undefined
+}
+
+/** Takes in a report of the back end. CHARGE_NOT_FOUND for a charge that was never announced. */
+export async function reportCharge(
+  payments: Payments,
+  payerId: string,
+  report: AttemptReport,
+): Promise<PayerState> {
+  if (report.attemptId === '' || report.attemptId.length > 64) {
+    throw new Failure('INVALID_PARAMETER', 'attempt_id must have 1 to 64 characters', {
+      details: { field: 'attempt_id' },
+    })
+  }
+  const place = isUuid(payerId) ? await placeOfPayer(payments.db, payerId) : undefined
+  if (place === undefined) throw unknown('charge')
+  return takeReport(payments, place, report)
+}
+
+/** Takes in the outcome of an attempt, wherever it came from; answers the payer's state after it. */
+export async function takeReport(
+  payments: Payments,
+  place: PayerPlace,
+  report: AttemptReport,
+): Promise<PayerState> {
+  const { payerId } = place
+  const payment = await change(payments, place, async (locked, now, tx) => {
+    const payer = locked.payers.find((one) => one.payerId === payerId)
+    if (payer === undefined || !payer.hasLink) throw unknown('charge')
+    if (report.outcome !== 'processing') await closeAttempt(tx, report.attemptId)
+    // That an attempt is unknown is no report of the back end, and is true for ever.
+    const earlier = report.outcome === 'unknown' ? [] : await keepReport(tx, { payerId, ...report })
+    if (earlier === undefined) return undefined
+    return applyReport(locked, { payerId, earlier, ...report }, now)
+  })
+  const state = payment.payers.find((payer) => payer.payerId === payerId)?.state
+  if (state === undefined) throw new Error('a payer has left his payment')
+  return state
+}
+
+/** Takes in the outcome of a payout. CHARGE_NOT_FOUND for one that was never handed over. */
+export async function reportPayout(
+  payments: Payments,
+  payeeId: string,
+  outcome: TransferOutcome,
+): Promise<PayoutState> {
+  const place = isUuid(payeeId) ? await placeOfPayee(payments.db, payeeId) : undefined
+  if (place === undefined) throw unknown('payout')
+  const payment = await change(payments, place, (locked, now) =>
+    applyPayoutReport(locked, { payeeId, outcome }, now),
+  )
+  const state = payment.payees.find((payee) => payee.payeeId === payeeId)?.payoutState
+  if (state === undefined) throw new Error('a payee has left his payment')
+  return state
+}
+
+/**
+ * Takes in the outcome of a refund. One that the back end refuses for good needs a person: the money is
+ * noted as returned to us and the failure is counted. CHARGE_NOT_FOUND for an unknown refund.
+ */
+export async function reportRefund(
+  { db, log, metrics }: Payments,
+  refundId: string,
+  outcome: TransferOutcome,
+): Promise<void> {
+  const ended = isUuid(refundId) ? await endRefund(db, refundId, outcome) : undefined
+  if (ended === undefined) throw unknown('refund')
+  if (ended === 'repeated' || outcome === 'completed') return
+  metrics.refundFailed()
+  log.error({ refundId }, 'refund refused by the back end')
+}
+
+function unknown(what: string): Failure {
+  return new Failure('CHARGE_NOT_FOUND', `there is no such ${what}`)
+}

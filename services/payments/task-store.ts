@@ -1,0 +1,141 @@
+// Claims what the back end must be told, reads what to say, and notes that it was said. It must not call anybody.
+import type { PaymentChannel, PaymentState } from '#core/payment-words.ts'
+import { type Queryable, sql } from '#runtime/db.ts'
+import type { Task } from './transition.ts'
+
+/** A task in hand. */
+export type ClaimedTask = {
+  subject_id: string
+  kind: Task['kind']
+  reason: PaymentState | null
+  attempts: number
+}
+
+const claimStatement = sql(
+  'task_claim',
+  `with due as (
+     select subject_id, kind from task
+     where done_time is null and next_time <= clock_now()
+     order by next_time limit $1 for update skip locked
+   )
+   update task set attempts = task.attempts + 1,
+     next_time = clock_now() + $2 * interval '1 millisecond'
+   from due where task.subject_id = due.subject_id and task.kind = due.kind
+   returning task.subject_id, task.kind, task.reason, task.attempts`,
+)
+
+/** Takes due tasks for `leaseMs`. Locks them for this one statement; those in other hands are left. */
+export function claimTasks(db: Queryable, limit: number, leaseMs: number): Promise<ClaimedTask[]> {
+  return db.rows(claimStatement, [limit, leaseMs])
+}
+
+const doneStatement = sql(
+  'task_mark_done',
+  `update task set done_time = clock_now()
+   from unnest($1::uuid[], $2::task_kind[]) as d(subject_id, kind)
+   where task.subject_id = d.subject_id and task.kind = d.kind and task.done_time is null`,
+)
+
+/** Notes that the back end has been told. */
+export async function markDone(db: Queryable, tasks: ClaimedTask[]): Promise<void> {
+  await db.run(doneStatement, [
+    tasks.map((task) => task.subject_id),
+    tasks.map((task) => task.kind),
+  ])
+}
+
+const laterStatement = sql(
+  'task_mark_later',
+  `update task set next_time = clock_now()
+     + least(interval '60 s', interval '250 ms' * power(2, least(task.attempts, 10)))
+   from unnest($1::uuid[], $2::task_kind[]) as l(subject_id, kind)
+   where task.subject_id = l.subject_id and task.kind = l.kind and task.done_time is null`,
+)
+
+/** Puts tasks off after a failure: 0.5 s doubling to a minute, for ever. */
+export async function markLater(db: Queryable, tasks: ClaimedTask[]): Promise<void> {
+  await db.run(laterStatement, [
+    tasks.map((task) => task.subject_id),
+    tasks.map((task) => task.kind),
+  ])
+}
+
+/** What is said of a charge. */
+export type ChargeRow = {
+  payer_id: string
+  amount_minor: bigint
+  currency: string
+  mobile_number_e164: string
+  payment_channel: PaymentChannel
+  business_name: string
+  expire_time: Date
+}
+
+const chargesStatement = sql(
+  'task_charges',
+  `select r.payer_id, r.amount_minor + r.fee_minor + r.tip_minor + r.tax_minor
+       + r.convenience_fee_minor as amount_minor,
+     p.currency, r.mobile_number_e164, r.payment_channel, p.business_name, r.expire_time
+   from payer r join payment p on p.project_id = r.project_id and p.payment_id = r.payment_id
+   where r.payer_id = any($1::uuid[])`,
+)
+
+/** Reads the charges of payers. Locks nothing. */
+export function readCharges(db: Queryable, payerIds: string[]): Promise<ChargeRow[]> {
+  return db.rows(chargesStatement, [payerIds])
+}
+
+/** What is said of a payout. */
+export type PayoutRow = {
+  payee_id: string
+  net_minor: bigint
+  currency: string
+  mobile_number_e164: string
+}
+
+const payoutsStatement = sql(
+  'task_payouts',
+  `select e.payee_id, e.net_minor, p.currency, e.mobile_number_e164
+   from payee e join payment p on p.project_id = e.project_id and p.payment_id = e.payment_id
+   where e.payee_id = any($1::uuid[])`,
+)
+
+/** Reads the payouts of payees. Locks nothing. */
+export function readPayouts(db: Queryable, payeeIds: string[]): Promise<PayoutRow[]> {
+  return db.rows(payoutsStatement, [payeeIds])
+}
+
+/** What is said of a refund. */
+export type RefundRow = {
+  refund_id: string
+  payer_id: string
+  amount_minor: bigint
+  currency: string
+}
+
+const refundsStatement = sql(
+  'task_refunds',
+  `select refund_id, payer_id, amount_minor, currency from refund
+   where refund_id = any($1::uuid[])`,
+)
+
+/** Reads refunds. Locks nothing. */
+export function readRefunds(db: Queryable, refundIds: string[]): Promise<RefundRow[]> {
+  return db.rows(refundsStatement, [refundIds])
+}
+
+const backlogStatement = sql(
+  'task_backlog',
+  `select kinds.kind, count(task.subject_id)::integer as open,
+     coalesce(extract(epoch from clock_now() - min(task.create_time)), 0)::float8 as "oldestS"
+   from unnest(enum_range(null::task_kind)) as kinds(kind)
+     left join task on task.kind = kinds.kind and task.done_time is null
+   group by kinds.kind`,
+)
+
+/** How much is open of each kind, and for how long the oldest. */
+export function taskBacklog(
+  db: Queryable,
+): Promise<{ kind: string; open: number; oldestS: number }[]> {
+  return db.rows(backlogStatement, [])
+}

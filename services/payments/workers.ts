@@ -1,0 +1,63 @@
+// The workers that need nobody to call them: expiry, payouts, attempts without an answer; it must not hold a rule.
+
+import { claimAttempts } from './attempt-store.ts'
+import type { Backend } from './backend.ts'
+import { expire } from './ending.ts'
+import { forEachOf, type Loop, startLoop } from './loop.ts'
+import { type DuePayment, findDueToExpire, findDueToRelease } from './money-store.ts'
+import { change, type Decide, type Payments } from './payments.ts'
+import { releasePayouts } from './payout.ts'
+import { takeReport } from './reports.ts'
+
+const batchSize = 100
+const width = 4
+
+/** Expires requests of which a pending payer's time ran out. */
+export function startExpiry(payments: Payments): Loop {
+  return startLoop({
+    kind: 'expiry',
+    log: payments.log,
+    pauseMs: 200,
+    round: async () => changeAll(payments, await findDueToExpire(payments.db, batchSize), expire),
+  })
+}
+
+/** Hands payouts over when the payees' money leaves hold. */
+export function startPayouts(payments: Payments): Loop {
+  return startLoop({
+    kind: 'payouts',
+    log: payments.log,
+    pauseMs: 200,
+    round: async () =>
+      changeAll(payments, await findDueToRelease(payments.db, batchSize), releasePayouts),
+  })
+}
+
+async function changeAll(payments: Payments, due: DuePayment[], decide: Decide): Promise<boolean> {
+  let changed = 0
+  await forEachOf(due, { width, kind: 'payment', log: payments.log }, async (key) => {
+    await change(payments, key, decide)
+    changed += 1
+  })
+  // A round that failed is not repeated at once.
+  return due.length === batchSize && changed === batchSize
+}
+
+/** Asks the back end for attempts of ours that it never answered. */
+export function startEnquiries(payments: Payments, backend: Backend): Loop {
+  return startLoop({
+    kind: 'enquiries',
+    log: payments.log,
+    pauseMs: 250,
+    async round() {
+      const attempts = await claimAttempts(payments.db, batchSize)
+      await forEachOf(attempts, { width, kind: 'enquiry', log: payments.log }, async (attempt) => {
+        const { attemptId } = attempt
+        const outcome = await backend.enquire(attemptId)
+        if (outcome === 'processing') return
+        await takeReport(payments, attempt, { attemptId, outcome, paymentMethod: undefined })
+      })
+      return attempts.length === batchSize
+    },
+  })
+}
