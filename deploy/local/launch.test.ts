@@ -1,3 +1,4 @@
+// Starts the real launcher with stand-in parts and holds what a person sees of it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'

@@ -1,3 +1,4 @@
+// Holds that one launcher at a time uses a data folder.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'

@@ -1,3 +1,4 @@
+// Holds how nats-server is found, unpacked and missed.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+// Holds that our nats-server starts, keeps its data and refuses strangers.
 import { connect } from 'nats'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ownNats, type TestServer } from '../../test/support/servers.ts'

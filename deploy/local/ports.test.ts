@@ -1,3 +1,4 @@
+// Holds that a port in use is told before anything starts.
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+// Holds that what dies comes back and that everything stops in order.
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

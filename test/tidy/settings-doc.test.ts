@@ -1,0 +1,16 @@
+// Keeps docs/settings.md equal to the one table of settings; `npx vitest run test/tidy -u` writes it anew.
+import { expect, it } from 'vitest'
+import { renderSettingsTable } from '#runtime/config.ts'
+
+const intro = `# Settings
+
+Settings are environment variables. Every process checks its own at boot, before it listens, and names all bad ones at
+once; what it goes by is printed at the start of its log without the secret ones. An empty variable counts as unset.
+This page is made from the table in \`runtime/settings.ts\`.
+
+`
+
+it('the page of settings is the table that the processes read', async () => {
+  const page = `${intro}${renderSettingsTable().trimEnd()}\n`
+  await expect(page).toMatchFileSnapshot('../../docs/settings.md')
+})
