@@ -98,6 +98,7 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
     begin(request, reply)
     done(refusalAtStart(request, table))
   })
+  closeConnectionsOnStop(app)
   app.addHook('onResponse', (request, reply, done) => {
     observe(request, reply)
     done()
@@ -108,6 +109,19 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   await registerRoutes(app, routeRunner(settings, services))
   if (options.pages !== undefined) await servePages(app, options.pages, options)
   return app
+}
+
+/** What is answered during a stop ends its connection, or a client's idle one would hold the process up. */
+function closeConnectionsOnStop(app: FastifyInstance): void {
+  let isClosing = false
+  app.addHook('preClose', (done) => {
+    isClosing = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isClosing) void reply.header('connection', 'close')
+    done()
+  })
 }
 
 /** Step 1, and what HTTP itself demands. */

@@ -75,8 +75,8 @@ export function answerBelowRouter(server: Server, options: BelowRouterOptions): 
     const path = pathOf(request.url ?? '')
     const isKnown = table.allowed(path) !== undefined
     const failure = refusal(isKnown ? 'EXPECTATION_FAILED' : 'ENDPOINT_NOT_FOUND')
-    const { code, headers, body } = refuse(request, failure, path, options)
-    response.writeHead(code, { ...headers, connection: 'close' }).end(body)
+    const refused = refuse(request, failure, path, options)
+    response.writeHead(refused.code, closingHeaders(refused)).end(refused.body)
   })
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     end(socket, refuse(request, refusal('ENDPOINT_NOT_FOUND'), '', options))
@@ -107,12 +107,13 @@ function note({ log, metrics }: BelowRouterOptions, edge: EdgeRequest, code: num
 }
 
 /** Writes a whole response on a bare connection and closes it. */
-function end(socket: Socket, { code, headers, body }: Refusal): void {
-  const lines = Object.entries({
-    ...headers,
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}`)
-  const head = [`HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}`, ...lines].join('\r\n')
-  socket.end(`${head}\r\n\r\n${body}`)
+function end(socket: Socket, refused: Refusal): void {
+  const lines = Object.entries(closingHeaders(refused)).map(([name, value]) => `${name}: ${value}`)
+  const statusLine = `HTTP/1.1 ${refused.code} ${STATUS_CODES[refused.code] ?? ''}`
+  socket.end(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n${refused.body}`)
+}
+
+function closingHeaders({ headers, body }: Refusal): Record<string, string> {
+  const length = String(Buffer.byteLength(body))
+  return { ...headers, 'content-length': length, connection: 'close' }
 }

@@ -69,7 +69,7 @@ const defaults: EdgeSettings = {
 
 /** Starts all three; `settings` and `overrides` change the gateway alone. */
 export async function startEdge(
-  settings: Partial<EdgeSettings> = {},
+  { rpcTimeoutMs = 5_000, ...settings }: Partial<EdgeSettings> & { rpcTimeoutMs?: number } = {},
   overrides: Partial<GatewayOptions> = {},
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-edge-'))
@@ -93,7 +93,7 @@ export async function startEdge(
     services: [PaymentsService],
     routes: (router) => router.service(PaymentsService, paymentsStandIn(seen)),
   })
-  const rpc = { identity: identityOf('gateway'), timeoutMs: 5_000 }
+  const rpc = { identity: identityOf('gateway'), timeoutMs: rpcTimeoutMs }
   const metrics = gatewayMetrics(new Registry())
   const environment = settings.environment ?? defaults.environment
   const access = createAccess({

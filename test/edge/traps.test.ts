@@ -1,0 +1,242 @@
+// What frameworks get wrong, sent as bytes: every answer is still the envelope.
+import net from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  call,
+  type EdgeFixture,
+  goodHeaders,
+  goodPayment,
+  parseRaw,
+  type Seen,
+  sendRaw,
+  startEdge,
+} from './fixture.ts'
+import { refusedAs, shapeOf } from './good-requests.ts'
+
+let edge: EdgeFixture
+beforeAll(async () => {
+  edge = await startEdge({ requestTimeoutMs: 1_500 })
+})
+afterAll(() => edge.close())
+
+const status = '/payments/status?version=2024-10-01&api_key=x&payment_details_id=y'
+const request = '/payments/request?version=2024-10-01'
+
+function head(line: string, headers: Record<string, string> = {}): string {
+  const all = { Host: 'localhost', ...goodHeaders(), Connection: 'close', ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+  return `${[line, ...lines].join('\r\n')}\r\n\r\n`
+}
+
+function post(body: string, headers: Record<string, string> = {}): string {
+  const length = String(Buffer.byteLength(body))
+  const type = { 'Content-Type': 'application/json', 'Content-Length': length }
+  return head(`POST ${request} HTTP/1.1`, { ...type, ...headers }) + body
+}
+
+const send = async (bytes: string | Buffer): Promise<Seen> =>
+  parseRaw(await sendRaw(edge.port, bytes))
+
+describe('a request that is not HTTP', () => {
+  it.each([
+    ['no request line', 'hello\r\n\r\n'],
+    ['an unknown method', head(`FROB ${status} HTTP/1.1`)],
+    ['a blank in the target', head('GET /payments/ status HTTP/1.1')],
+    ['an unknown version', head(`GET ${status} HTTP/9.9`)],
+    ['HTTP/2 in the clear', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a NUL in a header', head(`GET ${status} HTTP/1.1`, { 'X-Bad': 'a\u0000b' })],
+    ['a header without colon', `GET ${status} HTTP/1.1\r\nHost localhost\r\n\r\n`],
+    ['two lengths', post('{}', { 'content-length ': '2' })],
+    ['a length and chunks', post('{}', { 'Transfer-Encoding': 'chunked' })],
+    ['a length that is no number', post('{}', { 'Content-Length': 'two' })],
+    [
+      'a bad chunk size',
+      `${head(`POST ${request} HTTP/1.1`, { 'Transfer-Encoding': 'chunked', 'Content-Type': 'application/json' })}zz\r\n{}\r\n0\r\n\r\n`,
+    ],
+  ])('is answered in the envelope: %s', async (_name, bytes) => {
+    expect(shapeOf(await send(bytes))).toEqual(refusedAs('full', 400, 'INVALID_HEADER'))
+  })
+
+  it('is answered in the envelope over TLS too', async () => {
+    expect(shapeOf(await send(Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3])))).toEqual(
+      refusedAs('full', 400, 'INVALID_HEADER'),
+    )
+  })
+})
+
+describe('headers', () => {
+  it('may not be over 16 KiB', async () => {
+    const large = await send(head(`GET ${status} HTTP/1.1`, { 'X-Large': 'x'.repeat(17_000) }))
+    expect(shapeOf(large)).toEqual(refusedAs('full', 431, 'HEADERS_TOO_LARGE'))
+    const long = await send(head(`GET ${status}&x=${'x'.repeat(17_000)} HTTP/1.1`))
+    expect(shapeOf(long)).toEqual(refusedAs('full', 431, 'HEADERS_TOO_LARGE'))
+    const fits = await send(head(`GET ${status} HTTP/1.1`, { 'X-Large': 'x'.repeat(15_000) }))
+    expect(shapeOf(fits)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
+  })
+
+  it('must name a host in HTTP/1.1', async () => {
+    const bytes = head(`GET ${status} HTTP/1.1`).replace('Host: localhost\r\n', '')
+    expect(shapeOf(await send(bytes))).toEqual(refusedAs('full', 400, 'INVALID_HEADER'))
+    const old = await send(bytes.replace('HTTP/1.1', 'HTTP/1.0'))
+    expect(shapeOf(old)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
+  })
+
+  it('are refused when they are given twice', async () => {
+    for (const name of ['PW-origin-country', 'PW-request-date', 'PW-ip-address', 'PW-request-id']) {
+      const value = { ...goodHeaders(), 'PW-request-id': '0198c000-0000-7000-8000-000000000001' }[
+        name
+      ]
+      const bytes = head(`GET ${status} HTTP/1.1`, {
+        [name]: value ?? '',
+        [name.toLowerCase()]: value ?? '',
+      })
+      const seen = await send(bytes)
+      expect(shapeOf(seen)).toEqual(refusedAs('full', 400, 'INVALID_HEADER'))
+      expect(seen.body['message']).toContain(name)
+    }
+    const key = goodHeaders()['PW-subscription-key'] ?? ''
+    const twice = await send(head(`GET ${status} HTTP/1.1`, { 'pw-subscription-key': key }))
+    expect(shapeOf(twice)).toEqual(refusedAs('full', 401, 'PW_INVALID_SUBSCRIPTION_KEY'))
+  })
+
+  it('may expect 100-continue and nothing else', async () => {
+    const other = await send(post('{}', { Expect: 'a-miracle' }))
+    expect(shapeOf(other)).toEqual(refusedAs('full', 417, 'EXPECTATION_FAILED'))
+    const unknown = await send(head('GET /nowhere HTTP/1.1', { Expect: 'a-miracle' }))
+    expect(shapeOf(unknown)).toEqual(refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'))
+    const quote = await send(
+      head('GET /quote?version=2024-10-01 HTTP/1.1', { Expect: 'a-miracle' }),
+    )
+    expect(shapeOf(quote)).toEqual(refusedAs('quote', 417, 'EXPECTATION_FAILED'))
+    const text = await sendRaw(
+      edge.port,
+      post(JSON.stringify(goodPayment()), { Expect: '100-continue' }),
+    )
+    expect(text).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/)
+  })
+})
+
+describe('a target', () => {
+  it.each([
+    '/payments/%zz',
+    '/payments/status%',
+    '/%ff%fe',
+    '/payments//status',
+    '/Payments/Status',
+    '/..%2f',
+    '/pay%00',
+    '*',
+  ])('%s is an unknown path', async (target) => {
+    expect(shapeOf(await send(head(`GET ${target} HTTP/1.1`)))).toEqual(
+      refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'),
+    )
+  })
+
+  it('may be in absolute form', async () => {
+    const seen = await send(head(`GET http://localhost${status} HTTP/1.1`))
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
+  })
+
+  it('of CONNECT leads nowhere', async () => {
+    const seen = await send(head('CONNECT example.com:443 HTTP/1.1'))
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'))
+  })
+
+  it('with a broken query is read as far as it goes', async () => {
+    const seen = await send(
+      head(`GET ${status}&%zz=%&=&&a[b]=1&__proto__=x&constructor=y HTTP/1.1`),
+    )
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
+    const nul = await send(head(`GET ${status}&email=%00 HTTP/1.1`))
+    expect(shapeOf(nul)).toEqual(refusedAs('full', 400, 'INVALID_PARAMETER'))
+  })
+})
+
+describe('a slow client', () => {
+  it('is told 408 while it sends headers', async () => {
+    const seen = await send(`GET ${status} HTTP/1.1\r\nHost: localhost\r\n`)
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 408, 'TIMEOUT'))
+  })
+
+  it('is told 408 while it sends a body', async () => {
+    const seen = await send(post('{"a":1}', { 'Content-Length': '500' }))
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 408, 'TIMEOUT'))
+  })
+})
+
+describe('an answer', () => {
+  it('to HEAD has the headers of an error and no body', async () => {
+    const text = await sendRaw(edge.port, head(`HEAD ${status} HTTP/1.1`))
+    expect(text).toMatch(/^HTTP\/1\.1 405 /)
+    expect(text).toMatch(/allow: GET\r\n/i)
+    expect(text.endsWith('\r\n\r\n')).toBe(true)
+  })
+
+  it('keeps big numbers exact, by refusing them', async () => {
+    for (const amount of [
+      '12345678901234567890.10',
+      '1e3',
+      '"1e3"',
+      '"00.1"',
+      '" 1 "',
+      '"NaN"',
+      '"infinity"',
+      '"now"',
+      '"0"',
+      '"-1"',
+      '"1.23456"',
+      '""',
+      '"1234567890123456"',
+    ]) {
+      const text = JSON.stringify(goodPayment()).replace('"100.00"', amount)
+      const seen = await send(post(text))
+      expect(seen.status).toBe(400)
+      expect(seen.body['message']).toContain('transaction_request.amount')
+    }
+    expect(edge.seen.created.map((created) => created.amountMinor)).not.toContain(0n)
+  })
+
+  it('to a pipelined request comes in order', async () => {
+    const first = head(`GET ${status} HTTP/1.1`, { Connection: 'keep-alive' })
+    const text = await sendRaw(edge.port, `${first}${head('GET /nowhere HTTP/1.1')}`)
+    expect([...text.matchAll(/"errorCode":"(\w+)"/g)].map((match) => match[1])).toEqual([
+      'PW_INVALID_API_KEY',
+      'ENDPOINT_NOT_FOUND',
+    ])
+  })
+
+  it('about a body that is too large arrives although the client is still sending', async () => {
+    const chunk = 'x'.repeat(60_000)
+    const seen = await new Promise<Seen>((resolve, reject) => {
+      const socket = net.connect(edge.port, '127.0.0.1')
+      let text = ''
+      socket.on('error', reject)
+      socket.on('data', (data) => {
+        text += data.toString('latin1')
+        if (text.includes('PAYLOAD_TOO_LARGE')) {
+          socket.destroy()
+          resolve(parseRaw(text))
+        }
+      })
+      socket.write(
+        head(`POST ${request} HTTP/1.1`, {
+          'Transfer-Encoding': 'chunked',
+          'Content-Type': 'application/json',
+          Connection: 'keep-alive',
+        }),
+      )
+      for (let index = 0; index < 4; index += 1)
+        socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+    })
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 413, 'PAYLOAD_TOO_LARGE'))
+  })
+
+  it('never shows what went wrong inside', async () => {
+    edge.seen.onCreate = () => Promise.reject(new Error('relation "secret_table" does not exist'))
+    const seen = await call(edge.url, 'POST', request, { body: goodPayment() })
+    edge.seen.onCreate = undefined
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 500, 'INTERNAL_ERROR'))
+    expect(seen.text).not.toContain('secret_table')
+    expect(seen.body['message']).toMatch(/retry later/)
+  })
+})
