@@ -183,29 +183,31 @@ export async function expireLeases(db: Queryable, limit: number): Promise<number
 const wakeStatement = sql(
   'delivery_wake_forgotten',
   `with forgotten as (
-     select distinct d.endpoint_id
-     from (
-       select endpoint_id from delivery
-       where state = 'pending' and next_attempt_at < clock_now() - interval '5 seconds'
-       order by next_attempt_at
-       limit $1
-     ) as d
-     join endpoint on endpoint.endpoint_id = d.endpoint_id
+     select endpoint_id from endpoint as e
      where ready_at > clock_now() + interval '5 seconds'
        and (breaker_until is null or breaker_until <= clock_now())
+       and (
+         exists (
+           select 1 from delivery
+           where delivery.endpoint_id = e.endpoint_id and state = 'pending' and attempts = 0
+             and next_attempt_at < clock_now() - interval '5 seconds'
+         ) or exists (
+           select 1 from delivery
+           where delivery.endpoint_id = e.endpoint_id and state = 'pending' and attempts > 0
+             and next_attempt_at < clock_now() - interval '5 seconds'
+         )
+       )
        and not exists (
          select 1 from delivery
-         where delivery.endpoint_id = d.endpoint_id and delivery.state = 'sending'
+         where delivery.endpoint_id = e.endpoint_id and state = 'sending'
        )
-   ), held as (
-     select endpoint_id from endpoint
-     where endpoint_id in (select endpoint_id from forgotten)
      order by endpoint_id
-     for update
+     limit $1
+     for update skip locked
    )
    update endpoint set ready_at = clock_now(), version = version + 1
-   from held
-   where endpoint.endpoint_id = held.endpoint_id`,
+   from forgotten
+   where endpoint.endpoint_id = forgotten.endpoint_id`,
 )
 
 /**

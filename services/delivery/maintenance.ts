@@ -15,6 +15,7 @@ export interface MaintenanceOptions {
 }
 
 const sweepMs = 2_000
+const checkMs = 30_000
 const tidyMs = 3_600_000
 const rowsPerSweep = 500
 const partitionDaysAhead = 3
@@ -28,10 +29,15 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
   const loops = [
     every(sweepMs, log, async () => {
       const lost = await expireLeases(db, rowsPerSweep)
+      if (lost === 0) return
+      log.warn({ count: lost }, 'leases ran out, deliveries are due again')
+      onDue()
+    }),
+    every(checkMs, log, async () => {
       const forgotten = await wakeForgotten(db, rowsPerSweep)
-      if (lost > 0) log.warn({ count: lost }, 'leases ran out, deliveries are due again')
-      if (forgotten > 0) log.error({ count: forgotten }, 'receivers had been forgotten')
-      if (lost + forgotten > 0) onDue()
+      if (forgotten === 0) return
+      log.error({ count: forgotten }, 'receivers had been forgotten')
+      onDue()
     }),
     every(tidyMs, log, async () => {
       await keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)
