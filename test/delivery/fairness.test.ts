@@ -1,6 +1,7 @@
 // Shows what a receiver's answers do to its own pushes, and that they do nothing to those of others.
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createTestClock } from '#runtime/test-clock.ts'
 import { claimDue } from '../../services/delivery/claim-store.ts'
 import { complete } from '../../services/delivery/complete-store.ts'
 import type { AttemptOutcome } from '../../services/delivery/delivery.ts'
@@ -168,9 +169,8 @@ describe('a receiver that never answers', () => {
 })
 
 describe('a claim', () => {
-  it('that misses a push laid down while it ran leaves the receiver ready', async () => {
+  it('that skipped a receiver because it was locked comes back to it', async () => {
     await pushMany(1)
-    // Holds the receiver while the claim waits for nothing: what it skips it must come back to.
     await setting.db.transaction(async (tx) => {
       await tx.rows({ name: 'hold', text: 'select endpoint_id from endpoint for update' }, [])
       expect(await claim()).toHaveLength(0)
@@ -185,5 +185,34 @@ describe('a claim', () => {
     for (let n = 0; n < 150; n += 1) await pushMany(1, to.url)
     await until(async () => (await setting.count("state = 'delivered'")) === 150, 10_000)
     expect(to.requests).toHaveLength(150)
+  })
+
+  it('that began before a push was laid down and ended after it leaves the receiver ready', async () => {
+    // Sessions whose clock is one millisecond ahead sleep when they ask for the time, which a claim does
+    // between reading and locking. Volatile, so that planning does not sleep.
+    await setting.asOwner(
+      `create or replace function delivery.clock_now() returns timestamptz language plpgsql volatile as $$
+       begin
+         if current_setting('payweave.clock_offset', true) = '1 milliseconds' then
+           perform pg_sleep(0.1);
+         end if;
+         return statement_timestamp();
+       end $$`,
+    )
+    const slowClock = createTestClock()
+    slowClock.advance(1)
+    const slow = setting.database.open({ testClock: slowClock })
+    await slow.ready()
+    const plain = setting.database.open()
+    const [first] = await pushMany(1)
+    const claiming = claimDue(slow, token, { endpoints: 10, deliveries: 10, leaseS: 60 })
+    await delay(30)
+    const lay = setting.database.open()
+    await setting.pushThrough(lay, { url })
+    const claimed = await claiming
+    expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual([first])
+    expect(
+      await claimDue(plain, token, { endpoints: 10, deliveries: 10, leaseS: 60 }),
+    ).toHaveLength(1)
   })
 })

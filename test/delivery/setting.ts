@@ -73,7 +73,9 @@ export async function createSetting() {
     return started
   }
 
-  async function push(...pushes: PushChanges[]): Promise<string[]> {
+  const push = (...pushes: PushChanges[]) => pushThrough(db, ...pushes)
+
+  async function pushThrough(through: Database, ...pushes: PushChanges[]): Promise<string[]> {
     const deliveries = pushes.map((change): NewDelivery => {
       const target = new URL(change.url)
       const project = change.projectId ?? projectId
@@ -91,7 +93,7 @@ export async function createSetting() {
         ...change,
       }
     })
-    await db.transaction((tx) => insertDeliveries(tx, deliveries))
+    await through.transaction((tx) => insertDeliveries(tx, deliveries))
     return deliveries.map(({ deliveryId }) => deliveryId)
   }
 
@@ -109,6 +111,8 @@ export async function createSetting() {
     projectId,
     worker,
     push,
+    /** The same through another pool. */
+    pushThrough,
     database,
     state: async (id: string) => (await findDelivery(db, projectId, id))?.state,
     delivery: (id: string) => findDelivery(db, projectId, id),
