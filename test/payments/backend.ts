@@ -1,0 +1,95 @@
+// The world outside payments for the tests of this folder: a back end that does what a test says, and accounts.
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import {
+  AttemptOutcome,
+  type Charge,
+  type ChargeService,
+  type Withdrawal,
+} from '#gen/backend/v1/charges_pb.js'
+import type {
+  CreatePayoutRequest,
+  CreateRefundRequest,
+  PayoutService,
+} from '#gen/backend/v1/payouts_pb.js'
+
+/** What a wallet does with an attempt: an outcome, or no answer at all. */
+export type Wallet = (attemptId: string, pin: string) => Promise<AttemptOutcome> | AttemptOutcome
+
+/** A back end that remembers what it was told. */
+export function newBackend() {
+  const told = {
+    charges: new Map<string, Charge>(),
+    withdrawals: new Map<string, Withdrawal>(),
+    payouts: new Map<string, CreatePayoutRequest>(),
+    refunds: new Map<string, CreateRefundRequest>(),
+    /** Outcomes by attempt, which an enquiry answers. */
+    attempts: new Map<string, AttemptOutcome>(),
+    announcements: 0,
+    walletCalls: 0,
+    enquiries: 0,
+  }
+  const state = { isDown: false, wallet: (() => AttemptOutcome.PAID) as Wallet }
+  const answer = <T extends object>(work: () => T): T => {
+    if (state.isDown) throw new ConnectError('the back end is down', Code.Unavailable)
+    return work()
+  }
+  const charges: ServiceImpl<typeof ChargeService> = {
+    announceCharges: ({ charges: announced }) =>
+      answer(() => {
+        told.announcements += 1
+        for (const charge of announced) told.charges.set(charge.chargeId, charge)
+        return {}
+      }),
+    withdrawCharges: ({ withdrawals }) =>
+      answer(() => {
+        for (const withdrawal of withdrawals) told.withdrawals.set(withdrawal.chargeId, withdrawal)
+        return {}
+      }),
+    async payWithWallet({ chargeId, attemptId, pin }) {
+      told.walletCalls += 1
+      if (!told.charges.has(chargeId)) throw new Failure('CHARGE_NOT_FOUND', 'no such charge')
+      const outcome = await state.wallet(attemptId, pin)
+      told.attempts.set(attemptId, outcome)
+      return { outcome }
+    },
+    getAttempt: ({ attemptId }) =>
+      answer(() => {
+        told.enquiries += 1
+        return { outcome: told.attempts.get(attemptId) ?? AttemptOutcome.UNSPECIFIED }
+      }),
+    openCardFrame: ({ chargeId, returnUrl }) =>
+      answer(() => ({ frameUrl: `http://cards.test/${chargeId}?back=${returnUrl}` })),
+  }
+  const payouts: ServiceImpl<typeof PayoutService> = {
+    createPayout: (request) =>
+      answer(() => {
+        told.payouts.set(request.payoutId, request)
+        return {}
+      }),
+    createRefund: (request) =>
+      answer(() => {
+        told.refunds.set(request.refundId, request)
+        return {}
+      }),
+  }
+  return { told, state, charges, payouts }
+}
+
+/** Accounts that know some merchants and count the questions. */
+export function newAccounts(merchants: Map<string, { projectId: string; businessName: string }>) {
+  const counted = { questions: 0 }
+  const getMerchant: ServiceImpl<typeof AccessService>['getMerchant'] = ({
+    projectId,
+    merchantId,
+  }) => {
+    counted.questions += 1
+    const merchant = merchants.get(merchantId)
+    if (merchant?.projectId !== projectId) {
+      throw new Failure('MERCHANT_NOT_FOUND', 'no such merchant')
+    }
+    return { merchant: { merchantId, ...merchant, mobileNumber: '+12025550199' } }
+  }
+  return { counted, getMerchant }
+}

@@ -1,0 +1,435 @@
+// Making payment requests: what is stored, what is refused, and that a repeat makes nothing new.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
+import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { FraudCheckStatus, PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { sql } from '#runtime/db.ts'
+import {
+  at,
+  expectRefusal,
+  type Order,
+  payer,
+  startWorld,
+  states,
+  until,
+  type World,
+} from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const counts = sql(
+  'test_counts',
+  `select (select count(*) from payment) as payments, (select count(*) from payer) as payers,
+     (select count(*) from payee) as payees, (select count(*) from outbox) as events,
+     (select count(*) from task) as tasks`,
+)
+
+describe('a new payment request', () => {
+  it('is pending, costs what the schedule says, and goes to the merchant when nobody else is named', async () => {
+    const made = await world.create({
+      payers: [payer(0n, { paymentMethod: PaymentMethod.CARD })],
+      amountMinor: 10_000n,
+    })
+    expect(states(made)).toEqual(['PENDING', 'PENDING'])
+    expect(made.fraudCheckStatus).toBe(FraudCheckStatus.SKIPPED)
+    expect(made.fees).toMatchObject({
+      totalMinor: 340n,
+      cardProcessingMinor: 290n,
+      platformProcessingMinor: 50n,
+      agentProcessingMinor: 0n,
+      merchantPaysMinor: 340n,
+    })
+    expect(made.payees).toMatchObject([
+      { mobileNumber: '+12025550199', amountMinor: 10_000n, feeMinor: 0n, feesCovered: true },
+    ])
+    expect(at(made.payers)).toMatchObject({ mobileNumber: '202 555 0100', amountMinor: 10_000n })
+    expect(at(made.payers).linkToken).toMatch(/^[\w-]{43}$/)
+    const life = Number((made.expireTime?.seconds ?? 0n) - (made.createTime?.seconds ?? 0n))
+    expect(life).toBe(86_400)
+  })
+
+  it('can be read as it was answered', async () => {
+    const made = await world.create()
+    expect(await world.get(made.paymentId)).toEqual(made)
+  })
+
+  it('writes one event, without link tokens and times, with a notice for every payer', async () => {
+    const made = await world.create({ payers: [payer(4_000n), payer(6_000n)] })
+    const events = await world.events(made.paymentId)
+    expect(events).toMatchObject([
+      {
+        transition: 'CREATED',
+        notices: ['PAYMENT_INITIATED 0', 'PAYMENT_INITIATED 1'],
+        callbackSequence: 0,
+      },
+    ])
+    const [event] = events
+    expect(event?.payment?.createTime).toBeUndefined()
+    expect(event?.payment?.payers.map(({ linkToken }) => linkToken)).toEqual(['', ''])
+    const createdMs =
+      Number(made.createTime?.seconds) * 1_000 + Number(made.createTime?.nanos) / 1e6
+    expect(event?.occurredAt.getTime()).toBe(createdMs)
+  })
+
+  it('is announced to the back end with what each payer is charged', async () => {
+    const made = await world.create({
+      feeTerms: { paysFees: true },
+      payers: [
+        payer(4_000n),
+        payer(6_000n, {
+          paymentChannel: PaymentChannel.AGENT,
+          paymentMethod: PaymentMethod.CASH,
+        }),
+      ],
+    })
+    const [first, second] = made.payers.map(({ payerId }) => payerId)
+    const { told } = world.backend
+    const announced = await until(() => told.charges.get(second ?? '') && told.charges)
+    expect(announced.get(first ?? '')).toMatchObject({
+      amount: { currency: 'USD', minorUnits: 4_020n },
+      mobileNumber: '+12025550100',
+      businessName: 'Demo Store',
+      cashCode: '',
+    })
+    expect(announced.get(second ?? '')).toMatchObject({ amount: { minorUnits: 6_090n } })
+    expect(announced.get(second ?? '')?.cashCode).toMatch(/^\d{12}$/)
+  })
+
+  it('is announced once the back end is back when it was down', async () => {
+    world.backend.state.isDown = true
+    const made = await world.create()
+    world.backend.state.isDown = false
+    await until(() => world.backend.told.charges.get(at(made.payers).payerId))
+  })
+
+  it('takes twenty payers and twenty payees, in their order', async () => {
+    const payers = Array.from({ length: 20 }, (_, index) => payer(BigInt(index + 1)))
+    const payees = payers.map(({ amountMinor }, index) => ({
+      mobileNumberE164: `+120255501${10 + index}`,
+      amountMinor: 21n - amountMinor,
+      delayDays: index,
+    }))
+    const made = await world.create({ amountMinor: 210n, payers, payees })
+    expect(await world.get(made.paymentId)).toEqual(made)
+    expect(made.payers.map(({ amountMinor }) => Number(amountMinor))).toEqual(
+      payers.map(({ amountMinor }) => Number(amountMinor)),
+    )
+    expect(made.payees.map(({ delayDays }) => delayDays)).toEqual(
+      payees.map(({ delayDays }) => delayDays),
+    )
+  })
+
+  it('asks accounts about a merchant once', async () => {
+    await world.create()
+    const { questions } = world.accounts.counted
+    await world.create()
+    expect(world.accounts.counted.questions).toBe(questions)
+  })
+})
+
+describe('the fraud rules', () => {
+  it('pass a request that breaks none', async () => {
+    const made = await world.create({
+      fraudCheck: true,
+      payers: [payer(0n, { mobileNumberE164: '+12025550101' })],
+    })
+    expect(made.fraudCheckStatus).toBe(FraudCheckStatus.PASSED)
+    expect(states(made)).toEqual(['PENDING', 'PENDING'])
+  })
+
+  it.each<[string, Order]>([
+    ['a blocked number', { payers: [payer(0n, { mobileNumberE164: '+12025550106' })] }],
+    ['an amount over the ceiling', { amountMinor: 1_000_001n }],
+  ])('stop %s: stored as failed, without links, announced to nobody', async (_, order) => {
+    const made = await world.create({ ...order, fraudCheck: true })
+    expect(made.fraudCheckStatus).toBe(FraudCheckStatus.FAILED)
+    expect(states(made)).toEqual(['FAILED', 'FAILED'])
+    expect(at(made.payers).linkToken).toBe('')
+    expect(await world.events(made.paymentId)).toMatchObject([
+      { transition: 'FAILED', notices: ['PAYMENT_FAILED 0'], callbackSequence: 1 },
+    ])
+    const [event] = await world.events(made.paymentId)
+    expect(event?.payment?.createTime).toEqual(made.createTime)
+    expect(await world.get(made.paymentId)).toEqual(made)
+    await expectRefusal(
+      world.report(at(made.payers).payerId, ChargeOutcome.PAID),
+      'CHARGE_NOT_FOUND',
+    )
+    expect(world.backend.told.charges.has(at(made.payers).payerId)).toBe(false)
+  })
+
+  it('stop the thirty-first request of a payer within a minute, and let him go on later', async () => {
+    const order = { fraudCheck: true, payers: [payer(0n, { mobileNumberE164: '+12025550150' })] }
+    const checks: FraudCheckStatus[] = []
+    for (let round = 0; round < 31; round += 1) {
+      checks.push((await world.create(order)).fraudCheckStatus)
+    }
+    expect(checks.lastIndexOf(FraudCheckStatus.PASSED)).toBe(29)
+    expect(checks.at(-1)).toBe(FraudCheckStatus.FAILED)
+    world.testClock.advance(61_000)
+    expect((await world.create(order)).fraudCheckStatus).toBe(FraudCheckStatus.PASSED)
+  })
+
+  it('are not asked when the request does not want them', async () => {
+    const made = await world.create({ payers: [payer(0n, { mobileNumberE164: '+12025550106' })] })
+    expect(made.fraudCheckStatus).toBe(FraudCheckStatus.SKIPPED)
+  })
+})
+
+describe('a repeat', () => {
+  it('with the same content answers the first request and makes nothing', async () => {
+    const order = world.order()
+    const first = await world.payments.createPayment(order)
+    const before = await world.db.row(counts, [])
+    const second = await world.payments.createPayment(order)
+    expect(second.payment).toEqual(first.payment)
+    expect([first.replayed, second.replayed]).toEqual([false, true])
+    expect(await world.db.row(counts, [])).toEqual(before)
+  })
+
+  it('with other content is refused and makes nothing', async () => {
+    const order = world.order()
+    await world.payments.createPayment(order)
+    const before = await world.db.row(counts, [])
+    const changed = { ...order, amountMinor: 20_000n }
+    await expectRefusal(world.payments.createPayment(changed), 'DUPLICATE_TRANSACTION_ID', 'id')
+    expect(await world.db.row(counts, [])).toEqual(before)
+  })
+
+  it('is told by the fingerprint when the caller gives one', async () => {
+    const requestFingerprint = new Uint8Array(32).fill(7)
+    const order = world.order({ requestFingerprint })
+    await world.payments.createPayment(order)
+    const sameBody = await world.payments.createPayment({ ...order, description: 'edge form' })
+    expect(sameBody.replayed).toBe(true)
+  })
+
+  it('sent thirty times at once makes one payment', async () => {
+    const order = world.order()
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => world.payments.createPayment(order)),
+    )
+    expect(new Set(answers.map(({ payment }) => payment?.paymentId)).size).toBe(1)
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
+    expect(await world.events(answers[0]?.payment?.paymentId ?? '')).toHaveLength(1)
+  })
+
+  it('of another merchant is another payment', async () => {
+    const order = world.order()
+    const mine = await world.payments.createPayment(order)
+    const theirs = await world.payments.createPayment({
+      ...order,
+      merchantId: world.otherMerchantId,
+    })
+    expect(theirs.payment?.paymentId).not.toBe(mine.payment?.paymentId)
+  })
+})
+
+const everyMethod = [
+  PaymentMethod.CASH,
+  PaymentMethod.CARD,
+  PaymentMethod.WALLET,
+  PaymentMethod.CREDIT,
+  PaymentMethod.DEBIT,
+  PaymentMethod.QR_CODE,
+]
+
+describe('a refused request', () => {
+  const long = 'x'.repeat(1_001)
+  const payee = { mobileNumberE164: '+12025550111', amountMinor: 10_000n }
+  it.each<[string, string, string, Order]>([
+    ['no id', 'MISSING_PARAMETER', 'id', { transactionId: '' }],
+    ['a long id', 'INVALID_PARAMETER', 'id', { transactionId: 'x'.repeat(65) }],
+    ['a control character', 'INVALID_PARAMETER', 'id', { transactionId: 'a\u0007' }],
+    ['no amount', 'MISSING_PARAMETER', 'amount', { amountMinor: 0n }],
+    ['a negative amount', 'INVALID_PARAMETER', 'amount', { amountMinor: -1n }],
+    ['a huge amount', 'INVALID_PARAMETER', 'amount', { amountMinor: 10n ** 18n }],
+    ['no currency', 'MISSING_PARAMETER', 'currency', { currency: '' }],
+    ['an unknown currency', 'INVALID_PARAMETER', 'currency', { currency: 'ABC' }],
+    ['a long description', 'INVALID_PARAMETER', 'description', { description: long }],
+    ['no payers', 'MISSING_PARAMETER', 'payers', { payers: [] }],
+    [
+      'twenty-one payers',
+      'INVALID_PARAMETER',
+      'payers',
+      { payers: Array.from({ length: 21 }, () => payer(1n)) },
+    ],
+    [
+      'no number',
+      'MISSING_PARAMETER',
+      'payers[0].mobile_number',
+      { payers: [payer(0n, { mobileNumberE164: '' })] },
+    ],
+    [
+      'a number that is none',
+      'INVALID_PARAMETER',
+      'payers[0].mobile_number',
+      { payers: [payer(0n, { mobileNumberE164: '12025550100' })] },
+    ],
+    [
+      'a long name',
+      'INVALID_PARAMETER',
+      'payers[0].first_name',
+      { payers: [payer(0n, { firstName: 'x'.repeat(101) })] },
+    ],
+    [
+      'a bad e-mail address',
+      'INVALID_PARAMETER',
+      'payers[0].email',
+      { payers: [payer(0n, { email: 'nobody' })] },
+    ],
+    [
+      'no channel',
+      'MISSING_PARAMETER',
+      'payers[0].payment_channel',
+      { payers: [payer(0n, { paymentChannel: 0 })] },
+    ],
+    [
+      'no method',
+      'MISSING_PARAMETER',
+      'payers[0].payment_method',
+      { payers: [payer(0n, { paymentMethod: 0 })] },
+    ],
+    [
+      'a share that is missing',
+      'MISSING_PARAMETER',
+      'payers[1].amount',
+      { payers: [payer(10_000n), payer()] },
+    ],
+    [
+      'payers that do not add up',
+      'AMOUNT_MISMATCH',
+      'payers',
+      { payers: [payer(4_000n), payer(5_000n)] },
+    ],
+    ['an only payer of less', 'AMOUNT_MISMATCH', 'payers', { payers: [payer(9_999n)] }],
+    [
+      'payees that do not add up',
+      'AMOUNT_MISMATCH',
+      'payees',
+      { payees: [{ ...payee, amountMinor: 9_999n }] },
+    ],
+    [
+      'a payee without amount',
+      'MISSING_PARAMETER',
+      'payees[0].amount',
+      { payees: [{ ...payee, amountMinor: 0n }] },
+    ],
+    [
+      'a long delay',
+      'INVALID_PARAMETER',
+      'payees[0].delay_days',
+      { payees: [{ ...payee, delayDays: 91 }] },
+    ],
+    [
+      'a cover above all',
+      'INVALID_PARAMETER',
+      'fees.payer_covers',
+      { feeTerms: { paysFees: true, payerCoversPercent: 101 } },
+    ],
+    ['a bad URL', 'INVALID_PARAMETER', 'urls.notify', { urls: { notify: 'ftp://x.example' } }],
+    [
+      'a private URL',
+      'INVALID_PARAMETER',
+      'urls.callback',
+      { urls: { callback: 'https://10.0.0.1/' } },
+    ],
+    [
+      'a bad fingerprint',
+      'INVALID_PARAMETER',
+      'request_fingerprint',
+      { requestFingerprint: new Uint8Array(31) },
+    ],
+    ['no merchant', 'MISSING_PARAMETER', 'merchant_id', { merchantId: '' }],
+  ])('with %s leaves no row and no event', async (_, reason, field, order) => {
+    const before = await world.db.row(counts, [])
+    await expectRefusal(world.create(order), reason, field)
+    expect(await world.db.row(counts, [])).toEqual(before)
+  })
+
+  it.each([
+    [PaymentChannel.AGENT, [PaymentMethod.CASH, PaymentMethod.CARD]],
+    [
+      PaymentChannel.DIRECT_POS,
+      [
+        PaymentMethod.WALLET,
+        PaymentMethod.CARD,
+        PaymentMethod.CREDIT,
+        PaymentMethod.DEBIT,
+        PaymentMethod.QR_CODE,
+      ],
+    ],
+    [
+      PaymentChannel.PAYMENT_LINK,
+      [PaymentMethod.WALLET, PaymentMethod.CARD, PaymentMethod.CREDIT, PaymentMethod.DEBIT],
+    ],
+  ])('on channel %s is one whose method the channel does not offer', async (channel, offered) => {
+    for (const method of everyMethod) {
+      const order = { payers: [payer(0n, { paymentChannel: channel, paymentMethod: method })] }
+      if (offered.includes(method)) await world.create(order)
+      else {
+        const refused = world.create(order)
+        await expectRefusal(refused, 'UNSUPPORTED_CHANNEL_METHOD', 'payers[0].payment_method')
+      }
+    }
+  })
+
+  it('of an unknown merchant answers like an unknown key, and leaves nothing', async () => {
+    const before = await world.db.row(counts, [])
+    await expectRefusal(world.create({ merchantId: randomUUID() }), 'PW_INVALID_API_KEY')
+    expect(await world.db.row(counts, [])).toEqual(before)
+  })
+})
+
+describe('an id that is not the caller’s', () => {
+  it('answers like an unknown one, whatever is asked', async () => {
+    const { paymentId } = await world.create()
+    const { payments, projectId, merchantId, otherMerchantId } = world
+    const foreign = [
+      { projectId, merchantId, paymentId: randomUUID() },
+      { projectId, merchantId, paymentId: 'nonsense' },
+      { projectId, merchantId: otherMerchantId, paymentId },
+      { projectId: randomUUID(), merchantId, paymentId },
+    ]
+    for (const key of foreign) {
+      await expectRefusal(payments.getPayment(key), 'PAYMENT_NOT_FOUND')
+      await expectRefusal(payments.cancelPayment(key), 'PAYMENT_NOT_FOUND')
+    }
+    await expectRefusal(
+      payments.refundPayment({ projectId: randomUUID(), paymentId }),
+      'PAYMENT_NOT_FOUND',
+    )
+  })
+
+  it('is any of the project for a caller who names no merchant', async () => {
+    const { paymentId } = await world.create()
+    const { payment } = await world.payments.getPayment({ projectId: world.projectId, paymentId })
+    expect(payment?.paymentId).toBe(paymentId)
+  })
+})
+
+describe('a cancelled request', () => {
+  it('takes its payers with it, withdraws the charges, and calls back once', async () => {
+    const { paymentId } = await world.create({ payers: [payer(4_000n), payer(6_000n)] })
+    const cancelled = await world.cancel(paymentId)
+    expect(states(cancelled)).toEqual(['CANCELLED', 'CANCELLED', 'CANCELLED'])
+    expect(await world.cancel(paymentId)).toEqual(cancelled)
+    expect(await world.get(paymentId)).toEqual(cancelled)
+    const [, event, ...rest] = await world.events(paymentId)
+    expect(event).toMatchObject({
+      transition: 'CANCELLED',
+      notices: ['PAYMENT_CANCELLED 0', 'PAYMENT_CANCELLED 1'],
+      callbackSequence: 1,
+    })
+    expect(rest).toEqual([])
+    const payerId = at(cancelled.payers).payerId
+    const withdrawn = await until(() => world.backend.told.withdrawals.get(payerId))
+    expect(withdrawn.reason).toBe(WithdrawReason.CANCELLED)
+    expect(await world.movements(paymentId)).toEqual([])
+  })
+})
