@@ -1,0 +1,260 @@
+// Runs a whole system as `npm start` does, in a process of its own, for black-box tests. It knows no route and no table.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client, type QueryResultRow } from 'pg'
+import type { SandboxFile } from '../../deploy/local/sandbox-file.ts'
+import { temporaryFolder } from './servers.ts'
+
+/** The running processes as processes.json tells them. */
+export type ProcessTable = Record<string, { pid: number; ports: number[] }>
+
+/** A system on this machine, seen from outside. */
+export type Mesh = {
+  sandbox: SandboxFile
+  dataDir: string
+  portBase: number
+  processes(): ProcessTable
+  pid(part: string): number
+  /** All that the launcher has printed. */
+  output(): string
+  /** Rows of the system's database, through a connection that cannot write. */
+  rows<T extends QueryResultRow>(statement: string, values?: unknown[]): Promise<T[]>
+  /** Resolves when GET /readyz answers 200. */
+  ready(withinMs?: number): Promise<void>
+  /** Sends SIGTERM, waits for the end and fails if anything is left running. */
+  stop(): Promise<void>
+  /** Starts it again after a stop, on the same data and ports. */
+  start(): Promise<void>
+  /** Stops it if it runs and removes its data. */
+  remove(): Promise<void>
+}
+
+/** What a mesh is started with; settings are those of `npm start`. */
+export type MeshOptions = { settings?: Record<string, string>; name?: string }
+
+const root = path.resolve(import.meta.dirname, '../..')
+const portBlock = 22
+const startWithinMs = 90_000
+const stopWithinMs = 30_000
+
+/** Starts a system on free ports and a new data folder and waits until it is ready. */
+export async function startMesh({ settings = {}, name = 'mesh' }: MeshOptions = {}): Promise<Mesh> {
+  const folder = temporaryFolder(name)
+  const portBase = await freeBlock()
+  const dataDir = path.join(folder, 'data')
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    PORT_BASE: String(portBase),
+    PORT: String(portBase + portBlock),
+    PAYWEAVE_DATA_DIR: dataDir,
+    ...settings,
+  }
+  const mesh = meshOf(folder, dataDir, portBase, env)
+  try {
+    await mesh.start()
+  } catch (error) {
+    await mesh.remove()
+    throw error
+  }
+  return mesh
+}
+
+/** A mesh that another process has started: what tests need of it, without its life. */
+export type SharedMesh = Pick<
+  Mesh,
+  'sandbox' | 'dataDir' | 'portBase' | 'processes' | 'pid' | 'rows'
+>
+
+/** Looks at the system that runs on a data folder. */
+export function meshAt(dataDir: string, portBase: number): SharedMesh {
+  const read = (file: string): unknown =>
+    JSON.parse(fs.readFileSync(path.join(dataDir, file), 'utf8'))
+  const processes = () => read('processes.json') as ProcessTable
+  return {
+    sandbox: read('sandbox.json') as SandboxFile,
+    dataDir,
+    portBase,
+    processes,
+    pid: (part) => {
+      const pid = processes()[part]?.pid
+      if (pid === undefined) throw new Error(`${part} does not run`)
+      return pid
+    },
+    rows: (statement, values) => queryRows(databaseUrlOf(dataDir, portBase), statement, values),
+  }
+}
+
+function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.ProcessEnv): Mesh {
+  let launcher: { child: ChildProcess; output(): string } | undefined
+  const view = () => meshAt(dataDir, portBase)
+  const isRunning = () =>
+    launcher !== undefined && launcher.child.exitCode === null && launcher.child.signalCode === null
+  const output = () => launcher?.output() ?? ''
+  const baseUrl = `http://127.0.0.1:${env['PORT']}`
+  const ready = (withinMs = startWithinMs) => becomeReady(baseUrl, withinMs, isRunning, output)
+  const stop = async (): Promise<void> => {
+    if (!isRunning() || launcher === undefined)
+      throw new Error(`the launcher had ended: ${output()}`)
+    const before = Object.entries(view().processes())
+    const exit = once(launcher.child, 'exit') as Promise<[number | null, string | null]>
+    const startedMs = Date.now()
+    launcher.child.kill('SIGTERM')
+    const [code] = await exit
+    const tookMs = Date.now() - startedMs
+    const left = before.filter(([, { pid }]) => runs(pid)).map(([name]) => name)
+    left.push(...processesOf(folder))
+    if (left.length > 0) throw new Error(`left running after the stop: ${left.join(', ')}`)
+    if (code !== 0) throw new Error(`the launcher ended with ${code}: ${output()}`)
+    if (tookMs > stopWithinMs) throw new Error(`the stop took ${tookMs} ms`)
+    const now = Object.keys(view().processes())
+    if (now.length > 0) throw new Error(`processes.json still names ${now.join(', ')}`)
+  }
+  return {
+    get sandbox() {
+      return view().sandbox
+    },
+    dataDir,
+    portBase,
+    processes: () => view().processes(),
+    pid: (part) => view().pid(part),
+    rows: (statement, values) =>
+      queryRows(env['DATABASE_URL'] ?? databaseUrlOf(dataDir, portBase), statement, values),
+    output,
+    ready,
+    start: async () => {
+      launcher = launch(env)
+      await ready()
+    },
+    stop,
+    remove: async () => {
+      try {
+        if (isRunning()) await stop()
+      } finally {
+        fs.rmSync(folder, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+/** Runs the launcher to its end, which is expected to come by itself. */
+export async function failedStart(settings: Record<string, string>): Promise<string> {
+  const { child, output } = launch({
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    ...settings,
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code === 0) throw new Error(`the launcher ended well: ${output()}`)
+  return output()
+}
+
+function launch(env: NodeJS.ProcessEnv): { child: ChildProcess; output(): string } {
+  const child = spawn(
+    process.execPath,
+    ['--import', './deploy/local/check-node.mjs', 'deploy/local/start.ts'],
+    { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (text) => {
+      output += String(text)
+    })
+  }
+  return { child, output: () => output }
+}
+
+async function becomeReady(
+  baseUrl: string,
+  withinMs: number,
+  isRunning: () => boolean,
+  output: () => string,
+): Promise<void> {
+  const deadlineMs = Date.now() + withinMs
+  for (;;) {
+    if (!isRunning()) throw new Error(`the launcher ended: ${output()}`)
+    const last = await readiness(baseUrl)
+    if (last.startsWith('200 ')) return
+    if (Date.now() > deadlineMs) throw new Error(`not ready, /readyz: ${last}; ${output()}`)
+    await sleep(100)
+  }
+}
+
+async function readiness(baseUrl: string): Promise<string> {
+  try {
+    const answer = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(2_000) })
+    return `${answer.status} ${await answer.text()}`
+  } catch (error) {
+    return String(error)
+  }
+}
+
+function databaseUrlOf(dataDir: string, portBase: number): string {
+  const password = fs.readFileSync(path.join(dataDir, 'postgres', 'password'), 'utf8').trim()
+  return `postgres://postgres:${password}@127.0.0.1:${portBase + 20}/payweave`
+}
+
+async function queryRows<T extends QueryResultRow>(
+  url: string,
+  statement: string,
+  values: unknown[] = [],
+): Promise<T[]> {
+  const client = new Client({
+    connectionString: url,
+    options: '-c default_transaction_read_only=on',
+  })
+  await client.connect()
+  try {
+    return (await client.query<T>(statement, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Tells whether a process runs; one that only waits to be reaped has ended. */
+export function runs(pid: number): boolean {
+  try {
+    return !/^State:\s*[ZX]/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Whatever has the folder in its command line or environment. */
+function processesOf(folder: string): string[] {
+  const found: string[] = []
+  for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    if (pid === String(process.pid) || !runs(Number(pid))) continue
+    try {
+      const command = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      const environment = fs.readFileSync(`/proc/${pid}/environ`, 'utf8')
+      if (`${command}\0${environment}`.includes(folder)) found.push(`${pid} ${command}`)
+    } catch {
+      // Ended meanwhile, or not ours to read.
+    }
+  }
+  return found
+}
+
+/** The first of a block of free ports, below the range that systems take ports from by themselves. */
+async function freeBlock(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const first = 10_000 + Math.floor(Math.random() * 600) * 30
+    const ports = Array.from({ length: portBlock + 1 }, (_, index) => first + index)
+    const free = await Promise.all(ports.map(isFree))
+    if (free.every(Boolean)) return first
+  }
+  throw new Error('no block of free ports')
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = net.createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
