@@ -127,7 +127,8 @@ export function finish(
 ): Transition {
   if (callback === 'callback') draft.payment.callbackSequence += 1
   const callbackSequence = callback === 'callback' ? draft.payment.callbackSequence : 0
-  draft.payment.updateTime = draft.now
+  // A payout is no state of the request: GET status goes on saying what the last callback said.
+  if (kind !== 'PAYOUT_COMPLETED' && kind !== 'PAYOUT_FAILED') draft.payment.updateTime = draft.now
   return { ...draft, fact: { kind, notices: draft.notices, callbackSequence } }
 }
 
