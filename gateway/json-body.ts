@@ -11,6 +11,8 @@ export type JsonBody = {
 }
 
 const maxDepth = 32
+const openingBrace = 0x7b
+const openingBracket = 0x5b
 const jsonMedia = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 const mayBeForbidden = /[\\\x7f-\x9f]/
 
@@ -32,7 +34,8 @@ export function readJson(
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
     throw new Failure('INVALID_JSON', 'The body must be a JSON object.')
   }
-  if (!isShallow(fields, maxDepth)) {
+  // Only a text with many brackets can be deep: most bodies need no walk.
+  if (countOpenings(text) > maxDepth && !isShallow(fields, maxDepth)) {
     throw new Failure('INVALID_JSON', `The body is nested more than ${maxDepth} levels deep.`)
   }
   return { fields: fields as Record<string, unknown>, isPlain: !mayBeForbidden.test(text) }
@@ -44,6 +47,15 @@ function parse(text: string): unknown {
   } catch {
     throw new Failure('INVALID_JSON', 'The body is not valid JSON.')
   }
+}
+
+function countOpenings(text: string): number {
+  let count = 0
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === openingBrace || code === openingBracket) count += 1
+  }
+  return count
 }
 
 function isShallow(value: object, levels: number): boolean {

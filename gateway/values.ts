@@ -33,8 +33,22 @@ export function checkAmount(text: string, path: string): void {
 
 /** E.164 of a number that is possible in the country or anywhere. */
 export function readPhone(text: string, country: string, path: string): string {
-  const phone = parsePhone(text, country)
+  const phone = knownPhone(text, country)
   if (phone === undefined) throw invalidField(path, 'must be a possible mobile number')
+  return phone
+}
+
+// Reading a number costs as much as all other checks of a request together, and the same ones come again.
+const phones = new Map<string, string>()
+const maxPhones = 10_000
+
+function knownPhone(text: string, country: string): string | undefined {
+  const key = `${country}${text}`
+  const known = phones.get(key)
+  if (known !== undefined) return known
+  const phone = parsePhone(text, country)
+  if (phones.size >= maxPhones) phones.clear()
+  if (phone !== undefined) phones.set(key, phone)
   return phone
 }
 

@@ -1,0 +1,53 @@
+// Which part of a body its fingerprint is made of.
+import { describe, expect, it } from 'vitest'
+import { fingerprint } from '#core/fingerprint.ts'
+import { knownFields } from './known-fields.ts'
+import { billPayBody } from './schemas/bill-payments.ts'
+import { institutionTransactionBody } from './schemas/institution.ts'
+import { paymentRequestBody } from './schemas/payments.ts'
+
+describe('the known fields of a body', () => {
+  it('leave out what the schema does not know, at every level', () => {
+    const pick = knownFields(paymentRequestBody, ['api_key'])
+    const body = {
+      api_key: 'secret',
+      fraud_check: 1,
+      extra: true,
+      transaction_request: {
+        id: 'a',
+        extra: {},
+        payers: [{ mobile_number: '1', extra: 2 }],
+        urls: { notify: 'https://example.com', extra: 3 },
+      },
+    }
+    expect(pick(body)).toEqual({
+      fraud_check: 1,
+      transaction_request: {
+        id: 'a',
+        payers: [{ mobile_number: '1' }],
+        urls: { notify: 'https://example.com' },
+      },
+    })
+  })
+
+  it('keep an object of the client’s own whole', () => {
+    const metadata = { a: [{ b: 1 }], c: null }
+    expect(knownFields(billPayBody)({ metadata, x: 1 })).toEqual({ metadata })
+  })
+
+  it('follow both documented shapes', () => {
+    const pick = knownFields(institutionTransactionBody)
+    const pairs = { debit_party: [{ key: 'a', value: 'b', x: 1 }] }
+    expect(pick(pairs)).toEqual({ debit_party: [{ key: 'a', value: 'b' }] })
+    expect(pick({ debit_party: { account_number: '1', x: 1 } })).toEqual({
+      debit_party: { account_number: '1' },
+    })
+  })
+
+  it('tell "10.0" from "10.00"', () => {
+    const pick = knownFields(billPayBody)
+    expect(fingerprint(pick({ amount: '10.0' }))).not.toEqual(
+      fingerprint(pick({ amount: '10.00' })),
+    )
+  })
+})

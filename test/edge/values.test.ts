@@ -1,0 +1,201 @@
+// The rules of single values: what a field takes, what it refuses, and that a refusal reaches no service.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, type EdgeFixture, goodPayment, startEdge } from './fixture.ts'
+import { change, draftOf, goodRequests, targetOf } from './good-requests.ts'
+
+let edge: EdgeFixture
+beforeAll(async () => {
+  edge = await startEdge()
+})
+afterAll(() => edge.close())
+
+const payee = { mobile_number: '+12025550101', amount: '100.00' }
+const payer = { mobile_number: '+18683501234', payment_channel: 'agent', payment_method: 'cash' }
+const full = goodPayment({
+  description: 'x',
+  fraud_check: 0,
+  fees: { pays_fees: 0, payer_covers: 100 },
+  payees: [payee],
+  urls: { notify: 'https://example.com/n' },
+  payers: [{ ...payer, first_name: 'A', last_name: 'B', email: 'a@b.co', amount: '100.00' }],
+})
+const many = (length: number, item: object) => Array.from({ length }, () => ({ ...item }))
+const at = (path: string) => `transaction_request.${path}`
+
+async function pay(path: string, value: unknown) {
+  const target = '/payments/request?version=2024-10-01'
+  const before = edge.seen.created.length
+  const seen = await call(edge.url, 'POST', target, { body: change(full, path, value) })
+  return { ...seen, reached: edge.seen.created.length - before }
+}
+
+describe('a payment request', () => {
+  it.each<[string, unknown]>([
+    [at('id'), 'x'.repeat(64)],
+    [at('id'), '😀'.repeat(32)],
+    [at('amount'), '0.01'],
+    [at('amount'), '999999999999999.99'],
+    [at('currency'), 'JPY'],
+    [at('description'), 'tab\tand\nline'],
+    [at('description'), ''],
+    [at('fees'), {}],
+    [at('fees.payer_covers'), 0],
+    [at('payees'), []],
+    [at('payees[0].delay_days'), 90],
+    [at('payers[0].mobile_number'), '868 350-1234'],
+    [at('payers[0].mobile_number'), '18683501234'],
+    [at('payers[0].first_name'), ''],
+    [at('payers[0].email'), ''],
+    [at('payers'), many(20, { ...payer, amount: '5' })],
+    [at('urls'), {}],
+    [at('urls.notify'), ''],
+    [at('urls.callback'), 'http://127.0.0.1:9999/x'],
+    ['fraud_check', 1],
+  ])('takes %s = %j', async (path, value) => {
+    // The decimals of a currency hold for all amounts.
+    const isYen = value === 'JPY'
+    const seen = await pay(path, value)
+    expect([seen.status, seen.reached]).toEqual(isYen ? [400, 0] : [200, 1])
+  })
+
+  it.each<[string, unknown, string?]>([
+    [at('id'), 'x'.repeat(65)],
+    [at('amount'), '100.001'],
+    [at('amount'), '0.00'],
+    [at('amount'), '+1'],
+    [at('amount'), '1,000'],
+    [at('amount'), '.5'],
+    [at('amount'), '01'],
+    [at('currency'), 'ttd'],
+    [at('currency'), 'ZZZ'],
+    [at('currency'), 'XAU'],
+    [at('description'), 'x'.repeat(1_001)],
+    [at('description'), 'bell\u0007'],
+    [at('fraud_check'), 2],
+    [at('fraud_check'), '1'],
+    [at('fraud_check'), true],
+    ['fraud_check', 0.5],
+    [at('fees'), []],
+    [at('fees.pays_fees'), '1'],
+    [at('fees.payer_covers'), 101],
+    [at('fees.payer_covers'), 50.5],
+    [at('payees'), many(21, payee)],
+    [at('payees[0].delay_days'), 91],
+    [at('payees[0].delay_days'), -1],
+    [at('payees[0].delay_days'), '1'],
+    [at('payees[0].mobile_number'), '123'],
+    [at('payees[0].amount'), '0'],
+    [at('payers'), many(21, { ...payer, amount: '5' })],
+    [at('payers'), {}],
+    [at('payers[0]'), 'x'],
+    [at('payers[0].mobile_number'), 'not a number'],
+    [at('payers[0].mobile_number'), '+1'],
+    [at('payers[0].first_name'), 'x'.repeat(101)],
+    [at('payers[0].last_name'), 'line\nbreak'],
+    [at('payers[0].email'), 'no address'],
+    [at('payers[0].email'), `${'x'.repeat(250)}@b.co`],
+    [at('payers[0].payment_channel'), 'pigeon'],
+    [at('payers[0].payment_method'), 'CASH'],
+    [at('payers[0].amount'), 100],
+    [at('urls'), 'https://example.com'],
+    [at('urls.notify'), 'http://example.com/n'],
+    [at('urls.callback'), 'https://10.0.0.1/x'],
+    [at('urls.success'), 'javascript:alert(1)'],
+    [at('urls.error'), `https://example.com/${'x'.repeat(2_048)}`],
+  ])('refuses %s = %j and names it', async (path, value) => {
+    const seen = await pay(path, value)
+    expect(seen.body).toMatchObject({ code: 400, errorCode: 'INVALID_PARAMETER' })
+    expect(seen.body['message']).toContain(path)
+    expect(seen.reached).toBe(0)
+  })
+
+  it('needs an amount of each payer when there are several', async () => {
+    const seen = await pay(at('payers'), [{ ...payer, amount: '50' }, payer])
+    expect(seen.body).toMatchObject({
+      errorCode: 'MISSING_PARAMETER',
+      message: 'transaction_request.payers[1].amount is required.',
+    })
+    expect(seen.reached).toBe(0)
+  })
+
+  it('that lacks a field is told so, even when another one is malformed', async () => {
+    const body = change(change(full, at('id'), 5), at('payers[0].payment_method'))
+    const seen = await call(edge.url, 'POST', '/payments/request?version=2024-10-01', { body })
+    expect(seen.body['message']).toBe('transaction_request.payers[0].payment_method is required.')
+  })
+})
+
+/** A body or query field of a route whose service is not there yet, and a value that it refuses. */
+const refusedElsewhere: Array<[string, string, unknown, string?]> = [
+  ['POST /account/account_session', 'lookup_type', 'PHONE'],
+  ['POST /account/account_session', 'lookup_value', '12'],
+  ['POST /account/personal_account', 'callback_url', 'https://example.com/x', 'MISSING_PARAMETER'],
+  ['POST /account/personal_account', 'authorisation_token', 'x'.repeat(10), 'MISSING_PARAMETER'],
+  ['POST /account/personal_account', 'authorisation_token', 'x'.repeat(41)],
+  ['POST /account/personal_account', 'authorisation_token', 'x'.repeat(9)],
+  ['POST /account/personal_account', 'mobile_number', '12'],
+  ['POST /account/personal_account', 'email', 'ama'],
+  ['POST /account/business_account', 'business_name', 'x'.repeat(101)],
+  ['POST /account/register_account', 'callback_url', 'http://example.com/x'],
+  ['POST /account/register_account', 'callback_url', `https://example.com/${'x'.repeat(200)}`],
+  ['POST /account/transaction_history', 'limit', 0],
+  ['POST /account/transaction_history', 'limit', 201],
+  ['POST /account/transaction_history', 'limit', '50'],
+  ['POST /account/transaction_history', 'start_date', '2026-02-30'],
+  ['POST /institution/transaction', 'transaction_type', 'gift'],
+  ['POST /institution/transaction', 'transaction_date', 'yesterday'],
+  ['POST /institution/transaction', 'amount', '0'],
+  ['POST /institution/transaction', 'sender_amount', '0'],
+  ['POST /institution/transaction', 'sender_currency', 'ZZZ'],
+  ['POST /institution/transaction', 'fees', { total: 1 }],
+  ['POST /institution/transaction', 'fees', [{ fee_type: 'x' }]],
+  ['POST /institution/transaction', 'debit_party', [{ key: 'a', value: 1 }]],
+  ['POST /institution/quote', 'request_currency', 'ZZZ'],
+  ['POST /institution/quote', 'request_amount', '1.005'],
+  ['POST /bill_payments/pay', 'receipt_id', 'PWBP-ABCDEFGH', 'RECEIPT_ID_NOT_ACCEPTED'],
+  ['POST /bill_payments/pay', 'receipt_id', null, 'RECEIPT_ID_NOT_ACCEPTED'],
+  ['POST /bill_payments/pay', 'id_type', 'DP', 'MISSING_PARAMETER'],
+  ['POST /bill_payments/pay', 'id_type', 'PASSPORT'],
+  ['POST /bill_payments/pay', 'amount', '25.001'],
+  ['POST /bill_payments/pay', 'customer_mobile_no', '12'],
+  ['POST /bill_payments/pay', 'metadata', 'x'],
+  ['POST /bill_payments/pay', 'metadata', { a: 'bell\u0007' }],
+]
+
+describe('a value of a route to come', () => {
+  const goodOf = (name: string) =>
+    goodRequests.find((good) => `${good.method} ${good.path}` === name) ?? goodRequests[0]!
+
+  it.each(refusedElsewhere)('%s refuses %s = %j', async (name, field, value, reason) => {
+    const good = goodOf(name)
+    const draft = draftOf(good)
+    const body = change(good.body, field, value)
+    const seen = await call(edge.url, good.method, targetOf(draft), {
+      headers: draft.headers,
+      body,
+    })
+    expect(seen.body).toMatchObject({ code: 400, errorCode: reason ?? 'INVALID_PARAMETER' })
+  })
+
+  it('of a query is checked too', async () => {
+    const headers = draftOf(goodOf('GET /account/balance')).headers
+    const get = (target: string) => call(edge.url, 'GET', target, { headers })
+    const v = 'version=2024-10-01'
+    expect((await get(`/account/balance?${v}&mobile_number=12`)).status).toBe(400)
+    expect((await get(`/account/balance?${v}&mobile_number=+12025550100`)).status).toBe(503)
+    const history = `/institution/transaction_history?${v}&mobile_number=12025550100`
+    expect((await get(`${history}&start_datetime=2026-13-01`)).status).toBe(400)
+    expect((await get(`${history}&start_datetime=2026-01-01%2000:00:00`)).status).toBe(503)
+  })
+
+  it('quotes: an unknown currency is the plain three-field error', async () => {
+    const good = goodOf('POST /quote')
+    const body = change(good.body, 'request_currency', 'ZZZ')
+    const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
+    expect(seen.body).toEqual({
+      status: 'error',
+      code: 400,
+      message: 'request_currency must be an ISO 4217 currency code.',
+    })
+  })
+})
