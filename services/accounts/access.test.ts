@@ -5,7 +5,6 @@ import type { Database } from '#runtime/db.ts'
 import { sql } from '#runtime/db.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { grantableEndpoints } from './access.ts'
-import { findGrant } from './access-store.ts'
 import {
   type Administration,
   changeProjectAccess,
@@ -22,6 +21,7 @@ import {
 import { authenticateApiKey, authenticateSubscriptionKey } from './authenticate.ts'
 import { accountSecrets, newSubscriptionKey } from './credentials.ts'
 import { migrations } from './events.ts'
+import { findGrant } from './institution-store.ts'
 import { newSandboxCredentials, seedSandbox } from './seed.ts'
 
 const actor = { caller: 'test', requestId: undefined }

@@ -16,26 +16,6 @@ import {
   requireUuid,
 } from './access.ts'
 import {
-  countActiveKeys,
-  deleteGrants,
-  insertApiKey,
-  insertAudit,
-  insertGrants,
-  insertInstitution,
-  insertInstitutionKey,
-  insertMerchant,
-  insertProject,
-  insertSubscriptionKey,
-  listGrants,
-  lockInstitution,
-  lockProject,
-  type RevokedKey,
-  retireInstitutionKeys,
-  revokeApiKey,
-  revokeSubscriptionKey,
-  updateProjectAccess,
-} from './access-store.ts'
-import {
   type AccountSecrets,
   keyDigest,
   newApiKey,
@@ -43,6 +23,30 @@ import {
   newSubscriptionKey,
   sealInstitutionKey,
 } from './credentials.ts'
+import {
+  deleteGrants,
+  insertGrants,
+  insertInstitution,
+  insertInstitutionKey,
+  listGrants,
+  lockInstitution,
+  retireInstitutionKeys,
+} from './institution-store.ts'
+import {
+  countActiveKeys,
+  insertApiKey,
+  insertSubscriptionKey,
+  type RevokedKey,
+  revokeApiKey,
+  revokeSubscriptionKey,
+} from './key-store.ts'
+import {
+  insertAudit,
+  insertMerchant,
+  insertProject,
+  lockProject,
+  updateProjectAccess,
+} from './project-store.ts'
 
 /** Who asks for a change, for the audit. */
 export type Actor = { caller: string; requestId: string | undefined }

@@ -3,8 +3,8 @@ import { Failure } from '#core/errors.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { Queryable } from '#runtime/db.ts'
 import type { Environment, Merchant, Project } from './access.ts'
-import { findApiKey, findSubscriptionKey } from './access-store.ts'
 import { type AccountSecrets, keyDigest } from './credentials.ts'
+import { findApiKey, findSubscriptionKey } from './key-store.ts'
 
 /**
  * Opens a project by subscription key. PW_INVALID_SUBSCRIPTION_KEY for a missing, unknown, revoked

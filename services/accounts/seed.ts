@@ -8,20 +8,6 @@ import {
   maxActiveKeys,
 } from './access.ts'
 import {
-  findInstitutionByName,
-  findMerchantByName,
-  findProjectByName,
-  insertApiKey,
-  insertGrants,
-  insertInstitution,
-  insertInstitutionKey,
-  insertMerchant,
-  insertProject,
-  insertSubscriptionKey,
-  retireInstitutionKeys,
-  revokeOtherKeys,
-} from './access-store.ts'
-import {
   type AccountSecrets,
   keyDigest,
   newApiKey,
@@ -29,6 +15,20 @@ import {
   newSubscriptionKey,
   sealInstitutionKey,
 } from './credentials.ts'
+import {
+  findInstitutionByName,
+  insertGrants,
+  insertInstitution,
+  insertInstitutionKey,
+  retireInstitutionKeys,
+} from './institution-store.ts'
+import { insertApiKey, insertSubscriptionKey, revokeOtherKeys } from './key-store.ts'
+import {
+  findMerchantByName,
+  findProjectByName,
+  insertMerchant,
+  insertProject,
+} from './project-store.ts'
 
 /** The projects of a sandbox, by the key under which `sandbox.json` shows them. */
 const projects = {

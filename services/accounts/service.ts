@@ -5,7 +5,6 @@ import { Failure } from '#core/errors.ts'
 import { type AccessService, Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
 import { currentContext } from '#runtime/rpc/context.ts'
 import { type Environment, type Project, requireUuid } from './access.ts'
-import { findGrant, findMerchant } from './access-store.ts'
 import {
   type Actor,
   type Administration,
@@ -21,6 +20,8 @@ import {
   withdrawSubscriptionKey,
 } from './administer.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from './authenticate.ts'
+import { findGrant } from './institution-store.ts'
+import { findMerchant } from './project-store.ts'
 
 const wireEnvironment = {
   sandbox: WireEnvironment.SANDBOX,

@@ -1,0 +1,118 @@
+// Every statement on subscription keys and API keys, which it knows by their digests. It must not decide anything.
+import { type Queryable, sql } from '#runtime/db.ts'
+import type { Merchant, Project } from './access.ts'
+import { merchantColumns } from './project-store.ts'
+
+/** A subscription key as found by its digest, whether it may be used or not. */
+export type FoundSubscriptionKey = Project & {
+  keyId: string
+  digest: Buffer
+  revokedAt: Date | null
+}
+
+const findSubscriptionKeyStatement = sql(
+  'find_subscription_key',
+  `select k.key_id as "keyId", k.digest, k.revoked_at as "revokedAt", p.project_id as "projectId",
+     p.name, p.environment, p.account_access as "accountAccess", p.allowed_ips as "allowedIps"
+   from subscription_key k join project p using (project_id)
+   where k.digest = $1`,
+)
+/** Finds a subscription key with its project. Locks nothing. */
+export function findSubscriptionKey(
+  db: Queryable,
+  digest: Buffer,
+): Promise<FoundSubscriptionKey | undefined> {
+  return db.row(findSubscriptionKeyStatement, [digest])
+}
+
+/** An API key as found by its digest, whether it may be used or not. */
+export type FoundApiKey = Merchant & { digest: Buffer; revokedAt: Date | null }
+
+const findApiKeyStatement = sql(
+  'find_api_key',
+  `select k.digest, k.revoked_at as "revokedAt", ${merchantColumns}
+   from api_key k join merchant m using (project_id, merchant_id)
+   where k.digest = $1`,
+)
+/** Finds an API key with its merchant. Locks nothing. */
+export function findApiKey(db: Queryable, digest: Buffer): Promise<FoundApiKey | undefined> {
+  return db.row(findApiKeyStatement, [digest])
+}
+
+const countActiveKeysStatement = sql(
+  'count_active_keys',
+  `select count(*)::int as active from subscription_key
+   where project_id = $1 and revoked_at is null`,
+)
+/** Counts the active subscription keys of a project; the caller holds the project's lock. */
+export async function countActiveKeys(tx: Queryable, projectId: string): Promise<number> {
+  const row = await tx.row<{ active: number }>(countActiveKeysStatement, [projectId])
+  return row?.active ?? 0
+}
+
+const insertSubscriptionKeyStatement = sql(
+  'insert_subscription_key',
+  `insert into subscription_key (key_id, project_id, digest) values ($1, $2, $3)
+   on conflict (digest) do nothing returning issued_at as "issuedAt"`,
+)
+/** Inserts a subscription key; undefined when that very key is stored already. */
+export async function insertSubscriptionKey(
+  tx: Queryable,
+  keyId: string,
+  projectId: string,
+  digest: Buffer,
+): Promise<Date | undefined> {
+  const values = [keyId, projectId, digest]
+  return (await tx.row<{ issuedAt: Date }>(insertSubscriptionKeyStatement, values))?.issuedAt
+}
+
+/** A key after it was revoked. */
+export type RevokedKey = { projectId: string; revokedAt: Date }
+
+const revokeSubscriptionKeyStatement = sql(
+  'revoke_subscription_key',
+  `update subscription_key set revoked_at = coalesce(revoked_at, clock_now()) where key_id = $1
+   returning project_id as "projectId", revoked_at as "revokedAt"`,
+)
+/** Revokes a subscription key, keeping the first time; undefined for an unknown one. */
+export function revokeSubscriptionKey(
+  tx: Queryable,
+  keyId: string,
+): Promise<RevokedKey | undefined> {
+  return tx.row(revokeSubscriptionKeyStatement, [keyId])
+}
+
+const revokeOtherKeysStatement = sql(
+  'revoke_other_keys',
+  `update subscription_key set revoked_at = clock_now()
+   where project_id = $1 and digest <> $2 and revoked_at is null`,
+)
+/** Revokes every active subscription key of a project but one; returns how many. */
+export function revokeOtherKeys(tx: Queryable, projectId: string, digest: Buffer): Promise<number> {
+  return tx.run(revokeOtherKeysStatement, [projectId, digest])
+}
+
+const insertApiKeyStatement = sql(
+  'insert_api_key',
+  `insert into api_key (key_id, project_id, merchant_id, digest) values ($1, $2, $3, $4)
+   on conflict (digest) do nothing`,
+)
+/** Inserts an API key; does nothing when that very key is stored already. */
+export async function insertApiKey(
+  tx: Queryable,
+  keyId: string,
+  merchant: Pick<Merchant, 'projectId' | 'merchantId'>,
+  digest: Buffer,
+): Promise<void> {
+  await tx.run(insertApiKeyStatement, [keyId, merchant.projectId, merchant.merchantId, digest])
+}
+
+const revokeApiKeyStatement = sql(
+  'revoke_api_key',
+  `update api_key set revoked_at = coalesce(revoked_at, clock_now()) where key_id = $1
+   returning project_id as "projectId", revoked_at as "revokedAt"`,
+)
+/** Revokes an API key, keeping the first time; undefined for an unknown one. */
+export function revokeApiKey(tx: Queryable, keyId: string): Promise<RevokedKey | undefined> {
+  return tx.row(revokeApiKeyStatement, [keyId])
+}
