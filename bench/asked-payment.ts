@@ -1,0 +1,33 @@
+// Turns what the gateway's route reads out of a body into what payments takes, without the message in between.
+import { paymentChannels, paymentMethods, wordOf } from '#core/payment-words.ts'
+import type { CreatePaymentRequest } from '#gen/payments/v1/payments_pb.js'
+import type { NewPayment } from '../services/payments/new-payment.ts'
+
+/** What `read` of POST /payments/request makes of a body. */
+export type AskedPayment = Omit<CreatePaymentRequest, 'feeTerms' | 'urls'> & {
+  feeTerms: { paysFees: boolean; payerCoversPercent?: number }
+  urls: NewPayment['urls']
+}
+
+/** The request as payments takes it. */
+export function newPayment(asked: AskedPayment, projectId: string, merchantId: string): NewPayment {
+  const { paysFees, payerCoversPercent = 100 } = asked.feeTerms
+  return {
+    projectId,
+    merchantId,
+    transactionId: asked.transactionId,
+    amountMinor: asked.amountMinor,
+    currency: asked.currency,
+    description: asked.description,
+    fraudCheck: asked.fraudCheck,
+    feeTerms: { paysFees, payerCoversPercent },
+    payers: asked.payers.map((payer) => ({
+      ...payer,
+      paymentChannel: wordOf(paymentChannels, payer.paymentChannel),
+      paymentMethod: wordOf(paymentMethods, payer.paymentMethod),
+    })),
+    payees: asked.payees,
+    urls: asked.urls,
+    fingerprint: asked.requestFingerprint,
+  }
+}

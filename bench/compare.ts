@@ -1,0 +1,103 @@
+// Runs product and yardsticks in turns and compares them; ratios mean more than numbers, since the machine is shared.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createsPerSecond, readsPerSecond } from './direct-sql.ts'
+import { type Measured, measure } from './measure.ts'
+import { createShape, statusShape } from './requests.ts'
+import { countStored, readPaymentKeys, type Stored } from './stored-store.ts'
+import { type System, startMesh, startOneProcess } from './systems.ts'
+
+/** One turn: the product, the one process and the bare statement, each on a database of its own. */
+export type Turn = {
+  product: Measured
+  oneProcess: Measured
+  /** Per second by pgbench; undefined where there is none. */
+  statement: number | undefined
+  /** What the product had stored when the load ended. */
+  stored: Stored
+}
+
+const rounds = 3
+const settleMs = 1_500
+const timing = { warmUpMs: 4_000, measuredMs: 10_000 }
+const statementS = 5
+const statusPrelude = { warmUpMs: 500, measuredMs: 500 }
+
+/** POST /payments/request in turns. */
+export async function compareCreate(say: (line: string) => void): Promise<Turn[]> {
+  return await takeTurns('create', say, {
+    load: createLoad,
+    statement: (system) => createsPerSecond(system, statementS),
+  })
+}
+
+/** GET /payments/status in turns. */
+export async function compareStatus(say: (line: string) => void): Promise<Turn[]> {
+  return await takeTurns('status', say, {
+    load: statusLoad,
+    async statement(system) {
+      return await readsPerSecond(system, statementS, await readPaymentKeys(system.databaseUrl))
+    },
+  })
+}
+
+/** A load of new payments; every 200 must have its rows. */
+export async function createLoad(system: System, receiver?: string): Promise<Measured> {
+  const shape = createShape(system.target, receiver)
+  const measured = await measure(system, { shape, ids: [], ...timing })
+  const stored = await countStored(system.databaseUrl)
+  const counts = [stored.payments, stored.payers, stored.payees, stored.events, stored.tasks]
+  if (counts.some((count) => count < measured.accepted)) {
+    throw new Error(`${measured.accepted} were acknowledged, stored are ${counts.join(', ')}`)
+  }
+  return measured
+}
+
+/** A load of reads, once the work behind the payments that it reads is done. */
+export async function statusLoad(system: System): Promise<Measured> {
+  const shape = createShape(system.target)
+  await measure(system, { shape, ids: [], ...statusPrelude })
+  const keys = await readPaymentKeys(system.databaseUrl)
+  const ids = keys.map((key) => key.paymentId)
+  await sleep(settleMs)
+  return await measure(system, { shape: statusShape(system.target), ids, ...timing })
+}
+
+async function takeTurns(
+  what: string,
+  say: (line: string) => void,
+  run: {
+    load: (system: System) => Promise<Measured>
+    statement: (system: System) => Promise<number | undefined>
+  },
+): Promise<Turn[]> {
+  const turns: Turn[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    const { measured: product, stored } = await onSystem(startMesh, async (system) => {
+      const measured = await run.load(system)
+      return { measured, stored: await countStored(system.databaseUrl) }
+    })
+    say(`${what} ${round}: product ${product.perSecond.toFixed(0)}/s`)
+    const { oneProcess, statement } = await onSystem(startOneProcess, async (system) => {
+      const oneProcess = await run.load(system)
+      await system.stopServing()
+      return { oneProcess, statement: await run.statement(system) }
+    })
+    say(`${what} ${round}: one process ${oneProcess.perSecond.toFixed(0)}/s`)
+    turns.push({ product, oneProcess, statement, stored })
+  }
+  return turns
+}
+
+/** Starts a system for some work; it is stopped also when the work fails. */
+export async function onSystem<T>(
+  start: () => Promise<System>,
+  work: (system: System) => Promise<T>,
+): Promise<T> {
+  const system = await start()
+  try {
+    await sleep(settleMs)
+    return await work(system)
+  } finally {
+    await system.stop()
+  }
+}

@@ -1,0 +1,43 @@
+// `npm run bench`: measures the parts named on the command line, or all, and writes results.md when told to record.
+import { compareCreate, compareStatus } from './compare.ts'
+import { measureFootprint } from './footprint.ts'
+import { describeFootprint, describeStored, describeTurns, record } from './report.ts'
+
+const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> = {
+  async create() {
+    const turns = await compareCreate(say)
+    const route = '`POST /payments/request`'
+    const lines = describeTurns(turns, { what: 'creates', route, leastRatio: 0.4 })
+    return { title: 'Create', lines: [...lines, '', ...describeStored(turns)] }
+  },
+  async status() {
+    const turns = await compareStatus(say)
+    const route = '`GET /payments/status`'
+    return {
+      title: 'Status',
+      lines: describeTurns(turns, { what: 'reads', route, leastRatio: 0.35 }),
+    }
+  },
+  async footprint() {
+    return { title: 'Start-up and memory', lines: describeFootprint(await measureFootprint(say)) }
+  },
+}
+
+const words = process.argv.slice(2)
+const records = words.includes('--record')
+const named = words.filter((word) => word !== '--record')
+const unknown = named.filter((word) => !Object.hasOwn(parts, word))
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`)
+  process.exit(2)
+}
+for (const [name, run] of Object.entries(parts)) {
+  if (named.length > 0 && !named.includes(name)) continue
+  const { title, lines } = await run()
+  console.log(`\n## ${title}\n\n${lines.join('\n')}\n`)
+  if (records) record(title, lines)
+}
+
+function say(line: string): void {
+  console.error(line)
+}

@@ -1,0 +1,144 @@
+// Writes measurements as Markdown, into the section of bench/results.md that they replace; it must not measure.
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { Turn } from './compare.ts'
+import type { Footprint } from './footprint.ts'
+import { connections, type Measured } from './measure.ts'
+
+const file = path.join(import.meta.dirname, 'results.md')
+
+/** What was compared with what must be reached. */
+export type Goal = { what: string; route: string; leastRatio: number }
+
+/** The comparison of product and yardsticks. */
+export function describeTurns(turns: Turn[], { what, route, leastRatio }: Goal): string[] {
+  const ratios = turns.map(({ product, oneProcess }) => product.perSecond / oneProcess.perSecond)
+  const rows = turns.map(({ product, oneProcess, statement }, index) => [
+    String(index + 1),
+    whole(product.perSecond),
+    whole(oneProcess.perSecond),
+    statement === undefined ? '–' : whole(statement),
+    (ratios[index] ?? 0).toFixed(2),
+    statement === undefined ? '–' : (product.perSecond / statement).toFixed(2),
+    `${product.p50Ms.toFixed(1)} / ${product.p99Ms.toFixed(1)}`,
+    `${oneProcess.p50Ms.toFixed(1)} / ${oneProcess.p99Ms.toFixed(1)}`,
+  ])
+  const reached = median(ratios)
+  const [verdict, relation] = reached >= leastRatio ? ['reached', '≥'] : ['missed', '<']
+  return [
+    `${route}, ${connections} connections. **Ratio to one process: median ${reached.toFixed(2)}`,
+    `(${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}) ${relation} ${leastRatio}: ${verdict}.**`,
+    '',
+    ...table(
+      [
+        'turn',
+        `${what}/s product`,
+        'one process',
+        'pgbench',
+        'ratio',
+        'to pgbench',
+        'product p50 / p99 ms',
+        'one process p50 / p99 ms',
+      ],
+      rows,
+    ),
+    '',
+    'CPU per request in µs, median of the turns:',
+    '',
+    ...cpuTable(turns),
+  ]
+}
+
+/** Rows that the product had stored, and what was still to be done behind the answers. */
+export function describeStored(turns: Turn[]): string[] {
+  const rows = turns.map(({ stored }, index) => [
+    String(index + 1),
+    String(stored.payments),
+    String(stored.eventsWaiting),
+    String(stored.tasksWaiting),
+  ])
+  return [
+    'Work behind the answers when the load ended:',
+    '',
+    ...table(['turn', 'payments', 'events not yet published', 'announcements not yet made'], rows),
+  ]
+}
+
+/** Start-up and memory. */
+export function describeFootprint({ firstReadyMs, secondReadyMs, pssMb }: Footprint): string[] {
+  const total = Object.values(pssMb).reduce((sum, size) => sum + size, 0)
+  const bySize = Object.entries(pssMb).toSorted(([, a], [, b]) => b - a)
+  return [
+    `\`npm start\` until \`/readyz\` answers 200: **${seconds(firstReadyMs)} s** on an empty folder,`,
+    `**${seconds(secondReadyMs)} s** the second time (at most 15 s).`,
+    `Idle mesh: **${whole(total)} MB** PSS in all (at most 1,200 MB).`,
+    '',
+    ...table(
+      ['part', 'PSS in MB'],
+      bySize.map(([name, size]) => [name, whole(size)]),
+    ),
+  ]
+}
+
+/** Replaces a section of results.md, or adds it. */
+export function record(title: string, lines: string[]): void {
+  const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : opening
+  const [head = '', ...sections] = text.split(/^## /m)
+  const others = sections.filter((section) => !section.startsWith(`${title}\n`))
+  const at = sections.findIndex((section) => section.startsWith(`${title}\n`))
+  const made = `${title}\n\n${circumstances()}\n\n${lines.join('\n')}\n\n`
+  others.splice(at < 0 ? others.length : at, 0, made)
+  const all = [head, ...others].map((part) => part.trimEnd())
+  fs.writeFileSync(file, `${all.join('\n\n## ')}\n`)
+}
+
+const opening = `# Measurements
+
+Made by \`npm run bench\` (or \`npm run bench:create\`, \`bench:status\`, \`bench:footprint\`). Product and yardsticks run
+in turns on the same machine, each on an empty database with the same settings, so that ratios hold where
+numbers do not. The load runs on that machine too. How it is measured: [README.md](README.md).
+`
+
+function circumstances(): string {
+  const model = os.cpus()[0]?.model ?? 'unknown processor'
+  const [load = 0] = os.loadavg()
+  const day = new Date().toISOString().slice(0, 16).replace('T', ' ')
+  return `${day} UTC, ${os.cpus().length} cores (${model}), Node.js ${process.version}, load average ${load.toFixed(1)} at the end.`
+}
+
+function cpuTable(turns: Turn[]): string[] {
+  const of = (name: string, pick: (turn: Turn) => Measured): string => {
+    const values = turns.map((turn) => pick(turn).cpuMicros[name])
+    return values.includes(undefined) ? '' : whole(median(values as number[]))
+  }
+  const names = new Set(
+    turns.flatMap((turn) => [
+      ...Object.keys(turn.product.cpuMicros),
+      ...Object.keys(turn.oneProcess.cpuMicros),
+    ]),
+  )
+  const rows = [...names].map((name) => [
+    name,
+    of(name, (turn) => turn.product),
+    of(name, (turn) => turn.oneProcess),
+  ])
+  return table(['process', 'product', 'one process'], rows)
+}
+
+function table(head: string[], rows: string[][]): string[] {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(1)
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}

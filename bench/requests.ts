@@ -1,0 +1,89 @@
+// The requests that the load is made of, as bytes around the one place that differs; it must not send them.
+import type { SandboxFile } from '../deploy/local/sandbox-file.ts'
+
+/** Who asks and where. */
+export type Target = {
+  port: number
+  subscriptionKey: string
+  apiKey: string
+}
+
+/** A request as text before and after an id of a fixed length. */
+export type RequestShape = { before: string; after: string; idLength: number }
+
+/** Length of the transaction ids that the load makes up. */
+export const transactionIdLength = 24
+const paymentIdLength = 36
+
+/** The demo project of a sandbox. */
+export function targetOf(sandbox: SandboxFile, port: number): Target {
+  const { subscription_key, api_key } = sandbox.projects.demo
+  return { port, subscriptionKey: subscription_key, apiKey: api_key }
+}
+
+/** Body of POST /payments/request: a payer who never acts, the payee by default, and pushes if a receiver is given. */
+export function createBody(target: Target, transactionId: string, receiver?: string): string {
+  return JSON.stringify({
+    api_key: target.apiKey,
+    transaction_request: {
+      id: transactionId,
+      amount: '125.50',
+      currency: 'USD',
+      description: 'Two tickets for the evening show',
+      fraud_check: 0,
+      fees: { pays_fees: 0, payer_covers: 100 },
+      payers: [
+        {
+          mobile_number: '+12025550108',
+          first_name: 'Kofi',
+          last_name: 'Boateng',
+          email: 'kofi@example.com',
+          payment_channel: 'payment_link',
+          payment_method: 'wallet',
+          amount: '125.50',
+        },
+      ],
+      ...(receiver === undefined ? {} : { urls: { notify: receiver, callback: receiver } }),
+    },
+  })
+}
+
+/** The headers that the contract asks of every call. */
+export function edgeHeaders(target: Target): Record<string, string> {
+  return {
+    'pw-subscription-key': target.subscriptionKey,
+    'pw-origin-country': 'US',
+    'pw-request-date': new Date().toISOString().slice(0, 19).replace('T', ' '),
+    'pw-ip-address': '127.0.0.1',
+    'user-agent': 'payweave-bench/1.0',
+  }
+}
+
+/** POST /payments/request, each with a transaction id of its own. */
+export function createShape(target: Target, receiver?: string): RequestShape {
+  const mark = '~'.repeat(transactionIdLength)
+  const body = createBody(target, mark, receiver)
+  const head = headOf('POST /payments/request?version=2024-10-01', target, {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+  })
+  return split(head + body, mark)
+}
+
+/** GET /payments/status, each of some payment. */
+export function statusShape(target: Target): RequestShape {
+  const mark = '~'.repeat(paymentIdLength)
+  const query = `version=2024-10-01&api_key=${target.apiKey}&payment_details_id=${mark}`
+  return split(headOf(`GET /payments/status?${query}`, target, {}), mark)
+}
+
+function headOf(line: string, target: Target, more: Record<string, string>): string {
+  const headers = { host: `127.0.0.1:${target.port}`, ...edgeHeaders(target), ...more }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return `${line} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`
+}
+
+function split(text: string, mark: string): RequestShape {
+  const at = text.indexOf(mark)
+  return { before: text.slice(0, at), after: text.slice(at + mark.length), idLength: mark.length }
+}

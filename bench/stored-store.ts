@@ -1,0 +1,53 @@
+// Counts what a run has stored, to compare it with what was acknowledged; it must not change anything.
+import { Client } from 'pg'
+
+/** Rows of a run, and how much of the work behind them was still waiting at that moment. */
+export type Stored = {
+  payments: number
+  payers: number
+  payees: number
+  events: number
+  tasks: number
+  eventsWaiting: number
+  tasksWaiting: number
+}
+
+/** Counts the rows of payments. */
+export async function countStored(databaseUrl: string): Promise<Stored> {
+  const client = new Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const counted = await client.query<Stored>(
+      `select (select count(*)::integer from payments.payment) as payments,
+         (select count(*)::integer from payments.payer) as payers,
+         (select count(*)::integer from payments.payee) as payees,
+         (select count(*)::integer from payments.outbox) as events,
+         (select count(*)::integer from payments.task) as tasks,
+         (select count(*)::integer from payments.outbox where published_at is null)
+           as "eventsWaiting",
+         (select count(*)::integer from payments.task where done_time is null) as "tasksWaiting"`,
+    )
+    const [row] = counted.rows
+    if (row === undefined) throw new Error('a count has no row')
+    return row
+  } finally {
+    await client.end()
+  }
+}
+
+/** Some payments that exist. */
+export async function readPaymentKeys(
+  databaseUrl: string,
+): Promise<{ projectId: string; paymentId: string }[]> {
+  const client = new Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const found = await client.query<{ projectId: string; paymentId: string }>(
+      `select project_id as "projectId", payment_id as "paymentId" from payments.payment
+       order by transaction_id limit 2000`,
+    )
+    return found.rows
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,176 @@
+// Starts what is measured, each time on an empty folder: the whole mesh or the yardstick; it must not send load.
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLogger } from '#runtime/log.ts'
+import { makeDatabase, migrateAll, seed } from '../deploy/local/database.ts'
+import { processNames } from '../deploy/local/parts.ts'
+import { startPostgres } from '../deploy/local/postgres.ts'
+import {
+  prepareSandboxFile,
+  type SandboxFile,
+  sandboxAddresses,
+} from '../deploy/local/sandbox-file.ts'
+import { prepareSecrets } from '../deploy/local/secrets.ts'
+import { servingPort } from '../deploy/local/settings.ts'
+import { type Target, targetOf } from './requests.ts'
+
+/** Something that answers the API. */
+export type System = {
+  target: Target
+  sandbox: SandboxFile
+  /** Whose CPU is counted; a pid stands for its descendants too. */
+  pids: Record<string, number>
+  /** The superuser's URL of the database. */
+  databaseUrl: string
+  /** Ends what answers the API, and with it the mesh; the yardstick's PostgreSQL stays. */
+  stopServing(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Away from the ports of a local start and of the tests. */
+const ports = { port: 18_180, portBase: 17_100 }
+const readyWithinMs = 60_000
+const stopWithinMs = 30_000
+const bench = import.meta.dirname
+
+/** A new folder that PostgreSQL's own user may enter. */
+export function emptyFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-bench-'))
+  fs.chmodSync(folder, 0o711)
+  return folder
+}
+
+/** A launcher that was spawned, and how long it took to be ready. */
+export type StartedMesh = { launcher: ChildProcess; pid: number; readyMs: number }
+
+/** Spawns a command that launches the mesh on a folder; resolves when the gateway says that all is ready. */
+export async function launchMesh(
+  command: string[],
+  dataDir: string,
+  env: Record<string, string> = {},
+): Promise<StartedMesh> {
+  const startedMs = performance.now()
+  const [program = '', ...args] = command
+  const launcher = spawn(program, args, {
+    cwd: path.dirname(bench),
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      ...process.env,
+      PORT: String(ports.port),
+      PORT_BASE: String(ports.portBase),
+      PAYWEAVE_DATA_DIR: dataDir,
+      ...env,
+    },
+  })
+  const { pid } = launcher
+  if (pid === undefined) throw new Error('the launcher did not start')
+  const url = `http://127.0.0.1:${ports.port}/readyz`
+  while (!(await answersOk(url))) {
+    if (launcher.exitCode !== null) throw new Error('the mesh did not start')
+    if (performance.now() - startedMs > readyWithinMs) throw new Error('the mesh is not ready')
+    await sleep(20)
+  }
+  return { launcher, pid, readyMs: performance.now() - startedMs }
+}
+
+/** Ends a launcher and with it the mesh. */
+export async function stopLauncher({ launcher }: Pick<StartedMesh, 'launcher'>): Promise<void> {
+  if (launcher.exitCode !== null) return
+  const ended = once(launcher, 'exit')
+  launcher.kill('SIGTERM')
+  await Promise.race([ended, sleep(stopWithinMs, undefined, { ref: false })])
+}
+
+/** The mesh of a data folder as it stands in its files. */
+export function readMesh(dataDir: string): Pick<System, 'sandbox' | 'pids' | 'databaseUrl'> {
+  const read = (name: string): string => fs.readFileSync(path.join(dataDir, name), 'utf8')
+  const processes = JSON.parse(read('processes.json')) as Record<string, { pid: number }>
+  const password = read('postgres/password').trim()
+  return {
+    sandbox: JSON.parse(read('sandbox.json')) as SandboxFile,
+    pids: Object.fromEntries(Object.entries(processes).map(([name, { pid }]) => [name, pid])),
+    databaseUrl: `postgres://postgres:${password}@127.0.0.1:${ports.portBase + 20}/payweave`,
+  }
+}
+
+/** The product: every process of it, as `npm start` runs them. */
+export async function startMesh(env: Record<string, string> = {}): Promise<System> {
+  const dataDir = emptyFolder()
+  const command = [process.execPath, path.join(bench, 'mesh.ts')]
+  const launched = await launchMesh(command, dataDir, env)
+  const stopServing = () => stopLauncher(launched)
+  const mesh = readMesh(dataDir)
+  return {
+    ...mesh,
+    target: targetOf(mesh.sandbox, ports.port),
+    stopServing,
+    async stop() {
+      await stopServing()
+      fs.rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The yardstick: PostgreSQL with the same settings, schemas and rows, and one program. */
+export async function startOneProcess(): Promise<System> {
+  const dataDir = emptyFolder()
+  const log = createLogger({ part: 'bench', level: 'warn' })
+  const addresses = sandboxAddresses(`http://127.0.0.1:${ports.port}`, (name) =>
+    servingPort(ports, name),
+  )
+  const sandbox = prepareSandboxFile(dataDir, addresses)
+  prepareSecrets(dataDir, processNames, sandbox.grpc_token)
+  const postgres = await startPostgres({
+    dataDir: path.join(dataDir, 'postgres'),
+    port: ports.portBase + 20,
+    log: () => undefined,
+  })
+  const databaseUrl = await makeDatabase(postgres.adminUrl, 'payweave')
+  await migrateAll(databaseUrl, log)
+  await seed({ databaseUrl, dataDir, sandbox, environment: 'local', log })
+  const secretsOf = (name: string): string => path.join(dataDir, 'secrets', name)
+  const program = fork(path.join(bench, 'one-process.ts'), {
+    env: {
+      ...process.env,
+      PORT: String(ports.port),
+      PORT_BASE: String(ports.portBase),
+      DATABASE_URL: databaseUrl,
+      NATS_URL: 'nats://127.0.0.1:1',
+      SECRETS_DIR: secretsOf('payments'),
+      ACCOUNTS_SECRETS_DIR: secretsOf('accounts'),
+    },
+  })
+  await once(program, 'message')
+  const stopServing = async () => {
+    if (program.exitCode !== null) return
+    const ended = once(program, 'exit')
+    program.disconnect()
+    await ended
+  }
+  return {
+    target: targetOf(sandbox, ports.port),
+    sandbox,
+    pids: { 'one process': program.pid ?? 0, postgres: postgres.pid },
+    databaseUrl,
+    stopServing,
+    async stop() {
+      await stopServing()
+      await postgres.stop()
+      fs.rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(1_000) })
+    await answer.body?.cancel()
+    return answer.status === 200
+  } catch {
+    return false
+  }
+}
