@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
-import { expect } from 'vitest'
+import { Failure } from '#core/errors.ts'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
@@ -176,6 +176,8 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
   })
   const payments = createRpcClient(PaymentsService, client('gateway', 'payments', server.port))
   const reports = createRpcClient(ChargeReportService, client('simulator', 'payments', server.port))
+  const calls = callers({ payments, reports, projectId, merchantId })
+  const read = readers(db)
   return {
     db,
     testClock,
@@ -187,8 +189,34 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
     payments,
     reports,
     checkouts: createRpcClient(CheckoutService, client('gateway', 'payments', server.port)),
-    ...callers({ payments, reports, projectId, merchantId }),
-    ...readers(db),
+    ...calls,
+    ...read,
+    /** Makes a request of several payers. */
+    async shared(...amounts: bigint[]) {
+      const amountMinor = amounts.reduce((sum, amount) => sum + amount, 0n)
+      const payers = amounts.map((amount) => payer(amount))
+      const made = await calls.create({ amountMinor, payers })
+      return { paymentId: made.paymentId, payerIds: made.payers.map(({ payerId }) => payerId) }
+    },
+    /** Makes a request of one payer. */
+    async one() {
+      const made = await calls.create()
+      return { paymentId: made.paymentId, payerId: at(made.payers).payerId }
+    },
+    /** States of a request and its payers, in words. */
+    stateOf: async (paymentId: string) => states(await calls.get(paymentId)),
+    async lastEvent(paymentId: string) {
+      const events = await read.events(paymentId)
+      return at(events, events.length - 1)
+    },
+    /** Moves the clock past the payers' time and waits for the worker. */
+    async expireNow(paymentId: string) {
+      testClock.advance(25 * 3_600_000)
+      await until(async () => states(await calls.get(paymentId))[0] === 'EXPIRED')
+    },
+    /** The refunds of a charge that the back end was asked for. */
+    refundsOf: (payerId: string) =>
+      [...backend.told.refunds.values()].filter(({ chargeId }) => chargeId === payerId),
     async stop() {
       await engine.close()
       await server.close()
@@ -292,10 +320,14 @@ export function states({ state, payers }: Payment): string[] {
   return [PaymentState[state] ?? '', ...payers.map((one) => PayerState[one.state] ?? '')]
 }
 
-/** Expects a refusal with this reason. */
-export async function expectRefusal(call: Promise<unknown>, reason: string, field?: string) {
-  const details = field === undefined ? {} : { details: { field } }
-  await expect(call).rejects.toMatchObject({ reason, ...details })
+/** The reason of a refusal, and the field that it names. */
+export async function refusal(call: Promise<unknown>): Promise<string> {
+  const error: unknown = await call.then(
+    () => new Error('it was not refused'),
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof Failure)) throw error
+  return [error.reason, error.details['field']].filter((part) => part !== undefined).join(' ')
 }
 
 /** The payer or payee at an index. */

@@ -1,0 +1,228 @@
+// What a payer's page can do, whatever the back end answers and however often the button is pressed.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
+import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import {
+  PayerState,
+  PaymentChannel,
+  PaymentMethod,
+  PaymentState,
+} from '#gen/payments/v1/payments_pb.js'
+import { sql } from '#runtime/db.ts'
+import { at, payer, refusal, startWorld, states, until, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+beforeEach(() => {
+  world.backend.state.wallet = () => AttemptOutcome.PAID
+})
+afterAll(() => world.stop())
+
+/** A request of one payer that the back end knows of. */
+async function announced(more: object = {}) {
+  const made = await world.create({ payers: [payer(0n, more)], description: 'Two coffees' })
+  const { payerId, linkToken } = at(made.payers)
+  await until(() => world.backend.told.charges.has(payerId))
+  return { paymentId: made.paymentId, payerId, linkToken }
+}
+
+async function stateOf(paymentId: string): Promise<string[]> {
+  return states(await world.get(paymentId))
+}
+
+describe('a payer’s page', () => {
+  it('shows the merchant, the amount and the means that the channel allows', async () => {
+    const { linkToken } = await announced({ paymentMethod: PaymentMethod.CARD })
+    const { checkout } = await world.checkouts.getCheckout({ linkToken })
+    expect(checkout).toMatchObject({
+      businessName: 'Demo Store',
+      description: 'Two coffees',
+      currency: 'USD',
+      amountMinor: 10_000n,
+      feeMinor: 0n,
+      paymentState: PaymentState.PENDING,
+      payerState: PayerState.PENDING,
+      allowedMethods: [
+        PaymentMethod.CARD,
+        PaymentMethod.WALLET,
+        PaymentMethod.CREDIT,
+        PaymentMethod.DEBIT,
+      ],
+      cashCode: '',
+    })
+  })
+
+  it('of an agent shows the cash code that the back end was told', async () => {
+    const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
+    const { linkToken, payerId } = await announced(agent)
+    const { checkout } = await world.checkouts.getCheckout({ linkToken })
+    expect(checkout?.cashCode).toMatch(/^\d{12}$/)
+    expect(checkout?.cashCode).toBe(world.backend.told.charges.get(payerId)?.cashCode)
+  })
+
+  it.each(['', 'x'.repeat(43), 'short'])('does not exist for the token %j', async (linkToken) => {
+    const { checkouts } = world
+    expect(await refusal(checkouts.getCheckout({ linkToken }))).toBe('PAYMENT_NOT_FOUND')
+    const paying = checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(await refusal(paying)).toBe('PAYMENT_NOT_FOUND')
+    expect(await refusal(checkouts.openCardFrame({ linkToken }))).toBe('PAYMENT_NOT_FOUND')
+  })
+
+  it('is found by the token’s hash; the token itself is not stored', async () => {
+    const { linkToken } = await announced()
+    const stored = sql('test_payer_text', 'select p::text as text from payer p')
+    const rows = await world.db.rows<{ text: string }>(stored, [])
+    expect(rows.some(({ text }) => text.includes(linkToken))).toBe(false)
+  })
+})
+
+describe('paying with a wallet', () => {
+  it('completes the request', async () => {
+    const { linkToken, paymentId } = await announced()
+    const answer = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(answer.refused).toBe(false)
+    expect(answer.checkout?.payerState).toBe(PayerState.PAID)
+    expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+  })
+
+  it('counts once when the back end reports what it has answered already', async () => {
+    const { linkToken, paymentId, payerId } = await announced()
+    await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const attemptId = at([...world.backend.told.attempts.keys()].slice(-1))
+    await world.report(payerId, ChargeOutcome.PAID, attemptId)
+    const movements = await world.movements(paymentId)
+    expect(movements.filter((movement) => movement.includes('receipt'))).toEqual([
+      'payer_receipt 10000',
+    ])
+  })
+
+  it('that is refused can be tried again, five times in all', async () => {
+    world.backend.state.wallet = () => AttemptOutcome.REFUSED
+    const { linkToken, paymentId } = await announced()
+    for (const count of [1, 2, 3, 4]) {
+      const { refused, checkout } = await world.checkouts.payWithWallet({
+        linkToken,
+        pin: '000002',
+      })
+      expect([refused, checkout?.payerState, checkout?.refusedAttempts]).toEqual([
+        true,
+        PayerState.PENDING,
+        count,
+      ])
+    }
+    const last = await world.checkouts.payWithWallet({ linkToken, pin: '000002' })
+    expect([last.refused, last.checkout?.payerState]).toEqual([true, PayerState.FAILED])
+    expect(await stateOf(paymentId)).toEqual(['FAILED', 'FAILED'])
+  })
+
+  it('submitted twice at once is one attempt', async () => {
+    const { linkToken, paymentId } = await announced()
+    const before = world.backend.told.walletCalls
+    const submit = () => world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    await Promise.all([submit(), submit(), submit()])
+    expect(world.backend.told.walletCalls - before).toBe(1)
+    expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+  })
+
+  it('shows as processing while the back end does not answer, and ends as it answers an enquiry', async () => {
+    const { linkToken, paymentId } = await announced()
+    world.backend.state.wallet = async (attemptId) => {
+      world.backend.told.attempts.set(attemptId, AttemptOutcome.PAID)
+      await new Promise((resolve) => setTimeout(resolve, 700))
+      return AttemptOutcome.PAID
+    }
+    const { checkout, refused } = await world.checkouts.payWithWallet({
+      linkToken,
+      pin: '123456',
+    })
+    expect([checkout?.payerState, refused]).toEqual([PayerState.PROCESSING, false])
+    expect(await refusal(world.cancel(paymentId))).toBe('PAYMENT_NOT_CANCELLABLE')
+    world.testClock.advance(3_000)
+    await until(async () => (await stateOf(paymentId))[0] === 'PAID')
+  })
+
+  it('that never reached the back end returns to the payer without counting', async () => {
+    const { linkToken, paymentId } = await announced()
+    world.backend.state.wallet = () => {
+      throw new Error('the back end lost it')
+    }
+    const { checkout } = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(checkout?.payerState).toBe(PayerState.PROCESSING)
+    world.testClock.advance(3_000)
+    await until(async () => (await stateOf(paymentId))[1] === 'PENDING')
+    expect(at((await world.get(paymentId)).payers).refusedAttempts).toBe(0)
+    world.backend.state.wallet = () => AttemptOutcome.PAID
+    const again = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(again.checkout?.payerState).toBe(PayerState.PAID)
+  })
+
+  it('that the back end works on is reported later', async () => {
+    world.backend.state.wallet = () => AttemptOutcome.PROCESSING
+    const { linkToken, paymentId, payerId } = await announced()
+    const { checkout } = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(checkout?.payerState).toBe(PayerState.PROCESSING)
+    const attemptId = at([...world.backend.told.attempts.keys()].slice(-1))
+    await world.report(payerId, ChargeOutcome.PAID, attemptId)
+    expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+  })
+
+  it('is not possible before the back end knows the charge', async () => {
+    world.backend.state.isDown = true
+    const { linkToken, paymentId } = await (async () => {
+      const made = await world.create()
+      return { paymentId: made.paymentId, linkToken: at(made.payers).linkToken }
+    })()
+    const paying = world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(await refusal(paying)).toBe('SERVICE_UNAVAILABLE')
+    expect(await stateOf(paymentId)).toEqual(['PENDING', 'PENDING'])
+    world.backend.state.isDown = false
+  })
+
+  it.each(['', '123', 'abcd', '1234567890123'])('refuses the PIN %j', async (pin) => {
+    const { linkToken, paymentId } = await announced()
+    const before = world.backend.told.walletCalls
+    const paying = world.checkouts.payWithWallet({ linkToken, pin })
+    expect(await refusal(paying)).toBe('INVALID_PARAMETER pin')
+    expect(world.backend.told.walletCalls).toBe(before)
+    expect(await world.events(paymentId)).toHaveLength(1)
+  })
+
+  it('is refused at an agent', async () => {
+    const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
+    const { linkToken } = await announced(agent)
+    const paying = world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(await refusal(paying)).toBe('INVALID_PARAMETER link_token')
+  })
+
+  it('leaves a share alone that has ended', async () => {
+    const { linkToken, paymentId } = await announced()
+    await world.cancel(paymentId)
+    const before = world.backend.told.walletCalls
+    const { checkout, refused } = await world.checkouts.payWithWallet({
+      linkToken,
+      pin: '123456',
+    })
+    expect([checkout?.payerState, refused]).toEqual([PayerState.CANCELLED, false])
+    expect(world.backend.told.walletCalls).toBe(before)
+  })
+})
+
+describe('paying by card', () => {
+  it('opens the back end’s form, which leads back to the page', async () => {
+    const { linkToken, payerId } = await announced({ paymentMethod: PaymentMethod.CARD })
+    const { frameUrl } = await world.checkouts.openCardFrame({ linkToken })
+    expect(frameUrl).toBe(`http://cards.test/${payerId}?back=https://pay.test/pay/${linkToken}`)
+  })
+
+  it('is refused at an agent, and for a share that is not pending', async () => {
+    const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CARD }
+    const { linkToken } = await announced(agent)
+    expect(await refusal(world.checkouts.openCardFrame({ linkToken }))).toBe('PAYMENT_NOT_PAYABLE')
+    const paid = await announced()
+    await world.report(paid.payerId, ChargeOutcome.PAID)
+    const opened = world.checkouts.openCardFrame({ linkToken: paid.linkToken })
+    expect(await refusal(opened)).toBe('PAYMENT_NOT_PAYABLE')
+  })
+})

@@ -1,0 +1,252 @@
+// How requests end: in time, by the merchant, by refund; and money that comes after the end.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
+import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { PaymentChannel, PayoutState } from '#gen/payments/v1/payments_pb.js'
+import { at, payer, refusal, startWorld, states, until, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const { PAID, REFUSED, PROCESSING } = ChargeOutcome
+const hourMs = 3_600_000
+
+describe('a request whose time runs out', () => {
+  it('expires with its payers and calls back', async () => {
+    const { paymentId, payerId } = await world.one()
+    await world.expireNow(paymentId)
+    expect(await world.stateOf(paymentId)).toEqual(['EXPIRED', 'EXPIRED'])
+    expect(await world.lastEvent(paymentId)).toMatchObject({
+      transition: 'EXPIRED',
+      notices: ['PAYMENT_EXPIRED 0'],
+      callbackSequence: 1,
+    })
+    const withdrawn = await until(() => world.backend.told.withdrawals.get(payerId))
+    expect(withdrawn.reason).toBe(WithdrawReason.EXPIRED)
+  })
+
+  it('expires with the first of its deadlines and refunds who has paid', async () => {
+    const made = await world.create({
+      payers: [payer(4_000n, { paymentChannel: PaymentChannel.DIRECT_POS }), payer(6_000n)],
+    })
+    const life = Number((made.expireTime?.seconds ?? 0n) - (made.createTime?.seconds ?? 0n))
+    expect(life).toBe(900)
+    await world.report(at(made.payers, 1).payerId, PAID)
+    world.testClock.advance(901_000)
+    await until(async () => (await world.stateOf(made.paymentId))[0] === 'EXPIRED')
+    expect(await world.stateOf(made.paymentId)).toEqual(['EXPIRED', 'EXPIRED', 'REFUNDED'])
+    expect(await world.movements(made.paymentId)).toEqual(['payer_receipt 6000', 'refund 6000'])
+  })
+
+  it('goes on while its only late payer is paying, and expires when he is refused', async () => {
+    const { paymentId, payerId } = await world.one()
+    const bystander = await world.one()
+    await world.report(payerId, PROCESSING, 'a')
+    await world.expireNow(bystander.paymentId)
+    expect(await world.stateOf(paymentId)).toEqual(['PENDING', 'PROCESSING'])
+    await world.report(payerId, REFUSED, 'a')
+    await until(async () => (await world.stateOf(paymentId))[0] === 'EXPIRED')
+  })
+
+  it('is still paid by the late payer when his attempt succeeds', async () => {
+    const { paymentId, payerId } = await world.one()
+    await world.report(payerId, PROCESSING, 'a')
+    world.testClock.advance(25 * hourMs)
+    expect(await world.report(payerId, PAID, 'a')).toBe('PAID')
+    expect(await world.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+  })
+
+  it('leaves a paying payer to his attempt: refused, he expires too', async () => {
+    const { paymentId, payerIds } = await world.shared(4_000n, 6_000n)
+    await world.report(at(payerIds), PROCESSING, 'a')
+    await world.expireNow(paymentId)
+    expect(await world.stateOf(paymentId)).toEqual(['EXPIRED', 'PROCESSING', 'EXPIRED'])
+    expect(await world.report(at(payerIds), REFUSED, 'a')).toBe('EXPIRED')
+    expect(await world.lastEvent(paymentId)).toMatchObject({
+      transition: 'EXPIRED',
+      notices: ['PAYMENT_EXPIRED 0'],
+      callbackSequence: 0,
+    })
+  })
+
+  it('leaves a paying payer to his attempt: paid, he is refunded at once', async () => {
+    const { paymentId, payerIds } = await world.shared(4_000n, 6_000n)
+    await world.report(at(payerIds), PROCESSING, 'a')
+    await world.expireNow(paymentId)
+    expect(await world.report(at(payerIds), PAID, 'a')).toBe('REFUNDED')
+    expect(await world.stateOf(paymentId)).toEqual(['EXPIRED', 'REFUNDED', 'EXPIRED'])
+    expect(await world.lastEvent(paymentId)).toMatchObject({
+      transition: 'LATE_MONEY',
+      notices: ['PAYMENT_REFUNDED 0'],
+      callbackSequence: 2,
+    })
+    expect(await world.movements(paymentId)).toEqual(['payer_receipt 4000', 'refund 4000'])
+  })
+})
+
+describe('money that comes too late', () => {
+  it('for a cancelled request goes to suspense and back, once; the request stays cancelled', async () => {
+    const { paymentId, payerId } = await world.one()
+    await world.cancel(paymentId)
+    expect(await world.report(payerId, PAID, 'a')).toBe('REFUNDED')
+    expect(await world.report(payerId, PAID, 'a')).toBe('REFUNDED')
+    expect(await world.stateOf(paymentId)).toEqual(['CANCELLED', 'REFUNDED'])
+    expect(await world.lastEvent(paymentId)).toMatchObject({
+      transition: 'LATE_MONEY',
+      notices: ['PAYMENT_REFUNDED 0'],
+      callbackSequence: 2,
+    })
+    expect(await world.movements(paymentId)).toEqual(['late_receipt 10000', 'refund 10000'])
+    await until(() => world.refundsOf(payerId).length === 1)
+    expect(at(world.refundsOf(payerId)).amount).toMatchObject({
+      currency: 'USD',
+      minorUnits: 10_000n,
+    })
+  })
+
+  it('for an expired request goes back too', async () => {
+    const { paymentId, payerId } = await world.one()
+    await world.expireNow(paymentId)
+    expect(await world.report(payerId, PAID)).toBe('REFUNDED')
+    expect(await world.stateOf(paymentId)).toEqual(['EXPIRED', 'REFUNDED'])
+  })
+
+  it('for a failed share goes back, and the share stays failed', async () => {
+    const { paymentId, payerId } = await world.one()
+    for (let round = 0; round < 5; round += 1) await world.report(payerId, REFUSED)
+    expect(await world.report(payerId, PAID)).toBe('FAILED')
+    expect(await world.stateOf(paymentId)).toEqual(['FAILED', 'FAILED'])
+    expect(await world.movements(paymentId)).toEqual(['late_receipt 10000', 'refund 10000'])
+  })
+
+  it('is taken after a refusal of the same attempt, since money counts whenever it comes', async () => {
+    const { paymentId, payerId } = await world.one()
+    await world.report(payerId, REFUSED, 'a')
+    expect(await world.report(payerId, PAID, 'a')).toBe('PAID')
+    expect(await world.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+  })
+})
+
+describe('cancelling', () => {
+  it.each(['processing', 'partially paid', 'paid', 'expired', 'failed', 'refunded'])(
+    'is refused when the request is %s',
+    async (state) => {
+      const { paymentId, payerIds } = await world.shared(4_000n, 6_000n)
+      const [first = '', second = ''] = payerIds
+      if (state === 'processing') await world.report(first, PROCESSING)
+      if (['partially paid', 'paid', 'refunded'].includes(state)) await world.report(first, PAID)
+      if (['paid', 'refunded'].includes(state)) await world.report(second, PAID)
+      if (state === 'refunded') await world.refund(paymentId)
+      if (state === 'expired') await world.expireNow(paymentId)
+      const refusals = state === 'failed' ? 5 : 0
+      for (let round = 0; round < refusals; round += 1) await world.report(first, REFUSED)
+      const before = [await world.stateOf(paymentId), await world.events(paymentId)]
+      expect(await refusal(world.cancel(paymentId))).toBe('PAYMENT_NOT_CANCELLABLE')
+      expect([await world.stateOf(paymentId), await world.events(paymentId)]).toEqual(before)
+    },
+  )
+
+  it('against paying has one winner, and no money is kept by mistake, fifty times over', async () => {
+    const rounds = await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        const { paymentId, payerId } = await world.one()
+        const [cancelled, paid] = await Promise.allSettled([
+          world.cancel(paymentId),
+          world.report(payerId, PAID),
+        ])
+        return {
+          cancelled: cancelled.status,
+          paid: paid.status === 'fulfilled' ? paid.value : 'error',
+          states: (await world.stateOf(paymentId)).join(' '),
+          movements: (await world.movements(paymentId)).filter((one) => !one.startsWith('payout')),
+        }
+      }),
+    )
+    const [payerWon, merchantWon] = [
+      {
+        cancelled: 'rejected',
+        paid: 'PAID',
+        states: 'PAID PAID',
+        movements: ['fee 50', 'payer_receipt 10000'],
+      },
+      {
+        cancelled: 'fulfilled',
+        paid: 'REFUNDED',
+        states: 'CANCELLED REFUNDED',
+        movements: ['late_receipt 10000', 'refund 10000'],
+      },
+    ]
+    for (const round of rounds) {
+      expect(round).toEqual(round.cancelled === 'rejected' ? payerWon : merchantWon)
+    }
+  })
+})
+
+describe('refunding', () => {
+  it('a paid request gives everybody everything back and voids what is not paid out', async () => {
+    const payees = [{ mobileNumberE164: '+12025550111', amountMinor: 10_000n, delayDays: 3 }]
+    const made = await world.create({ feeTerms: { paysFees: true }, payees })
+    await world.report(at(made.payers).payerId, PAID)
+    const refunded = await world.refund(made.paymentId)
+    expect(states(refunded)).toEqual(['REFUNDED', 'REFUNDED'])
+    expect(at(refunded.payees).payoutState).toBe(PayoutState.VOIDED)
+    expect(await world.refund(made.paymentId)).toEqual(refunded)
+    expect(await world.lastEvent(made.paymentId)).toMatchObject({
+      transition: 'REFUNDED',
+      notices: ['PAYMENT_REFUNDED 0'],
+      callbackSequence: 2,
+    })
+    expect(await world.movements(made.paymentId)).toEqual([
+      'fee 50',
+      'fee_returned 50',
+      'payer_receipt 10050',
+      'refund 10050',
+    ])
+    const refund = await until(() => world.refundsOf(at(made.payers).payerId)[0])
+    const { COMPLETED, FAILED } = TransferOutcome
+    await world.reports.reportRefund({ refundId: refund.refundId, outcome: COMPLETED })
+    await world.reports.reportRefund({ refundId: refund.refundId, outcome: FAILED })
+    expect(await world.movements(made.paymentId)).toHaveLength(4)
+  })
+
+  it('after the payout was sent makes the merchant owe it', async () => {
+    const { paymentId, payerId } = await world.one()
+    await world.report(payerId, PAID)
+    const payeeId = at((await world.get(paymentId)).payees).payeeId
+    await until(() => world.backend.told.payouts.has(payeeId))
+    await world.refund(paymentId)
+    expect(await world.movements(paymentId)).toEqual([
+      'fee 50',
+      'fee_returned 50',
+      'payer_receipt 10000',
+      'payout 9950',
+      'payout_recovery 9950',
+      'refund 10000',
+    ])
+  })
+
+  it('that the back end refuses for good is noted as money that came back', async () => {
+    const { paymentId, payerId } = await world.one()
+    await world.cancel(paymentId)
+    await world.report(payerId, PAID)
+    const refund = await until(() => world.refundsOf(payerId)[0])
+    const outcome = TransferOutcome.FAILED
+    await world.reports.reportRefund({ refundId: refund.refundId, outcome })
+    await world.reports.reportRefund({ refundId: refund.refundId, outcome })
+    expect(await world.movements(paymentId)).toEqual([
+      'late_receipt 10000',
+      'refund 10000',
+      'refund_returned 10000',
+    ])
+  })
+
+  it('is refused unless the request is paid', async () => {
+    const { paymentId } = await world.one()
+    expect(await refusal(world.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
+    await world.cancel(paymentId)
+    expect(await refusal(world.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
+  })
+})

@@ -1,0 +1,206 @@
+// What is refused about payment requests, and that a refusal leaves nothing behind.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { sql } from '#runtime/db.ts'
+import { type Order, payer, refusal, startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const counts = sql(
+  'test_counts',
+  `select (select count(*) from payment) as payments, (select count(*) from payer) as payers,
+     (select count(*) from payee) as payees, (select count(*) from outbox) as events,
+     (select count(*) from task) as tasks`,
+)
+
+const everyMethod = [
+  PaymentMethod.CASH,
+  PaymentMethod.CARD,
+  PaymentMethod.WALLET,
+  PaymentMethod.CREDIT,
+  PaymentMethod.DEBIT,
+  PaymentMethod.QR_CODE,
+]
+
+describe('a refused request', () => {
+  const long = 'x'.repeat(1_001)
+  const payee = { mobileNumberE164: '+12025550111', amountMinor: 10_000n }
+  it.each<[string, string, string, Order]>([
+    ['no id', 'MISSING_PARAMETER', 'id', { transactionId: '' }],
+    ['a long id', 'INVALID_PARAMETER', 'id', { transactionId: 'x'.repeat(65) }],
+    ['a control character', 'INVALID_PARAMETER', 'id', { transactionId: 'a\u0007' }],
+    ['no amount', 'MISSING_PARAMETER', 'amount', { amountMinor: 0n }],
+    ['a negative amount', 'INVALID_PARAMETER', 'amount', { amountMinor: -1n }],
+    ['a huge amount', 'INVALID_PARAMETER', 'amount', { amountMinor: 10n ** 18n }],
+    ['no currency', 'MISSING_PARAMETER', 'currency', { currency: '' }],
+    ['an unknown currency', 'INVALID_PARAMETER', 'currency', { currency: 'ABC' }],
+    ['a long description', 'INVALID_PARAMETER', 'description', { description: long }],
+    ['no payers', 'MISSING_PARAMETER', 'payers', { payers: [] }],
+    [
+      'twenty-one payers',
+      'INVALID_PARAMETER',
+      'payers',
+      { payers: Array.from({ length: 21 }, () => payer(1n)) },
+    ],
+    [
+      'no number',
+      'MISSING_PARAMETER',
+      'payers[0].mobile_number',
+      { payers: [payer(0n, { mobileNumberE164: '' })] },
+    ],
+    [
+      'a number that is none',
+      'INVALID_PARAMETER',
+      'payers[0].mobile_number',
+      { payers: [payer(0n, { mobileNumberE164: '12025550100' })] },
+    ],
+    [
+      'a long name',
+      'INVALID_PARAMETER',
+      'payers[0].first_name',
+      { payers: [payer(0n, { firstName: 'x'.repeat(101) })] },
+    ],
+    [
+      'a bad e-mail address',
+      'INVALID_PARAMETER',
+      'payers[0].email',
+      { payers: [payer(0n, { email: 'nobody' })] },
+    ],
+    [
+      'no channel',
+      'MISSING_PARAMETER',
+      'payers[0].payment_channel',
+      { payers: [payer(0n, { paymentChannel: 0 })] },
+    ],
+    [
+      'no method',
+      'MISSING_PARAMETER',
+      'payers[0].payment_method',
+      { payers: [payer(0n, { paymentMethod: 0 })] },
+    ],
+    [
+      'a share that is missing',
+      'MISSING_PARAMETER',
+      'payers[1].amount',
+      { payers: [payer(10_000n), payer()] },
+    ],
+    [
+      'payers that do not add up',
+      'AMOUNT_MISMATCH',
+      'payers',
+      { payers: [payer(4_000n), payer(5_000n)] },
+    ],
+    ['an only payer of less', 'AMOUNT_MISMATCH', 'payers', { payers: [payer(9_999n)] }],
+    [
+      'payees that do not add up',
+      'AMOUNT_MISMATCH',
+      'payees',
+      { payees: [{ ...payee, amountMinor: 9_999n }] },
+    ],
+    [
+      'a payee without amount',
+      'MISSING_PARAMETER',
+      'payees[0].amount',
+      { payees: [{ ...payee, amountMinor: 0n }] },
+    ],
+    [
+      'a long delay',
+      'INVALID_PARAMETER',
+      'payees[0].delay_days',
+      { payees: [{ ...payee, delayDays: 91 }] },
+    ],
+    [
+      'a cover above all',
+      'INVALID_PARAMETER',
+      'fees.payer_covers',
+      { feeTerms: { paysFees: true, payerCoversPercent: 101 } },
+    ],
+    ['a bad URL', 'INVALID_PARAMETER', 'urls.notify', { urls: { notify: 'ftp://x.example' } }],
+    [
+      'a private URL',
+      'INVALID_PARAMETER',
+      'urls.callback',
+      { urls: { callback: 'https://10.0.0.1/' } },
+    ],
+    [
+      'a bad fingerprint',
+      'INVALID_PARAMETER',
+      'request_fingerprint',
+      { requestFingerprint: new Uint8Array(31) },
+    ],
+    ['no merchant', 'MISSING_PARAMETER', 'merchant_id', { merchantId: '' }],
+  ])('with %s leaves no row and no event', async (_, reason, field, order) => {
+    const before = await world.db.row(counts, [])
+    expect(await refusal(world.create(order))).toBe(`${reason} ${field}`)
+    expect(await world.db.row(counts, [])).toEqual(before)
+  })
+
+  it.each([
+    [PaymentChannel.AGENT, [PaymentMethod.CASH, PaymentMethod.CARD]],
+    [
+      PaymentChannel.DIRECT_POS,
+      [
+        PaymentMethod.WALLET,
+        PaymentMethod.CARD,
+        PaymentMethod.CREDIT,
+        PaymentMethod.DEBIT,
+        PaymentMethod.QR_CODE,
+      ],
+    ],
+    [
+      PaymentChannel.PAYMENT_LINK,
+      [PaymentMethod.WALLET, PaymentMethod.CARD, PaymentMethod.CREDIT, PaymentMethod.DEBIT],
+    ],
+  ])('on channel %s is one whose method the channel does not offer', async (channel, offered) => {
+    const answers = await Promise.all(
+      everyMethod.map(async (paymentMethod) => {
+        const payers = [payer(0n, { paymentChannel: channel, paymentMethod })]
+        return world.create({ payers }).then(
+          () => 'made',
+          () => refusal(world.create({ payers })),
+        )
+      }),
+    )
+    expect(answers).toEqual(
+      everyMethod.map((method) =>
+        offered.includes(method) ? 'made' : 'UNSUPPORTED_CHANNEL_METHOD payers[0].payment_method',
+      ),
+    )
+  })
+
+  it('of an unknown merchant answers like an unknown key, and leaves nothing', async () => {
+    const before = await world.db.row(counts, [])
+    expect(await refusal(world.create({ merchantId: randomUUID() }))).toBe('PW_INVALID_API_KEY')
+    expect(await world.db.row(counts, [])).toEqual(before)
+  })
+})
+
+describe('an id that is not the caller’s', () => {
+  it('answers like an unknown one, whatever is asked', async () => {
+    const { paymentId } = await world.create()
+    const { payments, projectId, merchantId, otherMerchantId } = world
+    const foreign = [
+      { projectId, merchantId, paymentId: randomUUID() },
+      { projectId, merchantId, paymentId: 'nonsense' },
+      { projectId, merchantId: otherMerchantId, paymentId },
+      { projectId: randomUUID(), merchantId, paymentId },
+    ]
+    for (const key of foreign) {
+      expect(await refusal(payments.getPayment(key))).toBe('PAYMENT_NOT_FOUND')
+      expect(await refusal(payments.cancelPayment(key))).toBe('PAYMENT_NOT_FOUND')
+    }
+    const refused = await refusal(payments.refundPayment({ projectId: randomUUID(), paymentId }))
+    expect(refused).toBe('PAYMENT_NOT_FOUND')
+  })
+
+  it('is any of the project for a caller who names no merchant', async () => {
+    const { paymentId } = await world.create()
+    const { payment } = await world.payments.getPayment({ projectId: world.projectId, paymentId })
+    expect(payment?.paymentId).toBe(paymentId)
+  })
+})
