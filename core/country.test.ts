@@ -7,7 +7,7 @@ describe('isCountry', () => {
     expect(isCountry(code)).toBe(true)
   })
 
-  it.each(['tt', 'Tt', 'UK', 'XX', 'ZZ', 'AN', 'EU', 'TTO', '780', '', ' TT', 'toString'])(
+  it.each(['tt', 'Tt', 'UK', 'XK', 'XX', 'ZZ', 'AN', 'EU', 'TTO', '780', '', ' TT', 'toString'])(
     'refuses %j',
     (code) => expect(isCountry(code)).toBe(false),
   )
