@@ -7,7 +7,7 @@ import { answerBelowRouter, clientErrorHandler } from './below-router.ts'
 import { clientIpReader } from './client-ip.ts'
 import { startEdgeRequest } from './edge-request.ts'
 import { publicFailure, refusal } from './envelope.ts'
-import { errorHandler, pathOf, type RouteTable, routeTable } from './failures.ts'
+import { errorHandler, type OpenPaths, pathOf, type RouteTable, routeTable } from './failures.ts'
 import { registerHealth } from './health.ts'
 import { readJson } from './json-body.ts'
 import { formLimits } from './multipart.ts'
@@ -29,15 +29,22 @@ export const routeRows: readonly RouteRow[] = [
   ...billPaymentRoutes,
 ]
 
-const openPaths = ['/livez', '/readyz']
+const openPaths: OpenPaths = [
+  { pattern: /^\/(livez|readyz)$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
+]
 const bodyLimitBytes = 64 * 1024
 const maxHeaderBytes = 16 * 1024
 const requestTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
 // Longer than the idle time of usual load balancers, so that they close first.
 const keepAliveTimeoutMs = 72_000
-const maxParamLength = 200
+// As long as headers may be: the page of an unknown token is the page's to answer.
+const maxParamLength = maxHeaderBytes
 const pageCallsPerS = 5
+// More than any answer takes, less than the process has for stopping.
+const stopGraceMs = 7_000
 
 /** Makes the app; the caller listens and closes. */
 export async function createGateway(options: GatewayOptions): Promise<FastifyInstance> {
@@ -98,7 +105,7 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
     begin(request, reply)
     done(refusalAtStart(request, table))
   })
-  closeConnectionsOnStop(app)
+  closeConnectionsOnStop(app, settings.stopGraceMs ?? stopGraceMs)
   app.addHook('onResponse', (request, reply, done) => {
     observe(request, reply)
     done()
@@ -112,10 +119,12 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
 }
 
 /** What is answered during a stop ends its connection, or a client's idle one would hold the process up. */
-function closeConnectionsOnStop(app: FastifyInstance): void {
+function closeConnectionsOnStop(app: FastifyInstance, graceMs: number): void {
   let isClosing = false
   app.addHook('preClose', (done) => {
     isClosing = true
+    // Node stops watching for slow clients once it closes: one of them would keep it from ending.
+    setTimeout(() => app.server.closeAllConnections(), graceMs).unref()
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -132,10 +141,21 @@ function refusalAtStart(request: FastifyRequest, table: RouteTable): Failure | u
     return refusal('METHOD_NOT_ALLOWED', { allow })
   }
   const { raw } = request
-  if (raw.headers.host === undefined && raw.httpVersion !== '1.0') {
+  const hosts = countHosts(raw.rawHeaders)
+  if (hosts > 1 || (hosts === 0 && raw.httpVersion !== '1.0')) {
     return new Failure('INVALID_HEADER', 'Missing or malformed: Host.')
   }
   return undefined
+}
+
+/** Node keeps the first of several Host headers and says nothing; a proxy may have kept another. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count
 }
 
 /** Step 2. Any other type of body is refused by the framework. */

@@ -20,8 +20,11 @@ export type RouteTable = {
   allowed(path: string): string | undefined
 }
 
-/** `open` are paths without a row. */
-export function routeTable(rows: readonly RouteRow[], open: readonly string[]): RouteTable {
+/** Paths without a row, each with what `Allow` says of it. */
+export type OpenPaths = ReadonlyArray<{ pattern: RegExp; allow: string }>
+
+/** Makes the table of all routes and of what is served beside them. */
+export function routeTable(rows: readonly RouteRow[], open: OpenPaths): RouteTable {
   const byPath = new Map<string, RouteRow[]>()
   for (const row of rows) byPath.set(row.path, [...(byPath.get(row.path) ?? []), row])
   return {
@@ -30,9 +33,9 @@ export function routeTable(rows: readonly RouteRow[], open: readonly string[]): 
       return found?.find((row) => row.method === method) ?? found?.[0]
     },
     allowed(path) {
-      if (open.includes(path)) return 'GET'
       const methods = byPath.get(path)?.map((row) => row.method)
-      return methods?.toSorted().join(', ')
+      if (methods !== undefined) return methods.toSorted().join(', ')
+      return open.find(({ pattern }) => pattern.test(path))?.allow
     },
   }
 }

@@ -23,6 +23,8 @@ export type EdgeSettings = {
   allowLoopback: boolean
   /** How long a client may take to send a request. */
   requestTimeoutMs?: number
+  /** How long answers under way may take once the app closes. */
+  stopGraceMs?: number
 }
 
 /** What the routes call. */

@@ -1,4 +1,5 @@
 // Steps 3 to 7 and 11 as clients meet them: headers, keys and their cache, addresses, rates; and what happens when a service is away.
+import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'
 import {
@@ -10,6 +11,7 @@ import {
   goodPayment,
   keys,
   paymentId,
+  sendRaw,
   startEdge,
 } from './fixture.ts'
 
@@ -302,6 +304,18 @@ describe('a stop', () => {
   })
 })
 
+describe('a stop with a client that never ends its request', () => {
+  it('does not wait for it', async () => {
+    edge = await startEdge({ stopGraceMs: 200 })
+    const answer = sendRaw(edge.port, 'POST /payments/request HTTP/1.1\r\nHost: x\r\n')
+    await expect
+      .poll(() => promisify(edge.app.server.getConnections.bind(edge.app.server))())
+      .toBe(1)
+    await edge.app.close()
+    expect(await answer).toBe('')
+  })
+})
+
 describe('the open paths', () => {
   it('need no key, and /readyz names what is not ready', async () => {
     edge = await startEdge()
@@ -320,6 +334,8 @@ describe('the open paths', () => {
       body: { status: 'not ready', parts: { nats: false } },
     })
     expect((await call(edge.url, 'POST', '/livez', { headers: {} })).status).toBe(405)
+    const page = await call(edge.url, 'PUT', '/pay/token', { headers: {} })
+    expect([page.status, page.headers.get('allow')]).toEqual([405, 'GET'])
     expect((await call(edge.url, 'GET', '/docs', { headers: {} })).status).toBe(404)
   })
 })

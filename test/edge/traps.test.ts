@@ -81,6 +81,12 @@ describe('headers', () => {
     expect(shapeOf(old)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
   })
 
+  it('may not name two hosts', async () => {
+    const seen = await send(head(`GET ${status} HTTP/1.1`, { host: 'elsewhere' }))
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 400, 'INVALID_HEADER'))
+    expect(seen.body['message']).toContain('Host')
+  })
+
   it('are refused when they are given twice', async () => {
     for (const name of ['PW-origin-country', 'PW-request-date', 'PW-ip-address', 'PW-request-id']) {
       const value = { ...goodHeaders(), 'PW-request-id': '0198c000-0000-7000-8000-000000000001' }[
