@@ -1,0 +1,135 @@
+// Proves what a request costs in round trips to the database, counted on the wire between payments and PostgreSQL.
+import net from 'node:net'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newId } from '#core/id.ts'
+import { type Database, openDatabase } from '#runtime/db.ts'
+import { migrations } from '../../services/payments/events.ts'
+import { paymentMetrics } from '../../services/payments/metrics.ts'
+import type { NewPayment } from '../../services/payments/new-payment.ts'
+import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { settings } from './world.ts'
+
+let database: TestDatabase
+let wire: CountingWire
+let db: Database
+let payments: Payments
+
+beforeAll(async () => {
+  database = await createTestDatabase('payments', migrations)
+  wire = await countRoundTrips(new URL(database.url))
+  db = openDatabase({ url: wire.url, service: 'payments', log: silentLog, poolSize: 1 })
+  payments = {
+    db,
+    log: silentLog,
+    linkKey: Buffer.alloc(32, 1),
+    settings,
+    findMerchant: (_, merchantId) =>
+      Promise.resolve({ merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }),
+    metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
+    kick: () => undefined,
+  }
+  // The first statement of a connection pays for the connection.
+  await db.ready()
+})
+
+afterAll(async () => {
+  await db.close()
+  await wire.close()
+  await database.drop()
+})
+
+it.each([
+  [1, 0],
+  [1, 1],
+  [3, 2],
+])('a new payment of %i payers and %i named payees is one round trip', async (payers, payees) => {
+  const before = wire.roundTrips()
+  await createPayment(payments, request(payers, payees))
+  expect(wire.roundTrips() - before).toBe(1)
+})
+
+it('a read is one round trip', async () => {
+  const asked = request(1, 1)
+  const { payment } = await createPayment(payments, asked)
+  const before = wire.roundTrips()
+  await getPayment(payments, { ...asked, paymentId: payment.paymentId })
+  expect(wire.roundTrips() - before).toBe(1)
+})
+
+it('the fraud rules cost a new payment one round trip more, and a repeat costs one more too', async () => {
+  const checked = { ...request(1, 1), fraudCheck: true }
+  const before = wire.roundTrips()
+  await createPayment(payments, checked)
+  expect(wire.roundTrips() - before).toBe(2)
+  const asked = request(1, 1)
+  await createPayment(payments, asked)
+  const beforeRepeat = wire.roundTrips()
+  const { replayed } = await createPayment(payments, asked)
+  expect(replayed).toBe(true)
+  expect(wire.roundTrips() - beforeRepeat).toBe(2)
+})
+
+function request(payerCount: number, payeeCount: number): NewPayment {
+  const amountMinor = 6_000n
+  const mobileNumber = '+12025550108'
+  const person = { mobileNumber, mobileNumberE164: mobileNumber }
+  const payer = {
+    ...person,
+    firstName: 'Kofi',
+    lastName: 'Boateng',
+    email: '',
+    paymentChannel: 'payment_link' as const,
+    paymentMethod: 'wallet' as const,
+    amountMinor: amountMinor / BigInt(payerCount),
+  }
+  const payee = { ...person, amountMinor: amountMinor / BigInt(payeeCount || 1), delayDays: 0 }
+  return {
+    projectId: newId(),
+    merchantId: newId(),
+    transactionId: newId(),
+    amountMinor,
+    currency: 'USD',
+    description: '',
+    fraudCheck: false,
+    feeTerms: { paysFees: false, payerCoversPercent: 100 },
+    payers: Array.from({ length: payerCount }, () => payer),
+    payees: Array.from({ length: payeeCount }, () => payee),
+    urls: { success: '', error: '', notify: '', callback: '' },
+    fingerprint: Buffer.alloc(32, 7),
+  }
+}
+
+type CountingWire = { url: string; roundTrips(): number; close(): Promise<void> }
+
+/** A relay in front of PostgreSQL that counts the answers `ready for query`: one ends each round trip. */
+async function countRoundTrips(target: URL): Promise<CountingWire> {
+  let count = 0
+  const server = net.createServer((client) => {
+    const upstream = net.connect(Number(target.port), target.hostname)
+    client.pipe(upstream)
+    upstream.pipe(client)
+    let pending: Buffer = Buffer.alloc(0)
+    upstream.on('data', (chunk: Buffer) => {
+      pending = Buffer.concat([pending, chunk])
+      // Each message is a letter, then a length that counts itself.
+      while (pending.length >= 5) {
+        const length = 1 + pending.readInt32BE(1)
+        if (pending.length < length) return
+        if (pending[0] === 'Z'.charCodeAt(0)) count += 1
+        pending = pending.subarray(length)
+      }
+    })
+    upstream.on('error', () => client.destroy())
+    client.on('error', () => upstream.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = new URL(target)
+  url.port = String((server.address() as net.AddressInfo).port)
+  return {
+    url: url.href,
+    roundTrips: () => count,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
