@@ -1,5 +1,5 @@
 // What system tests do as a merchant, a payer and a receiver of pushes: by HTTP alone. It must not import the product's code.
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { meshAt, type SharedMesh } from '../support/mesh.ts'
@@ -153,6 +153,11 @@ export function person(nn: number): string {
   return `+120255501${String(nn).padStart(2, '0')}`
 }
 
+/** A number that nobody else uses: its owner acts by hand. */
+export function strangersNumber(): string {
+  return `+1868350${String(randomInt(10_000)).padStart(4, '0')}`
+}
+
 /** A payer who pays by wallet on a link, if nothing else is said. */
 export function payer(nn: number, more: Json = {}): Json {
   return {
@@ -193,14 +198,14 @@ export function receiver(mesh: Pick<SharedMesh, 'sandbox'>, kind: ReceiverKind =
     },
     notifies: () => log('notify'),
     callbacks: () => log('callback'),
-    /** The notifies that came in, once these event types are all among them. */
-    async told(eventTypes: string[], withinMs?: number): Promise<Json[]> {
+    /** The different notifies that came in, once these event types are among them, as often as named. */
+    async told(wanted: string[], withinMs?: number): Promise<Json[]> {
       const pushes = await eventually(
         () => log('notify'),
-        (now) => expect(now.map(eventTypeOf)).toEqual(expect.arrayContaining(eventTypes)),
+        (now) => expect(missingOf(wanted, eventTypes(now))).toEqual([]),
         withinMs,
       )
-      return pushes.map(jsonOf)
+      return distinct(pushes).map((body) => JSON.parse(body) as Json)
     },
     /** The callbacks that came in, by sequence, once there are so many. */
     async calledBack(count: number, withinMs?: number): Promise<Json[]> {
@@ -236,6 +241,16 @@ export function eventTypeOf(push: Push): unknown {
 /** Pushes are sent at least once: the different bodies among them. */
 export function distinct(pushes: Push[]): string[] {
   return [...new Set(pushes.map(({ body }) => body))]
+}
+
+/** What of a list is not in another, each item counted. */
+function missingOf(wanted: string[], found: string[]): string[] {
+  const left = [...found]
+  return wanted.filter((item) => {
+    const index = left.indexOf(item)
+    if (index >= 0) left.splice(index, 1)
+    return index < 0
+  })
 }
 
 /** The event types of different notifies, sorted. */

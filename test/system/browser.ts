@@ -1,0 +1,100 @@
+// A payer's browser, reduced to what a page without JavaScript needs: fetch a page, read its form, send it.
+import { expect } from 'vitest'
+import type { SharedMesh } from '../support/mesh.ts'
+import { eventually } from './world.ts'
+
+/** A page as a browser gets it. Redirects are followed by hand. */
+export type Page = { status: number; headers: Headers; html: string; url: string }
+
+/** A form of a page: where it goes and what it holds. */
+export type Form = { action: string; fields: Record<string, string> }
+
+/** Opens an address. */
+export async function open(url: string, init: RequestInit = {}): Promise<Page> {
+  const answer = await fetch(url, {
+    redirect: 'manual',
+    signal: AbortSignal.timeout(10_000),
+    ...init,
+  })
+  return { status: answer.status, headers: answer.headers, html: await answer.text(), url }
+}
+
+/** The page's only form. */
+export function formOf({ html, url }: Page): Form {
+  const [whole, ...more] = html.match(/<form\b[\s\S]*?<\/form>/g) ?? []
+  if (whole === undefined || more.length > 0) throw new Error(`not one form: ${html}`)
+  expect(whole).toMatch(/<form[^>]*\bmethod="post"/)
+  const inputs = [...whole.matchAll(/<input\b[^>]*>/g)].map(([tag]) => tag)
+  const named = inputs.map((tag) => [attribute(tag, 'name'), attribute(tag, 'value')])
+  return {
+    action: new URL(attribute(whole, 'action'), url).href,
+    fields: Object.fromEntries(named) as Record<string, string>,
+  }
+}
+
+function attribute(tag: string, name: string): string {
+  const found = new RegExp(`^[^>]*?\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? ''
+  return unescaped(found)
+}
+
+/** Text of HTML. */
+export function unescaped(html: string): string {
+  const entities: Record<string, string> = {
+    '&lt;': '<',
+    '&gt;': '>',
+    '&quot;': '"',
+    '&#34;': '"',
+    '&#39;': "'",
+    '&amp;': '&',
+  }
+  return html.replaceAll(/&(lt|gt|quot|#34|#39|amp);/g, (entity) => entities[entity] ?? entity)
+}
+
+/** Sends a form as a browser does, from the origin of its page. */
+export function submit(
+  form: Form,
+  values: Record<string, string>,
+  headers: Record<string, string> = { origin: new URL(form.action).origin },
+): Promise<Page> {
+  const body = new URLSearchParams({ ...form.fields, ...values })
+  return open(form.action, { method: 'POST', body, headers })
+}
+
+/** The payer types his PIN into the page's form. */
+export async function payByPin(url: string, pin: string): Promise<Page> {
+  return submit(formOf(await open(url)), { pin })
+}
+
+/** The cash code on an agent's page, digits only. It is there once the back end knows the charge. */
+export function cashCodeOf(url: string): Promise<string> {
+  return eventually(async () => {
+    const { html } = await open(url)
+    const code = /class="code">([\d\s]+)</.exec(html)?.[1]?.replaceAll(/\s/g, '')
+    if (code === undefined) throw new Error(`no cash code: ${html}`)
+    return code
+  })
+}
+
+/** An agent takes cash for a code at the till of the simulator. */
+export async function collectCash(
+  { sandbox }: Pick<SharedMesh, 'sandbox'>,
+  cashCode: string,
+): Promise<Page> {
+  const till = await open(`${sandbox.simulator_url}/agent`)
+  const charge = await submit(formOf(till), { cash_code: cashCode })
+  expect(charge.status, charge.html).toBe(200)
+  return submit(formOf(charge), {})
+}
+
+/** The card form in the page's frame. */
+export async function cardFormOf(url: string): Promise<Form> {
+  const page = await open(url)
+  const frame = unescaped(/<iframe[^>]*\ssrc="([^"]+)"/.exec(page.html)?.[1] ?? '')
+  expect(frame, page.html).not.toBe('')
+  return formOf(await open(frame))
+}
+
+/** The payer fills in the card form. */
+export async function payByCard(url: string, number: string): Promise<Page> {
+  return submit(await cardFormOf(url), { number, expiry: '12/39', cvc: '123' })
+}
