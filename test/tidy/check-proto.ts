@@ -27,7 +27,7 @@ function filesBelow(folder: string): Map<string, string> {
 
 function differences(expected: Map<string, string>, actual: Map<string, string>): string[] {
   const names = new Set([...expected.keys(), ...actual.keys()])
-  return [...names].filter((name) => expected.get(name) !== actual.get(name)).sort()
+  return [...names].filter((name) => expected.get(name) !== actual.get(name)).toSorted()
 }
 
 buf('lint', 'proto')
