@@ -4,10 +4,10 @@ import type { Client } from '@connectrpc/connect'
 import { type AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
 import { withProject } from '#runtime/rpc/client.ts'
 import { type CallContext, currentContext, runWithContext } from '#runtime/rpc/context.ts'
+import type { Environment as PayweaveEnvironment } from '#runtime/setting.ts'
 import { answerCache } from './answer-cache.ts'
 import { type AddressMatch, parseRanges } from './client-ip.ts'
 import { refusal, retell } from './envelope.ts'
-import type { PayweaveEnv } from './options.ts'
 
 /** A project whose subscription key was accepted. */
 export type OpenedProject = {
@@ -36,7 +36,7 @@ export type AccessOptions = {
     Client<typeof AccessService>,
     'authenticateSubscriptionKey' | 'authenticateApiKey' | 'checkGrant'
   >
-  environment: PayweaveEnv
+  environment: PayweaveEnvironment
   onLookup?: (kind: 'subscription_key' | 'api_key' | 'grant', hit: boolean) => void
   nowMs?: () => number
 }

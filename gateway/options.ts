@@ -1,18 +1,16 @@
 // What the gateway is made from; it must not read the environment.
 import type { Client } from '@connectrpc/connect'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import type { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import type { Logger } from '#runtime/log.ts'
+import type { Environment } from '#runtime/setting.ts'
 import type { Access } from './auth.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import type { ReadyParts } from './health.ts'
-import type { PaymentsClient } from './routes/payments.ts'
-
-/** Which world this gateway serves. */
-export type PayweaveEnv = 'local' | 'sandbox' | 'production'
 
 /** Settings of the edge. */
 export type EdgeSettings = {
-  environment: PayweaveEnv
+  environment: Environment
   /** What payers' links start with, without a slash at its end. */
   publicBaseUrl: string
   trustedProxies: readonly string[]
@@ -26,6 +24,12 @@ export type EdgeSettings = {
   /** How long answers under way may take once the app closes. */
   stopGraceMs?: number
 }
+
+/** The calls that these routes make. */
+export type PaymentsClient = Pick<
+  Client<typeof PaymentsService>,
+  'createPayment' | 'getPayment' | 'cancelPayment'
+>
 
 /** What the routes call. */
 export type EdgeServices = {

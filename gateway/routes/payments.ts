@@ -1,12 +1,11 @@
 // The /payments routes: requests in, payment requests out; it must not decide what a payment may be.
 import type { MessageInitShape } from '@bufbuild/protobuf'
-import type { Client } from '@connectrpc/connect'
 import { fingerprint } from '#core/fingerprint.ts'
 import { renderCreated, renderDetails, renderStatus } from '#core/payment-snapshot.ts'
 import { type PaymentMessage, readPayment } from '#core/payment-view.ts'
 import { numberOf, paymentChannels, paymentMethods } from '#core/payment-words.ts'
 import { checkPushUrl } from '#core/push-url.ts'
-import type { CreatePaymentRequestSchema, PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import type { CreatePaymentRequestSchema } from '#gen/payments/v1/payments_pb.js'
 import { withProject } from '#runtime/rpc/client.ts'
 import { refusal, retell } from '../envelope.ts'
 import { knownFields } from '../known-fields.ts'
@@ -21,12 +20,6 @@ import {
 import { versionQuery } from '../schemas/values.ts'
 import { compileCheck, invalidField, missingField } from '../validate.ts'
 import { readAmount, readCurrency, readPhone } from '../values.ts'
-
-/** The calls that these routes make. */
-export type PaymentsClient = Pick<
-  Client<typeof PaymentsService>,
-  'createPayment' | 'getPayment' | 'cancelPayment'
->
 
 type NewPayment = Omit<
   MessageInitShape<typeof CreatePaymentRequestSchema>,
