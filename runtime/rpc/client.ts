@@ -18,9 +18,10 @@ import { requestIdHeader } from './admission.ts'
 import { currentContext } from './context.ts'
 import { toFailure } from './errors.ts'
 import type { Identity } from './identity.ts'
+import { callUnary, unreachable, webHeaders } from './unary.ts'
 
 const defaultTimeoutMs = 10_000
-const maxMessageBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 
 /** Connections to one address; clients of several services there may share them. */
 export interface RpcPool {
@@ -36,7 +37,7 @@ export function createRpcPool(url: string): RpcPool {
     connect: { timeout: 2_000 },
     headersTimeout: 65_000,
     bodyTimeout: 65_000,
-    maxResponseSize: maxMessageBytes,
+    maxResponseSize: maxBytes,
   })
   return { undici, close: () => undici.close() }
 }
@@ -61,7 +62,7 @@ export function createRpcClient<S extends DescService>(
   options: RpcClientOptions,
 ): Client<S> {
   const pool = options.pool ?? createRpcPool(options.url)
-  return createClient(service, withCallContext(connectTransport(options.url, pool), options))
+  return createClient(service, transportOf(pool, options))
 }
 
 const projectKey = createContextKey<string | undefined>(undefined, { description: 'project' })
@@ -71,8 +72,9 @@ export function withProject(projectId: string): { contextValues: ContextValues }
   return { contextValues: createContextValues().set(projectKey, projectId) }
 }
 
-function connectTransport(url: string, pool: RpcPool): Transport {
-  const { origin, pathname } = new URL(url)
+/** Connect's own transport, over undici; streams go through it. */
+function connectTransport(url: URL, pool: RpcPool): Transport {
+  const { origin, pathname } = url
   return createTransport({
     baseUrl: `${origin}${pathname}`,
     useBinaryFormat: true,
@@ -80,8 +82,8 @@ function connectTransport(url: string, pool: RpcPool): Transport {
     acceptCompression: [],
     sendCompression: null,
     compressMinBytes: Number.MAX_SAFE_INTEGER,
-    readMaxBytes: maxMessageBytes,
-    writeMaxBytes: maxMessageBytes,
+    readMaxBytes: maxBytes,
+    writeMaxBytes: maxBytes,
     httpClient: (request) => send(pool.undici, request.url.slice(origin.length), request),
   })
 }
@@ -125,48 +127,27 @@ async function* readBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal | 
   }
 }
 
-function webHeaders(headers: Record<string, string | string[] | undefined>): Headers {
-  const result = new Headers()
-  for (const name in headers) {
-    const value = headers[name]
-    if (typeof value === 'string') result.set(name, value)
-    else for (const item of value ?? []) result.append(name, item)
-  }
-  return result
-}
-
 // An abort keeps its own reason; Connect reads it from the signal.
 function networkError(error: unknown, signal: AbortSignal | undefined): unknown {
-  if (error instanceof ConnectError || signal?.aborted === true) return error
-  return new ConnectError(
-    'no answer from the other side',
-    Code.Unavailable,
-    undefined,
-    undefined,
-    error,
-  )
+  return signal?.aborted === true ? error : unreachable(error)
 }
 
 interface CallSettings {
   signal: AbortSignal | undefined
   timeoutMs: number
-  header: Headers
+  header: Record<string, string>
 }
 
 /** Connect hands none of this to nested calls. Failures are made here: an interceptor cannot throw them. */
-function withCallContext(transport: Transport, options: RpcClientOptions): Transport {
+function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
+  const url = new URL(options.url)
+  const basePath = url.pathname.replace(/\/$/, '')
+  const connect = connectTransport(url, pool)
   return {
     async unary(method, signal, timeoutMs, header, message, values) {
       try {
         const call = settle(options, signal, timeoutMs, header, values)
-        return await transport.unary(
-          method,
-          call.signal,
-          call.timeoutMs,
-          call.header,
-          message,
-          values,
-        )
+        return await callUnary(pool.undici, basePath, { method, message, maxBytes, ...call })
       } catch (error) {
         throw toFailure(ConnectError.from(error))
       }
@@ -174,11 +155,11 @@ function withCallContext(transport: Transport, options: RpcClientOptions): Trans
     async stream(method, signal, timeoutMs, header, input, values) {
       try {
         const call = settle(options, signal, timeoutMs, header, values)
-        const response = await transport.stream(
+        const response = await connect.stream(
           method,
           call.signal,
           call.timeoutMs,
-          call.header,
+          new Headers(call.header),
           input,
           values,
         )
@@ -205,13 +186,13 @@ function settle(
   given: ConstructorParameters<typeof Headers>[0],
   values: ContextValues | undefined,
 ): CallSettings {
-  const header = new Headers(given)
-  header.set('authorization', identity.authorization(audience, values?.get(projectKey)))
+  const header = given === undefined ? {} : Object.fromEntries(new Headers(given))
+  header['authorization'] = identity.authorization(audience, values?.get(projectKey))
   const context = currentContext()
   let timeoutMs = askedMs ?? longestMs
   if (context === undefined) return { signal, timeoutMs, header }
-  header.set(requestIdHeader, context.requestId)
-  header.set('traceparent', context.traceparent)
+  header[requestIdHeader] = context.requestId
+  header['traceparent'] = context.traceparent
   if (context.deadline !== undefined) {
     timeoutMs = Math.min(timeoutMs, context.deadline - Date.now())
     if (timeoutMs <= 0)
