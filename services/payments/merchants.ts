@@ -3,6 +3,7 @@ import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import type { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { withProject } from '#runtime/rpc/client.ts'
+import { runDetached } from '#runtime/rpc/context.ts'
 import type { Merchant } from './new-payment.ts'
 
 /** Finds a merchant of a project. PW_INVALID_API_KEY when the project has no such merchant. */
@@ -21,7 +22,8 @@ export function merchantFinder(
     const key = `${projectId} ${merchantId}`
     const known = remembered.get(key)
     if (known !== undefined && now() < known.untilMs) return known.merchant
-    const merchant = ask(access, projectId, merchantId)
+    // Shared by calls, so bound to the deadline and the abort of none of them.
+    const merchant = runDetached(() => ask(access, projectId, merchantId))
     remembered.delete(key)
     remembered.set(key, { merchant, untilMs: now() + rememberMs })
     if (remembered.size > mostRemembered) forgetOldest(remembered)
