@@ -14,7 +14,11 @@ const accepted = [
   'https://[2606:4700:4700::1111]/',
   `https://example.com/${'a'.repeat(2048 - 'https://example.com/'.length)}`,
 ]
-const onlyLoopback = [
+const onlyLocal = [
+  'http://example.com/',
+  'http://example.com:8080/hook',
+  'http://127.0.0.1/',
+  'http://localhost/ok',
   'http://127.0.0.1:9000/hook',
   'http://127.8.8.8:9000/hook',
   'https://127.0.0.1/',
@@ -73,7 +77,6 @@ const malformed = [
   'ftp://example.com/',
   'javascript:alert(1)',
   'file:///etc/passwd',
-  'http://example.com/',
 ]
 
 describe('a push URL', () => {
@@ -82,7 +85,7 @@ describe('a push URL', () => {
     expect(checkPushUrl(url, { allowLoopback: true })).toBeUndefined()
   })
 
-  it.each(onlyLoopback)('may be %s only where loopback is allowed', (url) => {
+  it.each(onlyLocal)('may be %s only on a local start', (url) => {
     expect(checkPushUrl(url, { allowLoopback: false })).toBeDefined()
     expect(checkPushUrl(url, { allowLoopback: true })).toBeUndefined()
   })
@@ -90,6 +93,12 @@ describe('a push URL', () => {
   it.each(neverPublic)('may never be %s: its host is not public', (url) => {
     expect(checkPushUrl(url, { allowLoopback: false })).toBe('must name a public host')
     expect(checkPushUrl(url, { allowLoopback: true })).toBe('must name a public host')
+  })
+
+  it('may not be private on a local start either', () => {
+    expect(checkPushUrl('http://10.0.0.1/', { allowLoopback: true })).toBe(
+      'must name a public host',
+    )
   })
 
   it.each(malformed)('may not be "%s": it is no https URL', (url) => {
@@ -111,7 +120,7 @@ describe('a push URL', () => {
     },
   )
 
-  it.each(['http://127.0.0.1/', 'http://localhost:22/', 'https://localhost:25/'])(
+  it.each(['http://127.0.0.1:443/', 'http://localhost:22/', 'https://localhost:25/'])(
     'may not be %s even where loopback is allowed: its port is closed to pushes',
     (url) => {
       expect(checkPushUrl(url, { allowLoopback: true })).toContain('port')

@@ -3,7 +3,7 @@ import { isAddress, isLoopback, isPublicAddress } from '#core/address.ts'
 
 /** What a push URL may be beyond public https. */
 export interface PushUrlRule {
-  /** Also take http and https URLs of this machine itself: the local start. Never in production. */
+  /** Also take http, and this machine itself as host: the local start. Never in production. */
   allowLoopback: boolean
 }
 
@@ -18,14 +18,17 @@ export function checkPushUrl(url: string, rule: PushUrlRule): string | undefined
   if (url.length > maxLength) return `must be at most ${maxLength} characters`
   const target = parseAbsolute(url)
   if (target === undefined) return 'must be an absolute https URL'
-  const loopback = rule.allowLoopback && isLoopbackHost(hostOf(target))
-  if (target.protocol !== 'https:' && !loopback) return 'must be an absolute https URL'
+  const { allowLoopback } = rule
+  if (target.protocol !== 'https:' && !allowLoopback) return 'must be an absolute https URL'
   if (target.username !== '' || target.password !== '')
     return 'must not hold a user name or password'
-  const port = portOf(target)
-  const standardPort = target.protocol === 'https:' && port === 443
-  if (!standardPort && port < lowestOpenPort) return 'must use port 443 or one from 1024 up'
-  return loopback || isPublicHost(hostOf(target)) ? undefined : 'must name a public host'
+  // The parser drops the scheme's own port.
+  if (target.port !== '' && portOf(target) < lowestOpenPort) {
+    return "must use the scheme's own port or one from 1024 up"
+  }
+  const host = hostOf(target)
+  const isAllowed = isPublicHost(host) || (allowLoopback && isLoopbackHost(host))
+  return isAllowed ? undefined : 'must name a public host'
 }
 
 /** Host of a URL without brackets and without the dot that ends an absolute name. */
