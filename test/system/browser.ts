@@ -60,9 +60,12 @@ export function submit(
   return open(form.action, { method: 'POST', body, headers })
 }
 
-/** The payer types his PIN into the page's form. */
-export async function payByPin(url: string, pin: string): Promise<Page> {
-  return submit(formOf(await open(url)), { pin })
+/** The payer types his PIN into the page's form, again if the back end does not know the charge yet. */
+export function payByPin(url: string, pin: string): Promise<Page> {
+  return eventually(
+    async () => submit(formOf(await open(url)), { pin }),
+    ({ status }) => expect(status).not.toBe(503),
+  )
 }
 
 /** The cash code on an agent's page, digits only. It is there once the back end knows the charge. */
@@ -86,12 +89,19 @@ export async function collectCash(
   return submit(formOf(charge), {})
 }
 
+/** The address of the card form in the page's frame. It is there once the back end knows the charge. */
+export function cardFrameOf(url: string): Promise<string> {
+  return eventually(async () => {
+    const { html } = await open(url)
+    const frame = /<iframe[^>]*\ssrc="([^"]+)"/.exec(html)?.[1]
+    if (frame === undefined) throw new Error(`no card form: ${html}`)
+    return unescaped(frame)
+  })
+}
+
 /** The card form in the page's frame. */
 export async function cardFormOf(url: string): Promise<Form> {
-  const page = await open(url)
-  const frame = unescaped(/<iframe[^>]*\ssrc="([^"]+)"/.exec(page.html)?.[1] ?? '')
-  expect(frame, page.html).not.toBe('')
-  return formOf(await open(frame))
+  return formOf(await open(await cardFrameOf(url)))
 }
 
 /** The payer fills in the card form. */
