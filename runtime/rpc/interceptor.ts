@@ -14,8 +14,26 @@ export function callInterceptor(log: CallLog): Interceptor {
   return (next) => async (request) => {
     const call = request.contextValues.get(servedCallKey)
     if (call === undefined) throw new ConnectError('call was not admitted', Code.Unauthenticated)
+    if (!request.stream) return await answerWithin(call, request.signal, log, () => next(request))
     call.begin(request.signal)
     return await runWithContext(call, () => serve(next, request, call, log))
+  }
+}
+
+/** Runs a unary handler within its call, until the signal says that nobody waits; writes down how it ended. */
+export async function answerWithin<T>(
+  call: ServedCall,
+  signal: AbortSignal,
+  log: CallLog,
+  handle: () => Promise<T>,
+): Promise<T> {
+  call.begin(signal)
+  try {
+    const answer = await untilAbort(runWithContext(call, handle), signal)
+    log.answered(call)
+    return answer
+  } catch (thrown) {
+    throw log.failed(call, thrown)
   }
 }
 
@@ -27,11 +45,8 @@ async function serve(
 ): Promise<Response> {
   try {
     const response = await untilAbort(next(request), request.signal)
-    if (response.stream) {
-      return { ...response, message: serveStream(response.message, call, log) }
-    }
-    log.answered(call)
-    return response
+    if (!response.stream) throw new Error('a stream was answered by a single message')
+    return { ...response, message: serveStream(response.message, call, log) }
   } catch (thrown) {
     throw log.failed(call, thrown)
   }

@@ -28,6 +28,7 @@ import { sharePort } from './port.ts'
 import { reflectionRoutes } from './reflection.ts'
 import { refuse } from './refusal.ts'
 import { type ServedCall, servedCallKey } from './served-call.ts'
+import { notingUnary, type UnaryMethods, unaryHandler } from './unary-handler.ts'
 
 const maxMessageBytes = 4 * 1024 * 1024
 const readTimeoutMs = 30_000
@@ -68,14 +69,19 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const { host, port, identity, log, metrics, graceMs = defaultGraceMs } = options
   const stopping = new AbortController()
   const callLog = createCallLog(log, metrics)
-  const router = createRouter(options, callLog, stopping.signal)
+  const unaryMethods: UnaryMethods = new Map()
+  const router = createRouter(options, callLog, stopping.signal, unaryMethods)
+  const takeUnary = unaryHandler(unaryMethods, callLog, maxMessageBytes)
   const edge = createEdge(createAdmission(router.handlers, identity), callLog)
   const handlers = router.handlers.map((handler) => recorded(handler, callLog))
 
   const app = createApp()
   await app.register(async (scope) => {
     scope.addHook('onRequest', (request, reply, done) => {
-      if (edge.admit(request.raw, reply.raw) !== undefined) done()
+      const { raw } = request
+      const call = edge.admit(raw, reply.raw)
+      if (call !== undefined && !takeUnary(raw, reply.raw, call, () => edge.contextValues(raw)))
+        done()
       else reply.hijack()
     })
     await scope.register(fastifyConnectPlugin, {
@@ -109,6 +115,7 @@ function createRouter(
   options: ServeRpcOptions,
   callLog: CallLog,
   stopping: AbortSignal,
+  unaryMethods: UnaryMethods,
 ): ConnectRouter {
   const { routes, services, ready = () => true } = options
   const router = createConnectRouter({
@@ -118,7 +125,7 @@ function createRouter(
     maxTimeoutMs,
     interceptors: [callInterceptor(callLog)],
   })
-  routes(router)
+  routes(notingUnary(router, unaryMethods))
   const names = services.map((service) => service.typeName)
   // A watch may last longer than a call, and ends when the server does.
   healthRoutes(router, names, () => !stopping.aborted && ready(), {
