@@ -157,7 +157,16 @@ function endWithRequest(draft: Draft, payer: Payer): Transition {
   return finish(draft, 'FAILED', 'none')
 }
 
+/** Methods that a back end cannot tell apart: it sees a card, or a wallet. */
+const sameMeans: readonly (readonly PaymentMethod[])[] = [
+  ['card', 'credit', 'debit'],
+  ['wallet', 'qr_code'],
+]
+
+/** What the payer paid with: what the back end says, unless it only says less than was asked for. */
 function paidWith(payer: Payer, method: PaymentMethod | undefined): PaymentMethod {
-  const isOffered = method !== undefined && channelMethods[payer.paymentChannel].includes(method)
-  return isOffered ? method : payer.paymentMethod
+  const asked = payer.paymentMethod
+  if (method === undefined || !channelMethods[payer.paymentChannel].includes(method)) return asked
+  const isSame = sameMeans.some((means) => means.includes(method) && means.includes(asked))
+  return isSame ? asked : method
 }

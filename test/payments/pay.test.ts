@@ -66,6 +66,20 @@ describe('a payer who pays', () => {
     expect(at((await world.get(paymentId)).payers).paymentMethod).toBe(paymentMethod)
   })
 
+  it('keeps the kind of card that was asked for when the back end sees just a card', async () => {
+    const made = await world.create({
+      payers: [payer(0n, { paymentMethod: PaymentMethod.CREDIT })],
+    })
+    await world.reports.reportCharge({
+      chargeId: at(made.payers).payerId,
+      attemptId: 'a-1',
+      outcome: PAID,
+      paymentMethod: PaymentMethod.CARD,
+    })
+    const paid = await world.get(made.paymentId)
+    expect(at(paid.payers).paymentMethod).toBe(PaymentMethod.CREDIT)
+  })
+
   it('is settled once however often and in however many voices it is reported', async () => {
     const { paymentId, payerId } = await world.one()
     await Promise.all(Array.from({ length: 20 }, () => world.report(payerId, PAID, 'same')))
