@@ -21,6 +21,8 @@ export type Mesh = {
   pid(part: string): number
   /** All that the launcher has printed. */
   output(): string
+  /** The superuser's URL of the system's database. */
+  databaseUrl(): string
   /** Rows of the system's database, through a connection that cannot write. */
   rows<T extends QueryResultRow>(statement: string, values?: unknown[]): Promise<T[]>
   /** Resolves when GET /readyz answers 200. */
@@ -95,6 +97,7 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
   const isRunning = () =>
     launcher !== undefined && launcher.child.exitCode === null && launcher.child.signalCode === null
   const output = () => launcher?.output() ?? ''
+  const databaseUrl = () => env['DATABASE_URL'] ?? databaseUrlOf(dataDir, portBase)
   const baseUrl = `http://127.0.0.1:${env['PORT']}`
   const ready = (withinMs = startWithinMs) => becomeReady(baseUrl, withinMs, isRunning, output)
   const stop = async (): Promise<void> => {
@@ -122,8 +125,8 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
     portBase,
     processes: () => view().processes(),
     pid: (part) => view().pid(part),
-    rows: (statement, values) =>
-      queryRows(env['DATABASE_URL'] ?? databaseUrlOf(dataDir, portBase), statement, values),
+    databaseUrl,
+    rows: (statement, values) => queryRows(databaseUrl(), statement, values),
     output,
     ready,
     start: async () => {
