@@ -1,28 +1,15 @@
 // Makes the database of a local start, migrates every schema and inserts the sandbox's rows.
-import fs from 'node:fs'
-import path from 'node:path'
 import { Client } from 'pg'
 import { openDatabase } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { migrate } from '#runtime/migrate.ts'
+import { migrationFolders, schemaOwners } from '#runtime/schemas.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { accountSecrets } from '../../services/accounts/credentials.ts'
 import { seedSandbox } from '../../services/accounts/seed.ts'
+import { LaunchError } from './launch-error.ts'
 import { credentialsOf, type SandboxFile } from './sandbox-file.ts'
 import { secretsFolder } from './secrets.ts'
-
-const root = path.resolve(import.meta.dirname, '../..')
-
-/** The shared tables that each service's schema holds besides its own. */
-const sharedTables: Record<string, string[]> = {
-  payments: ['clock', 'outbox'],
-  accounts: ['clock', 'outbox'],
-  institution: ['clock', 'outbox'],
-  quotes: ['clock'],
-  billing: ['clock', 'outbox'],
-  delivery: ['clock', 'inbox'],
-  simulator: ['clock'],
-}
 
 /** Makes the database of that name if it is missing; answers its URL. */
 export async function makeDatabase(adminUrl: string, name: string): Promise<string> {
@@ -41,15 +28,20 @@ export async function makeDatabase(adminUrl: string, name: string): Promise<stri
 
 /** Brings every service's schema up to date, side by side. */
 export async function migrateAll(databaseUrl: string, log: Logger): Promise<void> {
-  const runs = Object.entries(sharedTables).map(([service, shared]) => {
-    const own = path.join(root, 'services', service, 'migrations')
-    const folders = shared.map((name) => path.join(root, 'runtime', 'migrations', name))
-    const directories = fs.existsSync(own) ? [...folders, own] : folders
-    return migrate({ adminUrl: databaseUrl, service, directories, log })
-  })
+  const runs = schemaOwners.map((service) =>
+    migrate({ adminUrl: databaseUrl, service, directories: migrationFolders(service), log }),
+  )
   const results = await Promise.allSettled(runs)
   const failed = results.find((result) => result.status === 'rejected')
-  if (failed) throw failed.reason
+  if (failed) {
+    throw new LaunchError(`the database cannot be brought up to date: ${messageOf(failed.reason)}`)
+  }
+}
+
+/** A refused connection to several addresses has its text in the parts. */
+function messageOf(reason: unknown): string {
+  if (reason instanceof AggregateError) return reason.errors.map(messageOf).join('; ')
+  return reason instanceof Error ? reason.message : String(reason)
 }
 
 /** Inserts what the sandbox starts with; what is there already stays. */

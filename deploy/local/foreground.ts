@@ -10,6 +10,7 @@ export type PartsOf = (settings: LaunchSettings, stores: Stores) => NodePart[]
 
 /** A stop takes less than 30 s. Parts that are left then end by themselves when we have gone. */
 const stopTimeoutMs = 29_000
+const parentCheckMs = 500
 const startedMs = performance.now()
 
 function say(line: string): void {
@@ -38,15 +39,23 @@ export async function runInForeground(partsOf: PartsOf): Promise<never> {
 /** npm and the terminal may both send the signal, so more of them change nothing. */
 function abortedBySignal(): AbortSignal {
   const stopping = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (stopping.signal.aborted) return
-      say('stopping')
-      stopping.abort()
-      setTimeout(() => process.exit(1), stopTimeoutMs).unref()
-    })
+  const stop = () => {
+    if (stopping.signal.aborted) return
+    say('stopping')
+    stopping.abort()
+    setTimeout(() => process.exit(1), stopTimeoutMs).unref()
   }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
+  if (process.env.npm_lifecycle_event === 'start') onParentGone(stop)
   return stopping.signal
+}
+
+/** Whoever kills npm means us, and a killed npm passes nothing on. */
+function onParentGone(stop: () => void): void {
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) stop()
+  }, parentCheckMs).unref()
 }
 
 async function run(partsOf: PartsOf, stopping: AbortSignal): Promise<void> {

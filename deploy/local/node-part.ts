@@ -7,7 +7,6 @@ import type { NodePart } from './parts.ts'
 import type { Part, Supervisor } from './supervise.ts'
 import { spawnTied } from './tied-process.ts'
 
-const stopTimeoutMs = 7_000
 const readyTimeoutMs = 60_000
 const probeTimeoutMs = 2_000
 /** A part that ends so often before it was ever ready will not get better by itself. */
@@ -31,7 +30,7 @@ export function supervisedPart(part: NodePart, logsDir: string): Part {
           stdio: ['ignore', log, log, 'ipc'],
           cwd: path.dirname(logsDir),
         })
-        return { ...child, stop: () => child.end('SIGTERM', stopTimeoutMs) }
+        return { ...child, stop: () => child.end('SIGTERM', part.stopWithinMs) }
       } finally {
         fs.closeSync(log)
       }

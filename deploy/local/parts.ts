@@ -15,6 +15,8 @@ export type NodePart = {
   env: Record<string, string>
   /** All answer 200 when the part is ready. */
   readyUrls: string[]
+  /** After so long a part that was told to stop is killed; what it had in hand is taken up again. */
+  stopWithinMs: number
 }
 
 /** The servers that a part may talk to. */
@@ -37,6 +39,9 @@ export const stopOrder: string[][] = [
   ['postgres'],
 ]
 
+/** With NATS (2 s) and PostgreSQL (7 s) the groups of `stopOrder` end within 28 s. */
+const stopWithinMs = { gateway: 5_000, service: 12_000, simulator: 2_000 }
+
 /** The parts for some settings. A bad setting of any part is told here, before anything starts. */
 export function nodeParts(settings: LaunchSettings, stores: Stores, env: Env): NodePart[] {
   return processNames.map((name) => {
@@ -49,6 +54,8 @@ export function nodeParts(settings: LaunchSettings, stores: Stores, env: Env): N
       ports,
       env: ownEnv,
       readyUrls: readyPorts(name, ports).map((port) => `http://127.0.0.1:${port}/readyz`),
+      stopWithinMs:
+        name === 'gateway' || name === 'simulator' ? stopWithinMs[name] : stopWithinMs.service,
     }
   })
 }
@@ -84,7 +91,8 @@ function partEnv(
     PORT: String(servingPort(settings, name)),
     ADMIN_PORT: String(adminPort(settings, name)),
     SECRETS_DIR: path.join(dataDir, 'secrets', name),
-    NODE_COMPILE_CACHE: path.join(dataDir, 'compile-cache'),
+    // A cache each: at their first end all would replace each other's files, which takes seconds.
+    NODE_COMPILE_CACHE: path.join(dataDir, 'compile-cache', name),
     ...('DATABASE_URL' in found && { DATABASE_URL: stores.databaseUrl }),
     ...('NATS_URL' in found && { NATS_URL: stores.natsUrl }),
   }

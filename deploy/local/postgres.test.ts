@@ -1,3 +1,4 @@
+// Holds that our PostgreSQL starts for every kind of user and survives a kill.
 import fs from 'node:fs'
 import path from 'node:path'
 import { Client } from 'pg'

@@ -52,7 +52,7 @@ const standardSettings = {
 
 const startTimeoutMs = 60_000
 // Within the 30 s that the whole system has; an unfinished shutdown is recovered at the next start.
-const stopTimeoutMs = 6_000
+const stopTimeoutMs = 5_000
 
 /** Starts PostgreSQL, making the cluster on the first start, and answers when it takes connections. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {

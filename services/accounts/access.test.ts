@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure, type Reason } from '#core/errors.ts'
 import type { Database } from '#runtime/db.ts'
 import { sql } from '#runtime/db.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { grantableEndpoints } from './access.ts'
 import {
@@ -20,7 +21,6 @@ import {
 } from './administer.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from './authenticate.ts'
 import { accountSecrets, newSubscriptionKey } from './credentials.ts'
-import { migrations } from './events.ts'
 import { findGrant } from './institution-store.ts'
 import { newSandboxCredentials, seedSandbox } from './seed.ts'
 
@@ -33,7 +33,7 @@ let administration: Administration
 const news: (string | undefined)[] = []
 
 beforeAll(async () => {
-  database = await createTestDatabase('accounts', migrations)
+  database = await createTestDatabase('accounts', migrationFolders('accounts'))
   db = database.open()
   administration = {
     db,

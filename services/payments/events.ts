@@ -1,5 +1,4 @@
-// The facts that payments tells the mesh, and the folders that make its schema; it must not decide when to tell.
-import { join } from 'node:path'
+// The facts that payments tells the mesh; it must not decide when to tell.
 import { randomId } from '#core/id.ts'
 import { currentContext } from '#runtime/rpc/context.ts'
 import { paymentEventBytes } from './messages.ts'
@@ -7,17 +6,8 @@ import type { DraftPayment } from './new-payment.ts'
 import type { Payment } from './payment.ts'
 import type { Fact } from './transition.ts'
 
-const root = join(import.meta.dirname, '..', '..')
-
 /** Lifecycle events of payment requests; delivery has to confirm each. */
 export const paymentSubject = 'pw.payments.event'
-
-/** Folders of migrations, in the order in which they run. */
-export const migrations = [
-  join(root, 'runtime/migrations/clock'),
-  join(root, 'runtime/migrations/outbox'),
-  join(import.meta.dirname, 'migrations'),
-]
 
 /** An event for the outbox. */
 export type StoredEvent = {

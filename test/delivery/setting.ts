@@ -1,9 +1,9 @@
 // A database with deliveries in it, and workers to send them, for tests. It must not go through the broker.
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { type Database, sql } from '#runtime/db.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
 import type { BreakerTerms } from '../../services/delivery/complete-store.ts'
 import { endpointId } from '../../services/delivery/delivery.ts'
@@ -15,14 +15,8 @@ import { type AttemptRow, findDelivery, listAttempts } from '../../services/deli
 import { type DeliveryWorker, startWorker } from '../../services/delivery/worker.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 
-const root = path.resolve(import.meta.dirname, '../..')
-
 /** The folders that make the delivery schema. */
-export const migrations = [
-  path.join(root, 'runtime/migrations/clock'),
-  path.join(root, 'runtime/migrations/inbox'),
-  path.join(root, 'services/delivery/migrations'),
-]
+export const migrations = migrationFolders('delivery')
 
 /** How a test's worker differs from the usual one. */
 export interface WorkerChanges extends Partial<EgressRule> {

@@ -1,14 +1,14 @@
 // The database repeats the state machines: every pair of states is tried, and money rows cannot be changed.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, type Sql, sql } from '#runtime/db.ts'
-import { migrations } from '../../services/payments/events.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
 import { payerMachine, paymentMachine, payoutMachine } from '../../services/payments/payment.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
 let db: Database
 beforeAll(async () => {
-  database = await createTestDatabase('payments', migrations)
+  database = await createTestDatabase('payments', migrationFolders('payments'))
   db = database.open()
 })
 afterAll(() => database.drop())

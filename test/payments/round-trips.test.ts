@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#core/id.ts'
 import { type Database, openDatabase } from '#runtime/db.ts'
-import { migrations } from '../../services/payments/events.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
 import type { NewPayment } from '../../services/payments/new-payment.ts'
 import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
@@ -17,7 +17,7 @@ let db: Database
 let payments: Payments
 
 beforeAll(async () => {
-  database = await createTestDatabase('payments', migrations)
+  database = await createTestDatabase('payments', migrationFolders('payments'))
   wire = await countRoundTrips(new URL(database.url))
   db = openDatabase({ url: wire.url, service: 'payments', log: silentLog, poolSize: 1 })
   payments = {

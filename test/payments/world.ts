@@ -35,10 +35,10 @@ import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
 import { backendPort } from '../../services/payments/backend.ts'
 import { startPayments } from '../../services/payments/engine.ts'
-import { migrations } from '../../services/payments/events.ts'
 import { merchantFinder } from '../../services/payments/merchants.ts'
 import type { PaymentSettings } from '../../services/payments/payments.ts'
 import { paymentsService } from '../../services/payments/service.ts'
@@ -105,7 +105,7 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
   writeIdentities(secrets, ['payments', 'simulator', 'gateway', 'accounts'])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
-  const database = await createTestDatabase('payments', migrations)
+  const database = await createTestDatabase('payments', migrationFolders('payments'))
   const testClock = createTestClock()
   const db = database.open({ testClock })
   const projectId = randomUUID()

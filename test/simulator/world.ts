@@ -17,6 +17,7 @@ import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
 import { sendReportsTo } from '../../services/simulator/service.ts'
 import { startSimulator } from '../../services/simulator/simulator.ts'
@@ -26,7 +27,6 @@ import { freePorts } from '../support/servers.ts'
 export const checkoutUrl = 'http://pay.test:8080'
 export const returnUrl = `${checkoutUrl}/pay/some-token`
 
-const root = join(import.meta.dirname, '..', '..')
 const host = '127.0.0.1'
 
 /** A report as payments got it. */
@@ -40,10 +40,7 @@ export async function startSurroundings() {
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
   const [port = 0, adminPort = 0, paymentsPort = 0] = await freePorts(3)
   const url = `http://${host}:${port}`
-  const database = await createTestDatabase('simulator', [
-    join(root, 'runtime/migrations/clock'),
-    join(root, 'services/simulator/migrations'),
-  ])
+  const database = await createTestDatabase('simulator', migrationFolders('simulator'))
   const payments = paymentsStandIn(identityOf('payments'), paymentsPort)
   await payments.start()
   const pool = createRpcPool(url)
