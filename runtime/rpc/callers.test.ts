@@ -11,7 +11,7 @@ import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
-import { callers, permissionOf } from './callers.ts'
+import { callers, permissionOf, secretMethods } from './callers.ts'
 import type { Caller } from './context.ts'
 
 const services: DescService[] = [
@@ -57,6 +57,9 @@ describe('the table of callers', () => {
     ['launcher', 'accounts.v1.AccessService/CreateProject', true],
     ['launcher', 'accounts.v1.AccessService/GetMerchant', true],
     ['payments', 'accounts.v1.AccessService/GetMerchant', true],
+    ['delivery', 'accounts.v1.AccessService/GetSigningSecrets', true],
+    ['gateway', 'accounts.v1.AccessService/GetSigningSecrets', false],
+    ['launcher', 'accounts.v1.AccessService/GetSigningSecrets', false],
     ['payments', 'accounts.v1.AccessService/AuthenticateApiKey', false],
     ['payments', 'backend.v1.ChargeService/GetAttempt', true],
     ['payments', 'backend.v1.PayoutService/CreatePayout', true],
@@ -79,5 +82,14 @@ describe('the table of callers', () => {
     expect(permits(bearer('payments.v1.PaymentsService/CreatePayment'))).toBe(false)
     expect(permits(bearer('payments.v1.*'))).toBe(false)
     expect(permits(bearer())).toBe(false)
+  })
+
+  it('lets no bearer read lasting secrets, whatever his patterns', () => {
+    for (const rpc of secretMethods) {
+      const method = methods.get(rpc)
+      if (method === undefined) throw new Error(`no method ${rpc}`)
+      const caller: Caller = { kind: 'bearer', name: 'delivery', rpcs: ['*', rpc] }
+      expect(permissionOf(method)(caller)).toBe(false)
+    }
   })
 })

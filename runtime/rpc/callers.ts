@@ -23,6 +23,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'accounts.v1.AccessService/AuthenticateApiKey': [gateway],
   'accounts.v1.AccessService/CheckGrant': [gateway],
   'accounts.v1.AccessService/GetMerchant': [gateway, payments],
+  'accounts.v1.AccessService/GetSigningSecrets': ['delivery'],
   'accounts.v1.AccessService/*': ['launcher'],
   'backend.v1.ChargeService/*': [payments],
   'backend.v1.PayoutService/*': [payments],
@@ -31,6 +32,11 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'grpc.reflection.v1alpha.ServerReflection/*': [anyKnownCaller],
 }
 
+/** Methods that answer with lasting secrets: for the callers of their own row, through no wildcard and no bearer. */
+export const secretMethods: ReadonlySet<string> = new Set([
+  'accounts.v1.AccessService/GetSigningSecrets',
+])
+
 /** Tells for one method, known at start-up, whether a caller may call it. */
 export type Permission = (caller: Caller) => boolean
 
@@ -38,6 +44,10 @@ export type Permission = (caller: Caller) => boolean
 export function permissionOf(method: DescMethod, table = callers): Permission {
   const exact = `${method.parent.typeName}/${method.name}`
   const wildcard = `${method.parent.typeName}/*`
+  if (secretMethods.has(exact)) {
+    const named = table[exact] ?? []
+    return (caller) => caller.kind === 'service' && named.includes(caller.name)
+  }
   const names = new Set([...(table[exact] ?? []), ...(table[wildcard] ?? [])])
   if (names.has(anyKnownCaller)) return () => true
   return (caller) =>

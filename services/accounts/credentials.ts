@@ -1,7 +1,7 @@
 // Makes keys and turns them into what may be stored: digests and sealed values. It must not store or log one.
 import { createHash, randomBytes } from 'node:crypto'
 import { newKey } from '#core/id.ts'
-import { type SealKey, seal } from '#core/seal.ts'
+import { open, type SealKey, seal } from '#core/seal.ts'
 import { hashKey } from '#core/token.ts'
 import { type Environment, type InstitutionKey, subscriptionKeyPrefix } from './access.ts'
 
@@ -48,4 +48,24 @@ export function sealInstitutionKey(
 ): { sharedKeySealed: string; signingSecretSealed: string } {
   const sealed = (text: string) => seal(Buffer.from(text), { ...atRest, purpose: atRestPurpose })
   return { sharedKeySealed: sealed(sharedKey), signingSecretSealed: sealed(signingSecret) }
+}
+
+/** An institution's key as its table row holds it. */
+export type SealedInstitutionKey = {
+  keyId: string
+  sharedKeySealed: string
+  signingSecretSealed: string
+}
+
+/** Opens what `sealInstitutionKey` made. Throws when the service's own key is another one by now. */
+export function openInstitutionKey(
+  { atRest }: AccountSecrets,
+  { keyId, sharedKeySealed, signingSecretSealed }: SealedInstitutionKey,
+): InstitutionKey {
+  const opened = (sealed: string) => {
+    const text = open(sealed, [atRest], atRestPurpose)
+    if (text === undefined) throw new Error(`key ${keyId} was not sealed under this seal.key`)
+    return text.toString()
+  }
+  return { keyId, sharedKey: opened(sharedKeySealed), signingSecret: opened(signingSecretSealed) }
 }

@@ -1,6 +1,7 @@
 // Every statement on institutions, their sealed keys and the grants to use them. It must not decide anything.
 import { type Queryable, sql } from '#runtime/db.ts'
 import type { Environment, Institution } from './access.ts'
+import type { SealedInstitutionKey } from './credentials.ts'
 
 const findGrantStatement = sql(
   'find_grant',
@@ -73,6 +74,21 @@ export async function insertInstitutionKey(
 ): Promise<boolean> {
   const values = [keyId, institutionId, sharedKeySealed, signingSecretSealed]
   return (await tx.run(insertInstitutionKeyStatement, values)) === 1
+}
+
+const listLiveInstitutionKeysStatement = sql(
+  'list_live_institution_keys',
+  `select key_id as "keyId", shared_key_sealed as "sharedKeySealed",
+     signing_secret_sealed as "signingSecretSealed"
+   from institution_key where institution_id = $1 and retired_at is null
+   order by issued_at desc, key_id`,
+)
+/** Lists an institution's live keys, newest first, both secrets sealed. Locks nothing. */
+export function listLiveInstitutionKeys(
+  db: Queryable,
+  institutionId: string,
+): Promise<SealedInstitutionKey[]> {
+  return db.rows(listLiveInstitutionKeysStatement, [institutionId])
 }
 
 const retireInstitutionKeysStatement = sql(

@@ -20,6 +20,7 @@ import {
   withdrawSubscriptionKey,
 } from './administer.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from './authenticate.ts'
+import { signingSecrets } from './institution-keys.ts'
 import { findGrant } from './institution-store.ts'
 import { findMerchant } from './project-store.ts'
 
@@ -78,6 +79,9 @@ function checks({ db, secrets }: Administration) {
       requireUuid(projectId, 'project_id')
       const found = await findGrant(db, projectId, institutionName, endpoint)
       return { granted: found !== undefined, institutionId: found?.institutionId ?? '' }
+    },
+    async getSigningSecrets({ institutionId }) {
+      return { signingSecrets: await signingSecrets(db, secrets, institutionId) }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
 }

@@ -899,6 +899,47 @@ export declare type UpdateProjectAccessResponse = Message<"accounts.v1.UpdatePro
 export declare const UpdateProjectAccessResponseSchema: GenMessage<UpdateProjectAccessResponse>;
 
 /**
+ * Asks for the secrets that sign an institution's callbacks.
+ *
+ * @generated from message accounts.v1.GetSigningSecretsRequest
+ */
+export declare type GetSigningSecretsRequest = Message<"accounts.v1.GetSigningSecretsRequest"> & {
+  /**
+   * UUID of the institution.
+   *
+   * @generated from field: string institution_id = 1;
+   */
+  institutionId: string;
+};
+
+/**
+ * Describes the message accounts.v1.GetSigningSecretsRequest.
+ * Use `create(GetSigningSecretsRequestSchema)` to create a new message.
+ */
+export declare const GetSigningSecretsRequestSchema: GenMessage<GetSigningSecretsRequest>;
+
+/**
+ * Answers GetSigningSecretsRequest.
+ *
+ * @generated from message accounts.v1.GetSigningSecretsResponse
+ */
+export declare type GetSigningSecretsResponse = Message<"accounts.v1.GetSigningSecretsResponse"> & {
+  /**
+   * Signing secrets of the live keys, newest first; two while a rotation is under way. Keep them in
+   * memory only, for seconds. Never logged.
+   *
+   * @generated from field: repeated string signing_secrets = 1;
+   */
+  signingSecrets: string[];
+};
+
+/**
+ * Describes the message accounts.v1.GetSigningSecretsResponse.
+ * Use `create(GetSigningSecretsResponseSchema)` to create a new message.
+ */
+export declare const GetSigningSecretsResponseSchema: GenMessage<GetSigningSecretsResponse>;
+
+/**
  * News on subject "pw.accounts.access": something that callers may have cached has changed.
  *
  * @generated from message accounts.v1.AccessChanged
@@ -998,6 +1039,18 @@ export declare const AccessService: GenService<{
     methodKind: "unary";
     input: typeof CheckGrantRequestSchema;
     output: typeof CheckGrantResponseSchema;
+  },
+  /**
+   * Reads the secrets that sign an institution's callbacks: for the delivery service alone. NOT_FOUND
+   * for an unknown institution and for one without a live key. Not marked free of side effects,
+   * so that no GET and no cache of HTTP ever carries the answer.
+   *
+   * @generated from rpc accounts.v1.AccessService.GetSigningSecrets
+   */
+  getSigningSecrets: {
+    methodKind: "unary";
+    input: typeof GetSigningSecretsRequestSchema;
+    output: typeof GetSigningSecretsResponseSchema;
   },
   /**
    * Makes a project. INVALID_ARGUMENT for bad values, ALREADY_EXISTS for a taken name.
