@@ -1,5 +1,6 @@
 // Starts the accounts service: who may use the API, and the news when that changes; it must not hold a rule.
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { InboxService } from '#gen/events/v1/events_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
@@ -7,11 +8,12 @@ import { connectNats } from '#runtime/events/nats.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { accountSecrets } from './credentials.ts'
-import { accessSubject, tellAccessChanged } from './events.ts'
+import { accessSubject, onboardingSubject, tellAccessChanged } from './events.ts'
 import { accessService } from './service.ts'
 
 runProcess('accounts', async (stopping, log) => {
@@ -26,7 +28,13 @@ runProcess('accounts', async (stopping, log) => {
   const db = openDatabase({ url: settings.databaseUrl, service: 'accounts', log })
   databaseMetrics(metrics, db)
   const nats = connectNats({ url: settings.natsUrl, name: 'accounts', log })
-  const subjects = { [accessSubject]: { consumers: {} } }
+  const { deliveryUrl: url } = settings
+  const pool = createRpcPool(url)
+  const delivery = createRpcClient(InboxService, { url, audience: 'delivery', identity, pool })
+  const subjects = {
+    [accessSubject]: { consumers: {} },
+    [onboardingSubject]: { consumers: { delivery } },
+  }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })
   const ready = async () => ({ database: await db.ready(), nats: nats.ready() })
   const rpc = await serveRpc({
@@ -47,6 +55,7 @@ runProcess('accounts', async (stopping, log) => {
   return [
     { name: 'rpc', close: () => rpc.close() },
     { name: 'outbox', close: () => outbox.close() },
+    { name: 'delivery', close: () => pool.close() },
     { name: 'nats', close: () => nats.close() },
     { name: 'database', close: () => db.close() },
     { name: 'admin', close: () => admin.close() },

@@ -1,0 +1,74 @@
+// Holds the live keys of institutions against a real database: order, rotation, sealing, and what a wrong key opens.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { open } from '#core/seal.ts'
+import type { Database } from '#runtime/db.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { type Administration, createInstitution, rotateInstitutionKey } from './administer.ts'
+import { accountSecrets } from './credentials.ts'
+
+import {
+  authorisationTokenPurpose,
+  sealAuthorisationToken,
+  signingSecrets,
+} from './institution-keys.ts'
+
+const actor = { caller: 'test', requestId: undefined }
+const secrets = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2))
+
+let database: TestDatabase
+let db: Database
+let administration: Administration
+
+beforeAll(async () => {
+  database = await createTestDatabase('accounts', migrationFolders('accounts'))
+  db = database.open()
+  administration = { db, secrets, tellAccessChanged: async () => {}, kick: () => {} }
+})
+afterAll(() => database.drop())
+
+function newInstitution() {
+  const name = `Wallet ${randomUUID()}`
+  return createInstitution(administration, actor, name, 'sandbox')
+}
+
+it('the live signing secrets come newest first, and the third retires the oldest', async () => {
+  const { institution, key } = await newInstitution()
+  const { institutionId } = institution
+  const live = () => signingSecrets(db, secrets, institutionId)
+  expect(await live()).toEqual([key.signingSecret])
+  const second = await rotateInstitutionKey(administration, actor, institutionId)
+  expect(await live()).toEqual([second.signingSecret, key.signingSecret])
+  const third = await rotateInstitutionKey(administration, actor, institutionId)
+  expect(await live()).toEqual([third.signingSecret, second.signingSecret])
+})
+
+it('an authorisation token is sealed under the newest shared key, for its purpose alone', async () => {
+  const { institution, key: old } = await newInstitution()
+  const { institutionId } = institution
+  const newest = await rotateInstitutionKey(administration, actor, institutionId)
+  const sealed = await sealAuthorisationToken(db, secrets, institutionId, 'token-0123456789')
+  const opened = (key: typeof old, purpose: string) =>
+    open(sealed, [{ keyId: key.keyId, key: Buffer.from(key.sharedKey, 'base64') }], purpose)
+  expect(opened(newest, authorisationTokenPurpose)?.toString()).toBe('token-0123456789')
+  expect(opened(newest, 'session_token')).toBeUndefined()
+  expect(opened(old, authorisationTokenPurpose)).toBeUndefined()
+})
+
+it('an institution that is unknown or has no key is refused alike', async () => {
+  await expect(signingSecrets(db, secrets, randomUUID())).rejects.toMatchObject({
+    reason: 'INSTITUTION_NOT_FOUND',
+  })
+  await expect(signingSecrets(db, secrets, 'Demo Wallet')).rejects.toMatchObject({
+    reason: 'INVALID_PARAMETER',
+  })
+})
+
+it('another seal.key opens nothing, and the error shows no secret', async () => {
+  const { institution, key } = await newInstitution()
+  const others = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 3))
+  const refusal = await signingSecrets(db, others, institution.institutionId).catch(String)
+  expect(refusal).toContain(key.keyId)
+  expect(refusal).not.toContain(key.signingSecret)
+})
