@@ -18,9 +18,9 @@ export type Turn = {
 
 const rounds = 3
 const settleMs = 1_500
-const timing = { warmUpMs: 4_000, measuredMs: 10_000 }
+const timing = { warmUp: { answers: 10_000, mostMs: 12_000 }, measuredMs: 10_000 }
 const statementS = 5
-const statusPrelude = { warmUpMs: 500, measuredMs: 500 }
+const statusPrelude = { warmUp: { answers: 2_000, mostMs: 5_000 }, measuredMs: 100 }
 
 /** POST /payments/request in turns. */
 export async function compareCreate(say: (line: string) => void): Promise<Turn[]> {

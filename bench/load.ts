@@ -7,11 +7,14 @@ export type LoadJob = {
   port: number
   shape: RequestShape
   connections: number
-  warmUpMs: number
+  warmUp: WarmUp
   measuredMs: number
   /** Ids to ask for; none: each request gets a new one. */
   ids: string[]
 }
+
+/** Code is compiled by how often it runs, so the count matters; the time is what it may take at most. */
+export type WarmUp = { answers: number; mostMs: number }
 
 /** What came back within the measured time. */
 export type LoadResult = {
@@ -52,7 +55,8 @@ async function run(job: LoadJob): Promise<LoadResult> {
   const connections = Array.from({ length: job.connections }, () =>
     keepBusy(job, nextId, counts, stopping.signal),
   )
-  await sleep(job.warmUpMs)
+  const warmUntilMs = performance.now() + job.warmUp.mostMs
+  while (counts.accepted < job.warmUp.answers && performance.now() < warmUntilMs) await sleep(20)
   counts.isMeasuring = true
   tell({ kind: 'begin' })
   const beganMs = performance.now()

@@ -19,7 +19,7 @@ const loadProgram = path.join(import.meta.dirname, 'load.ts')
 /** Runs a load. Throws when any answer was not 200: a refusal is cheaper than an answer. */
 export async function measure(
   system: Pick<System, 'pids' | 'target'>,
-  job: Pick<LoadJob, 'shape' | 'ids' | 'warmUpMs' | 'measuredMs'>,
+  job: Pick<LoadJob, 'shape' | 'ids' | 'warmUp' | 'measuredMs'>,
 ): Promise<Measured> {
   const child = fork(loadProgram)
   const pids = { ...system.pids, load: child.pid ?? 0 }
