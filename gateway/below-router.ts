@@ -33,33 +33,66 @@ const requestTimeoutStatus = 408
 
 /** The answer to a connection on which no request could be read. */
 export function clientErrorHandler(options: BelowRouterOptions) {
-  return (error: Error & { code?: string }, socket: Socket): void => {
+  return (error: ConnectionError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable || hasAnswered(socket)) {
       socket.destroy(error)
       return
     }
-    const { failure, code } = failureOf(error)
-    const clientIp = options.readClientIp({ socket, headers: {} })
-    const edge: EdgeRequest = { ...unread, requestId: randomId(), clientIp }
-    const refused = { edge, query: {}, method: '', path: '' }
+    const { failure, code } = failureOf(error, options.table)
+    const refused = refusedOn(socket, error, options)
     end(socket, refusalFor(failure, refused, options.table, options.settings, code))
-    note(options, edge, code)
+    note(options, refused.edge, code)
   }
 }
 
 const unread = { body: undefined, projectId: undefined, reason: undefined }
 
-function hasAnswered(socket: Socket): boolean {
+/** `rawPacket` is the buffer that the parser was reading. */
+type ConnectionError = Error & { code?: string; rawPacket?: unknown }
+
+/** The answer that the connection waits for: headers have been read, of a body perhaps a part. */
+function pendingOn(socket: Socket): ServerResponse | undefined {
   const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse }
-  return response?.headersSent === true
+  return response
 }
 
-function failureOf({ code }: { code?: string }): { failure: Failure; code: number } {
+function hasAnswered(socket: Socket): boolean {
+  return pendingOn(socket)?.headersSent === true
+}
+
+/** What the refusal is made for: the request whose headers were read, else the little that is known. */
+function refusedOn(
+  socket: Socket,
+  error: ConnectionError,
+  { readClientIp }: BelowRouterOptions,
+): RefusedRequest {
+  const raw = pendingOn(socket)?.req
+  if (raw !== undefined) return refusedRequest(raw, readClientIp)
+  const clientIp = readClientIp({ socket, headers: {} })
+  const edge: EdgeRequest = { ...unread, requestId: randomId(), clientIp }
+  return { edge, query: {}, method: '', path: pathOf(unknownMethodTarget(error) ?? '') }
+}
+
+// The parser knows the registered methods alone, and takes any other one for a broken request.
+const requestLine = /^[\w!#$%&'*+.^`|~-]+ (\S+) HTTP\/1\.[01]\r\n/
+
+/** The target of a request that is well formed but for a method that nobody knows. */
+function unknownMethodTarget({ code, rawPacket }: ConnectionError): string | undefined {
+  if (code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(rawPacket)) return undefined
+  return requestLine.exec(rawPacket.toString('latin1'))?.[1]
+}
+
+function failureOf(error: ConnectionError, table: RouteTable): { failure: Failure; code: number } {
+  const { code } = error
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     const failure = new Failure('TIMEOUT', 'The request did not arrive in time.')
     return { failure, code: requestTimeoutStatus }
   }
-  const failure = parserRefusals[code ?? ''] ?? new Failure(malformed, malformedMessage)
+  const target = unknownMethodTarget(error)
+  const failure =
+    target === undefined
+      ? (parserRefusals[code ?? ''] ?? new Failure(malformed, malformedMessage))
+      : (startRefusal(table, '', pathOf(target)) ?? new Failure(malformed, malformedMessage))
   return { failure, code: reasons[failure.reason].http }
 }
 
@@ -73,8 +106,7 @@ export function answerBelowRouter(server: Server, options: BelowRouterOptions): 
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const { table } = options
     const path = pathOf(request.url ?? '')
-    const isKnown = table.allowed(path) !== undefined
-    const failure = refusal(isKnown ? 'EXPECTATION_FAILED' : 'ENDPOINT_NOT_FOUND')
+    const failure = startRefusal(table, request.method ?? '', path) ?? refusal('EXPECTATION_FAILED')
     const refused = refuse(request, failure, path, options)
     response.writeHead(refused.code, closingHeaders(refused)).end(refused.body)
   })
@@ -89,11 +121,23 @@ function refuse(
   path: string,
   options: BelowRouterOptions,
 ): Refusal {
-  const edge = startEdgeRequest(raw, options.readClientIp)
-  const refused: RefusedRequest = { edge, query: queryOf(raw), method: raw.method ?? '', path }
+  const refused = { ...refusedRequest(raw, options.readClientIp), path }
   const found = refusalFor(failure, refused, options.table, options.settings)
-  note(options, edge, found.code)
+  note(options, refused.edge, found.code)
   return found
+}
+
+function refusedRequest(raw: IncomingMessage, readClientIp: ClientIpReader): RefusedRequest {
+  const { method = '', url = '' } = raw
+  const edge = startEdgeRequest(raw, readClientIp)
+  return { edge, query: queryOf(raw), method, path: pathOf(url) }
+}
+
+/** Step 1 for what the router never sees. */
+function startRefusal(table: RouteTable, method: string, path: string): Failure | undefined {
+  const allow = table.allowed(path)
+  if (allow === undefined) return refusal('ENDPOINT_NOT_FOUND')
+  return allow.split(', ').includes(method) ? undefined : refusal('METHOD_NOT_ALLOWED', { allow })
 }
 
 function queryOf({ url = '' }: IncomingMessage): Record<string, string> {

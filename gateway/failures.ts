@@ -81,7 +81,9 @@ export function errorHandler(table: RouteTable, settings: EdgeSettings, log: Log
       log.error({ requestId: request.edge.requestId, err: error }, 'request failed unexpectedly')
     }
     const { edge, query, method } = request
-    const refused = { edge, query, method, path: pathOf(request.url) }
+    // The path of the route: the router also knows it when the client escaped some of its letters.
+    const path = (request.is404 ? undefined : request.routeOptions.url) ?? pathOf(request.url)
+    const refused = { edge, query, method, path }
     const { code, headers, body } = refusalFor(failure, refused, table, settings)
     // The rest of a body that was refused is read away, so that the client gets to see this answer.
     void reply.removeHeader('connection').code(code).headers(headers).send(body)

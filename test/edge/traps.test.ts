@@ -40,7 +40,6 @@ const send = async (bytes: string | Buffer): Promise<Seen> =>
 describe('a request that is not HTTP', () => {
   it.each([
     ['no request line', 'hello\r\n\r\n'],
-    ['an unknown method', head(`FROB ${status} HTTP/1.1`)],
     ['a blank in the target', head('GET /payments/ status HTTP/1.1')],
     ['an unknown version', head(`GET ${status} HTTP/9.9`)],
     ['HTTP/2 in the clear', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
@@ -61,6 +60,24 @@ describe('a request that is not HTTP', () => {
     expect(shapeOf(await send(Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3])))).toEqual(
       refusedAs('full', 400, 'INVALID_HEADER'),
     )
+  })
+})
+
+describe('a method that nobody knows', () => {
+  it('is not allowed on our paths', async () => {
+    for (const method of ['FROB', 'get']) {
+      const seen = await send(head(`${method} ${status} HTTP/1.1`))
+      expect(shapeOf(seen)).toEqual(refusedAs('full', 405, 'METHOD_NOT_ALLOWED'))
+      expect(seen.headers.get('allow')).toBe('GET')
+    }
+    const quote = await send(head('FROB /quote HTTP/1.1'))
+    expect(shapeOf(quote)).toEqual(refusedAs('quote', 405, 'METHOD_NOT_ALLOWED'))
+    expect(quote.headers.get('allow')).toBe('GET, POST')
+  })
+
+  it('does not make a path known', async () => {
+    const seen = await send(head('FROB /nowhere HTTP/1.1'))
+    expect(shapeOf(seen)).toEqual(refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'))
   })
 })
 
@@ -110,6 +127,8 @@ describe('headers', () => {
     expect(shapeOf(other)).toEqual(refusedAs('full', 417, 'EXPECTATION_FAILED'))
     const unknown = await send(head('GET /nowhere HTTP/1.1', { Expect: 'a-miracle' }))
     expect(shapeOf(unknown)).toEqual(refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'))
+    const put = await send(head('PUT /quote HTTP/1.1', { Expect: 'a-miracle' }))
+    expect(shapeOf(put)).toEqual(refusedAs('quote', 405, 'METHOD_NOT_ALLOWED'))
     const quote = await send(
       head('GET /quote?version=2024-10-01 HTTP/1.1', { Expect: 'a-miracle' }),
     )
@@ -143,6 +162,13 @@ describe('a target', () => {
     expect(shapeOf(seen)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
   })
 
+  it('with escaped letters is answered in the form of its route', async () => {
+    const quote = await send(head('GET /%71uote HTTP/1.1'))
+    expect(shapeOf(quote)).toEqual(refusedAs('quote', 400, 'MISSING_PARAMETER'))
+    const account = await send(head('GET /%61ccount/account HTTP/1.1'))
+    expect(account.body['observed_client_ip']).toBeUndefined()
+  })
+
   it('of CONNECT leads nowhere', async () => {
     const seen = await send(head('CONNECT example.com:443 HTTP/1.1'))
     expect(shapeOf(seen)).toEqual(refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'))
@@ -167,6 +193,17 @@ describe('a slow client', () => {
   it('is told 408 while it sends a body', async () => {
     const seen = await send(post('{"a":1}', { 'Content-Length': '500' }))
     expect(shapeOf(seen)).toEqual(refusedAs('full', 408, 'TIMEOUT'))
+  })
+
+  it('of a route that was read is told so in its form and under its request id', async () => {
+    const json = { 'Content-Type': 'application/json', 'Content-Length': '500' }
+    const quote = await send(`${head('POST /quote HTTP/1.1', json)}{`)
+    expect(shapeOf(quote)).toEqual(refusedAs('quote', 408, 'TIMEOUT'))
+    const requestId = '0198c000-0000-7000-8000-000000000001'
+    const pay = head('POST /bill_payments/pay HTTP/1.1', { ...json, 'PW-request-id': requestId })
+    const bill = await send(`${pay}{`)
+    expect(shapeOf(bill)).toEqual(refusedAs('bill', 408, 'TIMEOUT'))
+    expect(bill.headers.get('pw-request-id')).toBe(requestId)
   })
 })
 
