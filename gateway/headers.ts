@@ -62,7 +62,8 @@ function isDate(text: string, toleranceS: number, now: () => number): boolean {
 }
 
 function isClaimedIp(text: string): boolean {
-  return text.length >= 8 && text.length <= 16 && isIP(text) !== 0
+  // A zone ("fe80::1%eth0") means something on the client's own machine alone.
+  return text.length >= 8 && text.length <= 16 && isIP(text) !== 0 && !text.includes('%')
 }
 
 function isRequestId(value: string | string[] | undefined, needs: HeaderNeeds): boolean {

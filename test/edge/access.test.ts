@@ -49,6 +49,7 @@ describe('headers', () => {
     { 'PW-ip-address': '999.99.99.99' },
     { 'PW-ip-address': '2001:db8:0:0:1:2:3' },
     { 'PW-ip-address': '2001:db8:1111:2222:3333:4444:5555:6666' },
+    { 'PW-ip-address': 'fe80::1%eth0' },
     { 'PW-request-id': '' },
     { 'User-Agent': 'a\tb' },
   ])('%o is refused', async (bad) => {
