@@ -16,6 +16,9 @@ type Node = Annotated & {
   properties?: Record<string, Node>
   required?: string[]
   items?: Node
+  minLength?: number
+  /** An object and a list that a field may be, either of them. */
+  anyOf?: Node[]
 }
 
 /** Compiles a schema, once, into its check. */
@@ -28,7 +31,7 @@ export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
     }
     const missing = findMissing(node, value, '')
     if (missing !== undefined) throw missingField(missing)
-    throw findForbidden(node, value, '') ?? firstProblem(node, compiled.Errors(value))
+    throw findForbidden(node, value, '') ?? firstProblem(node, value, compiled.Errors(value))
   }
 }
 
@@ -42,8 +45,16 @@ export function invalidField(path: string, rule: string): Failure {
   return new Failure('INVALID_PARAMETER', `${path} ${rule}.`, { details: { field: path } })
 }
 
+/** The schema that is meant for this value, of those that the field offers. */
+function meant(schema: Node, value: unknown): Node {
+  if (schema.anyOf === undefined || typeof value !== 'object' || value === null) return schema
+  const isList = Array.isArray(value)
+  return schema.anyOf.find(({ items }) => (items !== undefined) === isList) ?? schema
+}
+
 /** Path of the first required field that is absent or empty, in the order of the schema. */
-function findMissing(schema: Node, value: unknown, path: string): string | undefined {
+function findMissing(offered: Node, value: unknown, path: string): string | undefined {
+  const schema = meant(offered, value)
   if (Array.isArray(value)) {
     const { items } = schema
     if (items === undefined) return undefined
@@ -55,7 +66,10 @@ function findMissing(schema: Node, value: unknown, path: string): string | undef
   return first(Object.entries(schema.properties), ([name, child]) => {
     const inner = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
     const innerPath = join(path, name)
-    if (isEmpty(inner)) return schema.required?.includes(name) === true ? innerPath : undefined
+    if (isEmpty(inner)) {
+      const mayBeEmpty = inner === '' && child.minLength === 0
+      return schema.required?.includes(name) === true && !mayBeEmpty ? innerPath : undefined
+    }
     return findMissing(child, inner, innerPath)
   })
 }
@@ -65,7 +79,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** The refusal of the first text, key or value, known field or not, that holds a forbidden character. */
-function findForbidden(schema: Node, value: unknown, path: string): Failure | undefined {
+function findForbidden(offered: Node, value: unknown, path: string): Failure | undefined {
+  const schema = inherit(offered, meant(offered, value))
   if (typeof value === 'string') {
     const found = findForbiddenCharacter(value, { multiline: schema.multiline === true })
     return found === undefined ? undefined : invalidField(path, `must not contain ${found}`)
@@ -90,18 +105,31 @@ function inherit(parent: Node, child: Node | undefined): Node {
   return child ?? {}
 }
 
-function firstProblem(schema: Node, errors: ReadonlyArray<{ instancePath: string }>): Failure {
+function firstProblem(
+  schema: Node,
+  value: unknown,
+  errors: ReadonlyArray<{ instancePath: string }>,
+): Failure {
   const [error] = errors
   if (error === undefined) throw new Error('a value was refused without a reason')
   let node: Node = schema
+  let inner: unknown = value
   let path = ''
-  for (const part of error.instancePath.split('/').slice(1)) {
-    const child = node.items ?? node.properties?.[part]
+  for (const part of deepest(errors, error.instancePath).split('/').slice(1)) {
+    const { items, properties } = meant(node, inner)
+    const child = items ?? properties?.[part]
     if (child === undefined) break
-    path = node.items === undefined ? join(path, part) : `${path}[${part}]`
+    path = items === undefined ? join(path, part) : `${path}[${part}]`
     node = child
+    inner = (inner as Record<string, unknown>)[part]
   }
   return invalidField(path === '' ? 'The body' : path, node.rule ?? 'is not valid')
+}
+
+/** Where a field offers an object or a list, what is wrong inside tells more than that it is neither. */
+function deepest(errors: ReadonlyArray<{ instancePath: string }>, start: string): string {
+  const inside = errors.find(({ instancePath }) => instancePath.startsWith(`${start}/`))
+  return inside === undefined ? start : deepest(errors, inside.instancePath)
 }
 
 const plainName = /^[\w.-]{1,64}$/

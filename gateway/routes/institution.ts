@@ -1,4 +1,5 @@
 // The /institution routes up to the operations, which a later service brings; it must not judge a transfer.
+import type { Static } from 'typebox'
 import { compileQuery } from '../query.ts'
 import { notBuilt, route } from '../route.ts'
 import {
@@ -10,7 +11,14 @@ import {
 } from '../schemas/institution.ts'
 import { versionQuery } from '../schemas/values.ts'
 import { compileCheck } from '../validate.ts'
-import { checkAmount, checkMoment, readAmount, readCurrency, readQueriedPhone } from '../values.ts'
+import {
+  checkAmount,
+  checkMoment,
+  readAmount,
+  readCurrency,
+  readPhone,
+  readQueriedPhone,
+} from '../values.ts'
 
 const version = '2024-10-01'
 const queryOfVersion = compileQuery(versionQuery, version)
@@ -30,8 +38,11 @@ export const institutionRoutes = [
     path: '/institution/transaction',
     query: queryOfVersion,
     body: bodyOfTransaction,
-    read({ body }) {
-      checkMoment(body.transaction_date?.slice(0, 10), 'transaction_date')
+    read({ body, originCountry }) {
+      checkMoment(body.transaction_date?.slice(0, 19).replace('T', ' '), 'transaction_date')
+      checkFees(body.fees)
+      checkParty(body.debit_party, originCountry, 'debit_party')
+      checkParty(body.credit_party, originCountry, 'credit_party')
       const { sender_currency, sender_amount } = body
       checkAmount(body.amount, 'amount')
       if (sender_amount !== undefined) checkAmount(sender_amount, 'sender_amount')
@@ -87,3 +98,33 @@ export const institutionRoutes = [
     credential: { kind: 'none' },
   }),
 ]
+
+type Transaction = Static<typeof institutionTransactionBody>
+
+/** The currency and the number of a party, in either of its shapes. */
+function checkParty(party: Transaction['debit_party'], country: string, path: string): void {
+  if (!Array.isArray(party)) {
+    checkPartyValue('currency', party.currency, country, `${path}.currency`)
+    checkPartyValue('mobile_number', party.mobile_number, country, `${path}.mobile_number`)
+    return
+  }
+  for (const [index, { key, value }] of party.entries()) {
+    checkPartyValue(key, value, country, `${path}[${index}].value`)
+  }
+}
+
+function checkPartyValue(key: string, value = '', country: string, path: string): void {
+  if (value === '') return
+  if (key === 'currency') readCurrency(value, path)
+  if (key === 'mobile_number') readPhone(value, country, path)
+}
+
+/** Fees as an object name no currency; only the service knows it. */
+function checkFees(fees: Transaction['fees']): void {
+  if (!Array.isArray(fees)) return
+  for (const [index, { fee_amount, fee_currency }] of fees.entries()) {
+    const path = `fees[${index}]`
+    const currency = readCurrency(fee_currency, `${path}.fee_currency`)
+    readAmount(fee_amount, currency, `${path}.fee_amount`, { allowZero: true })
+  }
+}

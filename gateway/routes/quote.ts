@@ -22,8 +22,10 @@ export const quoteRoutes = [
     body: bodyOfQuote,
     read({ body }) {
       const currency = readCurrency(body.request_currency, 'request_currency')
-      const target = body.credit_party?.currency
-      if (target !== undefined) readCurrency(target, 'credit_party.currency')
+      for (const party of ['debit_party', 'credit_party'] as const) {
+        const named = body[party]?.currency
+        if (named !== undefined) readCurrency(named, `${party}.currency`)
+      }
       return readAmount(body.request_amount, currency, 'request_amount')
     },
     credential: { kind: 'session' },

@@ -50,6 +50,7 @@ describe('a payment request', () => {
     [at('urls'), {}],
     [at('urls.notify'), ''],
     [at('urls.callback'), 'http://127.0.0.1:9999/x'],
+    [at('urls.notify'), 'http://example.com/n'],
     ['fraud_check', 1],
   ])('takes %s = %j', async (path, value) => {
     // The decimals of a currency hold for all amounts.
@@ -98,7 +99,7 @@ describe('a payment request', () => {
     [at('payers[0].payment_method'), 'CASH'],
     [at('payers[0].amount'), 100],
     [at('urls'), 'https://example.com'],
-    [at('urls.notify'), 'http://example.com/n'],
+    [at('urls.notify'), 'http://10.0.0.1/n'],
     [at('urls.callback'), 'https://10.0.0.1/x'],
     [at('urls.success'), 'javascript:alert(1)'],
     [at('urls.error'), `https://example.com/${'x'.repeat(2_048)}`],
@@ -136,7 +137,7 @@ const refusedElsewhere: Array<[string, string, unknown, string?]> = [
   ['POST /account/personal_account', 'mobile_number', '12'],
   ['POST /account/personal_account', 'email', 'ama'],
   ['POST /account/business_account', 'business_name', 'x'.repeat(101)],
-  ['POST /account/register_account', 'callback_url', 'http://example.com/x'],
+  ['POST /account/register_account', 'callback_url', 'http://10.0.0.1/x'],
   ['POST /account/register_account', 'callback_url', `https://example.com/${'x'.repeat(200)}`],
   ['POST /account/transaction_history', 'limit', 0],
   ['POST /account/transaction_history', 'limit', 201],
@@ -147,9 +148,8 @@ const refusedElsewhere: Array<[string, string, unknown, string?]> = [
   ['POST /institution/transaction', 'amount', '0'],
   ['POST /institution/transaction', 'sender_amount', '0'],
   ['POST /institution/transaction', 'sender_currency', 'ZZZ'],
-  ['POST /institution/transaction', 'fees', { total: 1 }],
-  ['POST /institution/transaction', 'fees', [{ fee_type: 'x' }]],
-  ['POST /institution/transaction', 'debit_party', [{ key: 'a', value: 1 }]],
+  ['POST /institution/transaction', 'transaction_date', '2026-02-20 25:00:00'],
+  ['POST /institution/transaction', 'transaction_date', '2026-02-30T10:00:00.000Z'],
   ['POST /institution/quote', 'request_currency', 'ZZZ'],
   ['POST /institution/quote', 'request_amount', '1.005'],
   ['POST /bill_payments/pay', 'receipt_id', 'PWBP-ABCDEFGH', 'RECEIPT_ID_NOT_ACCEPTED'],
@@ -161,6 +161,12 @@ const refusedElsewhere: Array<[string, string, unknown, string?]> = [
   ['POST /bill_payments/pay', 'metadata', 'x'],
   ['POST /bill_payments/pay', 'metadata', { a: 'bell\u0007' }],
 ]
+
+const fee = (fee_amount: string, fee_currency: string) => ({
+  fee_type: 'total',
+  fee_amount,
+  fee_currency,
+})
 
 describe('a value of a route to come', () => {
   const goodOf = (name: string) =>
@@ -177,6 +183,48 @@ describe('a value of a route to come', () => {
     expect(seen.body).toMatchObject({ code: 400, errorCode: reason ?? 'INVALID_PARAMETER' })
   })
 
+  it.each<[string, unknown, string, string?]>([
+    ['fees', { total: 1 }, 'fees.total'],
+    ['fees', [{ fee_type: 'x' }], 'fees[0].fee_amount', 'MISSING_PARAMETER'],
+    ['fees', [fee('1.001', 'USD')], 'fees[0].fee_amount'],
+    ['fees', [fee('0', 'USD'), fee('1', 'ZZZ')], 'fees[1].fee_currency'],
+    ['fees', 'x', 'fees'],
+    ['debit_party', { mobile_number: 5 }, 'debit_party.mobile_number'],
+    ['debit_party', { mobile_number: '12' }, 'debit_party.mobile_number'],
+    ['debit_party', { currency: 'usd' }, 'debit_party.currency'],
+    ['credit_party', { currency: 'ZZZ' }, 'credit_party.currency'],
+    ['credit_party', [{ key: 'a', value: 1 }], 'credit_party[0].value'],
+    ['credit_party', [{ key: 'a' }], 'credit_party[0].value', 'MISSING_PARAMETER'],
+    ['credit_party', [{ key: 'currency', value: 'ZZZ' }], 'credit_party[0].value'],
+    ['credit_party', [{ key: 'mobile_number', value: '12' }], 'credit_party[0].value'],
+    [
+      'credit_party',
+      [
+        { key: 'a', value: '' },
+        { key: 'b\u0000', value: '' },
+      ],
+      'credit_party[1].key',
+    ],
+  ])('in either shape of a transfer is named: %s = %j', async (field, value, path, reason) => {
+    const good = goodOf('POST /institution/transaction')
+    const body = change(good.body, field, value)
+    const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
+    expect(seen.body).toMatchObject({ code: 400, errorCode: reason ?? 'INVALID_PARAMETER' })
+    expect(String(seen.body['message']).startsWith(`${path} `)).toBe(true)
+  })
+
+  it.each<[string, unknown]>([
+    ['fees', [fee('0', 'USD'), fee('1.5', 'TTD')]],
+    ['debit_party', { mobile_number: '868 350-1234', currency: 'TTD', metadata: 'two\nlines' }],
+    ['credit_party', [{ key: 'mobile_number', value: '' }]],
+    ['transaction_date', '2026-02-20T10:00:00.5Z'],
+  ])('in either shape of a transfer passes: %s = %j', async (field, value) => {
+    const good = goodOf('POST /institution/transaction')
+    const body = change(good.body, field, value)
+    const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
+    expect(seen.body['errorCode']).toBe('SERVICE_UNAVAILABLE')
+  })
+
   it('of a query is checked too', async () => {
     const headers = draftOf(goodOf('GET /account/balance')).headers
     const get = (target: string) => call(edge.url, 'GET', target, { headers })
@@ -186,6 +234,15 @@ describe('a value of a route to come', () => {
     const history = `/institution/transaction_history?${v}&mobile_number=12025550100`
     expect((await get(`${history}&start_datetime=2026-13-01`)).status).toBe(400)
     expect((await get(`${history}&start_datetime=2026-01-01%2000:00:00`)).status).toBe(503)
+  })
+
+  it('quotes: the currencies of both parties exist', async () => {
+    const good = goodOf('POST /quote')
+    for (const party of ['debit_party', 'credit_party']) {
+      const body = change(good.body, party, { currency: 'ZZZ' })
+      const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
+      expect(seen.body['message']).toBe(`${party}.currency must be an ISO 4217 currency code.`)
+    }
   })
 
   it('quotes: an unknown currency is the plain three-field error', async () => {
