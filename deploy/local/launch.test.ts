@@ -179,6 +179,23 @@ describe('npm start', { timeout: 90_000 }, () => {
     expect(fs.existsSync(path.join(dataDir, 'sandbox.json'))).toBe(false)
   })
 
+  it('stops when npm, which started it, is killed', async () => {
+    const script = '"$0" "$1" & echo "pid $!" && wait'
+    const npm = spawn('/bin/sh', ['-c', script, process.execPath, path.join(folder, 'start.ts')], {
+      env: { ...env, npm_lifecycle_event: 'start' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    npm.stdout.on('data', (text) => {
+      output += String(text)
+    })
+    await vi.waitFor(() => expect(output).toContain('PostgreSQL takes'), 30_000)
+    npm.kill('SIGKILL')
+    const pid = Number(/pid (\d+)/.exec(output)?.[1])
+    await vi.waitFor(() => expect(runs(pid)).toBe(false), 30_000)
+    expect(readProcesses()).toEqual({})
+  })
+
   it('stops while it is still starting', async () => {
     const started = launcher()
     await vi.waitFor(() => expect(started.output()).toContain('PostgreSQL'), 20_000)
