@@ -21,6 +21,8 @@ export type LoadResult = {
   answered: number
   /** Answers other than 200, over the whole run. */
   refused: number
+  /** The beginning of the first of them. */
+  firstRefusal: string
   /** All 200 answers, with those of the warm-up. */
   accepted: number
   seconds: number
@@ -35,7 +37,10 @@ const accepted = Buffer.from('HTTP/1.1 200 ')
 const headEnd = Buffer.from('\r\n\r\n')
 const lengthHeader = /\r\ncontent-length: *(\d+)/i
 
-type Counts = { accepted: number; refused: number; latenciesMs: number[]; isMeasuring: boolean }
+type Counts = Pick<LoadResult, 'accepted' | 'refused' | 'firstRefusal'> & {
+  latenciesMs: number[]
+  isMeasuring: boolean
+}
 
 process.once('message', (job: LoadJob) => void answer(job))
 
@@ -49,7 +54,13 @@ function tell(news: LoadNews): void {
 }
 
 async function run(job: LoadJob): Promise<LoadResult> {
-  const counts: Counts = { accepted: 0, refused: 0, latenciesMs: [], isMeasuring: false }
+  const counts: Counts = {
+    accepted: 0,
+    refused: 0,
+    firstRefusal: '',
+    latenciesMs: [],
+    isMeasuring: false,
+  }
   const stopping = new AbortController()
   const nextId = idsOf(job)
   const connections = Array.from({ length: job.connections }, () =>
@@ -68,11 +79,12 @@ async function run(job: LoadJob): Promise<LoadResult> {
   await Promise.all(connections)
   const sorted = Float64Array.from(counts.latenciesMs).toSorted()
   const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
-  const { refused } = counts
+  const { accepted, refused, firstRefusal } = counts
   return {
     answered: sorted.length,
+    accepted,
     refused,
-    accepted: counts.accepted,
+    firstRefusal,
     seconds,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
@@ -120,7 +132,10 @@ function keepBusy(
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
     if (!isWhole(pending)) return
     if (pending.subarray(0, accepted.length).equals(accepted)) counts.accepted += 1
-    else counts.refused += 1
+    else {
+      counts.refused += 1
+      counts.firstRefusal ||= pending.toString('utf8', 0, 1_000)
+    }
     if (counts.isMeasuring) counts.latenciesMs.push(performance.now() - sentMs)
     pending = Buffer.alloc(0)
     send()

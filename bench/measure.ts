@@ -31,7 +31,8 @@ export async function measure(
     else if (news.kind === 'end') after = readCpu(pids)
     else {
       const { result } = news
-      if (result.refused > 0) reject(new Error(`${result.refused} requests were refused`))
+      const { refused, firstRefusal } = result
+      if (refused > 0) reject(new Error(`${refused} requests were refused:\n${firstRefusal}`))
       resolve({
         ...result,
         perSecond: result.answered / result.seconds,
