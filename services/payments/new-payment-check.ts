@@ -103,7 +103,10 @@ function checkCount(field: string, people: unknown[], least: number): void {
 }
 
 function checkText(field: string, text: string, maxLength: number, multiline = false): void {
-  if (text.length > maxLength) invalid(field, `must be at most ${maxLength} characters`)
+  // Characters as the edge counts them: a pair of surrogates is one.
+  if (text.length > maxLength && Array.from(text).length > maxLength) {
+    invalid(field, `must be at most ${maxLength} characters`)
+  }
   if (hasForbiddenCharacter(text, { multiline })) {
     invalid(field, 'must not hold control characters')
   }

@@ -20,6 +20,11 @@ const counts = sql(
 )
 
 describe('a new payment request', () => {
+  it('has an id of 64 characters at most, however wide they are', async () => {
+    const transactionId = '😀'.repeat(64)
+    expect(await world.create({ transactionId })).toMatchObject({ transactionId })
+  })
+
   it('is pending, costs what the schedule says, and goes to the merchant when nobody else is named', async () => {
     const made = await world.create({
       payers: [payer(0n, { paymentMethod: PaymentMethod.CARD })],

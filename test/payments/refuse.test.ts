@@ -33,6 +33,7 @@ describe('a refused request', () => {
   it.each<[string, string, string, Order]>([
     ['no id', 'MISSING_PARAMETER', 'id', { transactionId: '' }],
     ['a long id', 'INVALID_PARAMETER', 'id', { transactionId: 'x'.repeat(65) }],
+    ['a long id of wide ones', 'INVALID_PARAMETER', 'id', { transactionId: '😀'.repeat(65) }],
     ['a control character', 'INVALID_PARAMETER', 'id', { transactionId: 'a\u0007' }],
     ['no amount', 'MISSING_PARAMETER', 'amount', { amountMinor: 0n }],
     ['a negative amount', 'INVALID_PARAMETER', 'amount', { amountMinor: -1n }],
