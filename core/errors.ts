@@ -196,6 +196,10 @@ export const reasons = {
   PAYMENT_NOT_PAYABLE: { ...conflict, meaning: 'The share cannot be paid in this way now.' },
   CHARGE_NOT_FOUND: { ...notFound, meaning: 'There is no such charge, payout or refund.' },
   DELIVERY_NOT_FOUND: { ...notFound, meaning: 'There is no such delivery.' },
+  DELIVERY_NOT_ENDED: { ...conflict, meaning: 'The delivery is still pending or being sent.' },
+  DELIVERY_ENDED: { ...conflict, meaning: 'The delivery has ended and cannot be cancelled.' },
+  RECEIVER_NOT_FOUND: { ...notFound, meaning: 'The project has no such receiver of pushes.' },
+  REPLAY_NOT_FOUND: { ...notFound, meaning: 'There is no such replay.' },
 } as const satisfies Record<string, ReasonRow>
 
 /** An error code of the API. */

@@ -39,6 +39,8 @@ export interface Nats
   ensureStream(): Promise<void>
   /** Resolves when the broker has acknowledged. A missing stream is made again. Throws a Failure. */
   publish(subject: string, payload: Uint8Array, messageId: string): Promise<void>
+  /** Publishes to whoever listens at this moment, outside of the stream; lost without a word when that fails. */
+  announce(subject: string, payload: Uint8Array): void
   /** Opens a durable consumer, making stream and consumer when missing. Ends when either is lost. */
   openDurable(options: DurableOptions): Promise<Batches>
 }
@@ -83,6 +85,13 @@ export function connectNats(options: NatsOptions): Nats {
           await publish(subject, payload, messageId)
         })
         .catch(refuse),
+    announce(subject, payload) {
+      try {
+        broker.now().publish(subject, payload)
+      } catch {
+        // Not connected, or not any more.
+      }
+    },
     async openDurable(durable) {
       try {
         await ensureStream()

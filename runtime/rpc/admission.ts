@@ -11,7 +11,8 @@ import { type Rpc, ServedCall } from './served-call.ts'
 /** Longest time that a caller may ask for; a longer wish is cut to it. */
 export const maxTimeoutMs = 60_000
 const defaultTimeoutMs = 10_000
-const longestWatchMs = 24 * 3_600_000
+/** Longest time of a stream that lasts: a watch, a tail. */
+export const longestStreamMs = 24 * 3_600_000
 
 /** Carries the request id from call to call. */
 export const requestIdHeader = 'pw-request-id'
@@ -64,14 +65,15 @@ function refusalOf(rpc: Rpc, { caller }: ServedCall): ConnectError | undefined {
 }
 
 function describe({ service, method }: UniversalHandler): Rpc {
-  const watch = service.typeName === healthService && method.methodKind === 'server_streaming'
-  const lasting = watch || reflectionService.test(service.typeName)
+  const stream = method.methodKind === 'server_streaming'
+  const watch = stream && service.typeName === healthService
+  const lasting = stream || reflectionService.test(service.typeName)
   return {
     name: `${service.typeName}/${method.name}`,
     open: service.typeName === healthService,
     permits: permissionOf(method),
     defaultTimeoutMs: watch ? undefined : lasting ? maxTimeoutMs : defaultTimeoutMs,
-    maxTimeoutMs: watch ? longestWatchMs : maxTimeoutMs,
+    maxTimeoutMs: stream ? longestStreamMs : maxTimeoutMs,
   }
 }
 

@@ -29,15 +29,16 @@ export interface RpcPool {
   close(): Promise<void>
 }
 
-/** Opens no connection before the first call. */
-export function createRpcPool(url: string): RpcPool {
+/** Opens no connection before the first call. With `lasting`, answers may be streams without end. */
+export function createRpcPool(url: string, { lasting = false } = {}): RpcPool {
   const undici = new Pool(new URL(url).origin, {
     connections: 256,
     pipelining: 1,
     connect: { timeout: 2_000 },
     headersTimeout: 65_000,
     bodyTimeout: 65_000,
-    maxResponseSize: maxBytes,
+    // One message of a stream is bounded all the same.
+    maxResponseSize: lasting ? -1 : maxBytes,
   })
   return { undici, close: () => undici.close() }
 }
@@ -47,7 +48,7 @@ export interface RpcClientOptions {
   url: string
   /** Process name of the other side, which its tokens are for. */
   audience: string
-  identity: Identity
+  identity: Pick<Identity, 'authorization'>
   /** Longest wait for one call; a shorter deadline of the call being answered wins. */
   timeoutMs?: number
   pool?: RpcPool

@@ -88,6 +88,11 @@ export function openIdentity({ name, dir, log, now = Date.now }: Options): Ident
   }
 }
 
+/** Calls with a bearer that an operator holds, instead of a process's own tokens. */
+export function bearerIdentity(credential: string): Pick<Identity, 'authorization'> {
+  return { authorization: () => `Bearer ${credential}` }
+}
+
 // A Map keeps the order of insertion, so the oldest entry goes first.
 function remember<V>(cache: Map<string, V>, key: string, value: V): void {
   cache.delete(key)

@@ -17,6 +17,9 @@ export interface Claimed {
   startedAt: Date
   occurredAt: Date
   leaseToken: string
+  /** Round of the delivery, from 1: each replay begins one. */
+  round: number
+  hostname: string
 }
 
 /** What one claim may take. */
@@ -27,34 +30,44 @@ export interface ClaimLimits {
   deliveries: number
   /** How long nobody else takes them. */
   leaseS: number
+  /** Deliveries that this process may have in hand for one hostname, whatever the project; none when unset. */
+  hostLimit?: number
+  /** How many it has in hand already, by hostname. */
+  inHandByHost?: ReadonlyMap<string, number>
 }
+
+const unlimited = 2 ** 31 - 1
 
 /*
  * Receivers that are ready, each skipped when another worker has it; from each its due rows up to the
  * room that its limit leaves, four fresh ones to a retry; from all of them in turn until the worker is
- * full. A receiver whose row was changed after this statement read its deliveries may have more: it
- * stays ready. One that is full is woken by the next completion, or after the lease at the latest.
+ * full, of one hostname no more than the worker may have in hand. A receiver whose row was changed
+ * after this statement read its deliveries may have more: it stays ready. One that is full is woken by
+ * the next completion, or after the lease at the latest.
  */
 const claimStatement = sql(
   'delivery_claim',
-  `with candidate as (
-     select endpoint_id, version, turn, breaker, limit_now,
+  `with host as materialized (
+     select hostname, $7 - in_hand as room from unnest($5::text[], $6::integer[]) as h(hostname, in_hand)
+   ), candidate as (
+     select endpoint_id, version, turn, breaker, limit_now, hostname,
        (select seen.version from endpoint as seen where seen.endpoint_id = e.endpoint_id)
          as seen_version
      from endpoint as e
      where ready_at <= clock_now() and (breaker_until is null or breaker_until <= clock_now())
+       and not exists (select 1 from host where host.hostname = e.hostname and host.room <= 0)
      order by ready_at
      limit $1
      for update of e skip locked
    ), roomy as (
-     select endpoint_id, version, seen_version, turn,
+     select endpoint_id, version, seen_version, turn, hostname,
        case breaker when 'closed' then limit_now else 1 end - (
          select count(*) from delivery
          where delivery.endpoint_id = candidate.endpoint_id and state = 'sending'
        ) as room
      from candidate
    ), due as (
-     select roomy.endpoint_id, roomy.room, found.delivery_id, found.place,
+     select roomy.endpoint_id, roomy.hostname, roomy.room, found.delivery_id, found.place,
        row_number() over (partition by roomy.endpoint_id order by found.place) as nth
      from roomy cross join lateral (
        select delivery_id, (roomy.turn + n) + (roomy.turn + n) / 4 as place
@@ -81,8 +94,15 @@ const claimStatement = sql(
          ) as retry
        ) as numbered
      ) as found
+   ), hosted as (
+     select due.endpoint_id, due.hostname, due.delivery_id, due.place, due.nth,
+       row_number() over (partition by due.hostname order by due.nth, due.place) as host_nth
+     from due where nth <= room
    ), picked as (
-     select endpoint_id, delivery_id, place from due where nth <= room order by nth, place limit $2
+     select hosted.endpoint_id, hosted.hostname, hosted.delivery_id, hosted.place
+     from hosted left join host on host.hostname = hosted.hostname
+     where hosted.host_nth <= coalesce(host.room, $7)
+     order by hosted.nth, hosted.place limit $2
    ), claimed as (
      update delivery set
        state = 'sending', attempts = attempts + 1, next_attempt_at = null,
@@ -91,10 +111,10 @@ const claimStatement = sql(
      from picked
      where delivery.delivery_id = picked.delivery_id
      returning delivery.delivery_id, delivery.endpoint_id, project_id, subject_id, kind, url, body,
-       failures, attempts, attempt_started_at, occurred_at
+       failures, attempts, round, attempt_started_at, occurred_at, picked.hostname
    ), begun as (
-     insert into attempt (delivery_id, number, started_at, endpoint_id)
-     select delivery_id, attempts, attempt_started_at, endpoint_id from claimed
+     insert into attempt (delivery_id, number, started_at, endpoint_id, round)
+     select delivery_id, attempts, attempt_started_at, endpoint_id, round from claimed
    ), tally as (
      select roomy.endpoint_id, roomy.version, roomy.seen_version, roomy.room,
        (select count(*) from due where due.endpoint_id = roomy.endpoint_id) as found,
@@ -124,7 +144,8 @@ const claimStatement = sql(
    )
    select delivery_id as "deliveryId", endpoint_id as "endpointId", project_id as "projectId",
      subject_id as "subjectId", kind, url, body, failures, attempts as number,
-     attempt_started_at as "startedAt", occurred_at as "occurredAt", $3::uuid as "leaseToken"
+     attempt_started_at as "startedAt", occurred_at as "occurredAt", $3::uuid as "leaseToken",
+     round, hostname
    from claimed`,
 )
 
@@ -135,9 +156,18 @@ const claimStatement = sql(
 export function claimDue(
   db: Queryable,
   leaseToken: string,
-  { endpoints, deliveries, leaseS }: ClaimLimits,
+  limits: ClaimLimits,
 ): Promise<Claimed[]> {
-  return db.rows<Claimed>(claimStatement, [endpoints, deliveries, leaseToken, leaseS])
+  const { endpoints, deliveries, leaseS, hostLimit = unlimited, inHandByHost } = limits
+  return db.rows<Claimed>(claimStatement, [
+    endpoints,
+    deliveries,
+    leaseToken,
+    leaseS,
+    [...(inHandByHost?.keys() ?? [])],
+    [...(inHandByHost?.values() ?? [])],
+    hostLimit,
+  ])
 }
 
 const expireStatement = sql(

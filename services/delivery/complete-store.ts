@@ -22,6 +22,7 @@ export interface BreakerTerms {
 export interface Completed {
   deliveryId: string
   state: DeliveryState
+  nextAttemptAt: Date | null
 }
 
 /*
@@ -149,7 +150,7 @@ const completeStatement = sql(
      from learnt
      where endpoint.endpoint_id = learnt.endpoint_id
    )
-   select delivery_id as "deliveryId", state from moved`,
+   select delivery_id as "deliveryId", state, next_attempt_at as "nextAttemptAt" from moved`,
 )
 
 const goneStatement = sql(

@@ -13,6 +13,13 @@ export interface CompleterOptions {
   breaker: BreakerTerms
   /** Called after each batch: receivers have room again. */
   onRecorded: () => void
+  /** Told of attempts as they are recorded. */
+  onEnded?: (ended: EndedAttempt[]) => void
+}
+
+/** A recorded attempt, with what became of its delivery unless its lease was lost. */
+export interface EndedAttempt extends Pick<Completion, 'claimed' | 'end'> {
+  completed: Completed | undefined
 }
 
 /** A completer that runs. */
@@ -103,14 +110,18 @@ async function record(
 }
 
 function note(
-  { log, metrics }: CompleterOptions,
+  { log, metrics, onEnded }: CompleterOptions,
   batch: Completion[],
   completed: Completed[],
 ): void {
-  const states = new Map(completed.map(({ deliveryId, state }) => [deliveryId, state]))
+  const moved = new Map(completed.map((one) => [one.deliveryId, one]))
+  onEnded?.(
+    batch.map(({ claimed, end }) => ({ claimed, end, completed: moved.get(claimed.deliveryId) })),
+  )
   for (const { claimed, end } of batch) {
     metrics.attempts.inc({ outcome: end.outcome })
-    const state = states.get(claimed.deliveryId)
+    if (end.outcome === 'blocked') metrics.egressBlocks.inc({ cause: end.error ?? 'other' })
+    const state = moved.get(claimed.deliveryId)?.state
     if (state === undefined || state === 'pending') continue
     metrics.ended.inc({ state })
     if (state === 'exhausted' || state === 'blocked') {

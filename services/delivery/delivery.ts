@@ -26,7 +26,10 @@ export type DeliveryEvent =
   | 'cancel'
   | 'lose'
 
-/** `accept` leads out of `pending` too: a 2xx may come after its lease was lost. */
+/**
+ * The states of one round; a replay begins the next one. `accept` leads out of `pending` too: a 2xx may come
+ * after its lease was lost.
+ */
 export const deliveryMachine = {
   pending: { claim: 'sending', accept: 'delivered', end: 'gone', cancel: 'cancelled' },
   sending: {
@@ -36,6 +39,7 @@ export const deliveryMachine = {
     exhaust: 'exhausted',
     end: 'gone',
     block: 'blocked',
+    cancel: 'cancelled',
   },
   delivered: {},
   exhausted: {},
@@ -43,6 +47,15 @@ export const deliveryMachine = {
   blocked: {},
   cancelled: {},
 } satisfies Machine<DeliveryState, DeliveryEvent>
+
+/** States in which a round has ended, so that another one may begin. */
+export const endedStates = [
+  'delivered',
+  'exhausted',
+  'gone',
+  'blocked',
+  'cancelled',
+] as const satisfies DeliveryState[]
 
 /** What became of one POST. */
 export type AttemptOutcome =

@@ -3,11 +3,14 @@ import type { Registry } from 'prom-client'
 import type { SettingsOf } from '#runtime/config.ts'
 import type { Database } from '#runtime/db.ts'
 import type { HandleEvents } from '#runtime/events/inbox.ts'
+import type { Nats } from '#runtime/events/nats.ts'
 import type { Logger } from '#runtime/log.ts'
 import { takeIn } from './events.ts'
 import { startMaintenance } from './maintenance.ts'
 import { deliveryMetrics } from './metrics.ts'
 import { createPoster } from './post.ts'
+import { startReplayRunner } from './replay-runner.ts'
+import { createTail, type Tail } from './tail.ts'
 import { startWorker } from './worker.ts'
 
 /** What the engine needs. */
@@ -23,6 +26,8 @@ export interface EngineOptions {
   >
   log: Logger
   metrics: Registry
+  /** Carries to other replicas what those who tail want to see. */
+  nats: Nats
   /** Version of Payweave, shown to receivers. */
   version: string
 }
@@ -30,15 +35,22 @@ export interface EngineOptions {
 const kickAfterMs = 3
 
 /** Starts to send what is due. */
-export function startDeliveries({ db, settings, log, metrics, version }: EngineOptions): {
+export function startDeliveries(options: EngineOptions): {
   /** Takes events in and has their deliveries sent soon. */
   takeIn: HandleEvents
+  /** Says that deliveries became due. */
+  kick(): void
+  /** Says that there is a new replay job. */
+  kickReplays(): void
+  tail: Tail
   /** Ends what is in hand. */
   close(): Promise<void>
 } {
+  const { db, settings, log, metrics, nats, version } = options
   const timeoutMs = settings.deliveryTimeoutS * 1_000
   const allowLoopback = settings.deliveryAllowLoopback
   const poster = createPoster({ allowLoopback, timeoutMs, version })
+  const tail = createTail({ nats, log })
   const worker = startWorker({
     db,
     poster,
@@ -47,16 +59,22 @@ export function startDeliveries({ db, settings, log, metrics, version }: EngineO
     scheduleS: settings.deliveryScheduleS,
     breaker: { openS: settings.deliveryBreakerOpenS, maxS: settings.deliveryBreakerMaxS },
     timeoutMs,
+    onEnded: tail.report,
   })
   const maintenance = startMaintenance({ db, log, onDue: worker.kick })
+  const replays = startReplayRunner({ db, log, onDue: worker.kick })
   return {
     async takeIn(tx, events) {
       await takeIn(tx, events)
       // The transaction commits right after this; a kick that comes too early shortens the next polls.
       setTimeout(worker.kick, kickAfterMs)
     },
+    kick: worker.kick,
+    kickReplays: replays.kick,
+    tail,
     async close() {
-      await maintenance.close()
+      tail.close()
+      await Promise.all([maintenance.close(), replays.close()])
       await worker.close()
       await poster.close()
     },

@@ -1,5 +1,7 @@
 // Starts the delivery service: intake of events, the worker that posts, the RPCs that show it; it must not hold a rule.
 import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
+import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
@@ -9,11 +11,13 @@ import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { longestStreamMs } from '#runtime/rpc/admission.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { startDeliveries } from './engine.ts'
 import { paymentEvents } from './events.ts'
+import { endpointService, replayService } from './replay-service.ts'
 import { deliveryService } from './service.ts'
 
 runProcess('delivery', async (stopping, log) => {
@@ -24,7 +28,14 @@ runProcess('delivery', async (stopping, log) => {
   const db = openDatabase({ url: settings.databaseUrl, service: 'delivery', log })
   databaseMetrics(metrics, db)
   const nats = connectNats({ url: settings.natsUrl, name: 'delivery', log })
-  const deliveries = startDeliveries({ db, settings, log, metrics, version: packageJson.version })
+  const deliveries = startDeliveries({
+    db,
+    settings,
+    log,
+    metrics,
+    nats,
+    version: packageJson.version,
+  })
   const consumer = startConsumer({
     db,
     nats,
@@ -41,9 +52,14 @@ runProcess('delivery', async (stopping, log) => {
     identity,
     log,
     metrics: rpcMetrics(metrics),
-    services: [DeliveryService, InboxService],
+    services: [DeliveryService, ReplayService, EndpointService, InboxService],
     routes: (router) => {
-      router.service(DeliveryService, deliveryService(db))
+      const { tail, kick, kickReplays } = deliveries
+      // A tail ends when the process does, and may last longer than a call.
+      const lasting = { shutdownSignal: stopping, maxTimeoutMs: longestStreamMs }
+      router.service(DeliveryService, deliveryService({ db, tail, onDue: kick }), lasting)
+      router.service(ReplayService, replayService({ db, onJob: kickReplays }))
+      router.service(EndpointService, endpointService(db))
       inboxRoutes(router, db)
     },
     ready: async () => Object.values(await ready()).every(Boolean),

@@ -5,6 +5,7 @@ import { createWake } from '#runtime/events/wake.ts'
 import type { Logger } from '#runtime/log.ts'
 import { expireLeases, wakeForgotten } from './claim-store.ts'
 import { deleteEnded, forgetGone, keepAttemptDays } from './maintenance-store.ts'
+import { forgetReplays } from './operate-store.ts'
 
 /** What the loops need. */
 export interface MaintenanceOptions {
@@ -42,6 +43,7 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
     every(tidyMs, log, async () => {
       await keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)
       await forgetGone(db)
+      await forgetReplays(db)
     }),
     startRetention({ db, log, deleteOld: deleteEnded }),
   ]

@@ -9,6 +9,17 @@ export interface DeliveryMetrics {
   attempts: Counter<'outcome'>
   ended: Counter<'state'>
   firstPost: Histogram
+  egressBlocks: Counter<'cause'>
+  /** Shows from now on what a worker has in hand. */
+  watchInHand(hand: InHand): void
+}
+
+/** What a worker has in hand, and how much that may be. */
+export interface InHand {
+  inHand: () => number
+  inHandLimit: number
+  byHost: ReadonlyMap<string, number>
+  hostLimit: number
 }
 
 /** Where the numbers go and come from. */
@@ -41,7 +52,33 @@ export function deliveryMetrics(source: MetricsSource): DeliveryMetrics {
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
       registers,
     }),
+    egressBlocks: new Counter({
+      name: 'payweave_delivery_egress_blocks_total',
+      help: 'Attempts that the egress guard stopped, by what it looked at: url, literal, resolved or peer.',
+      labelNames: ['cause'],
+      registers,
+    }),
+    watchInHand: (hand) => handGauges(registers, hand),
   }
+}
+
+function handGauges(registers: Registry[], hand: InHand): void {
+  void new Gauge({
+    name: 'payweave_delivery_in_hand',
+    help: `Deliveries that this process has claimed and not yet recorded; ${hand.inHandLimit} at most.`,
+    registers,
+    collect() {
+      this.set(hand.inHand())
+    },
+  })
+  void new Gauge({
+    name: 'payweave_delivery_full_hostnames',
+    help: `Hostnames to which this process has ${hand.hostLimit} POSTs under way, the most it may.`,
+    registers,
+    collect() {
+      this.set([...hand.byHost.values()].filter((count) => count >= hand.hostLimit).length)
+    },
+  })
 }
 
 function backlogGauges({ metrics, db, log }: MetricsSource): void {

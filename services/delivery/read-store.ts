@@ -13,6 +13,12 @@ export interface DeliveryRow {
   attempts: number
   nextAttemptAt: Date | null
   createdAt: Date
+  round: number
+  eventId: string
+  endpointId: string
+  occurredAt: Date
+  endedAt: Date | null
+  bodyBytes: number
 }
 
 /** An attempt as it is shown. */
@@ -24,6 +30,13 @@ export interface AttemptRow {
   totalMs: number | null
   peerAddress: string | null
   error: string | null
+  round: number
+  resolveMs: number | null
+  connectMs: number | null
+  firstByteMs: number | null
+  retryAfterS: number | null
+  answer: Buffer | null
+  nextAttemptAt: Date | null
 }
 
 /** Which deliveries to list; unset fields take any. */
@@ -39,7 +52,8 @@ export interface DeliveryFilter {
 
 const shown = `d.delivery_id as "deliveryId", d.project_id as "projectId", kind,
   subject_id as "subjectId", origin, state, attempts, next_attempt_at as "nextAttemptAt",
-  d.created_at as "createdAt"`
+  d.created_at as "createdAt", round, event_id as "eventId", d.endpoint_id as "endpointId",
+  occurred_at as "occurredAt", ended_at as "endedAt", octet_length(body) as "bodyBytes"`
 
 const page = `and ($2::text is null or kind = $2) and ($3::text is null or state = $3)
     and (d.created_at, d.delivery_id) < ($4, $5)
@@ -94,7 +108,9 @@ export function findDelivery(
 const attemptsStatement = sql(
   'delivery_attempts',
   `select number, started_at as "startedAt", outcome, status, total_ms as "totalMs",
-     peer_address as "peerAddress", error
+     peer_address as "peerAddress", error, round, resolve_ms as "resolveMs",
+     connect_ms as "connectMs", first_byte_ms as "firstByteMs", retry_after_s as "retryAfterS",
+     answer, next_attempt_at as "nextAttemptAt"
    from attempt
    where delivery_id = $1
    order by number`,

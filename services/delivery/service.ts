@@ -1,59 +1,46 @@
-// Maps delivery.v1 to deliveries and back; it must not change any.
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { ServiceImpl } from '@connectrpc/connect'
+// Maps DeliveryService to deliveries and back; it must not hold a rule about them.
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
-import {
-  type DeliveryService,
-  DeliveryKind as WireKind,
-  AttemptOutcome as WireOutcome,
-  DeliveryState as WireState,
-} from '#gen/delivery/v1/delivery_pb.js'
+import type { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
 import type { Database } from '#runtime/db.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
-import type { AttemptOutcome, DeliveryKind, DeliveryState } from './delivery.ts'
+import { cancelDelivery, replayDelivery } from './operate-store.ts'
 import {
-  type AttemptRow,
   type DeliveryFilter,
   type DeliveryRow,
   findDelivery,
   listAttempts,
   listDeliveries,
 } from './read-store.ts'
+import type { Tail } from './tail.ts'
+import {
+  invalid,
+  pageSize,
+  requiredId,
+  wireAttempt,
+  wireDelivery,
+  wireKinds,
+  wireStates,
+  wordOf,
+} from './wire.ts'
 
-const wireKinds = {
-  notify: WireKind.NOTIFY,
-  callback: WireKind.CALLBACK,
-  onboarding: WireKind.ONBOARDING,
-} as const satisfies Record<DeliveryKind, WireKind>
-
-const wireStates = {
-  pending: WireState.PENDING,
-  sending: WireState.SENDING,
-  delivered: WireState.DELIVERED,
-  exhausted: WireState.EXHAUSTED,
-  gone: WireState.GONE,
-  blocked: WireState.BLOCKED,
-  cancelled: WireState.CANCELLED,
-} as const satisfies Record<DeliveryState, WireState>
-
-const wireOutcomes = {
-  started: WireOutcome.STARTED,
-  delivered: WireOutcome.DELIVERED,
-  refused: WireOutcome.REFUSED,
-  timed_out: WireOutcome.TIMED_OUT,
-  connection_failed: WireOutcome.CONNECTION_FAILED,
-  blocked: WireOutcome.BLOCKED,
-  unknown: WireOutcome.UNKNOWN,
-} as const satisfies Record<AttemptOutcome, WireOutcome>
-
-const pageRows = { usual: 50, most: 200 }
+/** What the handlers need. */
+export interface DeliveryServiceOptions {
+  db: Database
+  tail: Tail
+  /** Called when something became due. */
+  onDue: () => void
+}
 
 /** The handlers of DeliveryService. */
-export function deliveryService(db: Database): ServiceImpl<typeof DeliveryService> {
+export function deliveryService(
+  options: DeliveryServiceOptions,
+): ServiceImpl<typeof DeliveryService> {
+  const { db, tail, onDue } = options
   return {
     async listDeliveries(request, context) {
-      const projectId = requiredProject(projectOf(context, request.projectId))
+      const projectId = requiredProject(context, request.projectId)
       const limit = pageSize(request.pageSize)
       const rows = await listDeliveries(db, {
         projectId,
@@ -71,66 +58,42 @@ export function deliveryService(db: Database): ServiceImpl<typeof DeliveryServic
       }
     },
     async getDelivery(request, context) {
-      const projectId = requiredProject(projectOf(context, request.projectId))
+      const projectId = requiredProject(context, request.projectId)
       const { deliveryId } = request
       const row = isUuid(deliveryId) ? await findDelivery(db, projectId, deliveryId) : undefined
-      if (row === undefined) {
-        throw new Failure('DELIVERY_NOT_FOUND', 'the project has no such delivery')
-      }
+      if (row === undefined) throw unknownDelivery()
       const attempts = await listAttempts(db, row.deliveryId)
       return { delivery: { ...wireDelivery(row), attempts: attempts.map(wireAttempt) } }
+    },
+    async replayDelivery(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const requestId = requiredId(request.requestId, 'request_id')
+      if (!isUuid(request.deliveryId)) throw unknownDelivery()
+      const row = await replayDelivery(db, projectId, request.deliveryId, requestId)
+      onDue()
+      return { delivery: wireDelivery(row) }
+    },
+    async cancelDelivery(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      if (!isUuid(request.deliveryId)) throw unknownDelivery()
+      const row = await cancelDelivery(db, projectId, request.deliveryId)
+      return { delivery: wireDelivery(row) }
+    },
+    tailDeliveries(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const kind = wordOf(wireKinds, request.kind, 'kind')
+      return tail.open({ projectId, kind }, context.signal)
     },
   }
 }
 
-function wireDelivery(row: DeliveryRow) {
-  return {
-    deliveryId: row.deliveryId,
-    projectId: row.projectId,
-    kind: wireKinds[row.kind],
-    subjectId: row.subjectId,
-    origin: row.origin,
-    state: wireStates[row.state],
-    attemptCount: row.attempts,
-    ...(row.nextAttemptAt === null
-      ? {}
-      : { nextAttemptTime: timestampFromDate(row.nextAttemptAt) }),
-    createTime: timestampFromDate(row.createdAt),
-  }
+/** The project of a call, which must be a UUID. */
+export function requiredProject(context: HandlerContext, asked: string): string {
+  return requiredId(projectOf(context, asked), 'project_id')
 }
 
-function wireAttempt(row: AttemptRow) {
-  return {
-    number: row.number,
-    startTime: timestampFromDate(row.startedAt),
-    outcome: wireOutcomes[row.outcome],
-    status: row.status ?? 0,
-    durationMs: row.totalMs ?? 0,
-    peerAddress: row.peerAddress ?? '',
-    error: row.error ?? '',
-  }
-}
-
-function requiredProject(projectId: string): string {
-  if (!isUuid(projectId)) throw invalid('project_id', 'must be a UUID')
-  return projectId
-}
-
-function pageSize(asked: number): number {
-  if (asked > pageRows.most) throw invalid('page_size', `must be at most ${pageRows.most}`)
-  return asked === 0 ? pageRows.usual : asked
-}
-
-/** The word of an enum value; undefined for UNSPECIFIED. */
-function wordOf<W extends string>(
-  words: Record<W, number>,
-  value: number,
-  field: string,
-): W | undefined {
-  if (value === 0) return undefined
-  const found = (Object.keys(words) as W[]).find((word) => words[word] === value)
-  if (found === undefined) throw invalid(field, 'has an unknown value')
-  return found
+function unknownDelivery(): Failure {
+  return new Failure('DELIVERY_NOT_FOUND', 'the project has no such delivery')
 }
 
 function pageToken({ createdAt, deliveryId }: DeliveryRow): string {
@@ -143,8 +106,4 @@ function readPageToken(token: string): DeliveryFilter['before'] {
     /^(\d{1,14}) (\S{36})$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
   if (ms === '' || !isUuid(deliveryId)) throw invalid('page_token', 'is not one of ours')
   return { createdAt: new Date(Number(ms)), deliveryId }
-}
-
-function invalid(field: string, what: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${what}`, { details: { field } })
 }

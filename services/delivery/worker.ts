@@ -5,7 +5,7 @@ import { createWake } from '#runtime/events/wake.ts'
 import type { Logger } from '#runtime/log.ts'
 import { type Claimed, claimDue } from './claim-store.ts'
 import type { BreakerTerms, Completion } from './complete-store.ts'
-import { createCompleter } from './completer.ts'
+import { createCompleter, type EndedAttempt } from './completer.ts'
 import { judge } from './delivery.ts'
 import type { DeliveryMetrics } from './metrics.ts'
 import type { Poster } from './post.ts'
@@ -25,6 +25,10 @@ export interface WorkerOptions {
   random?: () => number
   /** Deliveries in hand at most. */
   inHandLimit?: number
+  /** Of them to one hostname at most, whatever the project. */
+  hostLimit?: number
+  /** Told of attempts as they are recorded. */
+  onEnded?: (ended: EndedAttempt[]) => void
 }
 
 /** A worker that runs. */
@@ -40,6 +44,7 @@ export interface DeliveryWorker {
 }
 
 const defaultInHandLimit = 256
+const defaultHostLimit = 32
 const endpointsPerClaim = 64
 const pollMs = { least: 20, most: 250 }
 const failedClaimPauseMs = 1_000
@@ -50,13 +55,16 @@ const recordWithinMs = 5_000
 /** Starts the loop. */
 export function startWorker(options: WorkerOptions): DeliveryWorker {
   const { db, log, metrics, inHandLimit = defaultInHandLimit, random = Math.random } = options
+  const { hostLimit = defaultHostLimit } = options
   const leaseS = Math.max(60, (2 * options.timeoutMs) / 1_000 + 10)
   const pace = createPace()
   const stopping = new AbortController()
   const cutting = new AbortController()
-  const posts = new Set<Promise<void>>()
+  const posts = createPosts()
   let abandoned = false
   const completer = createCompleter({ ...options, onRecorded: pace.wake })
+  const inHand = () => posts.size() + completer.waiting()
+  const claimLimits = { endpoints: endpointsPerClaim, leaseS, hostLimit }
 
   async function deliver(claimed: Claimed): Promise<void> {
     if (claimed.number === 1) {
@@ -71,15 +79,12 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
   }
 
   async function claim(): Promise<number> {
-    const free = inHandLimit - posts.size - completer.waiting()
+    const free = inHandLimit - inHand()
     if (free <= 0) return 0
-    const limits = { endpoints: endpointsPerClaim, deliveries: free, leaseS }
+    const limits = { ...claimLimits, deliveries: free, inHandByHost: posts.byHost }
     const claimed = await claimDue(db, randomUUID(), limits)
     if (abandoned) return 0
-    for (const one of claimed) {
-      const post = deliver(one).finally(() => posts.delete(post))
-      posts.add(post)
-    }
+    for (const one of claimed) posts.add(one.hostname, deliver(one))
     return claimed.length
   }
 
@@ -100,15 +105,16 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
     pace.wake()
     await running
     const cut = setTimeout(() => cutting.abort(), finishWithinMs)
-    await Promise.all(posts)
+    await posts.all()
     clearTimeout(cut)
     await completer.close(recordWithinMs)
   }
 
+  metrics.watchInHand({ inHand, inHandLimit, byHost: posts.byHost, hostLimit })
   const running = run()
   return {
     kick: pace.kick,
-    inHand: () => posts.size + completer.waiting(),
+    inHand,
     close,
     abandon() {
       abandoned = true
@@ -116,6 +122,32 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
       pace.wake()
       cutting.abort()
       completer.abandon()
+    },
+  }
+}
+
+/** The POSTs under way, counted by hostname. */
+function createPosts() {
+  const running = new Set<Promise<void>>()
+  const byHost = new Map<string, number>()
+
+  function count(hostname: string, change: 1 | -1): void {
+    const now = (byHost.get(hostname) ?? 0) + change
+    if (now === 0) byHost.delete(hostname)
+    else byHost.set(hostname, now)
+  }
+
+  return {
+    byHost: byHost as ReadonlyMap<string, number>,
+    size: () => running.size,
+    all: () => Promise.all(running),
+    add(hostname: string, work: Promise<void>): void {
+      count(hostname, 1)
+      const post = work.finally(() => {
+        running.delete(post)
+        count(hostname, -1)
+      })
+      running.add(post)
     },
   }
 }

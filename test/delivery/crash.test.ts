@@ -113,7 +113,7 @@ describe('a lease', () => {
       { outcome: 'started' },
     ])
     const end = { claimed: second, end: delivered, verdict: judge(delivered, terms) }
-    expect(await complete(setting.db, [end], breaker)).toEqual([
+    expect(await complete(setting.db, [end], breaker)).toMatchObject([
       { deliveryId: id, state: 'delivered' },
     ])
   })

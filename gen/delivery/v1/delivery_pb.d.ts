@@ -67,6 +67,56 @@ export declare type Attempt = Message<"delivery.v1.Attempt"> & {
    * @generated from field: string error = 7;
    */
   error: string;
+
+  /**
+   * Round that it belongs to: 1, and one more with each replay.
+   *
+   * @generated from field: uint32 round = 8;
+   */
+  round: number;
+
+  /**
+   * How long the name's addresses took, milliseconds. Unset when a connection was reused or not reached.
+   *
+   * @generated from field: optional uint32 resolve_ms = 9;
+   */
+  resolveMs?: number | undefined;
+
+  /**
+   * How long the connection with its TLS handshake took, milliseconds. Unset when a connection was reused or not
+   * reached.
+   *
+   * @generated from field: optional uint32 connect_ms = 10;
+   */
+  connectMs?: number | undefined;
+
+  /**
+   * From the request to the answer's headers, milliseconds. Unset when none came.
+   *
+   * @generated from field: optional uint32 first_byte_ms = 11;
+   */
+  firstByteMs?: number | undefined;
+
+  /**
+   * What Retry-After asked for, seconds from the answer. Unset when it was absent or unreadable.
+   *
+   * @generated from field: optional uint32 retry_after_s = 12;
+   */
+  retryAfterS?: number | undefined;
+
+  /**
+   * First 4 KiB of the answer's body, as it came.
+   *
+   * @generated from field: bytes answer = 13;
+   */
+  answer: Uint8Array;
+
+  /**
+   * When the next attempt was due, as this one's outcome had it. Unset when it was the last.
+   *
+   * @generated from field: google.protobuf.Timestamp next_attempt_time = 14;
+   */
+  nextAttemptTime?: Timestamp | undefined;
 };
 
 /**
@@ -145,11 +195,53 @@ export declare type Delivery = Message<"delivery.v1.Delivery"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * The attempts, oldest first. Set by GetDelivery only.
+   * The attempts of all rounds, oldest first. Set by GetDelivery only.
    *
    * @generated from field: repeated delivery.v1.Attempt attempts = 10;
    */
   attempts: Attempt[];
+
+  /**
+   * Round that it is in: 1, and one more with each replay. Each round has the whole schedule.
+   *
+   * @generated from field: uint32 round = 11;
+   */
+  round: number;
+
+  /**
+   * UUID of the event that it tells.
+   *
+   * @generated from field: string event_id = 12;
+   */
+  eventId: string;
+
+  /**
+   * UUID of the receiver, for EndpointService.
+   *
+   * @generated from field: string endpoint_id = 13;
+   */
+  endpointId: string;
+
+  /**
+   * When the event happened.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_time = 14;
+   */
+  occurredTime?: Timestamp | undefined;
+
+  /**
+   * When it ended. Unset while it is pending or sending.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 15;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Size of the body, bytes.
+   *
+   * @generated from field: uint32 body_bytes = 16;
+   */
+  bodyBytes: number;
 };
 
 /**
@@ -286,6 +378,301 @@ export declare type GetDeliveryResponse = Message<"delivery.v1.GetDeliveryRespon
  * Use `create(GetDeliveryResponseSchema)` to create a new message.
  */
 export declare const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse>;
+
+/**
+ * Asks to send a delivery that has ended once more.
+ *
+ * @generated from message delivery.v1.ReplayDeliveryRequest
+ */
+export declare type ReplayDeliveryRequest = Message<"delivery.v1.ReplayDeliveryRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the delivery.
+   *
+   * @generated from field: string delivery_id = 2;
+   */
+  deliveryId: string;
+
+  /**
+   * UUID of this wish, made by the caller: a repeat with the same one begins no further round.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message delivery.v1.ReplayDeliveryRequest.
+ * Use `create(ReplayDeliveryRequestSchema)` to create a new message.
+ */
+export declare const ReplayDeliveryRequestSchema: GenMessage<ReplayDeliveryRequest>;
+
+/**
+ * Answers ReplayDeliveryRequest.
+ *
+ * @generated from message delivery.v1.ReplayDeliveryResponse
+ */
+export declare type ReplayDeliveryResponse = Message<"delivery.v1.ReplayDeliveryResponse"> & {
+  /**
+   * The delivery as it is now, without attempts.
+   *
+   * @generated from field: delivery.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+};
+
+/**
+ * Describes the message delivery.v1.ReplayDeliveryResponse.
+ * Use `create(ReplayDeliveryResponseSchema)` to create a new message.
+ */
+export declare const ReplayDeliveryResponseSchema: GenMessage<ReplayDeliveryResponse>;
+
+/**
+ * Asks to send a delivery no more.
+ *
+ * @generated from message delivery.v1.CancelDeliveryRequest
+ */
+export declare type CancelDeliveryRequest = Message<"delivery.v1.CancelDeliveryRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the delivery.
+   *
+   * @generated from field: string delivery_id = 2;
+   */
+  deliveryId: string;
+};
+
+/**
+ * Describes the message delivery.v1.CancelDeliveryRequest.
+ * Use `create(CancelDeliveryRequestSchema)` to create a new message.
+ */
+export declare const CancelDeliveryRequestSchema: GenMessage<CancelDeliveryRequest>;
+
+/**
+ * Answers CancelDeliveryRequest.
+ *
+ * @generated from message delivery.v1.CancelDeliveryResponse
+ */
+export declare type CancelDeliveryResponse = Message<"delivery.v1.CancelDeliveryResponse"> & {
+  /**
+   * The delivery as it is now, without attempts.
+   *
+   * @generated from field: delivery.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+};
+
+/**
+ * Describes the message delivery.v1.CancelDeliveryResponse.
+ * Use `create(CancelDeliveryResponseSchema)` to create a new message.
+ */
+export declare const CancelDeliveryResponseSchema: GenMessage<CancelDeliveryResponse>;
+
+/**
+ * Asks to be told of attempts as they end.
+ *
+ * @generated from message delivery.v1.TailDeliveriesRequest
+ */
+export declare type TailDeliveriesRequest = Message<"delivery.v1.TailDeliveriesRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Kind. UNSPECIFIED: any.
+   *
+   * @generated from field: delivery.v1.DeliveryKind kind = 2;
+   */
+  kind: DeliveryKind;
+};
+
+/**
+ * Describes the message delivery.v1.TailDeliveriesRequest.
+ * Use `create(TailDeliveriesRequestSchema)` to create a new message.
+ */
+export declare const TailDeliveriesRequestSchema: GenMessage<TailDeliveriesRequest>;
+
+/**
+ * An attempt that has just ended, and what became of its delivery.
+ *
+ * @generated from message delivery.v1.DeliveryChange
+ */
+export declare type DeliveryChange = Message<"delivery.v1.DeliveryChange"> & {
+  /**
+   * UUID of the delivery.
+   *
+   * @generated from field: string delivery_id = 1;
+   */
+  deliveryId: string;
+
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * What it is.
+   *
+   * @generated from field: delivery.v1.DeliveryKind kind = 3;
+   */
+  kind: DeliveryKind;
+
+  /**
+   * What it is about: the id of the payment request or account.
+   *
+   * @generated from field: string subject_id = 4;
+   */
+  subjectId: string;
+
+  /**
+   * Scheme, host and port of the receiver.
+   *
+   * @generated from field: string origin = 5;
+   */
+  origin: string;
+
+  /**
+   * State after the attempt. UNSPECIFIED when the attempt came too late to change it.
+   *
+   * @generated from field: delivery.v1.DeliveryState state = 6;
+   */
+  state: DeliveryState;
+
+  /**
+   * The attempt, without the answer's body.
+   *
+   * @generated from field: delivery.v1.Attempt attempt = 7;
+   */
+  attempt?: Attempt | undefined;
+
+  /**
+   * When the event happened.
+   *
+   * @generated from field: google.protobuf.Timestamp occurred_time = 8;
+   */
+  occurredTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message delivery.v1.DeliveryChange.
+ * Use `create(DeliveryChangeSchema)` to create a new message.
+ */
+export declare const DeliveryChangeSchema: GenMessage<DeliveryChange>;
+
+/**
+ * Stands where changes are missing.
+ *
+ * @generated from message delivery.v1.TailGap
+ */
+export declare type TailGap = Message<"delivery.v1.TailGap"> & {
+  /**
+   * How many are known to be missing; zero when nobody knows.
+   *
+   * @generated from field: uint64 dropped_count = 1;
+   */
+  droppedCount: bigint;
+};
+
+/**
+ * Describes the message delivery.v1.TailGap.
+ * Use `create(TailGapSchema)` to create a new message.
+ */
+export declare const TailGapSchema: GenMessage<TailGap>;
+
+/**
+ * Says that the tail is alive: the first message, and one every few seconds while nothing happens.
+ *
+ * @generated from message delivery.v1.TailHeartbeat
+ */
+export declare type TailHeartbeat = Message<"delivery.v1.TailHeartbeat"> & {
+};
+
+/**
+ * Describes the message delivery.v1.TailHeartbeat.
+ * Use `create(TailHeartbeatSchema)` to create a new message.
+ */
+export declare const TailHeartbeatSchema: GenMessage<TailHeartbeat>;
+
+/**
+ * Answers TailDeliveriesRequest, once for each thing to tell.
+ *
+ * @generated from message delivery.v1.TailDeliveriesResponse
+ */
+export declare type TailDeliveriesResponse = Message<"delivery.v1.TailDeliveriesResponse"> & {
+  /**
+   * What there is to tell.
+   *
+   * @generated from oneof delivery.v1.TailDeliveriesResponse.event
+   */
+  event: {
+    /**
+     * An attempt ended.
+     *
+     * @generated from field: delivery.v1.DeliveryChange change = 1;
+     */
+    value: DeliveryChange;
+    case: "change";
+  } | {
+    /**
+     * The caller read too slowly, or replicas could not be heard: changes are missing here.
+     *
+     * @generated from field: delivery.v1.TailGap gap = 2;
+     */
+    value: TailGap;
+    case: "gap";
+  } | {
+    /**
+     * Nothing happened.
+     *
+     * @generated from field: delivery.v1.TailHeartbeat heartbeat = 3;
+     */
+    value: TailHeartbeat;
+    case: "heartbeat";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message delivery.v1.TailDeliveriesResponse.
+ * Use `create(TailDeliveriesResponseSchema)` to create a new message.
+ */
+export declare const TailDeliveriesResponseSchema: GenMessage<TailDeliveriesResponse>;
+
+/**
+ * What replicas tell each other for those who tail; no RPC carries it.
+ *
+ * @generated from message delivery.v1.DeliveryChanges
+ */
+export declare type DeliveryChanges = Message<"delivery.v1.DeliveryChanges"> & {
+  /**
+   * Attempts that were recorded together.
+   *
+   * @generated from field: repeated delivery.v1.DeliveryChange changes = 1;
+   */
+  changes: DeliveryChange[];
+};
+
+/**
+ * Describes the message delivery.v1.DeliveryChanges.
+ * Use `create(DeliveryChangesSchema)` to create a new message.
+ */
+export declare const DeliveryChangesSchema: GenMessage<DeliveryChanges>;
 
 /**
  * What a push is.
@@ -464,7 +851,7 @@ export enum AttemptOutcome {
 export declare const AttemptOutcomeSchema: GenEnum<AttemptOutcome>;
 
 /**
- * Shows operators and internal teams what was pushed.
+ * Shows operators and internal teams what was pushed, and repeats or stops one push.
  *
  * @generated from service delivery.v1.DeliveryService
  */
@@ -488,6 +875,42 @@ export declare const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof GetDeliveryRequestSchema;
     output: typeof GetDeliveryResponseSchema;
+  },
+  /**
+   * Sends a delivery that has ended once more: same id, same bytes, next round with the whole schedule. NOT_FOUND for an
+   * unknown one and for another project's, FAILED_PRECONDITION (DELIVERY_NOT_ENDED) while it is pending or sending,
+   * ALREADY_EXISTS (IDEMPOTENCY_KEY_CONFLICT) when the request id was used for another delivery.
+   *
+   * @generated from rpc delivery.v1.DeliveryService.ReplayDelivery
+   */
+  replayDelivery: {
+    methodKind: "unary";
+    input: typeof ReplayDeliveryRequestSchema;
+    output: typeof ReplayDeliveryResponseSchema;
+  },
+  /**
+   * Ends a delivery that is pending or sending; a POST under way may still arrive. Cancelling again changes nothing.
+   * NOT_FOUND for an unknown one and for another project's, FAILED_PRECONDITION (DELIVERY_ENDED) when it ended
+   * otherwise.
+   *
+   * @generated from rpc delivery.v1.DeliveryService.CancelDelivery
+   */
+  cancelDelivery: {
+    methodKind: "unary";
+    input: typeof CancelDeliveryRequestSchema;
+    output: typeof CancelDeliveryResponseSchema;
+  },
+  /**
+   * Tells of attempts as they end, from all replicas, until the deadline (60 s unless the caller names one; 24 h at most)
+   * or the caller ends it. A caller who reads slowly misses changes, and is told so by a gap; nothing is told twice and
+   * nothing from before the call. RESOURCE_EXHAUSTED when too many tail already.
+   *
+   * @generated from rpc delivery.v1.DeliveryService.TailDeliveries
+   */
+  tailDeliveries: {
+    methodKind: "server_streaming";
+    input: typeof TailDeliveriesRequestSchema;
+    output: typeof TailDeliveriesResponseSchema;
   },
 }>;
 

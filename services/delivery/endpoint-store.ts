@@ -1,0 +1,72 @@
+// Statements that show how receivers are doing. They must not change or lock anything.
+import { type Queryable, sql } from '#runtime/db.ts'
+
+/** A receiver as it is shown. */
+export interface EndpointRow {
+  endpointId: string
+  projectId: string
+  origin: string
+  limitNow: number
+  breaker: 'closed' | 'open' | 'half_open'
+  breakerUntil: Date | null
+  /** Counted up to a bound. */
+  pending: number
+  sending: number
+  oldestDueAt: Date | null
+  createdAt: Date
+}
+
+/** Deliveries that are counted at most: a dead receiver may have millions. */
+const countedPending = 10_000
+
+/** What waits is counted in the two partial indexes that claims use, so that no row is read. */
+const shown = `e.endpoint_id as "endpointId", project_id as "projectId", origin, limit_now as "limitNow",
+  breaker, breaker_until as "breakerUntil", created_at as "createdAt",
+  (select count(*) from (
+     (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts = 0
+      limit ${countedPending})
+     union all
+     (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts > 0
+      limit ${countedPending})
+     limit ${countedPending}
+   ) as waiting)::integer as pending,
+  (select count(*) from delivery where endpoint_id = e.endpoint_id and state = 'sending')::integer
+    as sending,
+  least(
+    (select min(next_attempt_at) from delivery where endpoint_id = e.endpoint_id
+       and state = 'pending' and attempts = 0 and next_attempt_at <= clock_now()),
+    (select min(next_attempt_at) from delivery where endpoint_id = e.endpoint_id
+       and state = 'pending' and attempts > 0 and next_attempt_at <= clock_now())
+  ) as "oldestDueAt"`
+
+const findStatement = sql(
+  'endpoint_find',
+  `select ${shown} from endpoint as e where project_id = $1 and endpoint_id = $2`,
+)
+
+/** A project's receiver. */
+export function findEndpoint(
+  db: Queryable,
+  projectId: string,
+  endpointId: string,
+): Promise<EndpointRow | undefined> {
+  return db.row(findStatement, [projectId, endpointId])
+}
+
+const listStatement = sql(
+  'endpoint_list',
+  `select ${shown} from endpoint as e
+   where project_id = $1 and origin > $2
+   order by origin
+   limit $3`,
+)
+
+/** A project's receivers by origin, those after `after`. */
+export function listEndpoints(
+  db: Queryable,
+  projectId: string,
+  after: string,
+  limit: number,
+): Promise<EndpointRow[]> {
+  return db.rows(listStatement, [projectId, after, limit])
+}
