@@ -1,5 +1,5 @@
 // Makes, reads, cancels and refunds payments: runs the decisions of the pure files in transactions; it must not know the wire.
-import { Failure } from '#core/errors.ts'
+import { Failure, type Reason } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
@@ -61,7 +61,7 @@ export async function createPayment(
   request: NewPayment,
 ): Promise<{ payment: Payment; replayed: boolean }> {
   const { db, settings, linkKey, metrics } = payments
-  checkNewPayment(request, settings)
+  await check(payments, request)
   const merchant = await payments.findMerchant(request.projectId, request.merchantId)
   const { draft, time } = await screen(payments, draftPayment(request, merchant, settings))
   const event = paymentEvent(time === undefined ? draft : created(draft, time), newFact(draft))
@@ -74,6 +74,20 @@ export async function createPayment(
   payments.kick()
   return { payment: created(draft, createTime), replayed: false }
 }
+
+/** Refuses content that no payment may have; an id that was used with other content is the first thing to tell. */
+async function check({ db, settings }: Payments, request: NewPayment): Promise<void> {
+  try {
+    checkNewPayment(request, settings)
+  } catch (failure) {
+    const isWellFormed = failure instanceof Failure && aboutContent.has(failure.reason)
+    if (isWellFormed && (await readByTransaction(db, request)) !== undefined) throw usedBefore()
+    throw failure
+  }
+}
+
+/** Refusals of requests whose fields are all well formed. */
+const aboutContent = new Set<Reason>(['UNSUPPORTED_CHANNEL_METHOD', 'AMOUNT_MISMATCH'])
 
 /** Runs the fraud rules where they are asked for. A stopped draft has a time: its callback tells it. */
 async function screen(
@@ -108,11 +122,15 @@ async function repeat({ db }: Payments, request: NewPayment): Promise<Payment> {
   const earlier = await readByTransaction(db, request)
   if (earlier === undefined) throw new Error('the taken transaction id is not there')
   if (!digestsEqual(earlier.fingerprint, Buffer.from(request.fingerprint))) {
-    throw new Failure('DUPLICATE_TRANSACTION_ID', 'id was used before with another body', {
-      details: { field: 'id' },
-    })
+    throw usedBefore()
   }
   return earlier.payment
+}
+
+function usedBefore(): Failure {
+  return new Failure('DUPLICATE_TRANSACTION_ID', 'id was used before with another body', {
+    details: { field: 'id' },
+  })
 }
 
 /** Reads a payment. */

@@ -193,6 +193,8 @@ describe('a repeat', () => {
     const before = await world.db.row(counts, [])
     const changed = { ...order, amountMinor: 20_000n }
     expect(await refusal(world.payments.createPayment(changed))).toBe('DUPLICATE_TRANSACTION_ID id')
+    const wrong = { ...changed, payers: [payer(0n, { paymentMethod: PaymentMethod.CASH })] }
+    expect(await refusal(world.payments.createPayment(wrong))).toBe('DUPLICATE_TRANSACTION_ID id')
     expect(await world.db.row(counts, [])).toEqual(before)
   })
 
