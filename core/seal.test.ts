@@ -2,7 +2,7 @@
 import { createDecipheriv, createHmac } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { open, seal, signWebhook, verifyWebhook } from './seal.ts'
+import { isSealed, open, seal, signWebhook, verifyWebhook } from './seal.ts'
 
 const current = { keyId: '0a1b2c3d', key: Buffer.alloc(32, 1) }
 const previous = { keyId: 'ffffffff', key: Buffer.alloc(32, 2) }
@@ -90,6 +90,17 @@ describe('open', () => {
       }),
     )
   })
+})
+
+describe('isSealed', () => {
+  it('knows a sealed value by its form, whatever key it needs', () => {
+    expect(isSealed(seal(plaintext, { ...previous, purpose }))).toBe(true)
+  })
+
+  it.each(['', 'token-0123456789', 'A'.repeat(44), 'A'.repeat(1024), '/'.repeat(44)])(
+    'does not take %j for one',
+    (text) => expect(isSealed(text)).toBe(false),
+  )
 })
 
 describe('signWebhook', () => {

@@ -36,10 +36,8 @@ export function open(
   keys: readonly SealKey[],
   purpose: string,
 ): Buffer | undefined {
-  if (!base64Pattern.test(sealed)) return undefined
-  const bytes = Buffer.from(sealed, 'base64')
-  if (bytes.toString('base64') !== sealed) return undefined
-  if (bytes.length < headerBytes + ivBytes + tagBytes) return undefined
+  const bytes = sealedBytes(sealed)
+  if (bytes === undefined) return undefined
   const header = bytes.subarray(0, headerBytes)
   for (const { keyId, key } of keys) {
     if (!header.equals(sealHeader(keyId))) continue
@@ -47,6 +45,19 @@ export function open(
     if (plaintext) return plaintext
   }
   return undefined
+}
+
+/** Tells whether a text has the form of a sealed value; only its key can tell more. */
+export function isSealed(text: string): boolean {
+  const bytes = sealedBytes(text)
+  return bytes !== undefined && bytes[0] === versionByte
+}
+
+function sealedBytes(text: string): Buffer | undefined {
+  if (!base64Pattern.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.toString('base64') !== text) return undefined
+  return bytes.length < headerBytes + ivBytes + tagBytes ? undefined : bytes
 }
 
 function decrypt(bytes: Buffer, key: Buffer, purpose: string): Buffer | undefined {

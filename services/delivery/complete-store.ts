@@ -59,7 +59,7 @@ const completeStatement = sql(
    ), moved as (
      update delivery set
        state = judged.state,
-       failures = failures + case when judged.outcome in ('delivered', 'unknown') then 0 else 1 end,
+       failures = failures + case when judged.outcome in ('delivered', 'unknown', 'unsigned') then 0 else 1 end,
        next_attempt_at = case when judged.state = 'pending' then
          date_trunc('milliseconds', clock_now() + judged.delay_ms * interval '1 millisecond')
        end,
@@ -87,7 +87,7 @@ const completeStatement = sql(
        count(*) filter (where outcome in ('refused', 'timed_out', 'connection_failed') and status is distinct from 410) as bad,
        count(*) filter (where outcome = 'connection_failed') as unconnected,
        bool_or(outcome = 'timed_out' or status = 429 or status >= 500) as overloaded,
-       count(*) as all_of_them
+       count(*) filter (where outcome <> 'unsigned') as all_of_them
      from result group by endpoint_id
    ), held as (
      select e.endpoint_id, e.breaker, e.breaker_opened, e.limit_now, e.growth,

@@ -1,6 +1,7 @@
 // What a push is, which states it passes, and when it is tried again; it must not read a clock or a table.
 import { createHash } from 'node:crypto'
 import type { Machine } from '#core/machine.ts'
+import { hostOf } from '#core/push-url.ts'
 
 /** What is pushed. */
 export type DeliveryKind = 'notify' | 'callback' | 'onboarding'
@@ -66,6 +67,7 @@ export type AttemptOutcome =
   | 'connection_failed'
   | 'blocked'
   | 'unknown'
+  | 'unsigned'
 
 /** What an attempt that has ended says about what comes next. */
 export interface AttemptEnd {
@@ -88,12 +90,15 @@ export interface RetryTerms {
   scheduleS: readonly number[]
   /** Failures before this one. */
   failures: number
+  /** Attempts before this one that cost none of the schedule; none when unset. */
+  uncounted?: number
   /** Between 0 and 1: draws the jitter. */
   random: number
 }
 
 const jitter = 0.2
 const longestRetryAfterS = 3_600
+const longestUnsignedPauseS = 60
 
 /** Says what follows an attempt. */
 export function judge(end: AttemptEnd, terms: RetryTerms): Verdict {
@@ -101,6 +106,11 @@ export function judge(end: AttemptEnd, terms: RetryTerms): Verdict {
   if (end.outcome === 'blocked') return { state: 'blocked' }
   // Nobody knows whether it arrived: due at once, and the schedule is not used up.
   if (end.outcome === 'unknown') return { state: 'pending', delayMs: 0 }
+  // Nothing was sent, so nothing is used up; further and further apart while the secrets cannot be had.
+  if (end.outcome === 'unsigned') {
+    const pauseS = Math.min(longestUnsignedPauseS, 2 ** Math.min((terms.uncounted ?? 0) + 1, 10))
+    return { state: 'pending', delayMs: retryDelayMs(pauseS, undefined, terms.random) }
+  }
   if (end.status === 410) return { state: 'gone' }
   const baseS = terms.scheduleS[terms.failures]
   if (baseS === undefined) return { state: 'exhausted' }
@@ -133,6 +143,14 @@ export function deliveryId(eventId: string, kind: string, party: string): string
 /** Id of the receiver that a project reaches at an origin. */
 export function endpointId(projectId: string, origin: string): string {
   return namedUuid('endpoint', projectId, origin)
+}
+
+/** The receiver that a project's URL leads to. Throws a RangeError for a text that is no URL. */
+export function receiverOf(projectId: string, url: string) {
+  if (!URL.canParse(url)) throw new RangeError('the event has a URL that is none')
+  const target = new URL(url)
+  const { origin } = target
+  return { endpointId: endpointId(projectId, origin), url, origin, hostname: hostOf(target) }
 }
 
 /** A UUID that its parts determine: version 8 of RFC 9562, over SHA-256. */

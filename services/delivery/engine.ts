@@ -1,5 +1,7 @@
 // Puts the parts of the delivery engine together for main.ts; it must not read the environment.
+import type { Client } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
+import type { AccessService } from '#gen/accounts/v1/access_pb.js'
 import type { SettingsOf } from '#runtime/config.ts'
 import type { Database } from '#runtime/db.ts'
 import type { HandleEvents } from '#runtime/events/inbox.ts'
@@ -10,6 +12,7 @@ import { startMaintenance } from './maintenance.ts'
 import { deliveryMetrics } from './metrics.ts'
 import { createPoster } from './post.ts'
 import { startReplayRunner } from './replay-runner.ts'
+import { startSigner } from './signing.ts'
 import { createTail, type Tail } from './tail.ts'
 import { startWorker } from './worker.ts'
 
@@ -26,6 +29,8 @@ export interface EngineOptions {
   >
   log: Logger
   metrics: Registry
+  /** Knows the secrets of signed pushes. */
+  access: Pick<Client<typeof AccessService>, 'getSigningSecrets'>
   /** Carries to other replicas what those who tail want to see. */
   nats: Nats
   /** Version of Payweave, shown to receivers. */
@@ -51,9 +56,11 @@ export function startDeliveries(options: EngineOptions): {
   const allowLoopback = settings.deliveryAllowLoopback
   const poster = createPoster({ allowLoopback, timeoutMs, version })
   const tail = createTail({ nats, log })
+  const signer = startSigner({ db, nats, log, access: options.access })
   const worker = startWorker({
     db,
     poster,
+    sign: signer.sign,
     log,
     metrics: deliveryMetrics({ metrics, db, log }),
     scheduleS: settings.deliveryScheduleS,
@@ -76,6 +83,7 @@ export function startDeliveries(options: EngineOptions): {
       tail.close()
       await Promise.all([maintenance.close(), replays.close()])
       await worker.close()
+      signer.close()
       await poster.close()
     },
   }

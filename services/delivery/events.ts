@@ -1,11 +1,10 @@
-// Turns payment events into the pushes that they call for, bodies and all; it must not send them.
+// Turns events into the pushes that they call for, bodies and all; it must not send them.
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { type NoticeView, renderNotice } from '#core/payment-notice.ts'
 import { renderCallback } from '#core/payment-snapshot.ts'
 import { type PaymentView, readPayment } from '#core/payment-view.ts'
 import { noticeKinds, wordOf } from '#core/payment-words.ts'
-import { hostOf } from '#core/push-url.ts'
 import type { Event } from '#gen/events/v1/events_pb.js'
 import {
   type Notice,
@@ -14,17 +13,27 @@ import {
 } from '#gen/payments/v1/payment_event_pb.js'
 import type { Queryable } from '#runtime/db.ts'
 import { PoisonEvent } from '#runtime/events/inbox.ts'
-import { type DeliveryKind, deliveryId, endpointId } from './delivery.ts'
+import { type DeliveryKind, deliveryId, receiverOf } from './delivery.ts'
 import { insertDeliveries, type NewDelivery } from './intake-store.ts'
+import { onboardingCallback, onboardingEvents } from './onboarding.ts'
+import { insertSignings, type Signing } from './signing-store.ts'
 
-/** The subject that deliveries are made from. */
+/** The subject of what happens to payments. */
 export const paymentEvents = 'pw.payments.event'
+
+/** The subjects that deliveries are made from. */
+export const subjects = [paymentEvents, onboardingEvents]
+
+/** A push as it is laid down: an onboarding callback is signed, no other one is. */
+export type NewPush = NewDelivery & { signing?: Signing }
 
 /** Lays down the deliveries of a batch of events in the transaction that takes them in. */
 export async function takeIn(tx: Queryable, events: Event[]): Promise<void> {
-  await insertDeliveries(
+  const pushes = events.flatMap((event) => deliveriesOf(event))
+  await insertDeliveries(tx, pushes)
+  await insertSignings(
     tx,
-    events.flatMap((event) => deliveriesOf(event)),
+    pushes.flatMap(({ deliveryId, signing }) => (signing ? [{ deliveryId, ...signing }] : [])),
   )
 }
 
@@ -32,16 +41,16 @@ export async function takeIn(tx: Queryable, events: Event[]): Promise<void> {
  * The deliveries of one event, in the same form however often it comes. None for a URL that the request
  * does not have. Throws a PoisonEvent for an event that can never be read.
  */
-export function deliveriesOf(event: Event): NewDelivery[] {
+export function deliveriesOf(event: Event): NewPush[] {
   try {
-    return readDeliveries(event)
+    return event.subject === onboardingEvents ? [onboardingCallback(event)] : paymentPushes(event)
   } catch (error) {
     const reason = error instanceof RangeError ? error.message : 'the payload cannot be read'
     throw new PoisonEvent(event.eventId, reason)
   }
 }
 
-function readDeliveries(event: Event): NewDelivery[] {
+function paymentPushes(event: Event): NewDelivery[] {
   const paymentEvent = fromBinary(PaymentEventSchema, event.payload)
   const { payment, notices, callbackSequence } = paymentEvent
   if (payment === undefined || event.occurredTime === undefined) {
@@ -83,21 +92,14 @@ function readNotice(notice: Notice): { name: string; noticeView: NoticeView } {
 function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
   const projectId = event.projectId === '' ? (payment?.projectId ?? '') : event.projectId
   const subjectId = payment?.paymentId ?? ''
-  return (...[kind, name, party, body, url]: [...NamedPush, url: string]): NewDelivery => {
-    if (!URL.canParse(url)) throw new RangeError('the event has a URL that is none')
-    const target = new URL(url)
-    return {
-      deliveryId: deliveryId(event.eventId, name, party),
-      endpointId: endpointId(projectId, target.origin),
-      projectId,
-      eventId: event.eventId,
-      kind,
-      subjectId,
-      url,
-      origin: target.origin,
-      hostname: hostOf(target),
-      body: Buffer.from(body),
-      occurredAt,
-    }
-  }
+  return (...[kind, name, party, body, url]: [...NamedPush, url: string]): NewDelivery => ({
+    deliveryId: deliveryId(event.eventId, name, party),
+    projectId,
+    eventId: event.eventId,
+    kind,
+    subjectId,
+    ...receiverOf(projectId, url),
+    body: Buffer.from(body),
+    occurredAt,
+  })
 }

@@ -1,4 +1,5 @@
 // Starts the delivery service: intake of events, the worker that posts, the RPCs that show it; it must not hold a rule.
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
 import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
@@ -12,11 +13,12 @@ import { connectNats } from '#runtime/events/nats.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { longestStreamMs } from '#runtime/rpc/admission.ts'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { startDeliveries } from './engine.ts'
-import { paymentEvents } from './events.ts'
+import { subjects } from './events.ts'
 import { endpointService, replayService } from './replay-service.ts'
 import { deliveryService } from './service.ts'
 
@@ -28,7 +30,10 @@ runProcess('delivery', async (stopping, log) => {
   const db = openDatabase({ url: settings.databaseUrl, service: 'delivery', log })
   databaseMetrics(metrics, db)
   const nats = connectNats({ url: settings.natsUrl, name: 'delivery', log })
+  const { accountsUrl: url } = settings
+  const accounts = createRpcPool(url)
   const deliveries = startDeliveries({
+    access: createRpcClient(AccessService, { url, audience: 'accounts', identity, pool: accounts }),
     db,
     settings,
     log,
@@ -40,7 +45,7 @@ runProcess('delivery', async (stopping, log) => {
     db,
     nats,
     durable: 'delivery',
-    subjects: [paymentEvents],
+    subjects,
     handle: deliveries.takeIn,
     log,
     metrics,
@@ -69,6 +74,7 @@ runProcess('delivery', async (stopping, log) => {
     { name: 'consumer', close: () => consumer.close() },
     { name: 'rpc', close: () => rpc.close() },
     { name: 'deliveries', close: () => deliveries.close(), closeWithinMs: 22_000 },
+    { name: 'accounts', close: () => accounts.close() },
     { name: 'nats', close: () => nats.close() },
     { name: 'database', close: () => db.close() },
     { name: 'admin', close: () => admin.close() },

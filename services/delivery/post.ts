@@ -33,7 +33,13 @@ export interface PosterOptions extends EgressRule {
 /** Posts bodies. Connections are kept for a few seconds, each for one receiver. */
 export interface Poster {
   /** Never throws. An aborted POST has the outcome `unknown`. */
-  post(url: string, body: Buffer, signal: AbortSignal): Promise<PostEnd>
+  post(
+    url: string,
+    body: Buffer,
+    signal: AbortSignal,
+    /** Sent beside those of every push. */
+    extraHeaders?: Record<string, string>,
+  ): Promise<PostEnd>
   close(): Promise<void>
 }
 
@@ -49,7 +55,7 @@ export function createPoster(options: PosterOptions): Poster {
     'accept-encoding': 'identity',
   }
 
-  async function post(url: string, body: Buffer, signal: AbortSignal): Promise<PostEnd> {
+  const post: Poster['post'] = async (url, body, signal, extraHeaders) => {
     const startedAt = performance.now()
     if (checkPushUrl(url, options) !== undefined) {
       return { outcome: 'blocked', error: 'url', totalMs: 0 }
@@ -61,7 +67,7 @@ export function createPoster(options: PosterOptions): Poster {
     const end = await exchange(connection, timer, {
       method: 'POST',
       path: `${target.pathname}${target.search}`,
-      headers,
+      headers: extraHeaders === undefined ? headers : { ...headers, ...extraHeaders },
       body,
       signal: timer.signal,
     })

@@ -41,6 +41,7 @@ export const wireOutcomes = {
   connection_failed: WireOutcome.CONNECTION_FAILED,
   blocked: WireOutcome.BLOCKED,
   unknown: WireOutcome.UNKNOWN,
+  unsigned: WireOutcome.UNSIGNED,
 } as const satisfies Record<AttemptOutcome, WireOutcome>
 
 const wireBreakers = {

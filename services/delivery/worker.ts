@@ -8,12 +8,15 @@ import type { BreakerTerms, Completion } from './complete-store.ts'
 import { createCompleter, type EndedAttempt } from './completer.ts'
 import { judge } from './delivery.ts'
 import type { DeliveryMetrics } from './metrics.ts'
-import type { Poster } from './post.ts'
+import type { PostEnd, Poster } from './post.ts'
+import type { Sign } from './signing.ts'
 
 /** What the worker needs. */
 export interface WorkerOptions {
   db: Database
   poster: Poster
+  /** Makes the headers of signed pushes. */
+  sign: Sign
   log: Logger
   metrics: DeliveryMetrics
   /** Pauses after failures; one more failure exhausts. */
@@ -70,10 +73,11 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
     if (claimed.number === 1) {
       metrics.firstPost.observe((claimed.startedAt.getTime() - claimed.occurredAt.getTime()) / 1e3)
     }
-    const end = await options.poster.post(claimed.url, claimed.body, cutting.signal)
+    const end = await attempt(options, claimed, cutting.signal)
     if (abandoned) return
     const { scheduleS } = options
-    const terms = { scheduleS, failures: claimed.failures, random: random() }
+    const { failures, number } = claimed
+    const terms = { scheduleS, failures, uncounted: number - 1 - failures, random: random() }
     const completion: Completion = { claimed, end, verdict: judge(end, terms) }
     completer.add(completion)
   }
@@ -124,6 +128,18 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
       completer.abandon()
     },
   }
+}
+
+/** One POST, signed when its kind is: each attempt anew. */
+async function attempt(
+  { poster, sign }: WorkerOptions,
+  claimed: Claimed,
+  signal: AbortSignal,
+): Promise<PostEnd> {
+  const { url, body } = claimed
+  if (claimed.kind !== 'onboarding') return poster.post(url, body, signal)
+  const signed = await sign(claimed)
+  return 'end' in signed ? signed.end : poster.post(url, body, signal, signed.headers)
 }
 
 /** The POSTs under way, counted by hostname. */

@@ -12,6 +12,7 @@ import { insertDeliveries, type NewDelivery } from '../../services/delivery/inta
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import { createPoster } from '../../services/delivery/post.ts'
 import { type AttemptRow, findDelivery, listAttempts } from '../../services/delivery/read-store.ts'
+import type { Sign } from '../../services/delivery/signing.ts'
 import { type DeliveryWorker, startWorker } from '../../services/delivery/worker.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 
@@ -24,6 +25,7 @@ export interface WorkerChanges extends Partial<EgressRule> {
   timeoutMs?: number
   breaker?: BreakerTerms
   inHandLimit?: number
+  sign?: Sign
 }
 
 /** One delivery to lay down. */
@@ -31,8 +33,12 @@ export interface PushChanges extends Partial<NewDelivery> {
   url: string
 }
 
-const tables = ['delivery', 'endpoint', 'attempt', 'gone_url', 'inbox', 'poison']
+const tables = ['delivery', 'signing', 'endpoint', 'attempt', 'gone_url', 'inbox', 'poison']
 const emptyTables = `truncate ${tables.map((table) => `delivery.${table}`).join(', ')}`
+
+const cannotSign: Sign = async () => ({
+  end: { outcome: 'blocked', error: 'signing_unknown', totalMs: 0 },
+})
 
 /** Makes the database and what works on it. */
 export async function createSetting() {
@@ -55,6 +61,7 @@ export async function createSetting() {
     const started = startWorker({
       db,
       poster,
+      sign: changes.sign ?? cannotSign,
       log: silentLog,
       metrics: deliveryMetrics({ metrics: new Registry(), db, log: silentLog }),
       scheduleS,

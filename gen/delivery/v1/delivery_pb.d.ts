@@ -831,7 +831,7 @@ export enum AttemptOutcome {
   CONNECTION_FAILED = 5,
 
   /**
-   * The egress guard forbade the address.
+   * The egress guard forbade the address, or the institution has no key to sign with.
    *
    * @generated from enum value: ATTEMPT_OUTCOME_BLOCKED = 6;
    */
@@ -843,6 +843,13 @@ export enum AttemptOutcome {
    * @generated from enum value: ATTEMPT_OUTCOME_UNKNOWN = 7;
    */
   UNKNOWN = 7,
+
+  /**
+   * Nothing was sent: the secrets that sign it could not be had. It costs none of the schedule.
+   *
+   * @generated from enum value: ATTEMPT_OUTCOME_UNSIGNED = 8;
+   */
+  UNSIGNED = 8,
 }
 
 /**

@@ -1,0 +1,71 @@
+// Gives each attempt of a signed push its headers; it must not store, log or return a secret.
+import type { Client } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import { signWebhook } from '#core/seal.ts'
+import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import type { Database } from '#runtime/db.ts'
+import type { Nats } from '#runtime/events/nats.ts'
+import { listenForNews } from '#runtime/events/news.ts'
+import type { Logger } from '#runtime/log.ts'
+import type { Claimed } from './claim-store.ts'
+import type { PostEnd } from './post.ts'
+import { signingSecrets } from './signing-secrets.ts'
+import { findSigning } from './signing-store.ts'
+
+/** Headers of a signed push. */
+export type SignedHeaders = { 'authorisation-token': string; 'pw-signature': string }
+
+/** Headers for one attempt, or the end of an attempt that cannot be signed. Never throws. */
+export type Sign = (
+  claimed: Pick<Claimed, 'deliveryId' | 'body' | 'startedAt'>,
+) => Promise<{ headers: SignedHeaders } | { end: PostEnd }>
+
+/** What a signer needs. */
+export interface SignerOptions {
+  db: Database
+  nats: Nats
+  log: Logger
+  access: Pick<Client<typeof AccessService>, 'getSigningSecrets'>
+  /** Replaces the clock by which secrets are forgotten. */
+  nowMs?: () => number
+}
+
+const accessNews = 'pw.accounts.access'
+
+/**
+ * Signs with every live secret, at the time of the attempt. When the secrets cannot be had the attempt ends
+ * `unsigned`, which costs none of the schedule; a push that nobody can ever sign ends `blocked`. Secrets are
+ * kept for seconds, and forgotten at any news of access.
+ */
+export function startSigner({ db, nats, log, access, nowMs }: SignerOptions): {
+  sign: Sign
+  close(): void
+} {
+  const secrets = signingSecrets(access, nowMs)
+  const { drop } = secrets
+  const news = listenForNews({ nats, subject: accessNews, log, onEvent: drop, onGap: drop })
+  const sign: Sign = async ({ deliveryId, body, startedAt }) => {
+    try {
+      const signing = await findSigning(db, deliveryId)
+      if (signing === undefined) return blocked('signing_unknown')
+      const unixS = Math.floor(startedAt.getTime() / 1_000)
+      const signature = signWebhook(await secrets.of(signing.institutionId), unixS, body)
+      const headers = {
+        'authorisation-token': signing.authorisationTokenSealed,
+        'pw-signature': signature,
+      }
+      return { headers }
+    } catch (error) {
+      log.warn({ deliveryId, err: error }, 'push not signed')
+      if (error instanceof Failure && error.reason === 'INSTITUTION_NOT_FOUND') {
+        return blocked('institution_unknown')
+      }
+      return { end: { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } }
+    }
+  }
+  return { sign, close: news.close }
+}
+
+function blocked(error: string): { end: PostEnd } {
+  return { end: { outcome: 'blocked', error, totalMs: 0 } }
+}

@@ -1,0 +1,203 @@
+// Shows which callback an onboarding event makes, that it stays the same, and which events are refused.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import {
+  AccountStatus,
+  FundsAccessStatus,
+  OnboardingKind,
+  OnboardingStatus,
+  RegistrationStatus,
+} from '#gen/accounts/v1/onboarding_event_pb.js'
+import { PoisonEvent } from '#runtime/events/inbox.ts'
+import { deliveriesOf, takeIn } from '../../services/delivery/events.ts'
+import { findSigning } from '../../services/delivery/signing-store.ts'
+import { completedAccount, onboardingEvent, someSealedToken } from './onboarding-event.ts'
+import { type Receiver, startReceiver, status } from './receiver.ts'
+import { createSetting, until } from './setting.ts'
+
+const registration = {
+  kind: OnboardingKind.REGISTRATION,
+  requestStatus: RegistrationStatus.REJECTED,
+}
+
+describe('an onboarding event', () => {
+  it('makes one callback with the body that the contract shows', () => {
+    const [callback, ...others] = deliveriesOf(onboardingEvent())
+    expect(others).toEqual([])
+    expect(callback).toMatchObject({ kind: 'onboarding', subjectId: 'account-1' })
+    expect(callback?.body.toString()).toBe(
+      '{"version":"2024-10-01","request_timestamp":"2026-03-01 10:11:12",' +
+        '"request_id":"d2f1b1e4-7a53-4f61-9e0c-3f5a0f6f8b11","institution_name":"Demo Wallet",' +
+        '"account":{"mobile_number":"+12025550142","account_status":"available","account_level":1,' +
+        '"funds_access_status":"limited","onboarding_status":"completed"}}',
+    )
+  })
+
+  it('of a registration also says what the holder answered', () => {
+    const [callback] = deliveriesOf(onboardingEvent(registration))
+    expect(JSON.parse(callback?.body.toString() ?? '')).toMatchObject({
+      account: { onboarding_status: 'completed' },
+      request_status: 'rejected',
+    })
+  })
+
+  it('of a refused profile shows it as unavailable', () => {
+    const account = {
+      ...completedAccount,
+      accountStatus: AccountStatus.UNAVAILABLE,
+      accountLevel: 0,
+      fundsAccessStatus: FundsAccessStatus.NONE,
+      onboardingStatus: OnboardingStatus.REJECTED,
+    }
+    const [callback] = deliveriesOf(onboardingEvent({ account }))
+    expect(JSON.parse(callback?.body.toString() ?? '')).toMatchObject({
+      account: {
+        account_status: 'unavailable',
+        account_level: 0,
+        funds_access_status: 'none',
+        onboarding_status: 'rejected',
+      },
+    })
+  })
+
+  it('makes the same id and bytes however often it comes', () => {
+    const event = onboardingEvent()
+    expect(deliveriesOf(structuredClone(event))).toEqual(deliveriesOf(event))
+  })
+
+  it.each([
+    ['no account', onboardingEvent({ account: undefined })],
+    ['no account id', onboardingEvent({ account: { ...completedAccount, accountId: '' } })],
+    ['no mobile number', onboardingEvent({ account: { ...completedAccount, mobileNumber: '' } })],
+    [
+      'a level of another contract',
+      onboardingEvent({ account: { ...completedAccount, accountLevel: 3 } }),
+    ],
+    [
+      'a status of another contract',
+      onboardingEvent({ account: { ...completedAccount, accountStatus: 9 as AccountStatus } }),
+    ],
+    ['no kind', onboardingEvent({ kind: OnboardingKind.UNSPECIFIED })],
+    [
+      'a request status without a registration',
+      onboardingEvent({ requestStatus: RegistrationStatus.APPROVED }),
+    ],
+    ['a registration without its status', onboardingEvent({ kind: OnboardingKind.REGISTRATION })],
+    ['no request id', onboardingEvent({ requestId: '' })],
+    ['no institution', onboardingEvent({ institutionId: '' })],
+    ['no institution name', onboardingEvent({ institutionName: '' })],
+    ['no project', onboardingEvent({}, { projectId: '' })],
+    ['no time', onboardingEvent({}, { occurredTime: undefined })],
+    ['no URL', onboardingEvent({ callbackUrl: '' })],
+    [
+      'a URL of 201 characters',
+      onboardingEvent({ callbackUrl: `https://m.example/${'a'.repeat(183)}` }),
+    ],
+    ['a token in the clear', onboardingEvent({ authorisationTokenSealed: 'token-0123456789' })],
+    ['a long token in the clear', onboardingEvent({ authorisationTokenSealed: 'A'.repeat(40) })],
+    ['no token', onboardingEvent({ authorisationTokenSealed: '' })],
+    ['a payload that is no message', onboardingEvent({}, { payload: new Uint8Array([255, 255]) })],
+  ])('with %s is poison', (_what, event) => {
+    expect(() => deliveriesOf(event)).toThrow(PoisonEvent)
+  })
+
+  it('may have a URL of 200 characters', () => {
+    const callbackUrl = `https://m.example/${'a'.repeat(182)}`
+    expect(deliveriesOf(onboardingEvent({ callbackUrl }))).toHaveLength(1)
+  })
+})
+
+describe('a callback that is laid down', () => {
+  let setting: Awaited<ReturnType<typeof createSetting>>
+  let receiver: Receiver
+  beforeAll(async () => {
+    setting = await createSetting()
+    receiver = await startReceiver()
+  })
+  afterEach(async () => {
+    receiver.answer(status(200))
+    receiver.requests.length = 0
+    await setting.reset()
+  })
+  afterAll(async () => {
+    await receiver.close()
+    await setting.drop()
+  })
+
+  const headers = { 'authorisation-token': 'sealed', 'pw-signature': 't=1,v1=00' }
+
+  async function layDown(callbackUrl: string): Promise<string> {
+    const event = onboardingEvent({ callbackUrl }, { projectId: setting.projectId })
+    await setting.db.transaction((tx) => takeIn(tx, [event, event]))
+    await setting.db.transaction((tx) => takeIn(tx, [event]))
+    return deliveriesOf(event)[0]?.deliveryId ?? ''
+  }
+
+  it('is one row with its institution and its sealed token, whatever comes twice', async () => {
+    const authorisationTokenSealed = someSealedToken()
+    const event = onboardingEvent({ authorisationTokenSealed })
+    await setting.db.transaction((tx) => takeIn(tx, [event]))
+    await setting.db.transaction((tx) => takeIn(tx, [event]))
+    const [callback] = deliveriesOf(event)
+    expect(await setting.count('true')).toBe(1)
+    expect(await findSigning(setting.db, callback?.deliveryId ?? '')).toEqual(callback?.signing)
+  })
+
+  it('that cannot be signed for a while waits, and loses none of its attempts', async () => {
+    let signs = 0
+    setting.worker({
+      scheduleS: [],
+      sign: async () => {
+        signs += 1
+        if (signs > 2) return { headers }
+        return { end: { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } }
+      },
+    })
+    const id = await layDown(receiver.url)
+    await until(() => signs === 1)
+    await until(async () => (await setting.state(id)) === 'pending')
+    const next = (await setting.delivery(id))?.nextAttemptAt?.getTime() ?? 0
+    expect(next - setting.clock.now().getTime()).toBeGreaterThan(1_000)
+    setting.clock.advance(5_000)
+    await until(async () => signs === 2 && (await setting.state(id)) === 'pending')
+    setting.clock.advance(10_000)
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect((await setting.attempts(id)).map(({ outcome, error }) => [outcome, error])).toEqual([
+      ['unsigned', 'signing_unavailable'],
+      ['unsigned', 'signing_unavailable'],
+      ['delivered', null],
+    ])
+    expect(receiver.requests).toHaveLength(1)
+    expect(await setting.count('failures = 0')).toBe(1)
+  })
+
+  it('that nobody can sign is given up at once, where people see it', async () => {
+    setting.worker({
+      sign: async () => ({ end: { outcome: 'blocked', error: 'institution_unknown', totalMs: 0 } }),
+    })
+    const id = await layDown(receiver.url)
+    await until(async () => (await setting.state(id)) === 'blocked')
+    expect(receiver.requests).toHaveLength(0)
+  })
+
+  it('to a plain http URL is blocked unsent where nothing but https is called', async () => {
+    setting.worker({ allowLoopback: false, sign: async () => ({ headers }) })
+    const id = await layDown('http://m.example/onboarded')
+    await until(async () => (await setting.state(id)) === 'blocked')
+    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
+  })
+
+  it('is forgotten together with its sealed token', async () => {
+    const id = await layDown(receiver.url)
+    await setting.asOwner(`delete from delivery.delivery where delivery_id = '${id}'`)
+    expect(await findSigning(setting.db, id)).toBeUndefined()
+  })
+
+  it('ends with 410, and so does every later one of that account to that URL', async () => {
+    receiver.answer(status(410))
+    setting.worker({ sign: async () => ({ headers }) })
+    const first = await layDown(receiver.url)
+    await until(async () => (await setting.state(first)) === 'gone')
+    const second = await layDown(receiver.url)
+    expect(await setting.state(second)).toBe('gone')
+  })
+})
