@@ -3,7 +3,7 @@ import { startMesh } from '../support/mesh.ts'
 
 /** Tests read PAYWEAVE_TEST_MESH, by `sharedMesh` of world.ts. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
-  // Every project of the run asks for it; the first one has it.
+  // Every group of the run asks for it, and the first one has it; the long kill test wants none.
   if (process.env['PAYWEAVE_TEST_MESH'] !== undefined) return undefined
   const mesh = await startMesh({ name: 'shared' })
   const { dataDir, portBase } = mesh

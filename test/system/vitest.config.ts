@@ -4,8 +4,11 @@ import { defineConfig } from 'vitest/config'
 const breaking = ['sandbox', 'faults', 'kill'].map((name) => `test/system/${name}.test.ts`)
 const last = ['test/system/secrets.test.ts']
 
-function group(name: string, groupOrder: number, include: string[], exclude: string[] = []) {
-  return { extends: true as const, test: { name, include, exclude, sequence: { groupOrder } } }
+type Group = { include: string[]; exclude?: string[]; testTimeout?: number }
+
+/** Groups run one after the other. */
+function group(name: string, groupOrder: number, settings: Group) {
+  return { extends: true as const, test: { name, ...settings, sequence: { groupOrder } } }
 }
 
 export default defineConfig({
@@ -18,9 +21,13 @@ export default defineConfig({
     teardownTimeout: 60_000,
     globalSetup: ['test/system/shared-mesh.ts'],
     projects: [
-      group('shared', 0, ['test/system/*.test.ts'], [...breaking, ...last]),
-      group('breaking', 1, breaking),
-      group('last', 2, last),
+      group('shared', 0, {
+        include: ['test/system/*.test.ts'],
+        exclude: [...breaking, ...last],
+      }),
+      // Parts and whole systems are started in these.
+      group('breaking', 1, { include: breaking, testTimeout: 90_000 }),
+      group('last', 2, { include: last }),
     ],
   },
 })

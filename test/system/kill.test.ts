@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Mesh, startMesh } from '../support/mesh.ts'
+import { type Received, startMerchantServer } from './merchant-server.ts'
+import {
+  type Answer,
+  createdOf,
+  detailsOf,
+  eventually,
+  type Json,
+  type Merchant,
+  merchant,
+  order,
+  payer,
+} from './world.ts'
+
+const killingS = Number(process.env['KILL_TEST_S'] ?? '25')
+// Longer than a lease of a delivery, whose worker may be the last that was killed.
+const settleMs = 100_000
+const timeoutMs = killingS * 1000 + 3 * settleMs
+const clients = 4
+const victims = [
+  'gateway',
+  'payments',
+  'accounts',
+  'delivery',
+  'simulator',
+  'nats',
+  'postgres',
+  'payments',
+]
+
+let mesh: Mesh
+let shop: Merchant
+let server: Awaited<ReturnType<typeof startMerchantServer>>
+
+beforeAll(async () => {
+  ;[mesh, server] = await Promise.all([startMesh({ name: 'kill' }), startMerchantServer()])
+  shop = merchant(mesh)
+})
+afterAll(async () => {
+  server.close()
+  await mesh.remove()
+})
+
+/** An acknowledged payment, and whether its cancellation was acknowledged. */
+type Known = { transaction: Json & { id: string }; id: string; answer: Json; cancelled: boolean }
+
+/** Repeats a call until its answer is clear, as an integrator does. */
+async function clear(call: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await call().catch(() => undefined)
+    if (answer !== undefined && answer.status < 500) return answer
+    await sleep(100)
+  }
+}
+
+/** Makes payments until told to stop; every third is cancelled at once. */
+async function trade(known: Known[], isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const cancels = known.length % 3 === 2
+    const transaction = order({ payers: [payer(cancels ? 20 : 1)], urls: server.urls })
+    const answer = await clear(() => shop.request(transaction))
+    expect(answer.status, answer.text).toBe(200)
+    const { id } = createdOf(answer)
+    const row: Known = { transaction, id, answer: detailsOf(answer), cancelled: false }
+    known.push(row)
+    if (cancels) row.cancelled = (await clear(() => shop.cancel(id))).status === 200
+    await sleep(40)
+  }
+}
+
+/** Kills a part about every second and a half, and lets it come back by itself. */
+async function kill(isOver: () => boolean): Promise<string[]> {
+  const killed: string[] = []
+  const startedMs = Date.now()
+  while (!isOver()) {
+    await sleep(700 + Math.random() * 1_600)
+    const name = victims[Math.floor(Math.random() * victims.length)] ?? 'payments'
+    const { [name]: victim } = mesh.processes()
+    if (victim === undefined) continue
+    process.kill(victim.pid, 'SIGKILL')
+    killed.push(`${name} at ${Math.round((Date.now() - startedMs) / 100) / 10} s`)
+  }
+  return killed
+}
+
+function storyOf(received: Received, id: string): { types: string[]; states: unknown[] } {
+  const row = received.get(id)
+  const read = (bodies: Iterable<string> = []) =>
+    [...bodies].map((body) => JSON.parse(body) as Json)
+  return {
+    types: read(row?.notifies)
+      .map((push) => String(push['event_type']))
+      .toSorted(),
+    states: read(row?.callbacks).map((push) => push['status']),
+  }
+}
+
+/** Payments whose pushes are not those that they should be, when the time for it is over. */
+async function lateStories(known: Known[]): Promise<unknown[]> {
+  const untilMs = Date.now() + settleMs
+  for (;;) {
+    const late = known.flatMap(({ transaction: { id }, cancelled }) => {
+      const story = storyOf(server.received, id)
+      const expected = cancelled ? cancelledStory : paidStory
+      return JSON.stringify(story) === JSON.stringify(expected) ? [] : [{ id, cancelled, ...story }]
+    })
+    if (late.length === 0 || Date.now() > untilMs) return late
+    await sleep(250)
+  }
+}
+
+/** Where events are that have not arrived. */
+async function whatIsInside(): Promise<unknown> {
+  const [events, deliveries] = await Promise.all([
+    mesh.rows(
+      `select attempts, confirmed_at is null as open, parked_at is not null as parked, count(*)
+       from payments.outbox group by 1, 2, 3`,
+    ),
+    mesh.rows('select state, attempts, count(*) from delivery.delivery group by 1, 2'),
+  ])
+  return { events, deliveries }
+}
+
+const paidStory = {
+  types: ['payment_completed', 'payment_initiated', 'payout_completed', 'payout_scheduled'],
+  states: ['paid'],
+}
+const cancelledStory = { types: ['payment_cancelled', 'payment_initiated'], states: ['Cancelled'] }
+
+it(
+  'whatever is killed, nothing acknowledged is lost, nothing is paid twice and every event arrives',
+  async () => {
+    const known: Known[] = []
+    const untilMs = Date.now() + killingS * 1000
+    const isOver = () => Date.now() > untilMs
+    const traders = Array.from({ length: clients }, () => trade(known, isOver))
+    const [killed] = await Promise.all([kill(isOver), ...traders])
+    await mesh.ready()
+    expect(killed.length).toBeGreaterThan(killingS / 5)
+    expect(known.length).toBeGreaterThan(killingS)
+    expect(known.some(({ cancelled }) => cancelled)).toBe(true)
+
+    for (const { transaction, id, answer, cancelled } of known) {
+      await shop.stateIs(id, cancelled ? 'Cancelled' : 'paid', settleMs)
+      const again = await shop.request(transaction)
+      expect(detailsOf(again), again.text).toEqual(answer)
+    }
+    const late = await lateStories(known)
+    expect({ late, ...(late.length > 0 && { killed, inside: await whatIsInside() }) }).toEqual({
+      late: [],
+    })
+    const paidIds = known.filter(({ cancelled }) => !cancelled).map(({ id }) => id)
+    const money = await mesh.rows<{ kind: string; count: string; sum: string }>(
+      `select kind, count(*), sum(amount_minor) from payments.settlement
+       where payment_id = any($1) and kind in ('payer_receipt', 'payout') group by kind
+       order by kind`,
+      [paidIds],
+    )
+    expect(money).toMatchObject([
+      {
+        kind: 'payer_receipt',
+        count: String(paidIds.length),
+        sum: String(paidIds.length * 10_000),
+      },
+      { kind: 'payout', count: String(paidIds.length) },
+    ])
+    const others = await mesh.rows(
+      `select kind, payment_id from payments.settlement
+       where kind::text in ('late_receipt', 'duplicate_receipt', 'refund')
+         or payment_id <> all($1)`,
+      [paidIds],
+    )
+    expect(others).toEqual([])
+    await eventually(
+      () => mesh.rows('select event_id from payments.outbox where confirmed_at is null'),
+      (open) => expect(open).toEqual([]),
+      settleMs,
+    )
+    await mesh.ready()
+  },
+  timeoutMs,
+)
