@@ -1,3 +1,4 @@
+// Cancelling, and money that comes too late.
 import { describe, expect, it } from 'vitest'
 import { open, payByPin } from './browser.ts'
 import { expectRefused } from './refusal.ts'

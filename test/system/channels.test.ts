@@ -1,3 +1,4 @@
+// Which channels take which methods.
 import { describe, expect, it } from 'vitest'
 import { expectRefused, markedOrders } from './refusal.ts'
 import { merchant, order, payer, sharedMesh } from './world.ts'

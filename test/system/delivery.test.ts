@@ -1,3 +1,4 @@
+// Pushes to receivers that fail, redirect, answer late or are gone.
 import { describe, expect, it } from 'vitest'
 import { freePorts } from '../support/servers.ts'
 import {

@@ -1,3 +1,4 @@
+// What clients see while NATS, a service or PostgreSQL is away, and that nothing is lost.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Mesh, startMesh } from '../support/mesh.ts'

@@ -1,3 +1,4 @@
+// Fees to the smallest unit, and who bears them.
 import { describe, expect, it } from 'vitest'
 import { detailsOf, type Json, merchant, order, payer, sharedMesh } from './world.ts'
 

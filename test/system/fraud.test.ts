@@ -1,3 +1,4 @@
+// The fraud check: block list, ceilings, velocity, and where it is asked for.
 import { describe, expect, it } from 'vitest'
 import {
   detailsOf,

@@ -1,3 +1,4 @@
+// What internal teams see through gRPC, with a client that is not ours.
 import { create } from '@bufbuild/protobuf'
 import { status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

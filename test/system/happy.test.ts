@@ -1,3 +1,4 @@
+// The way of a payment request from JSON to its delivered callback, field by field.
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   type Answer,

@@ -1,3 +1,4 @@
+// Kills parts at random while payments flow; how long is set by KILL_TEST_S.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Mesh, startMesh } from '../support/mesh.ts'

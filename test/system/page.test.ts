@@ -1,3 +1,4 @@
+// The hosted page as a payer without JavaScript uses it, and as an attacker does.
 import { describe, expect, it } from 'vitest'
 import {
   cardFormOf,

@@ -1,3 +1,4 @@
+// Refunds by internal call, and the money of payees.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PayerState, PaymentState, PayoutState } from '#gen/payments/v1/payments_pb.js'
 import { internalTeam } from './grpc.ts'

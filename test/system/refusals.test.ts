@@ -1,3 +1,4 @@
+// Every refusal of a payment request by its body, with proof that nothing was stored or sent.
 import { describe, expect, it } from 'vitest'
 import { expectRefused, invalid, markedOrders, missingField, type Refused } from './refusal.ts'
 import { type Json, merchant, order, payer, sharedMesh, unique } from './world.ts'

@@ -1,3 +1,4 @@
+// Every refusal of a payment request by headers, query and credentials, with proof that nothing was stored or sent.
 import { describe, expect, it } from 'vitest'
 import { expectRefused, invalid, markedOrders, missingField, type Refused } from './refusal.ts'
 import { type CallOptions, merchant, sharedMesh } from './world.ts'

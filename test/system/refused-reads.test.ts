@@ -1,3 +1,4 @@
+// Refusals of GET status and POST cancel.
 import { describe, expect, it } from 'vitest'
 import { expectRefused, invalid, missingField } from './refusal.ts'
 import { type CallOptions, merchant, order, sharedMesh } from './world.ts'

@@ -1,3 +1,4 @@
+// The same transaction id again: the same request is one payment, another one is refused.
 import { describe, expect, it } from 'vitest'
 import { expectRefused } from './refusal.ts'
 import {

@@ -1,3 +1,4 @@
+// A local start: its files, its supervision, a second start, foreign stores, a clean stop.
 import { execFile } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'

@@ -1,3 +1,4 @@
+// Looks for secrets and personal data in the logs that a whole run has left.
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+// What the settings of a start change: lives of requests, limits, fees, fraud rules, pushes.
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Mesh, startMesh } from '../support/mesh.ts'

@@ -1,3 +1,4 @@
+// Requests that several payers share, and payers who refuse.
 import { describe, expect, it } from 'vitest'
 import { payByPin } from './browser.ts'
 import {

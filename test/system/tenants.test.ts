@@ -1,3 +1,4 @@
+// Projects and merchants see nothing of each other.
 import { afterAll, describe, expect, it } from 'vitest'
 import { AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
 import { internalTeam } from './grpc.ts'
