@@ -1,4 +1,4 @@
-// `npm run test:kill -- --minutes N`: the kill test for as long as wanted. It does nothing else.
+// The kill test for as long as wanted: `npm run test:kill -- --minutes N`. It does nothing else.
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 
