@@ -10,6 +10,7 @@ import { isOpen, type Payer, type Payment } from './payment.ts'
 import { change, notFound, type Payments } from './payments.ts'
 import { takeReport } from './reports.ts'
 import { type PayerPlace, placeOfLink, readPayment } from './store.ts'
+import { announceCharges } from './tasks.ts'
 
 /** What payers' pages work with. */
 export type Checkouts = { payments: Payments; backend: Backend }
@@ -63,7 +64,9 @@ async function tryWallet(
   const { db, log } = payments
   const { attemptId, payerId } = attempt
   try {
-    const outcome = await backend.payWithWallet(payerId, attemptId, pin)
+    const outcome = await onceKnown({ payments, backend }, payerId, () =>
+      backend.payWithWallet(payerId, attemptId, pin),
+    )
     if (outcome === 'processing') await enquireAfter(db, attemptId, firstEnquiryMs)
     await takeReport(payments, attempt, {
       attemptId,
@@ -92,9 +95,28 @@ export async function openCardFrame(
     throw new Failure('PAYMENT_NOT_PAYABLE', 'the share cannot be paid by card here now')
   }
   const returnUrl = `${payments.settings.publicBaseUrl}/pay/${token}`
-  const frameUrl = await backend.openCardFrame(payer.payerId, returnUrl)
+  const frameUrl = await onceKnown({ payments, backend }, payer.payerId, () =>
+    backend.openCardFrame(payer.payerId, returnUrl),
+  )
   if (frameUrl !== undefined) return frameUrl
   throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
+}
+
+/** A payer can be faster than the announcement of his charge: then it is made now, and the back end asked again. */
+async function onceKnown<T>(
+  { payments: { db, linkKey }, backend }: Checkouts,
+  payerId: string,
+  ask: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const answer = await ask()
+  if (answer !== undefined) return answer
+  try {
+    await announceCharges({ db, backend, linkKey }, [payerId])
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
+  return ask()
 }
 
 async function placeOf({ db }: Payments, token: string): Promise<PayerPlace> {

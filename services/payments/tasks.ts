@@ -21,8 +21,9 @@ export type TaskOptions = { db: Database; log: Logger; backend: Backend; linkKey
 /** The back end takes this many charges in one call. */
 const batchSize = 200
 const transferWidth = 8
-// Longer than any call may take, so that no task is in two hands.
-const leaseMs = 60_000
+// Longer than a call may take. Two hands on one task do no harm, since each call may be repeated; a task that a
+// killed worker had in hand waits this long.
+const leaseMs = 15_000
 
 /** Starts the worker. Every replica runs it; tasks in one's hand are left by the others. */
 export function startTasks(options: TaskOptions): Loop {
@@ -48,10 +49,16 @@ function of(tasks: ClaimedTask[], kind: ClaimedTask['kind']): ClaimedTask[] {
 }
 
 async function announce(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
-  await told(options, tasks, async () => {
-    const charges = await readCharges(options.db, subjects(tasks))
-    await options.backend.announce(charges.map((row) => announcementOf(row, options.linkKey)))
-  })
+  await told(options, tasks, () => announceCharges(options, subjects(tasks)))
+}
+
+/** Announces charges at once. Their tasks stay: announcing again changes nothing. */
+export async function announceCharges(
+  { db, backend, linkKey }: Omit<TaskOptions, 'log'>,
+  payerIds: string[],
+): Promise<void> {
+  const charges = await readCharges(db, payerIds)
+  await backend.announce(charges.map((row) => announcementOf(row, linkKey)))
 }
 
 function announcementOf(row: ChargeRow, linkKey: Buffer): Announcement {

@@ -168,7 +168,14 @@ describe('paying with a wallet', () => {
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
-  it('is not possible before the back end knows the charge', async () => {
+  it('need not wait for the announcement of the charge', async () => {
+    const { linkToken, paymentId, payerId } = await announced()
+    world.backend.told.charges.delete(payerId)
+    await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+  })
+
+  it('is not possible while the back end cannot be told of the charge', async () => {
     world.backend.state.isDown = true
     const { linkToken, paymentId } = await (async () => {
       const made = await world.create()
