@@ -160,10 +160,9 @@ describe('a receiver that never answers', () => {
     setting.worker({ inHandLimit: 32 })
     await until(() => dead.requests.length > 0)
     await delay(100)
-    const startedMs = performance.now()
     await pushMany(100, alive.url)
-    await until(() => alive.requests.length === 100)
-    expect(performance.now() - startedMs).toBeLessThan(3_000)
+    // Long before the first push to the dead receiver is given up.
+    await until(() => alive.requests.length === 100, 14_000)
     expect(dead.requests.length).toBeLessThanOrEqual(4)
   })
 })
