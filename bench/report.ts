@@ -67,12 +67,11 @@ export function describeStored(turns: Turn[]): string[] {
 
 /** Start-up and memory. */
 export function describeFootprint({ firstReadyMs, secondReadyMs, pssMb }: Footprint): string[] {
-  const total = Object.values(pssMb).reduce((sum, size) => sum + size, 0)
   const bySize = Object.entries(pssMb).toSorted(([, a], [, b]) => b - a)
   return [
     `\`npm start\` until \`/readyz\` answers 200: **${seconds(firstReadyMs)} s** on an empty folder,`,
     `**${seconds(secondReadyMs)} s** the second time (at most 15 s).`,
-    `Idle mesh: **${whole(total)} MB** PSS in all (at most 1,200 MB).`,
+    `Idle mesh: **${whole(total(pssMb))} MB** PSS in all (at most 1,200 MB).`,
     '',
     ...table(
       ['part', 'PSS in MB'],
@@ -123,7 +122,14 @@ function cpuTable(turns: Turn[]): string[] {
     of(name, (turn) => turn.product),
     of(name, (turn) => turn.oneProcess),
   ])
-  return table(['process', 'product', 'one process'], rows)
+  const all = (pick: (turn: Turn) => Measured): string =>
+    whole(
+      median(
+        turns.map((turn) => total(pick(turn).cpuMicros) - (pick(turn).cpuMicros['load'] ?? 0)),
+      ),
+    )
+  const sums = ['all but the load', all((turn) => turn.product), all((turn) => turn.oneProcess)]
+  return table(['process', 'product', 'one process'], [...rows, sums])
 }
 
 function table(head: string[], rows: string[][]): string[] {
@@ -137,6 +143,10 @@ function seconds(ms: number): string {
 function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+function total(values: Record<string, number>): number {
+  return Object.values(values).reduce((sum, value) => sum + value, 0)
 }
 
 function whole(value: number): string {
