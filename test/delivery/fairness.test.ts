@@ -161,7 +161,6 @@ describe('a receiver that never answers', () => {
     await until(() => dead.requests.length > 0)
     await delay(100)
     await pushMany(100, alive.url)
-    // Long before the first push to the dead receiver is given up.
     await until(() => alive.requests.length === 100, 14_000)
     expect(dead.requests.length).toBeLessThanOrEqual(4)
   })
