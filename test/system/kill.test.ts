@@ -71,12 +71,15 @@ async function trade(known: Known[], isOver: () => boolean): Promise<void> {
   }
 }
 
-/** Kills a part about every second and a half, and lets it come back by itself. */
-async function kill(isOver: () => boolean): Promise<string[]> {
+/** Kills one part after the other, each time when payments flow again or have not for a while. */
+async function kill(known: Known[], isOver: () => boolean): Promise<string[]> {
   const killed: string[] = []
   const startedMs = Date.now()
   while (!isOver()) {
-    await sleep(700 + Math.random() * 1_600)
+    const before = known.length
+    const patientUntilMs = Date.now() + 4_000
+    await sleep(300 + Math.random() * 1_200)
+    while (known.length === before && Date.now() < patientUntilMs) await sleep(50)
     const name = victims[Math.floor(Math.random() * victims.length)] ?? 'payments'
     const { [name]: victim } = mesh.processes()
     if (victim === undefined) continue
@@ -137,11 +140,11 @@ it(
     const untilMs = Date.now() + killingS * 1000
     const isOver = () => Date.now() > untilMs
     const traders = Array.from({ length: clients }, () => trade(known, isOver))
-    const [killed] = await Promise.all([kill(isOver), ...traders])
+    const [killed] = await Promise.all([kill(known, isOver), ...traders])
     await mesh.ready()
-    expect(killed.length).toBeGreaterThan(killingS / 5)
-    expect(known.length).toBeGreaterThan(killingS)
+    expect(killed.length).toBeGreaterThan(killingS / 8)
     expect(known.some(({ cancelled }) => cancelled)).toBe(true)
+    expect(known.some(({ cancelled }) => !cancelled)).toBe(true)
 
     for (const { transaction, id, answer, cancelled } of known) {
       await shop.stateIs(id, cancelled ? 'Cancelled' : 'paid', settleMs)
