@@ -114,6 +114,19 @@ describe('a cancelled request', { concurrent: true }, () => {
     ])
   })
 
+  it('many times at once is cancelled once', async () => {
+    const inbox = receiver(mesh)
+    const created = await shop.create(order({ urls: inbox.urls }))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => shop.cancel(created.id)))
+    for (const answer of answers) {
+      expect(answer.status).toBe(200)
+      expect(detailsOf(answer)).toEqual(detailsOf(answers[0] as (typeof answers)[0]))
+    }
+    await inbox.told(['payment_cancelled', 'payment_initiated'])
+    expect(await inbox.calledBack(1)).toHaveLength(1)
+    expect(eventTypes(await inbox.notifies())).toEqual(['payment_cancelled', 'payment_initiated'])
+  })
+
   it('cannot be paid any more', async () => {
     const created = await shop.create(order({ payers: [payer(27)] }))
     const [url = ''] = created.urls

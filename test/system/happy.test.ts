@@ -284,6 +284,19 @@ describe('numbers of payers', () => {
   })
 })
 
+describe('payees', () => {
+  it('left out, or none, means the owner of the api_key', async () => {
+    const payees = await Promise.all(
+      [{}, { payees: [] }].map(async (more) => {
+        const created = await shop.create(order(more))
+        return detailsOf(await shop.status(created.id))['payees']
+      }),
+    )
+    expect(payees[0]).toEqual(payees[1])
+    expect(payees[0]).toEqual([expect.objectContaining({ amount: '100.00', delay_days: 0 })])
+  })
+})
+
 describe('the request id', () => {
   it('of the caller becomes that of the answer', async () => {
     const id = crypto.randomUUID()
