@@ -44,16 +44,20 @@ it('the live signing secrets come newest first, and the third retires the oldest
   expect(await live()).toEqual([third.signingSecret, second.signingSecret])
 })
 
-it('an authorisation token is sealed under the newest shared key, for its purpose alone', async () => {
+it('an authorisation token is sealed under the older live key, for its purpose alone', async () => {
   const { institution, key: old } = await newInstitution()
   const { institutionId } = institution
   const newest = await rotateInstitutionKey(administration, actor, institutionId)
   const sealed = await sealAuthorisationToken(db, secrets, institutionId, 'token-0123456789')
-  const opened = (key: typeof old, purpose: string) =>
-    open(sealed, [{ keyId: key.keyId, key: Buffer.from(key.sharedKey, 'base64') }], purpose)
-  expect(opened(newest, authorisationTokenPurpose)?.toString()).toBe('token-0123456789')
-  expect(opened(newest, 'session_token')).toBeUndefined()
-  expect(opened(old, authorisationTokenPurpose)).toBeUndefined()
+  const opened = (key: typeof old, purpose: string, value = sealed) =>
+    open(value, [{ keyId: key.keyId, key: Buffer.from(key.sharedKey, 'base64') }], purpose)
+  expect(opened(old, authorisationTokenPurpose)?.toString()).toBe('token-0123456789')
+  expect(opened(old, 'session_token')).toBeUndefined()
+  expect(opened(newest, authorisationTokenPurpose)).toBeUndefined()
+
+  await rotateInstitutionKey(administration, actor, institutionId)
+  const later = await sealAuthorisationToken(db, secrets, institutionId, 'token-0123456789')
+  expect(opened(newest, authorisationTokenPurpose, later)?.toString()).toBe('token-0123456789')
 })
 
 it('an institution that is unknown or has no key is refused alike', async () => {

@@ -9,20 +9,17 @@ import { listLiveInstitutionKeys } from './institution-store.ts'
 /** What binds a sealed authorisation token to its use: the name of the header that carries it. */
 export const authorisationTokenPurpose = 'authorisation-token'
 
-type LiveKeys = [newest: InstitutionKey, ...older: InstitutionKey[]]
-
 /** The live keys, newest first. INSTITUTION_NOT_FOUND for an unknown institution and for one without a key. */
 async function liveKeys(
   db: Queryable,
   secrets: AccountSecrets,
   institutionId: string,
-): Promise<LiveKeys> {
+): Promise<InstitutionKey[]> {
   const rows = await listLiveInstitutionKeys(db, requireUuid(institutionId, 'institution_id'))
-  const [newest, ...older] = rows.map((row) => openInstitutionKey(secrets, row))
-  if (newest === undefined) {
+  if (rows.length === 0) {
     throw new Failure('INSTITUTION_NOT_FOUND', `no institution ${institutionId} with a live key`)
   }
-  return [newest, ...older]
+  return rows.map((row) => openInstitutionKey(secrets, row))
 }
 
 /** The secrets that sign an institution's callbacks, newest first; two while a rotation is under way. */
@@ -35,14 +32,19 @@ export async function signingSecrets(
   return keys.map(({ signingSecret }) => signingSecret)
 }
 
-/** Seals a client's `authorisation_token` under the institution's newest shared key: fit for an event. */
+/**
+ * Seals a client's `authorisation_token` so that an event may carry it. Under the older of two live keys: the
+ * receiver has had that one since the rotation before, and may not have installed the new one yet.
+ */
 export async function sealAuthorisationToken(
   db: Queryable,
   secrets: AccountSecrets,
   institutionId: string,
   authorisationToken: string,
 ): Promise<string> {
-  const [{ keyId, sharedKey }] = await liveKeys(db, secrets, institutionId)
-  const key = Buffer.from(sharedKey, 'base64')
-  return seal(Buffer.from(authorisationToken), { keyId, key, purpose: authorisationTokenPurpose })
+  const oldest = (await liveKeys(db, secrets, institutionId)).at(-1)
+  if (oldest === undefined) throw new Error('an institution without a key was let through')
+  const key = Buffer.from(oldest.sharedKey, 'base64')
+  const sealing = { keyId: oldest.keyId, key, purpose: authorisationTokenPurpose }
+  return seal(Buffer.from(authorisationToken), sealing)
 }
