@@ -16,8 +16,8 @@ import {
 } from './world.ts'
 
 const killingS = Number(process.env['KILL_TEST_S'] ?? '25')
-// Longer than a lease of a delivery, whose worker may be the last that was killed.
-const settleMs = 100_000
+// The longest wait before an event is published again, and then a lease of a worker that was killed.
+const settleMs = 130_000
 const timeoutMs = killingS * 1000 + 3 * settleMs
 const clients = 4
 const victims = [
