@@ -22,10 +22,21 @@ const tokenLength = 43
 // Longer than the call may take: the completer must not ask while it is on its way.
 const attemptLeaseMs = 15_000
 const firstEnquiryMs = 2_000
+// The worker takes milliseconds; after this long it does without help.
+const announcedWithinMs = 5_000
 
 /** Reads what a link's page shows. PAYMENT_NOT_FOUND for an unknown token. */
-export async function getCheckout({ payments }: Checkouts, token: string): Promise<CheckoutView> {
-  return viewOf(payments, await placeOf(payments, token))
+export async function getCheckout(checkouts: Checkouts, token: string): Promise<CheckoutView> {
+  const { db } = checkouts.payments
+  const place = await placeOf(checkouts.payments, token)
+  const reading = await readPayment(db, place.projectId, place.paymentId)
+  if (reading === undefined) throw notFound()
+  const view = pick(reading.payment, place)
+  const ageMs = reading.now.getTime() - view.payment.createTime.getTime()
+  const isFreshCode = view.payer.paymentChannel === 'agent' && ageMs < announcedWithinMs
+  // The payer may be at the counter before the worker has told the back end of his code.
+  if (isFreshCode && view.payer.state === 'Pending') await announceAhead(checkouts, place.payerId)
+  return view
 }
 
 /**
@@ -104,19 +115,27 @@ export async function openCardFrame(
 
 /** A payer can be faster than the announcement of his charge: then it is made now, and the back end asked again. */
 async function onceKnown<T>(
-  { payments: { db, linkKey }, backend }: Checkouts,
+  checkouts: Checkouts,
   payerId: string,
   ask: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const answer = await ask()
   if (answer !== undefined) return answer
+  return (await announceAhead(checkouts, payerId)) ? ask() : undefined
+}
+
+/** Announces a charge ahead of the worker; false when the back end cannot be told now. */
+async function announceAhead(
+  { payments: { db, linkKey }, backend }: Checkouts,
+  payerId: string,
+): Promise<boolean> {
   try {
     await announceCharges({ db, backend, linkKey }, [payerId])
+    return true
   } catch (error) {
-    if (error instanceof Failure) return undefined
+    if (error instanceof Failure) return false
     throw error
   }
-  return ask()
 }
 
 async function placeOf({ db }: Payments, token: string): Promise<PayerPlace> {
