@@ -76,6 +76,8 @@ export interface AttemptEnd {
   status?: number | undefined
   /** What Retry-After asked for. */
   retryAfterS?: number | undefined
+  /** Unsigned, and no later attempt can be signed. */
+  unsignable?: true
 }
 
 /** The state that a delivery goes to, with the pause before its next attempt when it is `pending`. */
@@ -103,7 +105,7 @@ const longestUnsignedPauseS = 60
 /** Says what follows an attempt. */
 export function judge(end: AttemptEnd, terms: RetryTerms): Verdict {
   if (end.outcome === 'delivered') return { state: 'delivered' }
-  if (end.outcome === 'blocked') return { state: 'blocked' }
+  if (end.outcome === 'blocked' || end.unsignable === true) return { state: 'blocked' }
   // Nobody knows whether it arrived: due at once, and the schedule is not used up.
   if (end.outcome === 'unknown') return { state: 'pending', delayMs: 0 }
   // Nothing was sent, so nothing is used up; further and further apart while the secrets cannot be had.

@@ -9,6 +9,8 @@ import { EgressBlocked, type EgressRule } from './egress.ts'
 /** What became of a POST. */
 export interface PostEnd {
   outcome: AttemptOutcome
+  /** Unsigned, and no later attempt can be signed. */
+  unsignable?: true
   status?: number
   retryAfterS?: number | undefined
   /** First 4 KiB of the answer. */

@@ -34,7 +34,7 @@ const accessNews = 'pw.accounts.access'
 
 /**
  * Signs with every live secret, at the time of the attempt. When the secrets cannot be had the attempt ends
- * `unsigned`, which costs none of the schedule; a push that nobody can ever sign ends `blocked`. Secrets are
+ * `unsigned`, which costs none of the schedule; a push that nobody can ever sign is `blocked` by it. Secrets are
  * kept for seconds, and forgotten at any news of access.
  */
 export function startSigner({ db, nats, log, access, nowMs }: SignerOptions): {
@@ -47,7 +47,7 @@ export function startSigner({ db, nats, log, access, nowMs }: SignerOptions): {
   const sign: Sign = async ({ deliveryId, body, startedAt }) => {
     try {
       const signing = await findSigning(db, deliveryId)
-      if (signing === undefined) return blocked('signing_unknown')
+      if (signing === undefined) return unsignable('signing_unknown')
       const unixS = Math.floor(startedAt.getTime() / 1_000)
       const signature = signWebhook(await secrets.of(signing.institutionId), unixS, body)
       const headers = {
@@ -58,7 +58,7 @@ export function startSigner({ db, nats, log, access, nowMs }: SignerOptions): {
     } catch (error) {
       log.warn({ deliveryId, err: error }, 'push not signed')
       if (error instanceof Failure && error.reason === 'INSTITUTION_NOT_FOUND') {
-        return blocked('institution_unknown')
+        return unsignable('institution_unknown')
       }
       return { end: { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } }
     }
@@ -66,6 +66,6 @@ export function startSigner({ db, nats, log, access, nowMs }: SignerOptions): {
   return { sign, close: news.close }
 }
 
-function blocked(error: string): { end: PostEnd } {
-  return { end: { outcome: 'blocked', error, totalMs: 0 } }
+function unsignable(error: string): { end: PostEnd } {
+  return { end: { outcome: 'unsigned', unsignable: true, error, totalMs: 0 } }
 }

@@ -172,7 +172,9 @@ describe('a callback that is laid down', () => {
 
   it('that nobody can sign is given up at once, where people see it', async () => {
     setting.worker({
-      sign: async () => ({ end: { outcome: 'blocked', error: 'institution_unknown', totalMs: 0 } }),
+      sign: async () => ({
+        end: { outcome: 'unsigned', unsignable: true, error: 'institution_unknown', totalMs: 0 },
+      }),
     })
     const id = await layDown(receiver.url)
     await until(async () => (await setting.state(id)) === 'blocked')

@@ -37,7 +37,7 @@ const tables = ['delivery', 'signing', 'endpoint', 'attempt', 'gone_url', 'inbox
 const emptyTables = `truncate ${tables.map((table) => `delivery.${table}`).join(', ')}`
 
 const cannotSign: Sign = async () => ({
-  end: { outcome: 'blocked', error: 'signing_unknown', totalMs: 0 },
+  end: { outcome: 'unsigned', unsignable: true, error: 'signing_unknown', totalMs: 0 },
 })
 
 /** Makes the database and what works on it. */

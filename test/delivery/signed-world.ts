@@ -173,10 +173,10 @@ export async function startSignedWorld() {
       }
     },
     attempts: (projectId: string) =>
-      owner.rows<{ number: number; outcome: string; error: string | null; failures: number }>(
+      owner.rows<{ outcome: string; error: string | null; failures: number; state: string }>(
         sql(
           'signed_attempts',
-          `select number, outcome, error, failures
+          `select outcome, error, failures, state
            from delivery.attempt join delivery.delivery using (delivery_id)
            where project_id = $1 order by number`,
         ),

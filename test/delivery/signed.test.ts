@@ -186,8 +186,10 @@ describe('without the secrets', () => {
     const projectId = randomUUID()
     const institutionId = randomUUID()
     await world.onboard(projectId, wallet, { callbackUrl, token: newToken(), institutionId })
-    await until(async () => (await world.attempts(projectId))[0]?.outcome === 'blocked', 10_000)
-    expect((await world.attempts(projectId))[0]?.error).toBe('institution_unknown')
+    await until(async () => (await world.attempts(projectId))[0]?.state === 'blocked', 10_000)
+    expect(await world.attempts(projectId)).toMatchObject([
+      { outcome: 'unsigned', error: 'institution_unknown' },
+    ])
     expect(arrived()).toHaveLength(0)
   })
 

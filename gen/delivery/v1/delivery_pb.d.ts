@@ -763,7 +763,7 @@ export enum DeliveryState {
   GONE = 5,
 
   /**
-   * The address may not be called (egress guard).
+   * It may not leave: the address may not be called (egress guard), or nobody can sign it.
    *
    * @generated from enum value: DELIVERY_STATE_BLOCKED = 6;
    */
@@ -831,7 +831,7 @@ export enum AttemptOutcome {
   CONNECTION_FAILED = 5,
 
   /**
-   * The egress guard forbade the address, or the institution has no key to sign with.
+   * The egress guard forbade the address.
    *
    * @generated from enum value: ATTEMPT_OUTCOME_BLOCKED = 6;
    */
@@ -845,7 +845,8 @@ export enum AttemptOutcome {
   UNKNOWN = 7,
 
   /**
-   * Nothing was sent: the secrets that sign it could not be had. It costs none of the schedule.
+   * Nothing was sent: it could not be signed. While the secrets cannot be had this costs none of the
+   * schedule; an institution without a live key makes the delivery BLOCKED.
    *
    * @generated from enum value: ATTEMPT_OUTCOME_UNSIGNED = 8;
    */
