@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { countPoison } from './inbox-store.ts'
-import { countParked, oldestUnendedS } from './outbox-store.ts'
+import { countParked, countUnconfirmed, oldestUnendedS } from './outbox-store.ts'
 
 export type OutboxMetrics = {
   published: Counter
@@ -21,6 +21,11 @@ export function outboxMetrics({ metrics, db, log }: Source): OutboxMetrics {
     'payweave_outbox_oldest_unconfirmed_seconds',
     'Age of the oldest event that is neither confirmed nor parked; 0 when there is none.',
     { registers, log, read: () => oldestUnendedS(db) },
+  )
+  gauge(
+    'payweave_outbox_unconfirmed',
+    'Outbox minus inbox: events that not every consumer has confirmed, parked ones aside.',
+    { registers, log, read: () => countUnconfirmed(db) },
   )
   gauge(
     'payweave_outbox_parked',

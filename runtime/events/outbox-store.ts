@@ -170,6 +170,16 @@ export async function oldestUnendedS(db: Queryable): Promise<number> {
   return (await db.row<{ age_s: number | null }>(oldestStatement, []))?.age_s ?? 0
 }
 
+const countOpenStatement = sql(
+  'outbox_count_unconfirmed',
+  'select count(*)::integer as n from outbox where confirmed_at is null and parked_at is null',
+)
+
+/** How many events the outbox has that some consumer's inbox has not, parked ones aside. */
+export async function countUnconfirmed(db: Queryable): Promise<number> {
+  return (await db.row<{ n: number }>(countOpenStatement, []))?.n ?? 0
+}
+
 const countParkedStatement = sql(
   'outbox_count_parked',
   'select count(*)::integer as n from outbox where parked_at is not null',

@@ -1,0 +1,53 @@
+// What a command of the command line is: options, help and work. It must not know any command.
+import type { parseArgs } from 'node:util'
+
+/** What a command works with. */
+export interface CommandContext {
+  /** Values of its options: text, or true for those without a value. */
+  options: Readonly<Record<string, string | undefined>>
+  /** `--json` was given. */
+  json: boolean
+  /** What stands after the command's name. */
+  operands: string[]
+  env: NodeJS.ProcessEnv
+  /** Fires when the person wants to end. */
+  stopping: AbortSignal
+  /** Writes one line on standard output. */
+  print(line: string): void
+  /** Writes one line on standard error. */
+  warn(line: string): void
+}
+
+/** One command. */
+export interface Command {
+  /** As it is typed, for example `deliveries list`. */
+  name: string
+  /** Names of what stands after it, for the help. */
+  operands: string
+  /** One sentence. */
+  summary: string
+  /** Its options with a value, and what they mean. */
+  options: Readonly<Record<string, string>>
+  run(context: CommandContext): Promise<void>
+}
+
+/** Options of every command that talks to services. */
+export const connectionOptions = {
+  project: 'UUID, or a name in sandbox.json (demo)',
+  'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
+  url: 'address of the delivery service, instead of that of sandbox.json',
+  token: 'bearer that goes with --url (better: PAYWEAVE_TOKEN)',
+} as const
+
+/** The options of a command as node:util reads them. */
+export function parserOptions(
+  command: Command,
+): NonNullable<Parameters<typeof parseArgs>[0]>['options'] {
+  return {
+    json: { type: 'boolean' as const },
+    help: { type: 'boolean' as const, short: 'h' },
+    ...Object.fromEntries(
+      Object.keys(command.options).map((name) => [name, { type: 'string' as const }]),
+    ),
+  }
+}

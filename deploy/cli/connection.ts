@@ -1,0 +1,100 @@
+// Finds the services and a bearer for the command line, and the project that is meant; it must not print a credential.
+import fs from 'node:fs'
+import path from 'node:path'
+import type { DescService } from '@bufbuild/protobuf'
+import type { Client } from '@connectrpc/connect'
+import { isUuid } from '#core/id.ts'
+import { AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
+import { bearerIdentity } from '#runtime/rpc/identity.ts'
+import type { SandboxFile } from '../local/sandbox-file.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options that say where the services are and who asks. */
+export interface ConnectionOptions {
+  url?: string | undefined
+  token?: string | undefined
+  'data-dir'?: string | undefined
+  project?: string | undefined
+}
+
+/** A way to the services. */
+export interface Connection {
+  client<S extends DescService>(service: S): Client<S>
+  /** UUID of the project that is meant. */
+  projectId(): Promise<string>
+  close(): Promise<void>
+}
+
+const audience = 'delivery'
+const defaultProject = 'demo'
+
+/** Reads options, environment and sandbox.json; connects with the first call. */
+export function connect(options: ConnectionOptions, env: NodeJS.ProcessEnv): Connection {
+  const sandbox = readSandbox(options, env)
+  const url = httpUrl(options.url ?? sandbox?.grpc.delivery ?? missing('--url'))
+  const token = options.token ?? env['PAYWEAVE_TOKEN'] ?? sandbox?.grpc_token ?? missing('--token')
+  const identity = bearerIdentity(token)
+  const pools = [createRpcPool(url, { lasting: true })]
+  const [pool] = pools
+
+  async function projectId(): Promise<string> {
+    const name = options.project ?? (sandbox === undefined ? missing('--project') : defaultProject)
+    if (isUuid(name)) return name
+    const known = sandbox?.projects[name as keyof SandboxFile['projects']]
+    if (sandbox === undefined || known === undefined) {
+      throw new UsageError(`--project must be a UUID or a name in sandbox.json, not ${name}`)
+    }
+    const accounts = createRpcPool(sandbox.grpc.accounts)
+    pools.push(accounts)
+    const access = createRpcClient(AccessService, {
+      url: sandbox.grpc.accounts,
+      audience: 'accounts',
+      identity,
+      pool: accounts,
+    })
+    const { project } = await access.authenticateSubscriptionKey({
+      subscriptionKey: known.subscription_key,
+      environment: Environment.SANDBOX,
+    })
+    return project?.projectId ?? ''
+  }
+
+  return {
+    client: (service) =>
+      createRpcClient(service, {
+        url,
+        audience,
+        identity,
+        ...(pool === undefined ? {} : { pool }),
+      }),
+    projectId,
+    async close() {
+      await Promise.all(pools.map((one) => one.close()))
+    },
+  }
+}
+
+/** The sandbox of the data folder; undefined when options and environment already say all. */
+function readSandbox(options: ConnectionOptions, env: NodeJS.ProcessEnv): SandboxFile | undefined {
+  const asked = options['data-dir'] ?? env['PAYWEAVE_DATA_DIR']
+  const file = path.resolve(asked ?? '.payweave', 'sandbox.json')
+  if (!fs.existsSync(file)) {
+    if (options.url !== undefined && asked === undefined) return undefined
+    throw new UsageError(
+      `${file} is not there: run "npm start" first, or say --data-dir, or --url and --token`,
+    )
+  }
+  // Credentials of this machine's sandbox are not for another address.
+  if (options.url !== undefined && asked === undefined) return undefined
+  return JSON.parse(fs.readFileSync(file, 'utf8')) as SandboxFile
+}
+
+function httpUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text
+  throw new UsageError('--url must be an http or https URL')
+}
+
+function missing(option: string): never {
+  throw new UsageError(`${option} is missing`)
+}

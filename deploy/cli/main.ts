@@ -1,0 +1,122 @@
+// The command line: finds the command, reads its options, answers with an exit code; it must not do a command's work.
+import { parseArgs } from 'node:util'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import { type Command, type CommandContext, parserOptions } from './command.ts'
+import { deliveryCommands } from './deliveries.ts'
+import { listenCommand } from './listen.ts'
+import { tailCommand } from './tail.ts'
+import { UsageError } from './usage-error.ts'
+
+const commands: Command[] = [tailCommand, ...deliveryCommands, listenCommand]
+const exit = { done: 0, failed: 1, usage: 2 } as const
+
+/** Runs what was typed; resolves with the exit code. */
+export async function runCommandLine(words: string[]): Promise<number> {
+  if (words.length === 0 || words[0] === 'help' || words[0] === '--help' || words[0] === '-h') {
+    process.stdout.write(overview())
+    return words.length === 0 ? exit.usage : exit.done
+  }
+  const command = commands.find(({ name }) =>
+    name.split(' ').every((word, index) => words[index] === word),
+  )
+  if (command === undefined) {
+    process.stderr.write(`payweave: no such command: ${words.slice(0, 2).join(' ')}\n${overview()}`)
+    return exit.usage
+  }
+  return await run(command, words.slice(command.name.split(' ').length))
+}
+
+async function run(command: Command, words: string[]): Promise<number> {
+  const stopping = new AbortController()
+  const stop = () => stopping.abort()
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+  // Whoever reads the output may stop reading, like `head`.
+  process.stdout.on('error', stop)
+  try {
+    const { values, operands } = read(command, words)
+    if (values['help'] === true) {
+      process.stdout.write(usage(command))
+      return exit.done
+    }
+    await command.run(contextOf(values, operands, stopping.signal))
+    return exit.done
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`payweave: ${error.message}\n\n${usage(command)}`)
+      return exit.usage
+    }
+    process.stderr.write(`payweave: ${wordsFor(error)}\n`)
+    return exit.failed
+  } finally {
+    process.off('SIGINT', stop)
+    process.off('SIGTERM', stop)
+  }
+}
+
+type Values = Record<string, string | boolean | undefined>
+
+function read(command: Command, words: string[]): { values: Values; operands: string[] } {
+  const options = parserOptions(command) ?? {}
+  try {
+    const parsed = parseArgs({ args: words, options, allowPositionals: command.operands !== '' })
+    return { values: parsed.values as Values, operands: parsed.positionals }
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'bad options', { cause: error })
+  }
+}
+
+function contextOf(values: Values, operands: string[], stopping: AbortSignal): CommandContext {
+  const texts = Object.entries(values).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
+  return {
+    options: Object.fromEntries(texts),
+    json: values['json'] === true,
+    operands,
+    env: process.env,
+    stopping,
+    print: (line) => void process.stdout.write(`${line}\n`),
+    warn: (line) => void process.stderr.write(`${line}\n`),
+  }
+}
+
+function wordsFor(error: unknown): string {
+  const { cause } = error instanceof Failure ? error : { cause: undefined }
+  if (cause instanceof ConnectError && cause.code === Code.Unauthenticated) {
+    return 'UNAUTHENTICATED: the service does not know this bearer'
+  }
+  if (cause instanceof ConnectError && cause.code === Code.PermissionDenied) {
+    return 'PERMISSION_DENIED: this bearer may not do that'
+  }
+  if (error instanceof Failure) return `${error.reason}: ${error.message}`
+  return error instanceof Error ? error.message : 'failed'
+}
+
+function overview(): string {
+  const width = Math.max(...commands.map(({ name, operands }) => `${name} ${operands}`.length))
+  return [
+    'Usage: payweave <command> [options]',
+    '',
+    ...commands.map(
+      ({ name, operands, summary }) => `  ${`${name} ${operands}`.padEnd(width)}  ${summary}`,
+    ),
+    '',
+    '"payweave <command> --help" tells its options. Every command takes --json: one JSON object a line.',
+    'Exit codes: 0 done, 1 failed, 2 used wrongly.',
+    '',
+  ].join('\n')
+}
+
+function usage({ name, operands, summary, options }: Command): string {
+  const rows = { ...options, json: 'one JSON object a line', help: 'this text' }
+  return [
+    `Usage: payweave ${`${name} ${operands}`.trim()} [options]`,
+    '',
+    summary,
+    '',
+    ...Object.entries(rows).map(([option, meaning]) => `  ${`--${option}`.padEnd(12)}  ${meaning}`),
+    '',
+  ].join('\n')
+}

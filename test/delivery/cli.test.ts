@@ -1,0 +1,218 @@
+// Shows the command line against a running delivery process: what it prints, where, and with which exit code.
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { toBinary } from '@bufbuild/protobuf'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EventSchema } from '#gen/events/v1/events_pb.js'
+import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { ownNats, type TestServer } from '../support/servers.ts'
+import { createdEvent } from './event.ts'
+import { bearer, type DeliveryProcess, gather, startDeliveryProcess } from './process.ts'
+import { type Receiver, startReceiver, status } from './receiver.ts'
+import { migrations, until } from './setting.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+const projectId = randomUUID()
+
+let database: TestDatabase
+let broker: TestServer
+let nats: Nats
+let receiver: Receiver
+let service: DeliveryProcess
+let dataDir: string
+
+beforeAll(async () => {
+  database = await createTestDatabase('delivery', migrations)
+  receiver = await startReceiver()
+  // Of its own: processes of several tests would share the consumer, and each would miss events.
+  broker = await ownNats()
+  nats = connectNats({ url: broker.url, name: 'test', log: silentLog })
+  service = await startDeliveryProcess({
+    DATABASE_URL: database.url,
+    NATS_URL: broker.url,
+    DELIVERY_SCHEDULE_S: '1',
+  })
+  dataDir = mkdtempSync(path.join(os.tmpdir(), 'payweave-cli-'))
+  writeFileSync(
+    path.join(dataDir, 'sandbox.json'),
+    JSON.stringify({ grpc: { delivery: service.url }, grpc_token: bearer, projects: {} }),
+  )
+})
+afterAll(async () => {
+  await service.stop('SIGKILL')
+  await nats.close()
+  await broker.remove()
+  await receiver.close()
+  await database.drop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+function start(...words: string[]) {
+  const child = spawn(process.execPath, ['deploy/cli/payweave.mjs', ...words], {
+    cwd: root,
+    env: { ...process.env, PAYWEAVE_DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  child.stdout.on('data', (text) => {
+    out += String(text)
+  })
+  const all = gather(child)
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  return { child, out: () => out, all, exited }
+}
+
+async function run(...words: string[]) {
+  const { out, all, exited } = start(...words)
+  const code = await exited
+  return { code, out: out(), all: all() }
+}
+
+const forProject = ['--project', projectId]
+
+async function pushed(url: string): Promise<void> {
+  const event = createdEvent({ projectId, notify: url })
+  await nats.publish(event.subject, toBinary(EventSchema, event), event.eventId)
+}
+
+type Shown = {
+  delivery_id: string
+  state: string
+  attempts?: { outcome: string; answer?: string }[]
+}
+
+async function listed(...words: string[]): Promise<Shown[]> {
+  const { out } = await run('deliveries', 'list', ...forProject, '--json', ...words)
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Shown)
+}
+
+describe('payweave', () => {
+  it('tails, lists, shows and replays pushes', { timeout: 60_000 }, async () => {
+    receiver.answer(status(500))
+    const tail = start('events', 'tail', ...forProject)
+    await until(() => tail.all().includes('tailing'), 15_000)
+    await pushed(`${receiver.url}/hook?secret=1`)
+    await until(() => tail.out().includes('exhausted'), 15_000)
+    expect(tail.out()).toContain('http_500')
+    expect(tail.out()).toContain(receiver.url)
+    expect(tail.out()).not.toContain('secret')
+    tail.child.kill('SIGINT')
+    expect(await tail.exited).toBe(0)
+
+    const [delivery] = await listed('--state', 'exhausted')
+    const id = delivery?.delivery_id ?? ''
+    const shown = await run('deliveries', 'show', id, ...forProject)
+    expect(shown.out).toContain('state      exhausted')
+    expect(shown.out).toContain('answer   {"ok":true}')
+    expect(shown.code).toBe(0)
+
+    receiver.answer(status(200))
+    const replayed = await run('deliveries', 'replay', id, ...forProject)
+    expect(replayed.code).toBe(0)
+    await until(async () => (await listed('--state', 'delivered')).length === 1, 20_000)
+
+    const many = await run('deliveries', 'replay', '--state', 'delivered', ...forProject)
+    expect(many.out).toMatch(/done {2}1 made due/)
+    await until(() => receiver.requests.length === 4)
+    const again = await run('deliveries', 'cancel', id, ...forProject)
+    expect(again.code).toBe(1)
+    expect(again.all).toContain('DELIVERY_ENDED')
+  })
+
+  it('receives pushes on this machine and prints them with headers and body', async () => {
+    const listening = start('listen', '--port', '0', '--count', '1')
+    await until(() => listening.all().includes('listening on'), 10_000)
+    const [, url = ''] = /listening on (\S+)/.exec(listening.all()) ?? []
+    await pushed(`${url}/hook`)
+    expect(await listening.exited).toBe(0)
+    expect(listening.out()).toContain('POST /hook')
+    expect(listening.out()).toContain('content-type: application/json')
+    expect(listening.out()).toContain('  "event_type": "payment_initiated"')
+  })
+
+  it.each([
+    ['no command', [], 2],
+    ['an unknown command', ['deliveries', 'lisst'], 2],
+    ['an unknown option', ['deliveries', 'list', '--nonsense'], 2],
+    ['an unknown state', ['deliveries', 'list', ...forProject, '--state', 'lost'], 2],
+    ['a project that sandbox.json does not name', ['deliveries', 'list', '--project', 'x'], 2],
+    ['an unknown delivery', ['deliveries', 'show', randomUUID(), ...forProject], 1],
+    [
+      'a service that is away',
+      [
+        'deliveries',
+        'list',
+        ...forProject,
+        '--url',
+        'http://127.0.0.1:1',
+        '--token',
+        'x',
+        '--data-dir',
+        '/nowhere',
+      ],
+      2,
+    ],
+    ['help', ['deliveries', 'replay', '--help'], 0],
+  ] as const)('ends after %s as documented', async (_what, words, code) => {
+    expect((await run(...words)).code).toBe(code)
+  })
+
+  it('never prints the bearer', async () => {
+    const { code, all } = await run(
+      'deliveries',
+      'list',
+      ...forProject,
+      '--token',
+      'secret-bearer-123',
+    )
+    expect(code).toBe(1)
+    expect(all).toContain('UNAUTHENTICATED')
+    expect(all).not.toContain('secret-bearer-123')
+  })
+})
+
+describe('the RPCs', () => {
+  it('show how receivers are doing', async () => {
+    const { endpoints } = (await service.call('delivery.v1.EndpointService/ListEndpoints', {
+      projectId,
+    })) as { endpoints: { endpointId: string; origin: string; breaker: string }[] }
+    expect(endpoints.map(({ origin }) => origin)).toContain(receiver.url)
+    const endpointId = endpoints[0]?.endpointId
+    const get = (request: object) =>
+      service.call('delivery.v1.EndpointService/GetEndpoint', request)
+    expect(await get({ projectId, endpointId })).toMatchObject({ endpoint: { endpointId } })
+    expect(await get({ projectId: randomUUID(), endpointId })).toMatchObject({ code: 'not_found' })
+  })
+
+  it.each([
+    ['a key that is missing', {}, 'invalid_argument'],
+    [
+      'a state in which nothing has ended',
+      { idempotencyKey: 'k', filter: { state: 'DELIVERY_STATE_PENDING' } },
+      'invalid_argument',
+    ],
+    ['a rate beyond the most', { idempotencyKey: 'k', ratePerS: 1_001 }, 'invalid_argument'],
+    [
+      'times the wrong way round',
+      {
+        idempotencyKey: 'k',
+        filter: { fromTime: '2026-02-01T00:00:00Z', toTime: '2026-01-01T00:00:00Z' },
+      },
+      'invalid_argument',
+    ],
+  ])('refuse a replay with %s', async (_what, request, code) => {
+    const answer = await service.call('delivery.v1.ReplayService/CreateReplayJob', {
+      projectId,
+      ...request,
+    })
+    expect(answer).toMatchObject({ code })
+  })
+})

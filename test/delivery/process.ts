@@ -1,0 +1,90 @@
+// The delivery process with a bearer of its own, for tests that look at it from outside. It must not know its tables.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { freePorts } from '../support/servers.ts'
+import { until } from './setting.ts'
+
+/** The bearer that may call everything. */
+export const bearer = 'operator-credential-0123456789'
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** A delivery process. */
+export interface DeliveryProcess {
+  /** Where it serves RPC. */
+  url: string
+  adminUrl: string
+  /** All that it has printed. */
+  output(): string
+  /** Calls an RPC with a JSON body. */
+  call(rpc: string, request: object): Promise<Record<string, unknown>>
+  /** Ends it and says how: the exit code, and after how many milliseconds. */
+  stop(signal?: NodeJS.Signals): Promise<{ code: number | null; tookMs: number }>
+}
+
+/** Starts it and waits until it is ready. */
+export async function startDeliveryProcess(env: Record<string, string>): Promise<DeliveryProcess> {
+  const secrets = mkdtempSync(path.join(os.tmpdir(), 'payweave-delivery-'))
+  const sha256 = createHash('sha256').update(bearer).digest('hex')
+  writeIdentities(secrets, ['delivery'], [{ name: 'operator', sha256, rpcs: ['*'] }])
+  const [port = 0, adminPort = 0] = await freePorts(2)
+  const child = spawn(process.execPath, ['services/delivery/main.ts'], {
+    cwd: root,
+    env: {
+      ...process.env,
+      PAYWEAVE_ENV: 'local',
+      SECRETS_DIR: path.join(secrets, 'delivery'),
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      LOG_LEVEL: 'info',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const output = gather(child)
+  const url = `http://127.0.0.1:${port}`
+  const adminUrl = `http://127.0.0.1:${adminPort}`
+  await until(async () => {
+    const answer = await fetch(`${adminUrl}/readyz`).catch(() => undefined)
+    return answer?.ok ?? false
+  }, 20_000)
+  return {
+    url,
+    adminUrl,
+    output,
+    async call(rpc, request) {
+      const answer = await fetch(`${url}/${rpc}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+        body: JSON.stringify(request),
+      })
+      return (await answer.json()) as Record<string, unknown>
+    },
+    async stop(signal = 'SIGTERM') {
+      const startedMs = performance.now()
+      if (child.exitCode === null && child.signalCode === null) {
+        const exited = once(child, 'exit')
+        child.kill(signal)
+        await exited
+      }
+      rmSync(secrets, { recursive: true, force: true })
+      return { code: child.exitCode, tookMs: performance.now() - startedMs }
+    },
+  }
+}
+
+/** Collects what a child prints. */
+export function gather(child: ChildProcess): () => string {
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (text) => {
+      output += String(text)
+    })
+  }
+  return () => output
+}

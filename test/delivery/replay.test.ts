@@ -1,0 +1,309 @@
+// Shows that pushes can be sent again, one or many, each wish once, whatever dies meanwhile.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '#runtime/db.ts'
+import { findEndpoint, listEndpoints } from '../../services/delivery/endpoint-store.ts'
+import { cancelDelivery, replayDelivery } from '../../services/delivery/operate-store.ts'
+import { startReplayRunner } from '../../services/delivery/replay-runner.ts'
+import {
+  cancelReplayJob,
+  createReplayJob,
+  findReplayJob,
+  type NewReplayJob,
+  stepReplay,
+} from '../../services/delivery/replay-store.ts'
+import { silentLog } from '../support/database.ts'
+import { type Receiver, startReceiver, status } from './receiver.ts'
+import { createSetting, until } from './setting.ts'
+
+const limits = { scan: 50, perS: 4 }
+const url = 'https://receiver.example/'
+
+let setting: Awaited<ReturnType<typeof createSetting>>
+let receiver: Receiver
+
+beforeAll(async () => {
+  setting = await createSetting()
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  await setting.reset()
+  await setting.asOwner('truncate delivery.replay_job, delivery.replay_request')
+  receiver.requests.length = 0
+  receiver.answer(status(200))
+})
+afterAll(async () => {
+  await receiver.close()
+  await setting.drop()
+})
+
+async function endAs(state: string, ids: string[]): Promise<void> {
+  await setting.asOwner(
+    `update delivery.delivery set state = '${state}', next_attempt_at = null, attempts = 3,
+       failures = 3, ended_at = now() where delivery_id in (${ids.map((id) => `'${id}'`).join()})`,
+  )
+}
+
+async function givenUp(count: number, to = url, state = 'exhausted'): Promise<string[]> {
+  const ids = await setting.push(
+    ...Array.from({ length: count }, (_, n) => ({ url: to, body: Buffer.from(`{"n":${n}}`) })),
+  )
+  await endAs(state, ids)
+  return ids
+}
+
+const replay = (id: string, requestId = randomUUID(), projectId = setting.projectId) =>
+  replayDelivery(setting.db, projectId, id, requestId)
+
+function job(changes: Partial<NewReplayJob> = {}) {
+  setting.clock.advance(10)
+  return createReplayJob(setting.db, {
+    projectId: setting.projectId,
+    idempotencyKey: randomUUID(),
+    kind: undefined,
+    states: ['exhausted', 'blocked'],
+    fromAt: undefined,
+    toAt: undefined,
+    ratePerS: 1_000,
+    fingerprint: Buffer.from('wish'),
+    ...changes,
+  })
+}
+
+const jobNow = async (jobId: string) => findReplayJob(setting.db, setting.projectId, jobId)
+
+async function runThrough(jobId: string): Promise<void> {
+  while ((await jobNow(jobId))?.state === 'running') {
+    await stepReplay(setting.db, limits)
+    setting.clock.advance(1_000)
+  }
+}
+
+describe('a push that was given up', () => {
+  it('is sent again with the same bytes in a round of its own, once for each request id', async () => {
+    receiver.answer(status(500))
+    setting.worker({ scheduleS: [] })
+    const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":7}') })
+    await until(async () => (await setting.state(id)) === 'exhausted')
+
+    receiver.answer(status(200))
+    const requestId = randomUUID()
+    const answers = await Promise.all([replay(id, requestId), replay(id, requestId)])
+    expect(answers.map(({ round }) => round)).toEqual([2, 2])
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect((await replay(id, requestId)).state).toBe('delivered')
+    expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":7}', '{"n":7}'])
+    expect(await setting.attempts(id)).toMatchObject([
+      { number: 1, round: 1, outcome: 'refused', status: 500 },
+      { number: 2, round: 2, outcome: 'delivered' },
+    ])
+  })
+
+  it('has the whole schedule again', async () => {
+    receiver.answer(status(500))
+    const [id = ''] = await givenUp(1, receiver.url)
+    await replay(id)
+    setting.worker({ scheduleS: [3_600] })
+    await until(() => receiver.requests.length === 1)
+    await until(async () => (await setting.state(id)) === 'pending')
+    expect(await setting.delivery(id)).toMatchObject({ round: 2, attempts: 4 })
+  })
+
+  it.each(['delivered', 'gone', 'blocked', 'cancelled'])(
+    'or is %s can be sent again',
+    async (end) => {
+      const [id = ''] = await givenUp(1, url, end)
+      expect(await replay(id)).toMatchObject({ state: 'pending', round: 2 })
+    },
+  )
+
+  it('is not sent again for another project, nor by a request id of another push', async () => {
+    const [first = '', second = ''] = await givenUp(2)
+    await expect(replay(first, randomUUID(), randomUUID())).rejects.toMatchObject({
+      reason: 'DELIVERY_NOT_FOUND',
+    })
+    const requestId = randomUUID()
+    await replay(first, requestId)
+    await expect(replay(second, requestId)).rejects.toMatchObject({
+      reason: 'IDEMPOTENCY_KEY_CONFLICT',
+    })
+    expect(await setting.state(second)).toBe('exhausted')
+  })
+
+  it('that still waits is not sent again, and its request id stays free', async () => {
+    const [id = ''] = await setting.push({ url })
+    const requestId = randomUUID()
+    await expect(replay(id, requestId)).rejects.toMatchObject({ reason: 'DELIVERY_NOT_ENDED' })
+    await endAs('exhausted', [id])
+    expect((await replay(id, requestId)).round).toBe(2)
+  })
+})
+
+describe('a cancelled push', () => {
+  const cancel = (id: string) => cancelDelivery(setting.db, setting.projectId, id)
+
+  it('is never sent, however often it is cancelled', async () => {
+    const [id = ''] = await setting.push({ url: receiver.url })
+    expect((await cancel(id)).state).toBe('cancelled')
+    expect((await cancel(id)).state).toBe('cancelled')
+    const [other = ''] = await setting.push({ url: receiver.url })
+    setting.worker()
+    await until(async () => (await setting.state(other)) === 'delivered')
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  it('stays cancelled when its POST under way ends', async () => {
+    receiver.answer((_request, response) => void setTimeout(() => response.end(), 300))
+    setting.worker()
+    const [id = ''] = await setting.push({ url: receiver.url })
+    await until(() => receiver.requests.length === 1)
+    await cancel(id)
+    await until(async () => (await setting.attempts(id))[0]?.outcome === 'delivered')
+    expect(await setting.state(id)).toBe('cancelled')
+  })
+
+  it('cannot be one that has ended otherwise', async () => {
+    const [id = ''] = await givenUp(1)
+    await expect(cancel(id)).rejects.toMatchObject({ reason: 'DELIVERY_ENDED' })
+  })
+})
+
+describe('a replay of many', () => {
+  it('takes those of its filter, each once, past everything between', async () => {
+    const wanted = await givenUp(120, url)
+    await givenUp(60, url, 'delivered')
+    const later = await givenUp(30, url, 'blocked')
+    const foreign = randomUUID()
+    const [alien = ''] = await setting.push({ url, projectId: foreign })
+    await endAs('exhausted', [alien])
+    const { jobId } = await job()
+    await runThrough(jobId)
+    expect(await jobNow(jobId)).toMatchObject({ state: 'done', replayed: 150n })
+    expect(await setting.count("state = 'pending' and round = 2")).toBe(150)
+    expect(await setting.count("state = 'delivered' and round = 1")).toBe(60)
+    expect(await setting.count(`project_id = '${foreign}' and round = 1`)).toBe(1)
+    expect([...wanted, ...later]).toHaveLength(150)
+  })
+
+  it('goes by kind and by the time at which the event was taken in', async () => {
+    await givenUp(2)
+    setting.clock.advance(10_000)
+    const fromAt = setting.clock.now()
+    const [notify = '', callback = ''] = await setting.push({ url }, { url, kind: 'callback' })
+    await endAs('exhausted', [notify, callback])
+    setting.clock.advance(10_000)
+    const toAt = setting.clock.now()
+    setting.clock.advance(10_000)
+    await givenUp(2)
+    await runThrough((await job({ fromAt, toAt, kind: 'callback' })).jobId)
+    expect(await setting.count('round = 2')).toBe(1)
+    expect(await setting.state(callback)).toBe('pending')
+  })
+
+  it('asked for twice is one, and another wish under its key is refused', async () => {
+    await givenUp(3)
+    const idempotencyKey = 'key-1'
+    const [first, second] = await Promise.all([job({ idempotencyKey }), job({ idempotencyKey })])
+    expect(second.jobId).toBe(first.jobId)
+    await runThrough(first.jobId)
+    const third = await job({ idempotencyKey })
+    expect(third).toMatchObject({ jobId: first.jobId, state: 'done', replayed: 3n })
+    await expect(
+      job({ idempotencyKey, fingerprint: Buffer.from('another') }),
+    ).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_CONFLICT' })
+  })
+
+  it('keeps its pace', async () => {
+    await givenUp(4)
+    await job({ ratePerS: 4 })
+    expect(await stepReplay(setting.db, limits)).toBe(1)
+    expect(await stepReplay(setting.db, limits)).toBeUndefined()
+    setting.clock.advance(250)
+    expect(await stepReplay(setting.db, limits)).toBe(1)
+  })
+
+  it('does not take what it has replayed and failed again', async () => {
+    const ids = await givenUp(3)
+    const { jobId } = await job()
+    await stepReplay(setting.db, limits)
+    await endAs('exhausted', ids)
+    await runThrough(jobId)
+    expect(await setting.count('round = 2')).toBe(3)
+  })
+
+  it('that is cancelled stops where it is and stays so', async () => {
+    await givenUp(10)
+    const { jobId } = await job({ ratePerS: 4 })
+    await stepReplay(setting.db, limits)
+    await cancelReplayJob(setting.db, setting.projectId, jobId)
+    setting.clock.advance(60_000)
+    expect(await stepReplay(setting.db, limits)).toBeUndefined()
+    await cancelReplayJob(setting.db, setting.projectId, jobId)
+    expect(await jobNow(jobId)).toMatchObject({ state: 'cancelled', replayed: 1n })
+    expect(await setting.count('round = 2')).toBe(1)
+    expect(await findReplayJob(setting.db, randomUUID(), jobId)).toBeUndefined()
+  })
+
+  it('whose worker dies in the middle of a step goes on with another, and each push goes once', async () => {
+    const ids = await givenUp(40)
+    const { jobId } = await job({ ratePerS: 40 })
+    expect(await stepReplay(setting.db, limits)).toBe(10)
+    setting.clock.advance(1_000)
+    const dying = setting.database.open({ testClock: setting.clock, poolSize: 1 })
+    const backend = sql('backend', 'select pg_backend_pid() as pid')
+    const { pid } = (await dying.row<{ pid: number }>(backend, [])) ?? { pid: 0 }
+    await setting.db.transaction(async (tx) => {
+      // Holds the step up between its first statement and its last.
+      const hold = "select delivery_id from delivery where state = 'exhausted' for update"
+      await tx.rows(sql('hold_deliveries', hold), [])
+      const step = stepReplay(dying, limits).catch(() => 'died')
+      const waits = `select 1 as waits from pg_stat_activity
+        where pid = ${pid} and wait_event_type = 'Lock'`
+      await until(async () => (await setting.asOwner(waits)).length === 1)
+      await setting.asOwner(`select pg_terminate_backend(${pid})`)
+      expect(await step).toBe('died')
+    })
+    expect(await setting.count('round = 2')).toBe(10)
+    expect(await jobNow(jobId)).toMatchObject({ replayed: 10n })
+    await runThrough(jobId)
+    expect(await setting.count('round = 2')).toBe(ids.length)
+    expect(await jobNow(jobId)).toMatchObject({ state: 'done', replayed: 40n })
+  })
+
+  it('on which several replicas work sends each push once', async () => {
+    await givenUp(300, receiver.url)
+    const runners = [1, 2, 3].map(() =>
+      startReplayRunner({ db: setting.db, log: silentLog, onDue: () => undefined }),
+    )
+    const { jobId } = await job()
+    for (const runner of runners) runner.kick()
+    setting.worker()
+    await until(async () => (await jobNow(jobId))?.state === 'done', 10_000)
+    await until(async () => (await setting.count("state = 'delivered'")) === 300, 10_000)
+    await Promise.all(runners.map((runner) => runner.close()))
+    expect(receiver.requests).toHaveLength(300)
+    expect(await setting.count('round = 2')).toBe(300)
+  })
+})
+
+describe('a receiver', () => {
+  it('is shown with what waits for it, what is under way and its breaker', async () => {
+    await setting.push({ url }, { url }, { url: 'https://other.example/' })
+    await setting.asOwner(
+      `update delivery.endpoint set breaker = 'open', breaker_until = now() + interval '1 minute'
+       where origin = 'https://receiver.example'`,
+    )
+    const shown = await listEndpoints(setting.db, setting.projectId, '', 10)
+    expect(shown.map(({ origin, pending }) => [origin, pending])).toEqual([
+      ['https://other.example', 1],
+      ['https://receiver.example', 2],
+    ])
+    const [, busy] = shown
+    expect(busy).toMatchObject({ breaker: 'open', limitNow: 2, sending: 0 })
+    expect(busy?.oldestDueAt).toBeInstanceOf(Date)
+    expect(await findEndpoint(setting.db, randomUUID(), busy?.endpointId ?? '')).toBeUndefined()
+    expect(
+      await listEndpoints(setting.db, setting.projectId, 'https://other.example', 10),
+    ).toHaveLength(1)
+  })
+})

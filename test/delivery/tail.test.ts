@@ -1,0 +1,125 @@
+// Shows that whoever tails sees attempts of all replicas as they end, and hears of what he missed.
+import { randomUUID } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import type { EndedAttempt } from '../../services/delivery/completer.ts'
+import { createTail, type TailItem, type TailOptions } from '../../services/delivery/tail.ts'
+import { silentLog } from '../support/database.ts'
+import { until } from './setting.ts'
+
+const projectId = randomUUID()
+const closers: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close()
+})
+
+async function replica(options: Partial<TailOptions> = {}) {
+  const nats: Nats = connectNats({
+    url: process.env['TEST_NATS_URL'] ?? '',
+    name: 'test',
+    log: silentLog,
+  })
+  await until(() => nats.ready())
+  const tail = createTail({ nats, log: silentLog, ...options })
+  closers.push(() => nats.close(), tail.close)
+  return tail
+}
+
+function ended(changes: Partial<EndedAttempt['claimed']> = {}): EndedAttempt {
+  return {
+    claimed: {
+      deliveryId: randomUUID(),
+      endpointId: randomUUID(),
+      projectId,
+      subjectId: 'payment-1',
+      kind: 'notify',
+      url: 'https://receiver.example/hook?secret=1',
+      body: Buffer.from('{}'),
+      failures: 0,
+      number: 1,
+      startedAt: new Date(),
+      occurredAt: new Date(),
+      leaseToken: randomUUID(),
+      round: 1,
+      hostname: 'receiver.example',
+      ...changes,
+    },
+    end: { outcome: 'delivered', status: 200, totalMs: 3 },
+    completed: { deliveryId: '', state: 'delivered', nextAttemptAt: null },
+  }
+}
+
+/** Opens a tail and passes its first heartbeat. */
+async function open(tail: Awaited<ReturnType<typeof replica>>, kind?: 'notify' | 'callback') {
+  const abort = new AbortController()
+  const items = tail.open({ projectId, kind }, abort.signal)
+  expect(caseOf((await items.next()).value)).toBe('heartbeat')
+  closers.push(() => abort.abort())
+  return { abort, next: async () => (await items.next()).value as TailItem | undefined }
+}
+
+const caseOf = (item: TailItem | undefined | void) =>
+  (item as { event?: { case?: string } } | undefined)?.event?.case
+const valueOf = (item: TailItem | undefined) =>
+  (item as { event: { value: Record<string, unknown> } }).event.value
+
+describe('a tail', () => {
+  it('shows attempts of every replica, of its project and kind alone, without path or query', async () => {
+    const [here, there] = [await replica(), await replica()]
+    const { next } = await open(here, 'callback')
+    const wanted = ended({ kind: 'callback' })
+    const seen = next()
+    // The other replica reports from the moment at which it has heard that somebody tails.
+    const reporting = setInterval(() => {
+      there.report([ended(), ended({ projectId: randomUUID(), kind: 'callback' }), wanted])
+    }, 20)
+    const item = await seen
+    clearInterval(reporting)
+    expect(caseOf(item)).toBe('change')
+    expect(valueOf(item)).toMatchObject({
+      deliveryId: wanted.claimed.deliveryId,
+      origin: 'https://receiver.example',
+      attempt: { number: 1, status: 200 },
+    })
+    expect(
+      JSON.stringify(valueOf(item), (_key, value: unknown) =>
+        typeof value === 'bigint' ? Number(value) : value,
+      ),
+    ).not.toContain('secret')
+  })
+
+  it('tells a slow reader how much he missed, where he missed it', async () => {
+    const tail = await replica({ bufferLimit: 10 })
+    const { next } = await open(tail)
+    const { next: quick } = await open(tail)
+    const first = quick()
+    tail.report(Array.from({ length: 100 }, () => ended()))
+    // Changes that are reported together are offered to all readers before any of them goes on.
+    await first
+    const cases: (string | undefined)[] = []
+    for (let n = 0; n < 11; n += 1) cases.push(caseOf(await next()))
+    const gap = cases.indexOf('gap')
+    expect(cases.filter((one) => one === 'change')).toHaveLength(10)
+    expect(gap).toBe(10)
+    const last = ended()
+    tail.report([last])
+    expect(valueOf(await next())).toMatchObject({ deliveryId: last.claimed.deliveryId })
+  })
+
+  it('says that it is alive while nothing happens, and ends when it is told to', async () => {
+    const tail = await replica({ heartbeatMs: 50 })
+    const { abort, next } = await open(tail)
+    expect(caseOf(await next())).toBe('heartbeat')
+    expect(caseOf(await next())).toBe('heartbeat')
+    const rest = next()
+    abort.abort()
+    expect(await rest).toBeUndefined()
+  })
+
+  it('ends with its replica', async () => {
+    const tail = await replica()
+    const { next } = await open(tail)
+    tail.close()
+    expect(await next()).toBeUndefined()
+  })
+})
