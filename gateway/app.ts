@@ -158,7 +158,7 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count
 }
 
-/** Step 2. Any other type of body is refused by the framework. */
+/** Step 2. A body of another type is read as far as the limit too: its size is refused before its type. */
 function parseJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
@@ -174,6 +174,9 @@ function parseJson(app: FastifyInstance): void {
       }
     },
   )
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _raw, done) => {
+    done(refusal('UNSUPPORTED_MEDIA_TYPE'), undefined)
+  })
 }
 
 /** The payers' pages. What they call carries the request id too. */

@@ -1,3 +1,4 @@
+// Holds which environment and ports each part of a local start gets.
 import { describe, expect, it } from 'vitest'
 import { nodeParts } from './parts.ts'
 import { readLaunchSettings } from './settings.ts'

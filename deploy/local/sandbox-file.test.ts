@@ -1,3 +1,4 @@
+// Holds what stands in sandbox.json and sandbox.env, and who may read it.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'

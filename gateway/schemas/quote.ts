@@ -3,10 +3,10 @@ import {
   amount,
   currency,
   institutionName,
-  multilineText,
   optional,
   record,
   text,
+  textOrObject,
 } from './values.ts'
 
 const party = record({
@@ -16,7 +16,7 @@ const party = record({
   account_type: optional(text(0, 64)),
   currency: optional(currency()),
   country: optional(text(0, 100)),
-  metadata: optional(multilineText(1000)),
+  metadata: optional(textOrObject(1000)),
 })
 
 /** Body of POST /quote. */

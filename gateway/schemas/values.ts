@@ -123,6 +123,14 @@ export function freeObject() {
   return Type.Object({}, { additionalProperties: true, multiline: true, rule: 'must be an object' })
 }
 
+/** A text, or an object with anything in it: the contract gives no type. */
+export function textOrObject(maxLength: number) {
+  return Type.Union([multilineText(maxLength), freeObject()], {
+    multiline: true,
+    rule: `must be a text of at most ${maxLength} characters or an object`,
+  })
+}
+
 /** A calendar day, by form. */
 export function day() {
   return Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', rule: 'must be a date YYYY-MM-DD' })

@@ -225,6 +225,18 @@ describe('a value of a route to come', () => {
     expect(seen.body['errorCode']).toBe('SERVICE_UNAVAILABLE')
   })
 
+  it.each<[unknown, string]>([
+    [{ note: 'two\nlines' }, 'SERVICE_UNAVAILABLE'],
+    ['two\nlines', 'SERVICE_UNAVAILABLE'],
+    [7, 'INVALID_PARAMETER'],
+    [{ note: 'bell\u0007' }, 'INVALID_PARAMETER'],
+  ])('in the metadata of a quoted party may be a text or an object: %j', async (metadata, code) => {
+    const good = goodOf('POST /quote')
+    const body = change(good.body, 'debit_party', { metadata })
+    const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
+    expect(seen.body['code']).toBe(code === 'INVALID_PARAMETER' ? 400 : 503)
+  })
+
   it('of a query is checked too', async () => {
     const headers = draftOf(goodOf('GET /account/balance')).headers
     const get = (target: string) => call(edge.url, 'GET', target, { headers })
