@@ -1,5 +1,6 @@
 // Shows on a real database and real receivers how pushes are sent, repeated and given up.
 import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, type Receiver, startReceiver, status } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
@@ -254,6 +255,45 @@ describe('an answer', () => {
     await until(async () => (await setting.state(id)) === 'exhausted')
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'connection_failed' }])
     expect(to.requests).toHaveLength(1)
+  })
+
+  it('that is a gzip bomb is never unpacked, and counts by its status', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1_048_576))
+    const to = await receiver((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)
+    })
+    setting.worker()
+    const before = process.memoryUsage().rss
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'delivered')
+    const [attempt] = await setting.attempts(id)
+    expect(attempt?.answer).toEqual(bomb.subarray(0, 4_096))
+    expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1_048_576)
+  })
+
+  it('whose connection is reset after the whole body counts by its status', async () => {
+    const to = await receiver((_request, response) => {
+      response.writeHead(200, { 'content-length': '2' }).end('ok', () => {
+        response.socket?.resetAndDestroy()
+      })
+    })
+    setting.worker()
+    const [first = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(first)) === 'delivered')
+    const [second = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(second)) === 'delivered')
+    expect(to.requests).toHaveLength(2)
+  })
+
+  it('of which the connection is reset in the middle of the body counts by its status', async () => {
+    const to = await receiver((_request, response) => {
+      response.writeHead(503, { 'content-length': '1000' })
+      response.write('half', () => response.socket?.resetAndDestroy())
+    })
+    setting.worker({ scheduleS: [] })
+    const [id = ''] = await setting.push({ url: to.url })
+    await until(async () => (await setting.state(id)) === 'exhausted')
+    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: 503 }])
   })
 
   it('of 410 ends what waits and what comes later for the same payment and URL, and nothing else', async () => {

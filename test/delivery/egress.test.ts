@@ -134,12 +134,13 @@ describe('over TLS', () => {
   })
 
   it.each([
-    ['that nobody vouches for', 'IP:127.0.0.1', false, 'depth_zero_self_signed_cert'],
-    ['of another name', 'DNS:example.com', true, 'err_tls_cert_altname_invalid'],
+    ['that nobody vouches for', 'IP:127.0.0.1', 1, false, 'depth_zero_self_signed_cert'],
+    ['of another name', 'DNS:example.com', 1, true, 'err_tls_cert_altname_invalid'],
+    ['that is over', 'IP:127.0.0.1', -1, true, 'cert_has_expired'],
   ])(
     'a certificate %s is a failure and nothing is sent',
-    async (_what, subject, trusted, error) => {
-      const tls = makeCertificate(subject)
+    async (_what, subject, days, trusted, error) => {
+      const tls = makeCertificate(subject, days)
       const to = await startReceiver(undefined, tls)
       const end = await post(to.url, {
         allowLoopback: true,

@@ -25,6 +25,7 @@ export interface WorkerChanges extends Partial<EgressRule> {
   timeoutMs?: number
   breaker?: BreakerTerms
   inHandLimit?: number
+  hostLimit?: number
   sign?: Sign
 }
 
@@ -50,7 +51,12 @@ export async function createSetting() {
   const closers: (() => Promise<unknown>)[] = []
 
   function worker(changes: WorkerChanges = {}): DeliveryWorker {
-    const { scheduleS = [1, 2, 5], breaker = { openS: 30, maxS: 900 }, inHandLimit } = changes
+    const {
+      scheduleS = [1, 2, 5],
+      breaker = { openS: 30, maxS: 900 },
+      inHandLimit,
+      hostLimit,
+    } = changes
     const { timeoutMs = 2_000 } = changes
     const poster = createPoster({
       allowLoopback: true,
@@ -69,6 +75,7 @@ export async function createSetting() {
       timeoutMs,
       random: () => 0.5,
       ...(inHandLimit === undefined ? {} : { inHandLimit }),
+      ...(hostLimit === undefined ? {} : { hostLimit }),
     })
     closers.push(() => started.close(), poster.close)
     return started

@@ -1,0 +1,179 @@
+// Shows what a backlog, a restarted database, a stop under load and the logs do to pushes.
+import { randomUUID } from 'node:crypto'
+import { Registry } from 'prom-client'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { expireLeases } from '../../services/delivery/claim-store.ts'
+import { deliveryMetrics } from '../../services/delivery/metrics.ts'
+import type { Poster } from '../../services/delivery/post.ts'
+import { startWorker } from '../../services/delivery/worker.ts'
+import { silentLog } from '../support/database.ts'
+import { ownNats, ownPostgres, type TestServer } from '../support/servers.ts'
+import { bearer, startDeliveryProcess } from './process.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+import { createSetting, until } from './setting.ts'
+
+let postgres: TestServer
+let broker: TestServer
+let setting: Awaited<ReturnType<typeof createSetting>>
+let receiver: Receiver
+
+beforeAll(async () => {
+  // Both of its own: one is restarted, and a process that shares a consumer would take other tests' events.
+  ;[postgres, broker] = await Promise.all([ownPostgres({ fsync: 'off' }), ownNats()])
+  process.env['TEST_DATABASE_URL'] = postgres.url
+  setting = await createSetting()
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  await setting.reset()
+  receiver.requests.length = 0
+})
+afterAll(async () => {
+  await receiver.close()
+  await setting.drop()
+  await Promise.all([postgres.remove(), broker.remove()])
+})
+
+describe('a herd of 50,000 pushes that are due at once', () => {
+  it('goes out whole, each once, within the limits', { timeout: 60_000 }, async () => {
+    const origins = Array.from({ length: 50 }, (_, n) => `https://receiver-${n}.example`)
+    await setting.push(...origins.map((url) => ({ url })))
+    await setting.asOwner(
+      `insert into delivery.delivery (
+         delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state, attempts,
+         failures, next_attempt_at, occurred_at, created_at
+       )
+       select gen_random_uuid(), project_id, endpoint_id, event_id, kind, subject_id, url, body,
+         'pending', 1, 1, now() - interval '1 hour', occurred_at, now()
+       from delivery.delivery cross join generate_series(1, 999)`,
+    )
+    await setting.asOwner('analyze delivery.delivery')
+    let posts = 0
+    let atOnce = 0
+    let mostAtOnce = 0
+    const poster: Poster = {
+      async post() {
+        posts += 1
+        atOnce += 1
+        mostAtOnce = Math.max(mostAtOnce, atOnce)
+        await new Promise((resolve) => setImmediate(resolve))
+        atOnce -= 1
+        return { outcome: 'delivered', status: 200, totalMs: 1 }
+      },
+      close: () => Promise.resolve(),
+    }
+    const worker = startWorker({
+      db: setting.db,
+      poster,
+      sign: () => Promise.reject(new Error('no push of this test is signed')),
+      log: silentLog,
+      metrics: deliveryMetrics({ metrics: new Registry(), db: setting.db, log: silentLog }),
+      scheduleS: [],
+      breaker: { openS: 30, maxS: 900 },
+      timeoutMs: 2_000,
+    })
+    await until(() => posts >= 50_000, 50_000)
+    await worker.close()
+    expect(posts).toBe(50_000)
+    expect(mostAtOnce).toBeLessThanOrEqual(256)
+    expect(await setting.count("state = 'delivered'")).toBe(50_000)
+  })
+})
+
+describe('a hostname that many projects share', () => {
+  it('gets no more POSTs at once from a process than its limit, and all of them in the end', async () => {
+    let atOnce = 0
+    let mostAtOnce = 0
+    receiver.answer((_request, response) => {
+      atOnce += 1
+      mostAtOnce = Math.max(mostAtOnce, atOnce)
+      setTimeout(() => {
+        atOnce -= 1
+        response.end()
+      }, 30)
+    })
+    const projects = Array.from({ length: 12 }, () => randomUUID())
+    await setting.push(
+      ...projects.flatMap((projectId) =>
+        [1, 2, 3, 4].map(() => ({ url: receiver.url, projectId })),
+      ),
+    )
+    await setting.asOwner('update delivery.endpoint set limit_now = 16')
+    setting.worker({ hostLimit: 5 })
+    await until(() => receiver.requests.length === 48, 15_000)
+    expect(mostAtOnce).toBe(5)
+  })
+})
+
+describe('a delivery process', () => {
+  const env = () => ({ DATABASE_URL: setting.database.url, NATS_URL: broker.url })
+
+  it('that is told to stop under load ends within 25 s, and leaves nothing half done', async () => {
+    receiver.answer((_request, response) => void setTimeout(() => response.end(), 1_000))
+    await setting.push(
+      ...Array.from({ length: 300 }, (_, n) => ({
+        url: receiver.url,
+        projectId: `00000000-0000-4000-8000-${String(n % 100).padStart(12, '0')}`,
+      })),
+    )
+    const service = await startDeliveryProcess(env())
+    await until(() => receiver.requests.length >= 20, 15_000)
+    const { code, tookMs } = await service.stop()
+    expect(code).toBe(0)
+    expect(tookMs).toBeLessThan(25_000)
+    const sent = receiver.requests.length
+    expect(await setting.count("state = 'delivered'")).toBe(sent)
+    expect(await setting.count("state = 'sending'")).toBe(0)
+    expect(await setting.count("state = 'pending' and attempts = 0")).toBe(300 - sent)
+  })
+
+  it('tells no secret in its log and metrics', async () => {
+    receiver.answer((_request, response) => {
+      response.writeHead(500, { 'x-canary': 'canary-header' }).end('canary-answer')
+    })
+    const service = await startDeliveryProcess({
+      ...env(),
+      LOG_LEVEL: 'trace',
+      DELIVERY_SCHEDULE_S: '1',
+    })
+    const [id = '', blocked = ''] = await setting.push(
+      { url: `${receiver.url}/canary-path?token=canary-query`, body: Buffer.from('canary-body') },
+      { url: 'https://canary-host.example:99/canary-path', subjectId: '+12025550101' },
+    )
+    const ended = new Set(['exhausted', 'blocked'])
+    await until(async () => ended.has((await setting.state(id)) ?? ''), 15_000)
+    await until(async () => ended.has((await setting.state(blocked)) ?? ''), 15_000)
+    await service.call('delivery.v1.DeliveryService/GetDelivery', {
+      projectId: setting.projectId,
+      deliveryId: id,
+    })
+    const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text()
+    expect(metrics).toMatch(
+      /payweave_delivery_egress_blocks_total\{cause="url",part="delivery"\} 1/,
+    )
+    await service.stop()
+    expect(service.output()).toContain('delivery given up')
+    for (const text of [service.output(), metrics]) {
+      expect(text).not.toMatch(/canary-|12025550101/)
+      expect(text).not.toContain(bearer)
+    }
+  })
+})
+
+describe('a restart of the database', () => {
+  it('delays pushes and loses none', { timeout: 60_000 }, async () => {
+    receiver.answer((_request, response) => void setTimeout(() => response.end(), 20))
+    setting.worker()
+    const bodies = Array.from({ length: 200 }, (_, n) => `{"n":${n}}`)
+    await setting.push(...bodies.map((body) => ({ url: receiver.url, body: Buffer.from(body) })))
+    await until(() => receiver.requests.length > 20)
+    await postgres.stop()
+    await postgres.start()
+    setting.clock.advance(61_000)
+    await until(async () => {
+      await expireLeases(setting.db, 500)
+      return (await setting.count("state = 'delivered'")) === 200
+    }, 30_000)
+    expect(new Set(receiver.requests.map(({ body }) => body))).toEqual(new Set(bodies))
+  })
+})
