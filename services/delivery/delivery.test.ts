@@ -82,6 +82,7 @@ describe('Retry-After', () => {
     ['Thu, 01 Jan 2026 00:01:00 GMT', 60],
     ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
     ['Thursday, 01-Jan-26 00:00:30 GMT', 30],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 999_999_999],
   ])('%s is read as %d s', (header, seconds) => {
     expect(parseRetryAfter(header, now)).toBe(seconds)
   })

@@ -101,6 +101,8 @@ export interface RetryTerms {
 const jitter = 0.2
 const longestRetryAfterS = 3_600
 const longestUnsignedPauseS = 60
+/** No header is taken to ask for longer: a date of the year 9999 would not fit the column that keeps it. */
+const mostRetryAfterS = 999_999_999
 
 /** Says what follows an attempt. */
 export function judge(end: AttemptEnd, terms: RetryTerms): Verdict {
@@ -134,7 +136,8 @@ export function parseRetryAfter(header: string | undefined, now: Date): number |
   if (!/^[A-Za-z]{3,9},? /.test(text)) return undefined
   const atMs = Date.parse(text)
   if (Number.isNaN(atMs)) return undefined
-  return Math.max(0, Math.ceil((atMs - now.getTime()) / 1_000))
+  const waitS = Math.ceil((atMs - now.getTime()) / 1_000)
+  return Math.min(mostRetryAfterS, Math.max(0, waitS))
 }
 
 /** Id of the push of one kind about one party (by index) of an event: the same event, the same ids. */

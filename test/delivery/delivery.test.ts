@@ -134,6 +134,7 @@ describe('a push', () => {
     ['-3', 2],
     ['0', 2],
     [new Date(Date.now() + 60_000).toUTCString(), 60],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600],
   ])('that is answered with 429 and Retry-After %s waits about %d s', async (header, expectedS) => {
     const to = await receiver(status(429, { 'retry-after': header }))
     setting.worker({ scheduleS: [2, 2] })
