@@ -1,5 +1,6 @@
 // Records ended attempts in batches, again and again until the database takes them; it must not decide what follows.
 import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from '#core/errors.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { type BreakerTerms, type Completed, type Completion, complete } from './complete-store.ts'
@@ -36,6 +37,7 @@ export interface Completer {
 const batchRows = 256
 const gatherMs = 1
 const retryMs = 500
+const mostRefusals = 2
 
 /** Starts with nothing to record. While one batch is on its way the next one gathers. */
 export function createCompleter(options: CompleterOptions): Completer {
@@ -91,12 +93,13 @@ function splitBatch(queue: Completion[]): { batch: Completion[]; rest: Completio
   return { batch, rest }
 }
 
+/** A database that is away is waited for. One that refuses the batch twice has it piece by piece. */
 async function record(
   options: CompleterOptions,
   batch: Completion[],
   stopping: AbortSignal,
 ): Promise<void> {
-  while (!stopping.aborted) {
+  for (let refusals = 0; !stopping.aborted; ) {
     try {
       const completed = await complete(options.db, batch, options.breaker)
       note(options, batch, completed)
@@ -104,9 +107,26 @@ async function record(
       return
     } catch (error) {
       options.log.warn({ count: batch.length, err: error }, 'attempts not recorded, trying again')
+      if (!(error instanceof Failure)) refusals += 1
+      if (refusals === mostRefusals) return recordApart(options, batch, stopping)
       await delay(retryMs)
     }
   }
+}
+
+/** What cannot be recorded must not hold up the others: it becomes `unknown` with its lease. */
+async function recordApart(
+  options: CompleterOptions,
+  batch: Completion[],
+  stopping: AbortSignal,
+): Promise<void> {
+  const [first, ...others] = batch
+  if (first !== undefined && others.length === 0) {
+    const { deliveryId, projectId, kind } = first.claimed
+    options.log.error({ deliveryId, projectId, kind }, 'attempt cannot be recorded')
+    return
+  }
+  for (const completion of batch) await record(options, [completion], stopping)
 }
 
 function note(

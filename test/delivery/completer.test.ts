@@ -1,0 +1,40 @@
+// Shows on a real database that an end which cannot be recorded holds up nobody else's.
+import { randomUUID } from 'node:crypto'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { claimDue } from '../../services/delivery/claim-store.ts'
+import { createCompleter } from '../../services/delivery/completer.ts'
+import { deliveryMetrics } from '../../services/delivery/metrics.ts'
+import { silentLog } from '../support/database.ts'
+import { createSetting, until } from './setting.ts'
+
+let setting: Awaited<ReturnType<typeof createSetting>>
+beforeAll(async () => {
+  setting = await createSetting()
+})
+afterAll(() => setting.drop())
+
+it('an end that the database refuses does not keep the others from being recorded', async () => {
+  const { db } = setting
+  const url = 'http://127.0.0.1:1'
+  const [bad = '', ...good] = await setting.push({ url }, { url: `${url}/2` }, { url: `${url}/3` })
+  await setting.asOwner('update delivery.endpoint set limit_now = 16')
+  const claimed = await claimDue(db, randomUUID(), { endpoints: 1, deliveries: 9, leaseS: 60 })
+  expect(claimed).toHaveLength(3)
+  const completer = createCompleter({
+    db,
+    log: silentLog,
+    metrics: deliveryMetrics({ metrics: new Registry(), db, log: silentLog }),
+    breaker: { openS: 30, maxS: 900 },
+    onRecorded: () => undefined,
+  })
+  for (const one of claimed) {
+    const totalMs = one.deliveryId === bad ? 2 ** 40 : 3
+    const end = { outcome: 'delivered', status: 200, totalMs } as const
+    completer.add({ claimed: one, end, verdict: { state: 'delivered' } })
+  }
+  await until(() => completer.waiting() === 0)
+  expect(await Promise.all(good.map(setting.state))).toEqual(['delivered', 'delivered'])
+  expect(await setting.state(bad)).toBe('sending')
+  await completer.close(1_000)
+})
