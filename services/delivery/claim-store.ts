@@ -43,7 +43,8 @@ const unlimited = 2 ** 31 - 1
  * room that its limit leaves, four fresh ones to a retry; from all of them in turn until the worker is
  * full, of one hostname no more than the worker may have in hand. A receiver whose row was changed
  * after this statement read its deliveries may have more: it stays ready. One that is full is woken by
- * the next completion, or after the lease at the latest.
+ * the next completion, or after the lease at the latest. While a breaker is not closed the newest push is
+ * the probe: where only some URLs of a receiver fail, an older one is likely to be for one of those.
  */
 const claimStatement = sql(
   'delivery_claim',
@@ -60,7 +61,7 @@ const claimStatement = sql(
      limit $1
      for update of e skip locked
    ), roomy as (
-     select endpoint_id, version, seen_version, turn, hostname,
+     select endpoint_id, version, seen_version, turn, hostname, breaker,
        case breaker when 'closed' then limit_now else 1 end - (
          select count(*) from delivery
          where delivery.endpoint_id = candidate.endpoint_id and state = 'sending'
@@ -70,13 +71,22 @@ const claimStatement = sql(
      select roomy.endpoint_id, roomy.hostname, roomy.room, found.delivery_id, found.place,
        row_number() over (partition by roomy.endpoint_id order by found.place) as nth
      from roomy cross join lateral (
-       select delivery_id, (roomy.turn + n) + (roomy.turn + n) / 4 as place
+       select delivery_id, -1 as place
+       from (
+         select delivery_id from delivery
+         where endpoint_id = roomy.endpoint_id and state = 'pending' and attempts = 0
+           and next_attempt_at <= clock_now() and roomy.breaker <> 'closed'
+         order by next_attempt_at desc limit greatest(roomy.room, 0)
+         for update skip locked
+       ) as probe
+       union all
+       select delivery_id, (roomy.turn + n) + (roomy.turn + n) / 4
        from (
          select delivery_id, row_number() over (order by next_attempt_at) - 1 as n
          from (
            select delivery_id, next_attempt_at from delivery
            where endpoint_id = roomy.endpoint_id and state = 'pending' and attempts = 0
-             and next_attempt_at <= clock_now()
+             and next_attempt_at <= clock_now() and roomy.breaker = 'closed'
            order by next_attempt_at limit greatest(roomy.room, 0)
            for update skip locked
          ) as fresh

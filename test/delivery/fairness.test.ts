@@ -132,6 +132,14 @@ describe('a breaker', () => {
     expect(sizes).toEqual([1, 1, 2, 4, 4])
   })
 
+  it('is probed with the newest push, which may be for a URL that works', async () => {
+    await pushMany(30)
+    while ((await endpoint())?.breaker === 'closed') await round('connection_failed')
+    setting.clock.advance(31_000)
+    const newest = await pushMany(1)
+    expect((await claim()).map(({ deliveryId }) => deliveryId)).toEqual(newest)
+  })
+
   it('opens when eight of ten fail within a minute, whatever the failure', async () => {
     await pushMany(20)
     await round('delivered', 200)
