@@ -165,6 +165,12 @@ describe('payweave', () => {
     expect((await run(...words)).code).toBe(code)
   })
 
+  it('ends a tail at the deadline that it was given', async () => {
+    const { code, all } = await run('events', 'tail', ...forProject, '--for', '1')
+    expect(code).toBe(0)
+    expect(all).toBe('tailing\n')
+  })
+
   it('never prints the bearer', async () => {
     const { code, all } = await run(
       'deliveries',
