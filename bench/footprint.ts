@@ -1,7 +1,7 @@
 // How long `npm start` takes to be ready, and how much memory the mesh holds when nothing happens; it must not send load.
 import fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readPssMb } from './processes.ts'
+import { readPssMb, waitForQuiet } from './processes.ts'
 import { emptyFolder, launchMesh, readMesh, stopLauncher } from './systems.ts'
 
 /** What `npm start` costs. */
@@ -21,6 +21,7 @@ export async function measureFootprint(say: (line: string) => void): Promise<Foo
   const dataDir = emptyFolder()
   const command = ['npm', 'start']
   try {
+    await waitForQuiet(60_000)
     const first = await launchMesh(command, dataDir)
     say(`first start: ready in ${first.readyMs.toFixed(0)} ms`)
     await stopLauncher(first)
@@ -29,7 +30,7 @@ export async function measureFootprint(say: (line: string) => void): Promise<Foo
     await sleep(idleMs)
     const { pids } = readMesh(dataDir)
     const names = Object.fromEntries(Object.entries(pids).map(([name, pid]) => [pid, name]))
-    const pssMb = readPssMb(second.pid, names)
+    const pssMb = readPssMb(second.launcher.pid, names)
     await stopLauncher(second)
     return { firstReadyMs: first.readyMs, secondReadyMs: second.readyMs, pssMb }
   } finally {

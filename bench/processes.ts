@@ -1,5 +1,6 @@
 // Reads what processes have used of the machine, out of /proc (Linux); it must not start or end any.
 import fs from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const ticksPerS = 100
 
@@ -23,6 +24,27 @@ export function cpuPerRequest(before: CpuSeconds, after: CpuSeconds, count: numb
     return [name, (used / count) * 1e6] as const
   })
   return Object.fromEntries(entries)
+}
+
+/** CPU seconds of everybody on the machine so far, and all that there were. */
+export function readMachine(): { busyS: number; wholeS: number } {
+  const [line = ''] = fs.readFileSync('/proc/stat', 'utf8').split('\n')
+  const ticks = line.split(/\s+/).slice(1, 9).map(Number)
+  const [user = 0, nice = 0, system = 0] = ticks
+  const whole = ticks.reduce((sum, value) => sum + value, 0)
+  return { busyS: (user + nice + system) / ticksPerS, wholeS: whole / ticksPerS }
+}
+
+/** Waits until the machine does next to nothing else, or for so long. */
+export async function waitForQuiet(mostMs: number): Promise<void> {
+  const untilMs = performance.now() + mostMs
+  for (let quiet = 0; quiet < 3 && performance.now() < untilMs; ) {
+    const before = readMachine()
+    await sleep(1_000)
+    const after = readMachine()
+    const share = (after.busyS - before.busyS) / (after.wholeS - before.wholeS)
+    quiet = share < 0.1 ? quiet + 1 : 0
+  }
 }
 
 /** Proportional set size in MB of a process and all its descendants, by what each is. */

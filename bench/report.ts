@@ -23,6 +23,7 @@ export function describeTurns(turns: Turn[], { what, route, leastRatio }: Goal):
     statement === undefined ? '–' : (product.perSecond / statement).toFixed(2),
     `${product.p50Ms.toFixed(1)} / ${product.p99Ms.toFixed(1)}`,
     `${oneProcess.p50Ms.toFixed(1)} / ${oneProcess.p99Ms.toFixed(1)}`,
+    `${percent(product.othersShare)} / ${percent(oneProcess.othersShare)}`,
   ])
   const reached = median(ratios)
   const [verdict, relation] = reached >= leastRatio ? ['reached', '≥'] : ['missed', '<']
@@ -40,6 +41,7 @@ export function describeTurns(turns: Turn[], { what, route, leastRatio }: Goal):
         'to pgbench',
         'product p50 / p99 ms',
         'one process p50 / p99 ms',
+        'taken by others, %',
       ],
       rows,
     ),
@@ -134,6 +136,10 @@ function cpuTable(turns: Turn[]): string[] {
 
 function table(head: string[], rows: string[][]): string[] {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+}
+
+function percent(share: number): string {
+  return (share * 100).toFixed(0)
 }
 
 function seconds(ms: number): string {

@@ -1,5 +1,5 @@
 // Starts what is measured, each time on an empty folder: the whole mesh or the yardstick; it must not send load.
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -16,6 +16,7 @@ import {
 } from '../deploy/local/sandbox-file.ts'
 import { prepareSecrets } from '../deploy/local/secrets.ts'
 import { servingPort } from '../deploy/local/settings.ts'
+import { spawnTied, type TiedProcess } from '../deploy/local/tied-process.ts'
 import { type Target, targetOf } from './requests.ts'
 
 /** Something that answers the API. */
@@ -45,7 +46,7 @@ export function emptyFolder(): string {
 }
 
 /** A launcher that was spawned, and how long it took to be ready. */
-export type StartedMesh = { launcher: ChildProcess; pid: number; readyMs: number }
+export type StartedMesh = { launcher: TiedProcess; readyMs: number }
 
 /** Spawns a command that launches the mesh on a folder; resolves when the gateway says that all is ready. */
 export async function launchMesh(
@@ -54,8 +55,10 @@ export async function launchMesh(
   env: Record<string, string> = {},
 ): Promise<StartedMesh> {
   const startedMs = performance.now()
-  const [program = '', ...args] = command
-  const launcher = spawn(program, args, {
+  const launcher = await spawnTied({
+    command,
+    // It ends with us, however we end.
+    deathSignal: 'TERM',
     cwd: path.dirname(bench),
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
@@ -66,23 +69,18 @@ export async function launchMesh(
       ...env,
     },
   })
-  const { pid } = launcher
-  if (pid === undefined) throw new Error('the launcher did not start')
   const url = `http://127.0.0.1:${ports.port}/readyz`
   while (!(await answersOk(url))) {
-    if (launcher.exitCode !== null) throw new Error('the mesh did not start')
+    if (!launcher.alive()) throw new Error('the mesh did not start')
     if (performance.now() - startedMs > readyWithinMs) throw new Error('the mesh is not ready')
     await sleep(20)
   }
-  return { launcher, pid, readyMs: performance.now() - startedMs }
+  return { launcher, readyMs: performance.now() - startedMs }
 }
 
 /** Ends a launcher and with it the mesh. */
 export async function stopLauncher({ launcher }: Pick<StartedMesh, 'launcher'>): Promise<void> {
-  if (launcher.exitCode !== null) return
-  const ended = once(launcher, 'exit')
-  launcher.kill('SIGTERM')
-  await Promise.race([ended, sleep(stopWithinMs, undefined, { ref: false })])
+  if (launcher.alive()) await launcher.end('SIGTERM', stopWithinMs)
 }
 
 /** The mesh of a data folder as it stands in its files. */
