@@ -1,9 +1,10 @@
 // Maps accounts.v1.AccessService to the domain and back; it must not hold a rule or a statement.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import { type AccessService, Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
 import { currentContext } from '#runtime/rpc/context.ts'
+import { projectOf } from '#runtime/rpc/project.ts'
 import { type Environment, type Project, requireUuid } from './access.ts'
 import {
   type Actor,
@@ -46,6 +47,11 @@ function actor(): Actor {
   return { caller: context?.caller?.name ?? 'unknown', requestId: context?.requestId }
 }
 
+/** The project of a call: a UUID, and the one of the caller's token when that names one. */
+function requiredProject(context: HandlerContext, asked: string): string {
+  return requireUuid(projectOf(context, asked), 'project_id')
+}
+
 /** The handlers of AccessService over one administration. */
 export function accessService(administration: Administration): ServiceImpl<typeof AccessService> {
   return { ...checks(administration), ...changes(administration) }
@@ -62,12 +68,12 @@ function checks({ db, secrets }: Administration) {
       )
       return { project: wireProject(found.project), keyId: found.keyId }
     },
-    async authenticateApiKey({ projectId, apiKey }) {
-      requireUuid(projectId, 'project_id')
+    async authenticateApiKey({ projectId: asked, apiKey }, context) {
+      const projectId = requiredProject(context, asked)
       return { merchant: await authenticateApiKey(db, secrets, projectId, apiKey) }
     },
-    async getMerchant({ projectId, merchantId }) {
-      requireUuid(projectId, 'project_id')
+    async getMerchant({ projectId: asked, merchantId }, context) {
+      const projectId = requiredProject(context, asked)
       requireUuid(merchantId, 'merchant_id')
       const merchant = await findMerchant(db, projectId, merchantId)
       if (merchant === undefined) {
@@ -75,8 +81,8 @@ function checks({ db, secrets }: Administration) {
       }
       return { merchant }
     },
-    async checkGrant({ projectId, institutionName, endpoint }) {
-      requireUuid(projectId, 'project_id')
+    async checkGrant({ projectId: asked, institutionName, endpoint }, context) {
+      const projectId = requiredProject(context, asked)
       const found = await findGrant(db, projectId, institutionName, endpoint)
       return { granted: found !== undefined, institutionId: found?.institutionId ?? '' }
     },
@@ -92,7 +98,8 @@ function changes(administration: Administration) {
       const wanted = { name, environment: environmentOf(environment), accountAccess, allowedIps }
       return { project: wireProject(await createProject(administration, actor(), wanted)) }
     },
-    async updateProjectAccess({ projectId, accountAccess, allowedIps }) {
+    async updateProjectAccess({ projectId: asked, accountAccess, allowedIps }, context) {
+      const projectId = requiredProject(context, asked)
       const project = await changeProjectAccess(
         administration,
         actor(),
@@ -102,7 +109,8 @@ function changes(administration: Administration) {
       )
       return { project: wireProject(project) }
     },
-    async issueSubscriptionKey({ projectId }) {
+    async issueSubscriptionKey({ projectId: asked }, context) {
+      const projectId = requiredProject(context, asked)
       const issued = await issueSubscriptionKey(administration, actor(), projectId)
       const { keyId, subscriptionKey, issuedAt } = issued
       return { keyId, subscriptionKey, issueTime: timestampFromDate(issuedAt) }
@@ -111,8 +119,10 @@ function changes(administration: Administration) {
       const revokedAt = await withdrawSubscriptionKey(administration, actor(), keyId)
       return { revokeTime: timestampFromDate(revokedAt) }
     },
-    createMerchant: ({ projectId, businessName, mobileNumber }) =>
-      createMerchant(administration, actor(), { projectId, businessName, mobileNumber }),
+    async createMerchant({ projectId: asked, businessName, mobileNumber }, context) {
+      const projectId = requiredProject(context, asked)
+      return createMerchant(administration, actor(), { projectId, businessName, mobileNumber })
+    },
     async revokeApiKey({ keyId }) {
       const revokedAt = await withdrawApiKey(administration, actor(), keyId)
       return { revokeTime: timestampFromDate(revokedAt) }
@@ -130,10 +140,12 @@ function changes(administration: Administration) {
     async rotateInstitutionKey({ institutionId }) {
       return { key: await rotateInstitutionKey(administration, actor(), institutionId) }
     },
-    async grantEndpoints(wanted) {
+    async grantEndpoints({ projectId: asked, institutionId, endpoints }, context) {
+      const wanted = { projectId: requiredProject(context, asked), institutionId, endpoints }
       return { endpoints: await grantEndpoints(administration, actor(), wanted) }
     },
-    async revokeGrants(wanted) {
+    async revokeGrants({ projectId: asked, institutionId, endpoints }, context) {
+      const wanted = { projectId: requiredProject(context, asked), institutionId, endpoints }
       return { endpoints: await revokeGrants(administration, actor(), wanted) }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
