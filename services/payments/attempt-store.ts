@@ -40,12 +40,19 @@ export async function enquireAfter(
 const closeStatement = sql(
   'attempt_close',
   `update attempt set next_enquiry_time = null
-   where attempt_id = $1 and next_enquiry_time is not null`,
+   where attempt_id = $1 and payer_id = $2 and next_enquiry_time is not null`,
 )
 
-/** Ends the wait for an attempt's outcome, in the transaction that takes the outcome in. */
-export async function closeAttempt(tx: Queryable, attemptId: string): Promise<void> {
-  await tx.run(closeStatement, [attemptId])
+/**
+ * Ends the wait for the outcome of a payer's attempt, in the transaction that takes the outcome in. An
+ * attempt of another payer stays open, whatever a report says.
+ */
+export async function closeAttempt(
+  tx: Queryable,
+  attemptId: string,
+  payerId: string,
+): Promise<void> {
+  await tx.run(closeStatement, [attemptId, payerId])
 }
 
 type AttemptRow = {

@@ -99,7 +99,9 @@ export function backendPort(
       }),
     async enquire(attemptId) {
       const { outcome } = await charges.getAttempt({ attemptId })
-      return outcomes[outcome] ?? 'unknown'
+      if (outcome === WireOutcome.UNSPECIFIED) return 'unknown'
+      // A word of a later contract is no word that nothing was paid: ask again.
+      return outcomes[outcome] ?? 'processing'
     },
     openCardFrame: (payerId, returnUrl) =>
       unlessUnknown(async () => {

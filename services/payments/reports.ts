@@ -42,7 +42,7 @@ export async function takeReport(
   const payment = await change(payments, place, async (locked, now, tx) => {
     const payer = locked.payers.find((one) => one.payerId === payerId)
     if (payer === undefined || !payer.hasLink) throw unknown('charge')
-    if (report.outcome !== 'processing') await closeAttempt(tx, report.attemptId)
+    if (report.outcome !== 'processing') await closeAttempt(tx, report.attemptId, payerId)
     // That an attempt is unknown is no report of the back end, and is true for ever.
     const earlier = report.outcome === 'unknown' ? [] : await keepReport(tx, { payerId, ...report })
     if (earlier === undefined) return undefined

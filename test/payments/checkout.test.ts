@@ -158,6 +158,40 @@ describe('paying with a wallet', () => {
     expect(again.checkout?.payerState).toBe(PayerState.PAID)
   })
 
+  it('is still asked for when a report of another charge names it', async () => {
+    const [one, other] = [await announced(), await announced()]
+    let attemptId = ''
+    world.backend.state.wallet = (id) => {
+      attemptId = id
+      throw new Error('the back end lost it')
+    }
+    await world.checkouts.payWithWallet({ linkToken: one.linkToken, pin: '123456' })
+    await world.report(other.payerId, ChargeOutcome.REFUSED, attemptId)
+    world.testClock.advance(3_000)
+    await until(async () => (await stateOf(one.paymentId))[1] === 'PENDING')
+    expect(await stateOf(other.paymentId)).toEqual(['PENDING', 'PENDING'])
+  })
+
+  it('stays under way while the back end says what nobody here understands', async () => {
+    const { linkToken, paymentId } = await announced()
+    let attemptId = ''
+    world.backend.state.wallet = (id) => {
+      attemptId = id
+      throw new Error('the back end lost it')
+    }
+    await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const { told } = world.backend
+    told.attempts.set(attemptId, 99 as AttemptOutcome)
+    const before = told.enquiries
+    world.testClock.advance(3_000)
+    await until(() => told.enquiries > before)
+    told.attempts.set(attemptId, AttemptOutcome.PAID)
+    world.testClock.advance(10_000)
+    await until(async () => (await stateOf(paymentId))[0] === 'PAID')
+    const events = await world.events(paymentId)
+    expect(events.map(({ transition }) => transition)).not.toContain('PAYER_REFUSED')
+  })
+
   it('that the back end works on is reported later', async () => {
     world.backend.state.wallet = () => AttemptOutcome.PROCESSING
     const { linkToken, paymentId, payerId } = await announced()
