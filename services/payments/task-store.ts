@@ -15,7 +15,7 @@ const claimStatement = sql(
   'task_claim',
   `with due as (
      select subject_id, kind from task
-     where done_time is null and next_time <= clock_now()
+     where done_time is null and next_time <= clock_now() and kind = any($3::task_kind[])
      order by next_time limit $1 for update skip locked
    )
    update task set attempts = task.attempts + 1,
@@ -24,9 +24,14 @@ const claimStatement = sql(
    returning task.subject_id, task.kind, task.reason, task.attempts`,
 )
 
-/** Takes due tasks for `leaseMs`. Locks them for this one statement; those in other hands are left. */
-export function claimTasks(db: Queryable, limit: number, leaseMs: number): Promise<ClaimedTask[]> {
-  return db.rows(claimStatement, [limit, leaseMs])
+/** Takes due tasks of these kinds for `leaseMs`. Locks them for this one statement; those in other hands are left. */
+export function claimTasks(
+  db: Queryable,
+  kinds: readonly Task['kind'][],
+  limit: number,
+  leaseMs: number,
+): Promise<ClaimedTask[]> {
+  return db.rows(claimStatement, [limit, leaseMs, kinds])
 }
 
 const doneStatement = sql(

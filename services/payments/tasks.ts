@@ -1,4 +1,5 @@
 // Tells the back end what it must know, until it knows it; no transaction is open during a call.
+import { Failure, type Reason } from '#core/errors.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import type { Announcement, Backend } from './backend.ts'
@@ -20,36 +21,67 @@ export type TaskOptions = { db: Database; log: Logger; backend: Backend; linkKey
 
 /** The back end takes this many charges in one call. */
 const batchSize = 200
-const transferWidth = 8
+const callWidth = 8
 // Longer than a call may take. Two hands on one task do no harm, since each call may be repeated; a task that a
 // killed worker had in hand waits this long.
 const leaseMs = 15_000
 
-/** Starts the worker. Every replica runs it; tasks in one's hand are left by the others. */
+type Kind = ClaimedTask['kind']
+
+const messages: readonly Kind[] = ['announce', 'withdraw']
+const everything: readonly Kind[] = [...messages, 'refund', 'payout']
+
+/**
+ * Starts the worker. Every replica runs it; tasks in one's hand are left by the others. Transfers go on
+ * beside the rounds: where the rails of one hang, charges are announced and withdrawn all the same.
+ */
 export function startTasks(options: TaskOptions): Loop {
-  return startLoop({
+  let transfers: Promise<void> | undefined
+
+  async function transferAll(tasks: ClaimedTask[]): Promise<void> {
+    try {
+      await Promise.all([
+        payBack(options, of(tasks, 'refund')),
+        payOut(options, of(tasks, 'payout')),
+      ])
+    } catch (error) {
+      options.log.warn({ err: error, kind: 'transfer' }, 'round of work failed')
+    } finally {
+      transfers = undefined
+      loop.kick()
+    }
+  }
+
+  const loop = startLoop({
     kind: 'tasks',
     log: options.log,
     pauseMs: 200,
     async round() {
-      const tasks = await claimTasks(options.db, batchSize, leaseMs)
+      const kinds = transfers === undefined ? everything : messages
+      const tasks = await claimTasks(options.db, kinds, batchSize, leaseMs)
+      if (tasks.some(({ kind }) => !messages.includes(kind))) transfers = transferAll(tasks)
       await Promise.all([
         announce(options, of(tasks, 'announce')),
         withdraw(options, of(tasks, 'withdraw')),
-        payBack(options, of(tasks, 'refund')),
-        payOut(options, of(tasks, 'payout')),
       ])
       return tasks.length === batchSize
     },
   })
+  return {
+    kick: loop.kick,
+    async close() {
+      await loop.close()
+      await transfers
+    },
+  }
 }
 
-function of(tasks: ClaimedTask[], kind: ClaimedTask['kind']): ClaimedTask[] {
+function of(tasks: ClaimedTask[], kind: Kind): ClaimedTask[] {
   return tasks.filter((task) => task.kind === kind)
 }
 
 async function announce(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
-  await told(options, tasks, () => announceCharges(options, subjects(tasks)))
+  await told(options, tasks, (some) => announceCharges(options, subjects(some)))
 }
 
 /** Announces charges at once. Their tasks stay: announcing again changes nothing. */
@@ -76,9 +108,9 @@ function announcementOf(row: ChargeRow, linkKey: Buffer): Announcement {
 }
 
 async function withdraw(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
-  await told(options, tasks, async () => {
+  await told(options, tasks, async (some) => {
     await options.backend.withdraw(
-      tasks.flatMap(({ subject_id: payerId, reason }) =>
+      some.flatMap(({ subject_id: payerId, reason }) =>
         reason === null ? [] : [{ payerId, reason }],
       ),
     )
@@ -88,7 +120,7 @@ async function withdraw(options: TaskOptions, tasks: ClaimedTask[]): Promise<voi
 async function payBack(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
   if (tasks.length === 0) return
   const rows = await readRefunds(options.db, subjects(tasks))
-  await transfer(options, tasks, async (task) => {
+  await oneByOne(options, tasks, async (task) => {
     const row = rows.find(({ refund_id }) => refund_id === task.subject_id)
     if (row === undefined) throw new Error('a refund task has no refund')
     const { refund_id: id, payer_id: payerId, amount_minor: amountMinor, currency } = row
@@ -99,7 +131,7 @@ async function payBack(options: TaskOptions, tasks: ClaimedTask[]): Promise<void
 async function payOut(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
   if (tasks.length === 0) return
   const rows = await readPayouts(options.db, subjects(tasks))
-  await transfer(options, tasks, async (task) => {
+  await oneByOne(options, tasks, async (task) => {
     const row = rows.find(({ payee_id }) => payee_id === task.subject_id)
     if (row === undefined) throw new Error('a payout task has no payee')
     await options.backend.payOut({
@@ -111,34 +143,43 @@ async function payOut(options: TaskOptions, tasks: ClaimedTask[]): Promise<void>
   })
 }
 
-/** Transfers go one by one: each has its own outcome. */
-async function transfer(
+/** Each task has a call and an outcome of its own. */
+async function oneByOne(
   options: TaskOptions,
   tasks: ClaimedTask[],
   call: (task: ClaimedTask) => Promise<void>,
 ): Promise<void> {
-  const width = { width: transferWidth, kind: 'transfer', log: options.log }
+  const width = { width: callWidth, kind: 'task', log: options.log }
   await forEachOf(tasks, width, (task) => told(options, [task], () => call(task)))
 }
 
+/** Many tasks in one call; when the back end refuses what is in it, one call each: none holds up the others. */
 async function told(
-  { db, log }: TaskOptions,
+  options: TaskOptions,
   tasks: ClaimedTask[],
-  call: () => Promise<void>,
+  call: (tasks: ClaimedTask[]) => Promise<void>,
 ): Promise<void> {
+  const { db, log } = options
   const [first] = tasks
   if (first === undefined) return
   try {
-    await call()
+    await call(tasks)
   } catch (error) {
     log.warn(
       { err: error, kind: first.kind, count: tasks.length, attempts: first.attempts },
       'back end not told',
     )
+    if (tasks.length > 1 && isRefusal(error)) return oneByOne(options, tasks, (one) => call([one]))
     await markLater(db, tasks)
     return
   }
   await markDone(db, tasks)
+}
+
+const notNow = new Set<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMIT_EXCEEDED'])
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Failure && !notNow.has(error.reason)
 }
 
 function subjects(tasks: ClaimedTask[]): string[] {

@@ -27,10 +27,18 @@ export function newBackend() {
     /** Outcomes by attempt, which an enquiry answers. */
     attempts: new Map<string, AttemptOutcome>(),
     announcements: 0,
+    payoutCalls: 0,
     walletCalls: 0,
     enquiries: 0,
   }
-  const state = { isDown: false, wallet: (() => AttemptOutcome.PAID) as Wallet }
+  const state = {
+    isDown: false,
+    wallet: (() => AttemptOutcome.PAID) as Wallet,
+    /** Charges that cannot be announced. */
+    refuses: (() => false) as (charge: Charge) => boolean,
+    /** What a payout waits for before it is answered. */
+    paysOutAfter: Promise.resolve(),
+  }
   const answer = <T extends object>(work: () => T): T => {
     if (state.isDown) throw new ConnectError('the back end is down', Code.Unavailable)
     return work()
@@ -39,6 +47,9 @@ export function newBackend() {
     announceCharges: ({ charges: announced }) =>
       answer(() => {
         told.announcements += 1
+        if (announced.some((charge) => state.refuses(charge))) {
+          throw new Failure('INVALID_PARAMETER', 'a charge that cannot be taken')
+        }
         for (const charge of announced) told.charges.set(charge.chargeId, charge)
         return {}
       }),
@@ -63,11 +74,14 @@ export function newBackend() {
       answer(() => ({ frameUrl: `http://cards.test/${chargeId}?back=${returnUrl}` })),
   }
   const payouts: ServiceImpl<typeof PayoutService> = {
-    createPayout: (request) =>
-      answer(() => {
+    async createPayout(request) {
+      told.payoutCalls += 1
+      await state.paysOutAfter
+      return answer(() => {
         told.payouts.set(request.payoutId, request)
         return {}
-      }),
+      })
+    },
     createRefund: (request) =>
       answer(() => {
         told.refunds.set(request.refundId, request)
