@@ -50,6 +50,7 @@ describe('a push', { concurrent: true }, () => {
     const pushes = await eventually(
       () => inbox.callbacks(),
       (now) => expect(now).toHaveLength(3),
+      25_000,
     )
     expect(distinct(pushes)).toHaveLength(1)
     const [first = 0, second = 0] = gapsS(pushes)
@@ -60,7 +61,11 @@ describe('a push', { concurrent: true }, () => {
       () => deliveriesTo(inbox.urls.callback),
       (rows) => expect(rows).toEqual([{ state: 'delivered', attempts: 3 }]),
     )
-    const notifies = await inbox.notifies()
+    const notifies = await eventually(
+      () => inbox.notifies(),
+      (now) => expect(now).toHaveLength(6),
+      25_000,
+    )
     for (const body of distinct(notifies)) {
       expect(notifies.filter((push) => push.body === body)).toHaveLength(3)
     }
