@@ -200,6 +200,14 @@ export const reasons = {
   DELIVERY_ENDED: { ...conflict, meaning: 'The delivery has ended and cannot be cancelled.' },
   RECEIVER_NOT_FOUND: { ...notFound, meaning: 'The project has no such receiver of pushes.' },
   REPLAY_NOT_FOUND: { ...notFound, meaning: 'There is no such replay.' },
+  LEDGER_ACCOUNT_NOT_FOUND: { ...notFound, meaning: 'There is no such account of the ledger.' },
+  TRANSFER_NOT_FOUND: { ...notFound, meaning: 'There is no such transfer.' },
+  HOLD_NOT_FOUND: { ...notFound, meaning: 'There is no such hold.' },
+  MOVEMENT_NOT_FOUND: { ...notFound, meaning: 'There is no such movement.' },
+  REVIEW_NOT_FOUND: { ...notFound, meaning: 'There is no such review, question or artefact.' },
+  HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or has lapsed.' },
+  TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal has taken the transfer back.' },
+  LEDGER_CONFLICT: { ...taken, meaning: 'The same UUID was used with other content.' },
 } as const satisfies Record<string, ReasonRow>
 
 /** An error code of the API. */

@@ -26,6 +26,8 @@ export type Call = {
   services: EdgeServices
   settings: EdgeSettings
   projectId: string
+  /** The envelope's `request_id`: what the client sent, or one of ours. */
+  requestId: string
   /** Empty on routes without an api_key. */
   merchantId: string
   idempotencyKey: string
@@ -116,7 +118,15 @@ export function routeRunner(
     // 12
     const { projectId } = project
     const { idempotencyKey } = checked
-    return row.operate(asked, { services, settings, projectId, merchantId, idempotencyKey })
+    const { requestId } = edge
+    return row.operate(asked, {
+      services,
+      settings,
+      projectId,
+      requestId,
+      merchantId,
+      idempotencyKey,
+    })
   }
 
   return (row) => async (request, reply) => {

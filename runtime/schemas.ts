@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** Tables of the runtime that a schema holds besides its service's own. */
 const shared = {
   payments: ['clock', 'outbox'],
-  accounts: ['clock', 'outbox'],
+  accounts: ['clock', 'outbox', 'inbox'],
   institution: ['clock', 'outbox'],
   quotes: ['clock'],
   billing: ['clock', 'outbox'],

@@ -107,13 +107,13 @@ export const wiring = {
     meaning: 'Where traces go, by OTLP over HTTP. Unset: nowhere.',
   }),
   ACCOUNTS_URL: setting({
-    for: ['gateway', 'payments', 'institution', 'quotes', 'billing', 'delivery'],
+    for: ['gateway', 'payments', 'institution', 'quotes', 'billing', 'delivery', 'simulator'],
     reader: origin,
     default: serviceUrl('accounts'),
     meaning: 'RPCs of the accounts service.',
   }),
   PAYMENTS_URL: setting({
-    for: ['gateway', 'delivery', 'simulator'],
+    for: ['gateway', 'accounts', 'delivery', 'simulator'],
     reader: origin,
     default: serviceUrl('payments'),
     meaning: 'RPCs of the payments service.',

@@ -3,11 +3,20 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { MovementService } from '#gen/accounts/v1/movement_pb.js'
+import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { RateService } from '#gen/backend/v1/rates_pb.js'
+import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
+import { TransferService } from '#gen/backend/v1/transfers_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
+import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
@@ -16,8 +25,17 @@ import type { Caller } from './context.ts'
 
 const services: DescService[] = [
   AccessService,
+  AccountsService,
+  LedgerService,
+  MovementService,
+  ReviewReportService,
+  BillerService,
   ChargeService,
   PayoutService,
+  RateService,
+  ReviewService,
+  TransferService,
+  TransferReportService,
   InboxService,
   ServerReflection,
   ServerReflectionAlpha,

@@ -5,6 +5,9 @@ import type { Caller } from './context.ts'
 
 const gateway = 'gateway'
 const payments = 'payments'
+const quotes = 'quotes'
+const institution = 'institution'
+const billing = 'billing'
 const producers = ['payments', 'accounts', 'institution', 'quotes', 'billing']
 
 /** Stands in a row for every caller that we know, bearers included. */
@@ -25,8 +28,20 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'accounts.v1.AccessService/GetMerchant': [gateway, payments],
   'accounts.v1.AccessService/GetSigningSecrets': ['delivery'],
   'accounts.v1.AccessService/*': ['launcher'],
+  'accounts.v1.AccountsService/ResolveSession': [gateway, quotes, institution],
+  'accounts.v1.AccountsService/*': [gateway],
+  'accounts.v1.LedgerService/*': [billing],
+  'accounts.v1.MovementService/CheckLimits': [quotes],
+  'accounts.v1.MovementService/*': [institution],
+  // A real connector takes the simulator's place, under that name.
+  'accounts.v1.ReviewReportService/*': ['simulator'],
+  'institution.v1.TransferReportService/*': ['simulator'],
   'backend.v1.ChargeService/*': [payments],
   'backend.v1.PayoutService/*': [payments],
+  'backend.v1.ReviewService/*': ['accounts'],
+  'backend.v1.RateService/*': [quotes],
+  'backend.v1.TransferService/*': [institution],
+  'backend.v1.BillerService/*': [billing],
   'events.v1.InboxService/*': producers,
   'grpc.reflection.v1.ServerReflection/*': [anyKnownCaller],
   'grpc.reflection.v1alpha.ServerReflection/*': [anyKnownCaller],
