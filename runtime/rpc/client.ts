@@ -1,5 +1,6 @@
 // Calls other processes: Connect over HTTP/1.1 and undici, with our identity and context; it must not retry.
 
+import { Readable } from 'node:stream'
 import type { DescService } from '@bufbuild/protobuf'
 import {
   type Client,
@@ -99,7 +100,8 @@ async function send(
       path,
       method: 'POST',
       headers: Object.fromEntries(header),
-      body: await wholeBody(body),
+      // Sent as it is made: what a caller streams is never whole in memory.
+      body: body === undefined ? null : Readable.from(body, { objectMode: false }),
       signal: signal ?? null,
     })
     return {
@@ -111,13 +113,6 @@ async function send(
   } catch (error) {
     throw networkError(error, signal)
   }
-}
-
-async function wholeBody(body: AsyncIterable<Uint8Array> | undefined): Promise<Uint8Array | null> {
-  if (body === undefined) return null
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  return chunks.length === 1 ? (chunks[0] ?? null) : Buffer.concat(chunks)
 }
 
 async function* readBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined) {
