@@ -2,9 +2,9 @@
 import { Failure, type Reason } from '#core/errors.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
+import { forEachOf, type Loop, startLoop } from '#runtime/loop.ts'
 import type { Announcement, Backend } from './backend.ts'
 import { cashCode } from './links.ts'
-import { forEachOf, type Loop, startLoop } from './loop.ts'
 import {
   type ChargeRow,
   type ClaimedTask,

@@ -1,9 +1,9 @@
 // The workers that need nobody to call them: expiry, payouts, attempts without an answer; it must not hold a rule.
 
+import { forEachOf, type Loop, startLoop } from '#runtime/loop.ts'
 import { claimAttempts } from './attempt-store.ts'
 import type { Backend } from './backend.ts'
 import { expire } from './ending.ts'
-import { forEachOf, type Loop, startLoop } from './loop.ts'
 import { type DuePayment, findDueToExpire, findDueToRelease } from './money-store.ts'
 import { change, type Decide, type Payments } from './payments.ts'
 import { releasePayouts } from './payout.ts'

@@ -1,7 +1,7 @@
 // A loop over work that may be due. It must not know what the work is.
 import { createWake } from '#runtime/events/wake.ts'
-import type { Logger } from '#runtime/log.ts'
-import { runDetached } from '#runtime/rpc/context.ts'
+import type { Logger } from './log.ts'
+import { runDetached } from './rpc/context.ts'
 
 /** A loop that runs until it is closed. */
 export type Loop = {
