@@ -20,6 +20,7 @@ import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { callers, permissionOf, secretMethods } from './callers.ts'
 import type { Caller } from './context.ts'
 
@@ -42,6 +43,7 @@ const services: DescService[] = [
   ChargeReportService,
   CheckoutService,
   PaymentsService,
+  QuotesService,
 ]
 const methods = new Map<string, DescMethod>(
   services.flatMap((service) =>
@@ -82,6 +84,9 @@ describe('the table of callers', () => {
     ['payments', 'backend.v1.ChargeService/GetAttempt', true],
     ['payments', 'backend.v1.PayoutService/CreatePayout', true],
     ['gateway', 'backend.v1.PayoutService/CreatePayout', false],
+    ['gateway', 'quotes.v1.QuotesService/CreateQuote', true],
+    ['gateway', 'quotes.v1.QuotesService/ReserveQuote', false],
+    ['institution', 'quotes.v1.QuotesService/ReserveQuote', true],
     ['payments', 'events.v1.InboxService/Seen', true],
     ['gateway', 'events.v1.InboxService/Seen', false],
     ['delivery', 'grpc.reflection.v1.ServerReflection/ServerReflectionInfo', true],

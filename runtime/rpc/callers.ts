@@ -36,6 +36,9 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   // A real connector takes the simulator's place, under that name.
   'accounts.v1.ReviewReportService/*': ['simulator'],
   'institution.v1.TransferReportService/*': ['simulator'],
+  'quotes.v1.QuotesService/CreateQuote': [gateway],
+  'quotes.v1.QuotesService/GetQuote': [gateway],
+  'quotes.v1.QuotesService/*': [institution],
   'backend.v1.ChargeService/*': [payments],
   'backend.v1.PayoutService/*': [payments],
   'backend.v1.ReviewService/*': ['accounts'],
