@@ -16,6 +16,7 @@ import { TransferService } from '#gen/backend/v1/transfers_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
+import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
@@ -37,6 +38,7 @@ const services: DescService[] = [
   ReviewService,
   TransferService,
   TransferReportService,
+  InstitutionService,
   InboxService,
   ServerReflection,
   ServerReflectionAlpha,
@@ -81,6 +83,10 @@ describe('the table of callers', () => {
     ['gateway', 'accounts.v1.AccessService/GetSigningSecrets', false],
     ['launcher', 'accounts.v1.AccessService/GetSigningSecrets', false],
     ['payments', 'accounts.v1.AccessService/AuthenticateApiKey', false],
+    ['gateway', 'institution.v1.InstitutionService/CreateTransaction', true],
+    ['simulator', 'institution.v1.InstitutionService/CreateTransaction', false],
+    ['simulator', 'institution.v1.TransferReportService/ReportTransfer', true],
+    ['institution', 'accounts.v1.AccessService/CheckGrant', true],
     ['payments', 'backend.v1.ChargeService/GetAttempt', true],
     ['payments', 'backend.v1.PayoutService/CreatePayout', true],
     ['gateway', 'backend.v1.PayoutService/CreatePayout', false],

@@ -24,7 +24,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payments.v1.ChargeReportService/*': ['simulator'],
   'accounts.v1.AccessService/AuthenticateSubscriptionKey': [gateway],
   'accounts.v1.AccessService/AuthenticateApiKey': [gateway],
-  'accounts.v1.AccessService/CheckGrant': [gateway],
+  'accounts.v1.AccessService/CheckGrant': [gateway, institution],
   'accounts.v1.AccessService/GetMerchant': [gateway, payments],
   'accounts.v1.AccessService/GetSigningSecrets': ['delivery'],
   'accounts.v1.AccessService/*': ['launcher'],
@@ -35,6 +35,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'accounts.v1.MovementService/*': [institution],
   // A real connector takes the simulator's place, under that name.
   'accounts.v1.ReviewReportService/*': ['simulator'],
+  'institution.v1.InstitutionService/*': [gateway],
   'institution.v1.TransferReportService/*': ['simulator'],
   'quotes.v1.QuotesService/CreateQuote': [gateway],
   'quotes.v1.QuotesService/GetQuote': [gateway],

@@ -137,6 +137,14 @@ export declare type BeginMovementRequest = Message<"accounts.v1.BeginMovementReq
    * @generated from field: accounts.v1.TransferDetails details = 8;
    */
   details?: TransferDetails | undefined;
+
+  /**
+   * From this instant on, by the database clock, it must not begin any more; not set: at any time. A movement that has begun
+   * is answered however late. Executing a quote needs it.
+   *
+   * @generated from field: google.protobuf.Timestamp begin_before_time = 9;
+   */
+  beginBeforeTime?: Timestamp | undefined;
 };
 
 /**
@@ -316,7 +324,7 @@ export declare const CheckLimitsResponseSchema: GenMessage<CheckLimitsResponse>;
 export declare const MovementService: GenService<{
   /**
    * Begins a movement, checking in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, bound elsewhere
-   * or spent, SESSION_EXPIRED); the accounts, PERMISSION_DENIED (ACCOUNT_UNAVAILABLE); the limits,
+   * or spent, SESSION_EXPIRED); its time, FAILED_PRECONDITION (QUOTE_EXPIRED); the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE); the limits,
    * PERMISSION_DENIED (LIMIT_EXCEEDED); the funds, FAILED_PRECONDITION (INSUFFICIENT_FUNDS). A refusal changes nothing.
    * The same UUID with other content is ALREADY_EXISTS (LEDGER_CONFLICT).
    *
