@@ -7,6 +7,7 @@ import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/accounts/v1/movement_pb.js'
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
 import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
@@ -21,6 +22,7 @@ import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { callers, permissionOf, secretMethods } from './callers.ts'
 import type { Caller } from './context.ts'
@@ -31,6 +33,7 @@ const services: DescService[] = [
   LedgerService,
   MovementService,
   ReviewReportService,
+  SettlementPostingService,
   BillerService,
   ChargeService,
   PayoutService,
@@ -45,6 +48,7 @@ const services: DescService[] = [
   ChargeReportService,
   CheckoutService,
   PaymentsService,
+  SettlementService,
   QuotesService,
 ]
 const methods = new Map<string, DescMethod>(
@@ -95,6 +99,9 @@ describe('the table of callers', () => {
     ['institution', 'quotes.v1.QuotesService/ReserveQuote', true],
     ['payments', 'events.v1.InboxService/Seen', true],
     ['gateway', 'events.v1.InboxService/Seen', false],
+    ['accounts', 'payments.v1.SettlementService/ListSettlements', true],
+    ['gateway', 'payments.v1.SettlementService/ListSettlements', false],
+    ['gateway', 'accounts.v1.SettlementPostingService/RestartBackfill', false],
     ['delivery', 'grpc.reflection.v1.ServerReflection/ServerReflectionInfo', true],
   ])('says of %s calling %s: %s', (name, rpc, expected) => {
     expect(may(name, rpc)).toBe(expected)

@@ -22,6 +22,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'payments.v1.CheckoutService/*': [gateway],
   // A real provider's connector takes the simulator's place, under that name.
   'payments.v1.ChargeReportService/*': ['simulator'],
+  'payments.v1.SettlementService/*': ['accounts'],
   'accounts.v1.AccessService/AuthenticateSubscriptionKey': [gateway],
   'accounts.v1.AccessService/AuthenticateApiKey': [gateway],
   'accounts.v1.AccessService/CheckGrant': [gateway, institution],
@@ -31,6 +32,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'accounts.v1.AccountsService/ResolveSession': [gateway, quotes, institution],
   'accounts.v1.AccountsService/*': [gateway],
   'accounts.v1.LedgerService/*': [billing],
+  // For operators, who pass as bearers.
+  'accounts.v1.SettlementPostingService/*': [],
   'accounts.v1.MovementService/CheckLimits': [quotes],
   'accounts.v1.MovementService/*': [institution],
   // A real connector takes the simulator's place, under that name.
