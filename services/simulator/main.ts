@@ -1,4 +1,6 @@
 // Starts the simulator, in sandboxes only: backend.v1, pages and receivers on one port; it must not hold a rule.
+import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, SettingsError } from '#runtime/config.ts'
@@ -6,9 +8,9 @@ import { openDatabase } from '#runtime/db.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { openIdentity } from '#runtime/rpc/identity.ts'
+import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
 import { reportMetrics } from './metrics.ts'
-import { sendReportsTo } from './service.ts'
+import { outsideOf } from './outside.ts'
 import { startSimulator } from './simulator.ts'
 
 runProcess('simulator', async (stopping, log) => {
@@ -16,7 +18,7 @@ runProcess('simulator', async (stopping, log) => {
     throw new SettingsError('simulator', ['PAYWEAVE_ENV must not be production: no money is real'])
   }
   const settings = readSettings('simulator')
-  const { host, port, adminPort, paymentsUrl: url, simulatorPublicUrl: publicUrl } = settings
+  const { host, port, adminPort, simulatorPublicUrl: publicUrl } = settings
   if (publicUrl === undefined) {
     throw new SettingsError('simulator', ['SIMULATOR_PUBLIC_URL must be set'])
   }
@@ -25,12 +27,14 @@ runProcess('simulator', async (stopping, log) => {
   const db = openDatabase({ url: settings.databaseUrl, service: 'simulator', log })
   databaseMetrics(metrics, db)
   reportMetrics(metrics, db)
-  const pool = createRpcPool(url)
-  const payments = createRpcClient(ChargeReportService, {
-    url,
-    audience: 'payments',
-    identity,
-    pool,
+  const payments = reach('payments', settings.paymentsUrl, identity)
+  // Artefacts are longer than any other answer.
+  const accounts = reach('accounts', settings.accountsUrl, identity, { lasting: true })
+  const institution = reach('institution', settings.institutionUrl, identity)
+  const outside = outsideOf({
+    payments: createRpcClient(ChargeReportService, payments),
+    accounts: createRpcClient(ReviewReportService, accounts),
+    institution: createRpcClient(TransferReportService, institution),
   })
   const simulator = await startSimulator({
     db,
@@ -40,7 +44,7 @@ runProcess('simulator', async (stopping, log) => {
     port,
     publicUrl,
     checkoutUrl: settings.publicBaseUrl,
-    send: sendReportsTo(payments),
+    outside,
     metrics: rpcMetrics(metrics),
     ready: db.ready,
   })
@@ -48,8 +52,14 @@ runProcess('simulator', async (stopping, log) => {
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
     { name: 'simulator', close: () => simulator.close() },
-    { name: 'payments', close: () => pool.close() },
+    { name: 'payments', close: () => payments.pool.close() },
+    { name: 'accounts', close: () => accounts.pool.close() },
+    { name: 'institution', close: () => institution.pool.close() },
     { name: 'database', close: () => db.close() },
     { name: 'admin', close: () => admin.close() },
   ]
 })
+
+function reach(audience: string, url: string, identity: Identity, pool?: { lasting: boolean }) {
+  return { audience, url, identity, pool: createRpcPool(url, pool) }
+}

@@ -64,3 +64,25 @@ export function startPoll({ log, round }: PollOptions): Poll {
     },
   }
 }
+
+export type DuePollOptions = {
+  log: Logger
+  /** Milliseconds until something is due, 0 when it is; undefined when nothing is planned. */
+  waitMs: () => Promise<number | undefined>
+  /** Does what is due. */
+  workOff: () => Promise<void>
+}
+
+/** Starts a loop over work with a time: it asks for the time alone while nothing is due. */
+export function startDuePoll({ log, waitMs, workOff }: DuePollOptions): Poll {
+  return startPoll({
+    log,
+    async round() {
+      const ms = await waitMs()
+      if (ms === undefined) return false
+      if (ms > 0) return ms
+      await workOff()
+      return soonestMs
+    },
+  })
+}

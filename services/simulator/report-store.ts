@@ -1,22 +1,6 @@
-// Every statement about reports that payments is owed, and about the payouts and refunds behind some. It must not decide anything.
+// Every statement about reports that are owed, and about the payouts and refunds behind some. It must not decide anything.
 import { type Queryable, sql } from '#runtime/db.ts'
-
-/** A report in hand. */
-export type Report = {
-  /** Charge, payout or refund. */
-  subjectId: string
-  position: number
-  /** Times that it was taken in hand, this time included. */
-  attempts: number
-} & (
-  | {
-      kind: 'charge'
-      attemptId: string
-      outcome: 'processing' | 'paid' | 'refused'
-      paymentMethod: 'card' | null
-    }
-  | { kind: 'payout' | 'refund'; attemptId: null; outcome: 'completed'; paymentMethod: null }
-)
+import type { Report } from './report.ts'
 
 const insertPayoutStatement = sql(
   'insert_payout',
@@ -59,6 +43,7 @@ const claimReportsStatement = sql(
   `with due as (
      select r.subject_id, r.position from report r
      where r.delivered_at is null and r.parked_at is null and r.next_at <= clock_now()
+       and r.kind = any($3::text[])
        and not exists (
          select from report e where e.subject_id = r.subject_id and e.position < r.position
            and e.delivered_at is null and e.parked_at is null)
@@ -68,11 +53,16 @@ const claimReportsStatement = sql(
      next_at = clock_now() + $2 * interval '1 millisecond'
    from due d where r.subject_id = d.subject_id and r.position = d.position
    returning r.subject_id as "subjectId", r.position, r.kind, r.attempt_id as "attemptId", r.outcome,
-     r.payment_method as "paymentMethod", r.attempts`,
+     r.payment_method as "paymentMethod", r.account_level as "accountLevel", r.reason, r.attempts`,
 )
-/** Takes the first open report of subjects that have one due, and keeps others from it for a while. */
-export function claimReports(db: Queryable, limit: number, leaseMs: number): Promise<Report[]> {
-  return db.rows(claimReportsStatement, [limit, leaseMs])
+/** Takes the first open report of subjects that have one of these kinds due, and keeps others from it for a while. */
+export function claimReports(
+  db: Queryable,
+  kinds: readonly Report['kind'][],
+  limit: number,
+  leaseMs: number,
+): Promise<Report[]> {
+  return db.rows(claimReportsStatement, [limit, leaseMs, kinds])
 }
 
 /** What became of sending a report. */
@@ -107,9 +97,10 @@ export async function noteReports(db: Queryable, sent: Sent[]): Promise<void> {
 
 const countOpenReportsStatement = sql(
   'count_open_reports',
-  `select count(*)::int as open from report where delivered_at is null and parked_at is null`,
+  `select kind, count(*)::int as open from report
+   where delivered_at is null and parked_at is null group by kind`,
 )
-/** Counts the reports that payments has not accepted yet. */
-export async function countOpenReports(db: Queryable): Promise<number> {
-  return (await db.row<{ open: number }>(countOpenReportsStatement, []))?.open ?? 0
+/** Counts the reports that have not been accepted yet, by kind; a kind without any is left out. */
+export function countOpenReports(db: Queryable): Promise<{ kind: Report['kind']; open: number }[]> {
+  return db.rows(countOpenReportsStatement, [])
 }

@@ -1,12 +1,13 @@
-// Tells payments what became of money, until it accepts. It must not know the wire: it is handed a way to send.
+// Tells others what became of money and people, until they accept. It must not know the wire: it is handed a way to send.
 import { Failure, type Reason } from '#core/errors.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { type Poll, startPoll } from './poll.ts'
-import { claimReports, noteReports, type Report, type Sent } from './report-store.ts'
+import { kindsOf, type Receiver, type Report } from './report.ts'
+import { claimReports, noteReports, type Sent } from './report-store.ts'
 
 const batch = 100
-/** Longest wait for payments' answer to one report. */
+/** Longest wait for the answer to one report. */
 export const reportTimeoutMs = 4_000
 /** Longer than one call, so that two senders rarely have one report; short, since a killed sender's reports wait. */
 const leaseMs = 6_000
@@ -20,12 +21,21 @@ const definitive: ReadonlySet<Reason> = new Set<Reason>([
   'CHARGE_NOT_FOUND',
   'PAYMENT_NOT_FOUND',
   'PAYMENT_NOT_PAYABLE',
+  'REVIEW_NOT_FOUND',
+  'TRANSFER_NOT_FOUND',
+  'TRANSACTION_NOT_FOUND',
 ])
 
 /** Delivers one report; throws when it was not accepted. */
 export type SendReport = (report: Report) => Promise<void>
 
-export type ReporterOptions = { db: Database; log: Logger; send: SendReport }
+export type ReporterOptions = {
+  db: Database
+  log: Logger
+  /** Each has a loop of its own, so that one who is silent holds up nobody's reports but his. */
+  receiver: Receiver
+  send: SendReport
+}
 
 /** Reports until closed. */
 export function startReporter(options: ReporterOptions): Poll {
@@ -33,8 +43,8 @@ export function startReporter(options: ReporterOptions): Poll {
 }
 
 /** Sends one batch of due reports; returns how many were taken in hand. */
-export async function reportDue({ db, log, send }: ReporterOptions): Promise<number> {
-  const reports = await claimReports(db, batch, leaseMs)
+export async function reportDue({ db, log, receiver, send }: ReporterOptions): Promise<number> {
+  const reports = await claimReports(db, kindsOf[receiver], batch, leaseMs)
   if (reports.length === 0) return 0
   await noteReports(db, await Promise.all(reports.map((report) => sendOne(report, send, log))))
   return reports.length

@@ -1,9 +1,8 @@
-// Maps backend.v1 to the domain, and reports to payments.v1.ChargeReportService; it must not hold a rule or a statement.
+// Maps backend.v1's charges and payouts to the domain; it must not hold a rule or a statement.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import type { Client, ServiceImpl } from '@connectrpc/connect'
+import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
-import { isUuid, newKey } from '#core/id.ts'
-import { currencyDigits } from '#core/money.ts'
+import { newKey } from '#core/id.ts'
 import { hashToken } from '#core/token.ts'
 import {
   AttemptOutcome,
@@ -13,19 +12,12 @@ import {
   WithdrawReason,
 } from '#gen/backend/v1/charges_pb.js'
 import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
-import {
-  ChargeOutcome,
-  type ChargeReportService,
-  TransferOutcome,
-} from '#gen/payments/v1/charge_report_pb.js'
-import { PaymentMethod } from '#gen/payments/v1/payments_pb.js'
-import type { Money } from '#gen/types/v1/types_pb.js'
 import type { Channel, NewCharge, WithdrawReason as Reason } from './charge.ts'
 import { insertCardFrame, insertCharges, withdrawCharges } from './charge-store.ts'
 import { enquire, type Outcome, type PayContext, payWithWallet } from './pay.ts'
 import { behaviourOf } from './people.ts'
 import { insertPayout, insertRefund } from './report-store.ts'
-import { reportTimeoutMs, type SendReport } from './reporter.ts'
+import { readMoney, refuse, requireUuid } from './request.ts'
 
 const batchMost = 200
 const tokenLength = 43
@@ -45,12 +37,6 @@ const wireOutcomes: Record<Outcome['outcome'], AttemptOutcome> = {
   refused: AttemptOutcome.REFUSED,
   unknown: AttemptOutcome.UNSPECIFIED,
 }
-const chargeOutcomes = {
-  processing: ChargeOutcome.PROCESSING,
-  paid: ChargeOutcome.PAID,
-  refused: ChargeOutcome.REFUSED,
-} as const
-
 /** What the handlers need of the process. */
 export type ServiceContext = PayContext & {
   /** Called when somebody may have something to do. */
@@ -135,25 +121,6 @@ export function payoutService({
   }
 }
 
-/** How reports reach payments. */
-export function sendReportsTo(payments: Client<typeof ChargeReportService>): SendReport {
-  const options = { timeoutMs: reportTimeoutMs }
-  return async (report) => {
-    const { kind, subjectId } = report
-    if (kind === 'charge') {
-      const { attemptId, paymentMethod: method } = report
-      const outcome = chargeOutcomes[report.outcome]
-      const paymentMethod = method === 'card' ? PaymentMethod.CARD : PaymentMethod.UNSPECIFIED
-      const charge = { chargeId: subjectId, attemptId, outcome, paymentMethod }
-      await payments.reportCharge(charge, options)
-      return
-    }
-    const outcome = TransferOutcome.COMPLETED
-    if (kind === 'payout') await payments.reportPayout({ payoutId: subjectId, outcome }, options)
-    else await payments.reportRefund({ refundId: subjectId, outcome }, options)
-  }
-}
-
 function readCharge(charge: Charge): NewCharge {
   const { chargeId, mobileNumber, channel, businessName, cashCode, expireTime } = charge
   if (mobileNumber === '') refuse('mobile_number')
@@ -170,22 +137,8 @@ function readCharge(charge: Charge): NewCharge {
   }
 }
 
-function readMoney(money: Money | undefined): { currency: string; amountMinor: bigint } {
-  if (money === undefined || money.minorUnits <= 0n) refuse('amount')
-  if (currencyDigits(money.currency) === undefined) refuse('amount')
-  return { currency: money.currency, amountMinor: money.minorUnits }
-}
-
 function requireBatch(items: readonly unknown[], field: string): void {
   if (items.length === 0 || items.length > batchMost) refuse(field)
-}
-
-function requireUuid(text: string, field: string): string {
-  return isUuid(text) ? text.toLowerCase() : refuse(field)
-}
-
-function refuse(field: string): never {
-  throw new Failure('INVALID_PARAMETER', `${field} is absent or malformed`, { details: { field } })
 }
 
 /** The form leads back to pages of ours, or anywhere that is reached over TLS. */

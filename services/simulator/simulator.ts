@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Failure, reasons } from '#core/errors.ts'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
 import type { Database } from '#runtime/db.ts'
 import { startRetention } from '#runtime/events/retention.ts'
 import type { Logger } from '#runtime/log.ts'
@@ -11,11 +12,16 @@ import type { Identity } from '#runtime/rpc/identity.ts'
 import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
 import { startActor } from './actor.ts'
 import { deleteOldCardFrames } from './charge-store.ts'
+import { startConsenter } from './consenter.ts'
+import type { Outside } from './outside.ts'
 import type { PagesContext } from './page.ts'
 import { pageRoutes } from './pages.ts'
 import { deleteOldFlaky, deleteOldReceived } from './receiver-store.ts'
 import { receiverRoutes } from './receivers.ts'
-import { type SendReport, startReporter } from './reporter.ts'
+import type { Receiver } from './report.ts'
+import { startReporter } from './reporter.ts'
+import { reviewService } from './review-service.ts'
+import { startReviewer } from './reviewer.ts'
 import { chargeService, payoutService } from './service.ts'
 
 /** Requests that the receivers' log keeps at most. */
@@ -32,47 +38,39 @@ export type SimulatorOptions = {
   publicUrl: string
   /** Where browsers reach the pages that show our card form. */
   checkoutUrl: string
-  /** Delivers a report to payments. */
-  send: SendReport
+  /** The ways to the services that are told what happened. */
+  outside: Outside
   metrics?: RpcMetrics
   ready?: () => boolean | Promise<boolean>
 }
 
 /** Starts everything; closing stops taking calls first, then the loops. */
 export async function startSimulator(options: SimulatorOptions): Promise<RpcServer> {
-  const { db, log, host, port, identity, send } = options
+  const { db, log, host, port, identity } = options
   const publicUrl = options.publicUrl.replace(/\/+$/, '')
   const checkoutOrigin = new URL(options.checkoutUrl).origin
-  const reporter = startReporter({ db, log, send })
-  const reportsWritten = reporter.kick
-  const actor = startActor({ db, log, reportsWritten })
-  const retention = [
-    startRetention({
-      db,
-      log,
-      deleteOld: (tx, limit) => deleteOldReceived(tx, limit, receivedKept),
-    }),
-    startRetention({ db, log, deleteOld: deleteOldFlaky }),
-    startRetention({ db, log, deleteOld: deleteOldCardFrames }),
-  ]
-  const stopLoops = async () => {
-    await actor.close()
-    await Promise.all([reporter.close(), ...retention.map((loop) => loop.close())])
-  }
+  const loops = startLoops(options)
 
-  const pages = { db, reportsWritten, checkoutOrigin, basePath: basePathOf(publicUrl) }
-  const payContext = { db, reportsWritten }
-  const service = { ...payContext, chargesChanged: actor.kick, publicUrl, checkoutOrigin }
+  const payContext = { db, reportsWritten: loops.reporters.payments.kick }
+  const pages = { ...payContext, checkoutOrigin, basePath: basePathOf(publicUrl) }
+  const chargesChanged = loops.actor.kick
+  const charges = chargeService({ ...payContext, chargesChanged, publicUrl, checkoutOrigin })
+  const reviews = reviewService({
+    db,
+    reviewsWritten: loops.reviewer.kick,
+    consentsWritten: loops.consenter.kick,
+  })
   try {
     const server = await serveRpc({
       host,
       port,
       identity,
       log,
-      services: [ChargeService, PayoutService],
+      services: [ChargeService, PayoutService, ReviewService],
       routes(router) {
-        router.service(ChargeService, chargeService(service))
+        router.service(ChargeService, charges)
         router.service(PayoutService, payoutService(payContext))
+        router.service(ReviewService, reviews)
       },
       http: (app) => httpRoutes(app, pages, log),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
@@ -82,12 +80,47 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
       port: server.port,
       async close() {
         await server.close()
-        await stopLoops()
+        await loops.close()
       },
     }
   } catch (error) {
-    await stopLoops()
+    await loops.close()
     throw error
+  }
+}
+
+/** Starts what goes on without being asked. Closing lets people come to rest before their reports. */
+function startLoops({ db, log, outside }: SimulatorOptions) {
+  const { readArtefact, send } = outside
+  const reporterTo = (receiver: Receiver) =>
+    startReporter({ db, log, receiver, send: send[receiver] })
+  const reporters = {
+    payments: reporterTo('payments'),
+    accounts: reporterTo('accounts'),
+    institution: reporterTo('institution'),
+  }
+  const tellAccounts = { db, log, reportsWritten: reporters.accounts.kick }
+  const actor = startActor({ db, log, reportsWritten: reporters.payments.kick })
+  const reviewer = startReviewer({ ...tellAccounts, readArtefact })
+  const consenter = startConsenter(tellAccounts)
+  const retention = [
+    startRetention({
+      db,
+      log,
+      deleteOld: (tx, limit) => deleteOldReceived(tx, limit, receivedKept),
+    }),
+    startRetention({ db, log, deleteOld: deleteOldFlaky }),
+    startRetention({ db, log, deleteOld: deleteOldCardFrames }),
+  ]
+  return {
+    reporters,
+    actor,
+    reviewer,
+    consenter,
+    async close() {
+      await Promise.all([actor, reviewer, consenter].map((loop) => loop.close()))
+      await Promise.all([...Object.values(reporters), ...retention].map((loop) => loop.close()))
+    },
   }
 }
 

@@ -21,7 +21,8 @@ afterAll(async () => {
 })
 
 function run(env: Record<string, string>) {
-  const { port, adminPort, paymentsUrl, secrets, database, url } = surroundings
+  const { port, adminPort, secrets, database, url } = surroundings
+  const { paymentsUrl, accountsUrl, institutionUrl } = surroundings
   child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
@@ -31,6 +32,8 @@ function run(env: Record<string, string>) {
       ADMIN_PORT: String(adminPort),
       DATABASE_URL: database.url,
       PAYMENTS_URL: paymentsUrl,
+      ACCOUNTS_URL: accountsUrl,
+      INSTITUTION_URL: institutionUrl,
       SECRETS_DIR: join(secrets, 'simulator'),
       PUBLIC_BASE_URL: 'http://pay.test:8080',
       SIMULATOR_PUBLIC_URL: url,

@@ -1,65 +1,76 @@
-// A simulator on a database of its own, with a stand-in for payments' reports, for the tests of this folder.
+// A simulator on a database of its own, with stand-ins for those it reports to, for the tests of this folder.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { Failure, type Reason } from '#core/errors.ts'
+import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
 import { ChargeChannel, ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
-import {
-  ChargeOutcome,
-  ChargeReportService,
-  type ReportChargeRequest,
-} from '#gen/payments/v1/charge_report_pb.js'
-import { PayerState, PaymentMethod, PayoutState } from '#gen/payments/v1/payments_pb.js'
+import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
+import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
+import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
-import { serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
-import { sendReportsTo } from '../../services/simulator/service.ts'
+import { outsideOf } from '../../services/simulator/outside.ts'
 import { startSimulator } from '../../services/simulator/simulator.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 import { freePorts } from '../support/servers.ts'
+import { accountsStandIn, institutionStandIn, paymentsStandIn } from './stand-ins.ts'
 
 export const checkoutUrl = 'http://pay.test:8080'
 export const returnUrl = `${checkoutUrl}/pay/some-token`
 
 const host = '127.0.0.1'
 
-/** A report as payments got it. */
-export type GotReport = { id: string; attemptId: string; outcome: string; method: string }
+const callers = ['gateway', 'payments', 'accounts', 'institution', 'quotes', 'billing']
 
-/** What a simulator stands on: a database, identities, ports, and a stand-in for payments. */
+/** What a simulator stands on: a database, identities, ports, and stand-ins for other services. */
 export async function startSurroundings() {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-simulator-'))
-  writeIdentities(secrets, ['payments', 'simulator', 'gateway'])
+  writeIdentities(secrets, [...callers, 'simulator'])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
-  const [port = 0, adminPort = 0, paymentsPort = 0] = await freePorts(3)
+  const [port = 0, adminPort = 0, ...ports] = await freePorts(5)
+  const [paymentsPort = 0, accountsPort = 0, institutionPort = 0] = ports
   const url = `http://${host}:${port}`
+  const urlOf = (standInPort: number) => `http://${host}:${standInPort}`
   const database = await createTestDatabase('simulator', migrationFolders('simulator'))
   const payments = paymentsStandIn(identityOf('payments'), paymentsPort)
-  await payments.start()
+  const accounts = accountsStandIn(identityOf('accounts'), accountsPort)
+  const institution = institutionStandIn(identityOf('institution'), institutionPort)
+  const standIns = [payments, accounts, institution]
+  await Promise.all(standIns.map((standIn) => standIn.start()))
   const pool = createRpcPool(url)
-  const client = { url, audience: 'simulator', identity: identityOf('payments'), pool }
+  const clientOf = (caller: string) => ({
+    url,
+    audience: 'simulator',
+    identity: identityOf(caller),
+    pool,
+  })
   return {
     url,
     port,
     adminPort,
-    paymentsUrl: `http://${host}:${paymentsPort}`,
+    paymentsUrl: urlOf(paymentsPort),
+    accountsUrl: urlOf(accountsPort),
+    institutionUrl: urlOf(institutionPort),
     secrets,
     identityOf,
     database,
     payments,
-    charges: createRpcClient(ChargeService, client),
-    payouts: createRpcClient(PayoutService, client),
-    strangers: createRpcClient(ChargeService, { ...client, identity: identityOf('gateway') }),
+    accounts,
+    institution,
+    charges: createRpcClient(ChargeService, clientOf('payments')),
+    payouts: createRpcClient(PayoutService, clientOf('payments')),
+    reviews: createRpcClient(ReviewService, clientOf('accounts')),
+    strangers: createRpcClient(ChargeService, clientOf('gateway')),
     async remove() {
       await pool.close()
-      await payments.stop()
+      await Promise.all(standIns.map((standIn) => standIn.stop()))
       await database.drop()
       rmSync(secrets, { recursive: true })
     },
@@ -69,15 +80,22 @@ export async function startSurroundings() {
 /** A simulator in this process, with its surroundings and a clock that the test shifts. */
 export async function startWorld() {
   const surroundings = await startSurroundings()
-  const { url, port, paymentsUrl, identityOf, database } = surroundings
+  const { url, port, paymentsUrl, accountsUrl, institutionUrl, identityOf, database } = surroundings
   const testClock = createTestClock()
-  const pool = createRpcPool(paymentsUrl)
   const identity = identityOf('simulator')
-  const reports = createRpcClient(ChargeReportService, {
-    url: paymentsUrl,
-    audience: 'payments',
+  const reach = (audience: string, url: string) => ({
+    audience,
+    url,
     identity,
-    pool,
+    pool: createRpcPool(url, { lasting: true }),
+  })
+  const payments = reach('payments', paymentsUrl)
+  const accounts = reach('accounts', accountsUrl)
+  const institution = reach('institution', institutionUrl)
+  const outside = outsideOf({
+    payments: createRpcClient(ChargeReportService, payments),
+    accounts: createRpcClient(ReviewReportService, accounts),
+    institution: createRpcClient(TransferReportService, institution),
   })
   const start = async () => {
     const db = database.open({ testClock })
@@ -89,7 +107,7 @@ export async function startWorld() {
       port,
       publicUrl: url,
       checkoutUrl,
-      send: sendReportsTo(reports),
+      outside,
     })
     return { db, server }
   }
@@ -105,60 +123,13 @@ export async function startWorld() {
     },
     async stop() {
       await running.server.close()
-      await pool.close()
+      await Promise.all([payments, accounts, institution].map(({ pool }) => pool.close()))
       await surroundings.remove()
     },
   }
 }
 
 export type World = Awaited<ReturnType<typeof startWorld>>
-
-function paymentsStandIn(identity: ReturnType<typeof openIdentity>, port: number) {
-  const got: GotReport[] = []
-  const refusals = new Map<string, Reason[]>()
-  let server: Awaited<ReturnType<typeof serveRpc>> | undefined
-  const keepCharge = ({ chargeId, attemptId, outcome, paymentMethod }: ReportChargeRequest) => {
-    const method = PaymentMethod[paymentMethod] ?? ''
-    got.push({ id: chargeId, attemptId, outcome: ChargeOutcome[outcome] ?? '', method })
-  }
-  return {
-    got,
-    /** Answers the next reports about a charge with these refusals. */
-    refuse: (id: string, ...reasons: Reason[]) => void refusals.set(id, reasons),
-    /** Reports about one charge, payout or refund, in the order of arrival. */
-    of: (id: string) => got.filter((report) => report.id === id),
-    async start() {
-      server = await serveRpc({
-        host,
-        port,
-        identity,
-        log: silentLog,
-        services: [ChargeReportService],
-        routes: (router) =>
-          router.service(ChargeReportService, {
-            reportCharge(report) {
-              const reason = refusals.get(report.chargeId)?.shift()
-              if (reason !== undefined) throw new Failure(reason, 'as the test wants it')
-              keepCharge(report)
-              return { payerState: PayerState.PENDING }
-            },
-            reportPayout({ payoutId }) {
-              got.push({ id: payoutId, attemptId: '', outcome: 'COMPLETED', method: '' })
-              return { payoutState: PayoutState.COMPLETED }
-            },
-            reportRefund({ refundId }) {
-              got.push({ id: refundId, attemptId: '', outcome: 'COMPLETED', method: '' })
-              return {}
-            },
-          }),
-      })
-    },
-    async stop() {
-      await server?.close()
-      server = undefined
-    },
-  }
-}
 
 /** A charge to announce, of somebody who acts by hand unless a number is given. */
 export function newCharge({

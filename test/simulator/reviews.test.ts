@@ -1,0 +1,227 @@
+// Proves that profiles and questions are decided as the sandbox promises, and that each outcome is reported.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const outcomesOf = (id: string) => world.accounts.of(id).map(({ outcome }) => outcome)
+const expectSoon = <T>(read: () => T, expected: T) =>
+  vi.waitFor(() => expect(read()).toEqual(expected), { timeout: 5_000, interval: 20 })
+/** Long enough for two rounds of every loop. */
+const aMoment = () => new Promise((resolve) => setTimeout(resolve, 600))
+
+const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+const pdf = Buffer.from('%PDF-1.7\n')
+
+/** An artefact that accounts holds, or holds otherwise than it was announced. */
+type Held = { bytes?: Buffer; held?: Buffer; mediaType?: string }
+function artefact(field: string, { bytes = png, held, mediaType = 'image/png' }: Held = {}) {
+  const artefactId = randomUUID()
+  world.accounts.artefacts.set(artefactId, held ?? bytes)
+  return { artefactId, field, mediaType, sizeBytes: BigInt(bytes.length) }
+}
+
+const profile = (number: string, artefacts: ReturnType<typeof artefact>[] = []) => ({
+  reviewId: randomUUID(),
+  institutionName: 'Demo Wallet',
+  firstName: 'Efua',
+  lastName: 'Annan',
+  email: 'efua@example.com',
+  mobileNumber: number,
+  artefacts,
+})
+
+async function submit(number: string, artefacts?: ReturnType<typeof artefact>[]) {
+  const review = profile(number, artefacts)
+  await world.reviews.submitOnboarding(review)
+  return review
+}
+
+async function ask(number: string, { livesMs = 600_000 } = {}) {
+  const question = {
+    challengeId: randomUUID(),
+    institutionName: 'Demo Wallet',
+    mobileNumber: number,
+    clientName: 'Demo Store',
+    expireTime: timestampFromDate(new Date(world.testClock.now().getTime() + livesMs)),
+  }
+  await world.reviews.requestConsent(question)
+  return question
+}
+
+describe('onboarding', () => {
+  it('is decided after two seconds: a profile alone leads to level 1 with limited access', async () => {
+    const startedMs = Date.now()
+    const { reviewId: id } = await submit('+12025550113')
+    const access = FundsAccessStatus.LIMITED
+    await expectSoon(() => world.accounts.of(id), [{ id, outcome: 'COMPLETED', level: 1, access }])
+    expect(Date.now() - startedMs).toBeGreaterThanOrEqual(2_000)
+  })
+
+  it.each([
+    ['identity and address', ['id_document2_file', 'poa_file'], 2, FundsAccessStatus.FULL],
+    ['identity alone', ['id_document1_file', 'selfie'], 1, FundsAccessStatus.LIMITED],
+    ['address alone', ['poa_file'], 1, FundsAccessStatus.LIMITED],
+  ])('with proof of %s leads to its level', async (_what, fields, level, access) => {
+    const artefacts = fields.map((field) => artefact(field))
+    const { reviewId: id } = await submit('+12025550114', artefacts)
+    world.testClock.advance(2_000)
+    await expectSoon(() => world.accounts.of(id), [{ id, outcome: 'COMPLETED', level, access }])
+  })
+
+  it('is rejected for number 07 and left pending for number 08', async () => {
+    const [rejected, pending] = [await submit('+12025550107'), await submit('+12025550108')]
+    world.testClock.advance(86_400_000)
+    await expectSoon(() => outcomesOf(rejected.reviewId), ['REJECTED'])
+    await aMoment()
+    expect(outcomesOf(pending.reviewId)).toEqual([])
+  })
+
+  it('reads an artefact of many chunks to its end', async () => {
+    const bytes = Buffer.concat([pdf, randomBytes(6_000_000)])
+    const file = artefact('poa_file', { bytes, mediaType: 'application/pdf' })
+    const { reviewId } = await submit('+12025550115', [file])
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(reviewId), ['COMPLETED'])
+  })
+
+  it.each([
+    ['shorter than announced', { bytes: Buffer.concat([png, pdf]), held: png }],
+    ['longer than announced', { bytes: png, held: Buffer.concat([png, pdf]) }],
+    ['of another type', { bytes: png, held: Buffer.from('notapng!') }],
+    ['empty', { bytes: png, held: Buffer.alloc(0) }],
+  ])('is rejected when an artefact is %s', async (_what, held) => {
+    const { reviewId } = await submit('+12025550116', [artefact('id_document1_file', held)])
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(reviewId), ['REJECTED'])
+  })
+
+  it('is rejected when accounts does not know an artefact', async () => {
+    const unknown = { ...artefact('poa_file'), artefactId: randomUUID() }
+    const { reviewId } = await submit('+12025550117', [unknown])
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(reviewId), ['REJECTED'])
+  })
+
+  it('waits for an artefact that cannot be read just now', async () => {
+    const file = artefact('poa_file')
+    world.accounts.refuse(file.artefactId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
+    const { reviewId } = await submit('+12025550118', [file])
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(reviewId), ['COMPLETED'])
+  })
+
+  it('is rejected when an artefact fails inside accounts again and again', async () => {
+    const file = artefact('poa_file')
+    world.accounts.refuse(
+      file.artefactId,
+      ...Array.from({ length: 10 }, () => 'INTERNAL_ERROR' as const),
+    )
+    const { reviewId } = await submit('+12025550119', [file])
+    await vi.waitFor(
+      () => {
+        world.testClock.advance(2_000)
+        expect(outcomesOf(reviewId)).toEqual(['REJECTED'])
+      },
+      { timeout: 15_000, interval: 100 },
+    )
+  })
+
+  it('handed in many times at once is decided and reported once', async () => {
+    const review = profile('+12025550120')
+    await Promise.all(Array.from({ length: 20 }, () => world.reviews.submitOnboarding(review)))
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(review.reviewId), ['COMPLETED'])
+    await world.reviews.submitOnboarding({ ...review, mobileNumber: '+12025550107' })
+    world.testClock.advance(2_000)
+    await aMoment()
+    expect(outcomesOf(review.reviewId)).toEqual(['COMPLETED'])
+  })
+
+  it('is reported again until accounts accepts', async () => {
+    const review = profile('+12025550121')
+    world.accounts.refuse(review.reviewId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'TIMEOUT')
+    await world.reviews.submitOnboarding(review)
+    world.testClock.advance(2_000)
+    await vi.waitFor(
+      () => {
+        world.testClock.advance(500)
+        expect(outcomesOf(review.reviewId)).toEqual(['COMPLETED'])
+      },
+      { timeout: 5_000, interval: 50 },
+    )
+  })
+
+  it('goes on after a restart', async () => {
+    const { reviewId } = await submit('+12025550122', [artefact('poa_file')])
+    await world.restart()
+    expect(outcomesOf(reviewId)).toEqual([])
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(reviewId), ['COMPLETED'])
+  })
+
+  it.each([
+    ['review_id', { reviewId: 'x' }],
+    ['institution_name', { institutionName: '' }],
+    ['institution_name', { institutionName: 'Demo\u0000' }],
+    ['mobile_number', { mobileNumber: '202' }],
+    ['artefacts.field', { artefacts: [{ ...noArtefact(), field: 'passport' }] }],
+    ['artefacts.media_type', { artefacts: [{ ...noArtefact(), mediaType: 'text/html' }] }],
+    ['artefacts.size_bytes', { artefacts: [{ ...noArtefact(), sizeBytes: 0n }] }],
+    ['artefacts', { artefacts: Array.from({ length: 9 }, noArtefact) }],
+  ])('is refused with a malformed %s', async (field, fault) => {
+    const call = world.reviews.submitOnboarding({ ...profile('+12025550113'), ...fault })
+    await expect(call).rejects.toMatchObject({ reason: 'INVALID_PARAMETER', details: { field } })
+  })
+})
+
+function noArtefact() {
+  return { artefactId: randomUUID(), field: 'selfie', mediaType: 'image/png', sizeBytes: 8n }
+}
+
+describe('consent', () => {
+  it('is given after two seconds, and refused by number 11', async () => {
+    const [given, refused] = [await ask('+12025550100'), await ask('+12025550111')]
+    await aMoment()
+    expect(outcomesOf(given.challengeId)).toEqual([])
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(given.challengeId), ['APPROVED'])
+    await expectSoon(() => outcomesOf(refused.challengeId), ['REJECTED'])
+  })
+
+  it('is not given to a question that has expired', async () => {
+    const { challengeId } = await ask('+12025550100', { livesMs: 1_000 })
+    world.testClock.advance(2_000)
+    await aMoment()
+    expect(outcomesOf(challengeId)).toEqual([])
+  })
+
+  it('asked for many times at once is given once, also after a restart', async () => {
+    const question = await ask('+12025550101')
+    await Promise.all(Array.from({ length: 20 }, () => world.reviews.requestConsent(question)))
+    await world.restart()
+    world.testClock.advance(2_000)
+    await expectSoon(() => outcomesOf(question.challengeId), ['APPROVED'])
+    await world.reviews.requestConsent({ ...question, mobileNumber: '+12025550111' })
+    world.testClock.advance(2_000)
+    await aMoment()
+    expect(outcomesOf(question.challengeId)).toEqual(['APPROVED'])
+  })
+
+  it.each([
+    ['challenge_id', { challengeId: 'x' }],
+    ['client_name', { clientName: '' }],
+    ['expire_time', { expireTime: undefined }],
+  ])('is refused without a good %s', async (field, fault) => {
+    const question = { ...(await ask('+12025550100')), ...fault }
+    const call = world.reviews.requestConsent(question)
+    await expect(call).rejects.toMatchObject({ reason: 'INVALID_PARAMETER', details: { field } })
+  })
+})
