@@ -208,6 +208,10 @@ export const reasons = {
   HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or has lapsed.' },
   TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal has taken the transfer back.' },
   LEDGER_CONFLICT: { ...taken, meaning: 'The same UUID was used with other content.' },
+  REFERENCE_REFUSED: {
+    ...conflict,
+    meaning: 'The back end once called this UUID unknown, or cancelled it, and never executes it.',
+  },
 } as const satisfies Record<string, ReasonRow>
 
 /** An error code of the API. */
