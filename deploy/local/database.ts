@@ -7,6 +7,7 @@ import { migrationFolders, schemaOwners } from '#runtime/schemas.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { accountSecrets } from '../../services/accounts/credentials.ts'
 import { seedSandbox } from '../../services/accounts/seed.ts'
+import { seedBillers } from '../../services/billing/seed.ts'
 import { LaunchError } from './launch-error.ts'
 import { credentialsOf, type SandboxFile } from './sandbox-file.ts'
 import { secretsFolder } from './secrets.ts'
@@ -60,5 +61,11 @@ export async function seed(seeded: {
     await seedSandbox(db, secrets, credentialsOf(sandbox), environment)
   } finally {
     await db.close()
+  }
+  const billing = openDatabase({ url: databaseUrl, service: 'billing', log, poolSize: 1 })
+  try {
+    await seedBillers(billing, environment)
+  } finally {
+    await billing.close()
   }
 }

@@ -11,6 +11,7 @@ import { readOrMakeFile } from './private-file.ts'
 const lastingSecrets: Record<string, string[]> = {
   accounts: ['pepper', 'seal.key'],
   payments: ['link.key'],
+  billing: ['link.key'],
   gateway: ['page.key'],
 }
 

@@ -14,6 +14,8 @@ import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
 import { RateService } from '#gen/backend/v1/rates_pb.js'
 import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
 import { TransferService } from '#gen/backend/v1/transfers_pb.js'
+import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
@@ -35,6 +37,8 @@ const services: DescService[] = [
   ReviewReportService,
   SettlementPostingService,
   BillerService,
+  BillingService,
+  CatalogueService,
   ChargeService,
   PayoutService,
   RateService,

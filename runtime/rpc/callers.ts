@@ -49,6 +49,9 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'backend.v1.RateService/*': [quotes],
   'backend.v1.TransferService/*': [institution],
   'backend.v1.BillerService/*': [billing],
+  'billing.v1.BillingService/*': [gateway],
+  // People's, by bearer.
+  'billing.v1.CatalogueService/*': [],
   'events.v1.InboxService/*': producers,
   'grpc.reflection.v1.ServerReflection/*': [anyKnownCaller],
   'grpc.reflection.v1alpha.ServerReflection/*': [anyKnownCaller],

@@ -1,4 +1,83 @@
-// Starts the billing service, which has no RPC of its own yet.
-import { runBareService } from '#runtime/bare-service.ts'
+// Starts the billing service: its RPCs and its workers; it must not hold a rule.
+import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { BillerService } from '#gen/backend/v1/billers_pb.js'
+import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
+import { serveAdmin } from '#runtime/admin.ts'
+import { readSettings } from '#runtime/config.ts'
+import { openDatabase } from '#runtime/db.ts'
+import { runProcess } from '#runtime/lifecycle.ts'
+import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import { readSecret } from '#runtime/secrets.ts'
+import { billersOver } from './backend.ts'
+import { startBilling } from './engine.ts'
+import { ledgerOver } from './ledger.ts'
+import { billingService } from './service.ts'
+import { catalogueService } from './service-catalogue.ts'
 
-runBareService('billing')
+const ledgerTimeoutMs = 5_000
+
+runProcess('billing', async (stopping, log) => {
+  const settings = readSettings('billing')
+  const { host, port, adminPort, secretsDir } = settings
+  const metrics = createMetrics('billing')
+  const identity = openIdentity({ name: 'billing', dir: secretsDir, log })
+  const db = openDatabase({ url: settings.databaseUrl, service: 'billing', log })
+  databaseMetrics(metrics, db)
+  const accounts = createRpcPool(settings.accountsUrl)
+  const backend = createRpcPool(settings.backendUrl)
+  const billerTimeoutMs = settings.billerTimeoutS * 1_000
+  const engine = startBilling({
+    db,
+    log,
+    metrics,
+    linkKey: readSecret(secretsDir, 'link.key'),
+    ledger: ledgerOver(
+      createRpcClient(LedgerService, {
+        url: settings.accountsUrl,
+        audience: 'accounts',
+        identity,
+        pool: accounts,
+        timeoutMs: ledgerTimeoutMs,
+      }),
+    ),
+    billers: billersOver(
+      createRpcClient(BillerService, {
+        url: settings.backendUrl,
+        audience: 'simulator',
+        identity,
+        pool: backend,
+      }),
+      billerTimeoutMs,
+    ),
+    billerTimeoutMs,
+    enquiryScheduleS: settings.enquiryScheduleS,
+  })
+  const { billing, catalogue } = engine
+  const ready = async () => ({ database: await db.ready() })
+  const rpc = await serveRpc({
+    host,
+    port,
+    identity,
+    log,
+    metrics: rpcMetrics(metrics),
+    services: [BillingService, CatalogueService],
+    routes: (router) => {
+      router.service(BillingService, billingService(billing, settings.publicBaseUrl))
+      router.service(CatalogueService, catalogueService(billing, catalogue))
+    },
+    ready: () => db.ready(),
+  })
+  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
+  return [
+    { name: 'rpc', close: () => rpc.close() },
+    { name: 'workers', close: () => engine.close() },
+    { name: 'accounts', close: () => accounts.close() },
+    { name: 'backend', close: () => backend.close() },
+    { name: 'database', close: () => db.close() },
+    { name: 'admin', close: () => admin.close() },
+  ]
+})

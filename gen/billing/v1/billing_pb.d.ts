@@ -202,7 +202,7 @@ export declare type PayBillRequest = Message<"billing.v1.PayBillRequest"> & {
   idType: string;
 
   /**
-   * Number of that document; may be empty. Kept sealed.
+   * Number of that document; may be empty. Handed on to the biller and not kept.
    *
    * @generated from field: string id_number = 12;
    */

@@ -1,0 +1,72 @@
+// The project's float as billing uses it, over accounts.v1.LedgerService; it must not decide when to.
+
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Client } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import { InternalAccount, type LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { withProject } from '#runtime/rpc/client.ts'
+
+/** The money of one bill payment. */
+export type BillMoney = {
+  billPaymentId: string
+  projectId: string
+  amountMinor: bigint
+  currency: string
+  transactionId: string
+}
+
+/** What billing asks of the ledger. Every call may be repeated. */
+export type Ledger = {
+  /** Keeps the money back on the float; false when it has too little. */
+  hold(money: BillMoney): Promise<boolean>
+  /** Pays it to the biller. */
+  post(money: BillMoney): Promise<void>
+  /** Lets it go. */
+  release(money: BillMoney): Promise<void>
+}
+
+// Longer than the longest schedule of enquiries and a good while for people after it.
+const holdLifeMs = 180 * 86_400_000
+
+/** The ledger over its RPC client. */
+export function ledgerOver(client: Client<typeof LedgerService>): Ledger {
+  return {
+    async hold(money) {
+      const { billPaymentId, projectId, amountMinor, currency, transactionId } = money
+      const request = {
+        projectId,
+        holdId: billPaymentId,
+        address: floatOf(projectId),
+        amount: { currency, minorUnits: amountMinor },
+        expireTime: timestampFromMs(Date.now() + holdLifeMs),
+        details: { reference: transactionId, method: 'bill_payment' },
+      }
+      try {
+        await client.createHold(request, withProject(projectId))
+        return true
+      } catch (error) {
+        if (error instanceof Failure && error.reason === 'INSUFFICIENT_FUNDS') return false
+        throw error
+      }
+    },
+    async post({ billPaymentId, projectId, amountMinor, currency }) {
+      const postings = [
+        { address: floatOf(projectId), amount: { currency, minorUnits: -amountMinor } },
+        { address: billerClearing, amount: { currency, minorUnits: amountMinor } },
+      ]
+      const request = { projectId, holdId: billPaymentId, postings }
+      await client.postHold(request, withProject(projectId))
+    },
+    async release({ billPaymentId, projectId }) {
+      await client.voidHold({ projectId, holdId: billPaymentId }, withProject(projectId))
+    },
+  }
+}
+
+function floatOf(projectId: string) {
+  return { holder: { case: 'floatProjectId' as const, value: projectId } }
+}
+
+const billerClearing = {
+  holder: { case: 'internal' as const, value: InternalAccount.BILLER_CLEARING },
+}

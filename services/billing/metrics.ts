@@ -1,0 +1,55 @@
+// The numbers of billing for Prometheus. It must not take a label from a request.
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { BillEnd } from './bill.ts'
+import type { Backlog } from './settle-store.ts'
+
+/** What billing counts. */
+export type BillingMetrics = {
+  ended(end: BillEnd): void
+  answered(seconds: number): void
+}
+
+/** Counters of a registry, and gauges of what waits, read at each scrape. */
+export function billingMetrics(
+  registry: Registry,
+  backlog: () => Promise<Backlog>,
+): BillingMetrics {
+  const ended = new Counter({
+    name: 'payweave_billing_payments_total',
+    help: 'Bill payments that ended, by outcome.',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  })
+  const answered = new Histogram({
+    name: 'payweave_billing_biller_seconds',
+    help: 'How long the back end took to answer a payment, or did not.',
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 50],
+    registers: [registry],
+  })
+  addBacklog(registry, backlog)
+  return {
+    ended: ({ state }) => ended.inc({ outcome: state }),
+    answered: (seconds) => answered.observe(seconds),
+  }
+}
+
+function addBacklog(registry: Registry, backlog: () => Promise<Backlog>): void {
+  const oldestReview = new Gauge({
+    name: 'payweave_billing_review_oldest_seconds',
+    help: 'For how long the oldest bill payment has waited for a person.',
+    registers: [registry],
+  })
+  void new Gauge({
+    name: 'payweave_billing_waiting',
+    help: 'Bill payments that wait: for a biller, for the ledger, for a person.',
+    labelNames: ['for'] as const,
+    registers: [registry],
+    async collect() {
+      const { open, unsettled, review, oldestReviewS } = await backlog()
+      this.set({ for: 'biller' }, open)
+      this.set({ for: 'ledger' }, unsettled)
+      this.set({ for: 'person' }, review)
+      oldestReview.set(oldestReviewS)
+    },
+  })
+}

@@ -1,0 +1,61 @@
+// Writes what became of a bill payment, by whoever holds its lease; it must not ask anybody.
+import { deriveToken, hashToken } from '#core/token.ts'
+import type { Queryable } from '#runtime/db.ts'
+import { type Bill, type BillEnd, type BillerAnswer, endOf, newReceiptId } from './bill.ts'
+import { type Receipt, writeEnd, writeUnclear } from './bill-store.ts'
+import type { BillingMetrics } from './metrics.ts'
+
+/** What writing an outcome needs. */
+export type OutcomeOptions = {
+  db: Queryable
+  metrics: BillingMetrics
+  /** 32 bytes: links of receipts are derived from it. */
+  linkKey: Buffer
+  /** Waits before each enquiry; after the last one a person decides. */
+  enquiryScheduleS: readonly number[]
+}
+
+/**
+ * Writes an end, or when to ask next. Answers the payment as it is then; undefined when the lease is no longer the
+ * caller's and nothing was written.
+ */
+export async function writeOutcome(
+  options: OutcomeOptions,
+  bill: Pick<Bill, 'billPaymentId' | 'enquiries' | 'state'>,
+  leaseToken: string,
+  answer: BillerAnswer,
+): Promise<Bill | undefined> {
+  const end = endOf(answer)
+  if (end !== undefined) return writeBillEnd(options, bill.billPaymentId, leaseToken, end)
+  // The first call is no enquiry.
+  const enquiries = bill.state === 'claimed' ? 0 : bill.enquiries + 1
+  const waitS = options.enquiryScheduleS[enquiries]
+  const next = { enquiries, waitS }
+  return writeUnclear(options.db, bill.billPaymentId, leaseToken, next)
+}
+
+/** Writes an end; a receipt id that another payment has is drawn again. */
+export async function writeBillEnd(
+  { db, linkKey, metrics }: OutcomeOptions,
+  billPaymentId: string,
+  leaseToken: string,
+  end: BillEnd,
+): Promise<Bill | undefined> {
+  for (;;) {
+    const receipt = end.state === 'succeeded' ? newReceipt(linkKey, billPaymentId) : undefined
+    const written = await writeEnd(db, billPaymentId, leaseToken, end, receipt)
+    if (written === 'taken') continue
+    if (written !== undefined) metrics.ended(end)
+    return written
+  }
+}
+
+function newReceipt(linkKey: Buffer, billPaymentId: string): Receipt {
+  const linkTokenHash = hashToken(receiptToken(linkKey, billPaymentId))
+  return { receiptId: newReceiptId(), linkTokenHash }
+}
+
+/** The token in the link of a receipt; the same one each time. */
+export function receiptToken(linkKey: Buffer, billPaymentId: string): string {
+  return deriveToken(linkKey, 'bill-receipt', billPaymentId)
+}

@@ -1,0 +1,150 @@
+// Maps billing.v1.CatalogueService to the domain and back; it must not hold a rule or a statement.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import {
+  type CatalogueService,
+  type ResolveReviewRequest,
+  type Product as WireProduct,
+} from '#gen/billing/v1/catalogue_pb.js'
+import { currentContext } from '#runtime/rpc/context.ts'
+import { projectOf } from '#runtime/rpc/project.ts'
+import {
+  type Actor,
+  changeBiller,
+  changeProduct,
+  type Decision,
+  resolveReview,
+} from './administer.ts'
+import { findByTransaction } from './bill-store.ts'
+import type { Product, Range } from './catalogue.ts'
+import type { CatalogueCache } from './catalogue-cache.ts'
+import { readCatalogue } from './catalogue-store.ts'
+import type { Billing } from './pay.ts'
+import { listReviews, type ReviewCursor, type ReviewRow } from './review-store.ts'
+import { billMessage } from './service.ts'
+
+const defaultPageSize = 50
+const maxPageSize = 200
+
+/** The handlers of CatalogueService. */
+export function catalogueService(
+  billing: Billing,
+  catalogue: CatalogueCache,
+): ServiceImpl<typeof CatalogueService> {
+  return {
+    async putBiller({ biller }) {
+      if (biller === undefined) throw missing('biller')
+      const { billerCode, name, active } = biller
+      await changeBiller(billing, actor(), { billerCode, name, active })
+      catalogue.drop()
+      return {}
+    },
+    async putProduct({ product }) {
+      if (product === undefined) throw missing('product')
+      await changeProduct(billing, actor(), productOf(product))
+      catalogue.drop()
+      return {}
+    },
+    async listCatalogue() {
+      const { billers, products } = await readCatalogue(billing.db)
+      return { billers, products: products.map(productMessage) }
+    },
+    async listReviews({ pageSize, pageToken }) {
+      const size = Math.min(pageSize === 0 ? defaultPageSize : pageSize, maxPageSize)
+      const rows = await listReviews(billing.db, cursorOf(pageToken), size + 1)
+      const page = rows.slice(0, size)
+      const items = await Promise.all(page.map((row) => reviewItem(billing, row)))
+      const last = rows.length > size ? page.at(-1) : undefined
+      return {
+        items: items.filter((item) => item !== undefined),
+        nextPageToken: last === undefined ? '' : tokenOf(last),
+      }
+    },
+    async resolveReview(request, context) {
+      const { projectId, transactionId, note } = request
+      const payment = { projectId: projectOf(context, projectId), transactionId }
+      const decision = decisionOf(request)
+      const bill = await resolveReview(billing, actor(), payment, decision, note)
+      return { payment: billMessage(bill) }
+    },
+  }
+}
+
+function actor(): Actor {
+  const context = currentContext()
+  return { caller: context?.caller?.name ?? 'unknown', requestId: context?.requestId }
+}
+
+function missing(field: string): Failure {
+  return new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+}
+
+function invalid(field: string, rule: string): Failure {
+  return new Failure('INVALID_PARAMETER', `${field} ${rule}`, { details: { field } })
+}
+
+function productOf(product: WireProduct): Product {
+  const { billerCode, productCode, name, referencePattern, active } = product
+  const ranges = product.ranges.map(({ min, max }): Range => {
+    if (min === undefined || max === undefined || min.currency !== max.currency) {
+      throw invalid('product.ranges', 'must have min and max of one currency')
+    }
+    return { currency: min.currency, minMinor: min.minorUnits, maxMinor: max.minorUnits }
+  })
+  return { billerCode, productCode, name, referencePattern, active, ranges }
+}
+
+function productMessage({ ranges, ...product }: Product) {
+  return {
+    ...product,
+    ranges: ranges.map(({ currency, minMinor, maxMinor }) => ({
+      min: { currency, minorUnits: minMinor },
+      max: { currency, minorUnits: maxMinor },
+    })),
+  }
+}
+
+async function reviewItem({ db }: Billing, row: ReviewRow) {
+  const bill = await findByTransaction(db, row.projectId, row.transactionId)
+  if (bill === undefined) return undefined
+  return {
+    payment: billMessage(bill),
+    projectId: row.projectId,
+    billPaymentId: row.id,
+    enquiries: bill.enquiries,
+    sinceTime: timestampFromDate(row.reviewTime),
+  }
+}
+
+function decisionOf({ decision }: ResolveReviewRequest): Decision {
+  switch (decision.case) {
+    case 'paid':
+      if (decision.value) return { kind: 'paid' }
+      break
+    case 'enquireAgain':
+      if (decision.value) return { kind: 'again' }
+      break
+    case 'failedWith':
+      if (/^[A-Z][A-Z0-9_]{0,63}$/.test(decision.value)) {
+        return { kind: 'failed', failureCode: decision.value }
+      }
+      throw invalid('failed_with', 'must be upper case with underscores')
+    case undefined:
+      break
+  }
+  throw missing('decision')
+}
+
+function tokenOf({ reviewTime, id }: ReviewRow): string {
+  return Buffer.from(`${reviewTime.toISOString()} ${id}`).toString('base64url')
+}
+
+function cursorOf(token: string): ReviewCursor | undefined {
+  if (token === '') return undefined
+  const text = Buffer.from(token, 'base64url').toString()
+  const found = /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([0-9a-f-]{36})$/.exec(text)
+  const [, reviewTime, id] = found ?? []
+  if (reviewTime === undefined || id === undefined) throw invalid('page_token', 'is not ours')
+  return { reviewTime, id }
+}

@@ -1,0 +1,150 @@
+// Maps billing.v1.BillingService to the domain and back; it must not hold a rule or a statement.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import { hashToken } from '#core/token.ts'
+import {
+  type BillingService,
+  BillPaymentState,
+  type PayBillRequest,
+  RetryCategory as WireCategory,
+} from '#gen/billing/v1/billing_pb.js'
+import { currentContext, runWithContext } from '#runtime/rpc/context.ts'
+import { projectOf } from '#runtime/rpc/project.ts'
+import type { Bill, BillOrder, BillState, RetryCategory } from './bill.ts'
+import { findByLink, findByTransaction } from './bill-store.ts'
+import { receiptToken } from './outcome.ts'
+import { type Billing, payBill } from './pay.ts'
+import { printReceipt } from './receipt.ts'
+
+const states = {
+  claimed: BillPaymentState.PENDING,
+  pending: BillPaymentState.PENDING,
+  review: BillPaymentState.PENDING,
+  succeeded: BillPaymentState.SUCCESS,
+  failed: BillPaymentState.FAILED,
+} as const satisfies Record<BillState, BillPaymentState>
+
+const categories = {
+  RETRIABLE: WireCategory.RETRIABLE,
+  NON_RETRIABLE: WireCategory.NON_RETRIABLE,
+  CONDITIONAL: WireCategory.CONDITIONAL,
+} as const satisfies Record<RetryCategory, WireCategory>
+
+/** The handlers of BillingService. `publicBaseUrl` is what links of receipts begin with. */
+export function billingService(
+  billing: Billing,
+  publicBaseUrl: string,
+): ServiceImpl<typeof BillingService> {
+  return {
+    async payBill(request, context) {
+      const order = orderOf(request, projectOf(context, request.projectId))
+      const { bill, replayed } = await onItsOwn(() => payBill(billing, order))
+      return { payment: billMessage(bill), replayed }
+    },
+    async getBillPayment({ projectId, transactionId }, context) {
+      const bill = await read(billing, projectOf(context, projectId), transactionId)
+      return { payment: billMessage(bill) }
+    },
+    async printReceipt({ projectId, transactionId }, context) {
+      const bill = await read(billing, projectOf(context, projectId), transactionId)
+      const pdf = await print(billing, bill)
+      const token = receiptToken(billing.linkKey, bill.billPaymentId)
+      return { pdf, url: `${publicBaseUrl}/receipts/${token}` }
+    },
+    async readReceipt({ token }) {
+      const bill = await findByLink(billing.db, hashToken(token))
+      if (bill === undefined) throw unknown()
+      return { pdf: await print(billing, bill), receiptId: bill.receiptId ?? '' }
+    },
+  }
+}
+
+/** Once begun a payment is seen through: neither the caller's deadline nor his going away cuts it short. */
+function onItsOwn<T>(work: () => Promise<T>): Promise<T> {
+  const context = currentContext()
+  if (context === undefined) return work()
+  const { requestId, traceparent } = context
+  return runWithContext({ requestId, traceparent }, work)
+}
+
+async function read({ db }: Billing, projectId: string, transactionId: string): Promise<Bill> {
+  const bill = await findByTransaction(db, projectId, transactionId)
+  if (bill === undefined || bill.state === 'claimed') throw unknown()
+  return bill
+}
+
+function unknown(): Failure {
+  return new Failure('BILL_PAYMENT_NOT_FOUND', 'there is no such bill payment')
+}
+
+async function print(billing: Billing, bill: Bill): Promise<Buffer> {
+  const { receiptId, endTime } = bill
+  if (receiptId === undefined || endTime === undefined) {
+    throw new Failure('RECEIPT_NOT_AVAILABLE', 'there is no receipt before success')
+  }
+  const { billers, products } = await billing.catalogue()
+  const biller = billers.get(bill.billerCode)
+  const product = products.get(bill.billerCode)?.get(bill.productCode)
+  return printReceipt({
+    ...bill,
+    receiptId,
+    endTime,
+    billerName: biller?.name ?? bill.billerCode,
+    productName: product?.name ?? bill.productCode,
+  })
+}
+
+function orderOf(request: PayBillRequest, projectId: string): BillOrder {
+  const { idempotencyKey, fingerprint, amount } = request
+  if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
+    throw invalid('idempotency_key', 'must be 1 to 255 visible ASCII characters')
+  }
+  if (fingerprint.length !== 32) throw invalid('fingerprint', 'must be 32 bytes')
+  if (amount === undefined || amount.minorUnits <= 0n) {
+    throw invalid('amount', 'must be above zero')
+  }
+  return {
+    projectId,
+    idempotencyKey,
+    fingerprint: Buffer.from(fingerprint),
+    billerCode: request.billerCode,
+    productCode: request.productCode,
+    amountMinor: amount.minorUnits,
+    currency: amount.currency,
+    customerReference: request.customerReference,
+    customerMobileNumber: request.customerMobileNumber,
+    externalReference: request.externalReference,
+    clientReceiptId: request.clientReceiptId,
+    idType: request.idType,
+    idNumber: request.idNumber,
+    description: request.description,
+    otherData: request.otherData,
+    metadataJson: request.metadataJson,
+  }
+}
+
+function invalid(field: string, rule: string): Failure {
+  return new Failure('INVALID_PARAMETER', `${field} ${rule}`, { details: { field } })
+}
+
+/** A payment as its project may see it. */
+export function billMessage(bill: Bill) {
+  const { retryCategory, endTime, externalReference, clientReceiptId } = bill
+  return {
+    transactionId: bill.transactionId,
+    state: states[bill.state],
+    receiptId: bill.receiptId ?? '',
+    ...(externalReference === undefined ? {} : { externalReference }),
+    ...(clientReceiptId === undefined ? {} : { clientReceiptId }),
+    failureCode: bill.failureCode ?? '',
+    retryCategory:
+      retryCategory === undefined ? WireCategory.UNSPECIFIED : categories[retryCategory],
+    amount: { currency: bill.currency, minorUnits: bill.amountMinor },
+    billerCode: bill.billerCode,
+    productCode: bill.productCode,
+    customerReference: bill.customerReference,
+    createTime: timestampFromDate(bill.createTime),
+    ...(endTime === undefined ? {} : { endTime: timestampFromDate(endTime) }),
+  }
+}

@@ -1,0 +1,79 @@
+// What happens to bill payments without anybody calling: enquiries, and telling the ledger; it must not pay.
+import { randomId } from '#core/id.ts'
+import { forEachOf, type Loop, startLoop } from '#runtime/loop.ts'
+import type { Bill, BillerAnswer } from './bill.ts'
+import { dropClaim, takeDue } from './bill-store.ts'
+import { writeOutcome } from './outcome.ts'
+import type { Billing } from './pay.ts'
+import { markSettled, settleLater, takeUnsettled, type Unsettled } from './settle-store.ts'
+
+const batchSize = 50
+const width = 8
+const pauseMs = 250
+// Longer than the calls about one payment may take.
+const leaseMs = 60_000
+
+/** Asks the back end about payments that nobody answered for, and about those whose caller died. */
+export function startEnquiries(billing: Billing, kickSettle: () => void): Loop {
+  const { db, log } = billing
+  return startLoop({
+    kind: 'enquiries',
+    log,
+    pauseMs,
+    async round() {
+      const leaseToken = randomId()
+      const bills = await takeDue(db, batchSize, leaseToken, leaseMs)
+      await forEachOf(bills, { width, kind: 'enquiry', log }, (bill) =>
+        settleDoubt(billing, bill, leaseToken),
+      )
+      if (bills.length > 0) kickSettle()
+      return bills.length === batchSize
+    },
+  })
+}
+
+/** The back end first: what it does not know by then it refuses for ever, so the answer stays true. */
+async function settleDoubt(billing: Billing, bill: Bill, leaseToken: string): Promise<void> {
+  const answer = await enquire(billing, bill)
+  if (bill.state === 'claimed' && answer.state === 'not_found') {
+    // Its caller may have died before the hold, and a hold that is still on its way must not stay behind.
+    const held = await billing.ledger.hold(bill)
+    if (!held) return dropClaim(billing.db, bill.billPaymentId, leaseToken)
+  }
+  await writeOutcome(billing, bill, leaseToken, answer)
+}
+
+async function enquire({ billers, log }: Billing, bill: Bill): Promise<BillerAnswer> {
+  try {
+    return await billers.enquire(bill.billPaymentId)
+  } catch (error) {
+    log.warn({ err: error, kind: 'enquiry', attempts: bill.enquiries }, 'back end did not answer')
+    return { state: 'unclear' }
+  }
+}
+
+/** Tells the ledger of ends, until it knows them. */
+export function startSettling(billing: Billing): Loop {
+  const { db, log } = billing
+  return startLoop({
+    kind: 'settling',
+    log,
+    pauseMs,
+    async round() {
+      const ends = await takeUnsettled(db, batchSize, leaseMs)
+      await forEachOf(ends, { width, kind: 'settling', log }, (end) => tellLedger(billing, end))
+      return ends.length === batchSize
+    },
+  })
+}
+
+async function tellLedger({ db, ledger, log }: Billing, end: Unsettled): Promise<void> {
+  try {
+    await (end.succeeded ? ledger.post(end) : ledger.release(end))
+  } catch (error) {
+    log.warn({ err: error, kind: 'settling', attempts: end.attempts }, 'ledger not told')
+    await settleLater(db, end.billPaymentId)
+    return
+  }
+  await markSettled(db, end.billPaymentId)
+}
