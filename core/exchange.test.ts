@@ -1,6 +1,15 @@
 // Conversion against an independent rational arithmetic, over every currency and every sensible rate.
 import { data as listedCurrencies } from 'currency-codes'
-import fc from 'fast-check'
+import {
+  assert,
+  bigInt,
+  constantFrom,
+  integer,
+  oneof,
+  property,
+  stringMatching,
+  tuple,
+} from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { convert, convertUp, formatDecimal, normalRate } from './exchange.ts'
 import { currencyDigits, type Decimal, formatAmount, parseDecimal } from './money.ts'
@@ -50,17 +59,13 @@ class Rational {
 const currencies = listedCurrencies
   .map(({ code }) => code)
   .filter((code) => currencyDigits(code) !== undefined)
-const currency = fc.constantFrom(...currencies)
-const amountMinor = fc.oneof(
-  fc.bigInt({ min: 1n, max: 10_000n }),
-  fc.bigInt({ min: 1n, max: 10n ** 15n }),
+const currency = constantFrom(...currencies)
+const amountMinor = oneof(bigInt({ min: 1n, max: 10_000n }), bigInt({ min: 1n, max: 10n ** 15n }))
+const rateText = tuple(
+  bigInt({ min: 0n, max: 999_999n }),
+  stringMatching(/^\d{4,12}$/),
+  constantFrom('', '5', '25'),
 )
-const rateText = fc
-  .tuple(
-    fc.bigInt({ min: 0n, max: 999_999n }),
-    fc.stringMatching(/^\d{4,12}$/),
-    fc.constantFrom('', '5', '25'),
-  )
   .map(([whole, fraction, tail]) => `${whole}.${fraction}${tail}`)
   .filter((text) => /[1-9]/.test(text))
 
@@ -84,8 +89,8 @@ describe('a conversion', () => {
   })
 
   it('is the exact product up to half a minor unit, and the residual is all that is missing', () => {
-    fc.assert(
-      fc.property(amountMinor, currency, currency, rateText, (amount, from, to, text) => {
+    assert(
+      property(amountMinor, currency, currency, rateText, (amount, from, to, text) => {
         const worth = convert(amount, from, to, rateOf(text))
         if (worth === undefined) return
         const exact = Rational.of(formatAmount(amount, from)).times(Rational.of(text))
@@ -95,7 +100,8 @@ describe('a conversion', () => {
         const half = unitOf(to).times(new Rational(1n, 2n))
         expect(residual.size().isAbove(half)).toBe(false)
         // A half goes to the even neighbour.
-        if (residual.size().equals(half)) expect(worth.amountMinor % 2n).toBe(0n)
+        const isTie = residual.size().equals(half)
+        expect(isTie && worth.amountMinor % 2n === 1n).toBe(false)
       }),
       runs,
     )
@@ -121,8 +127,8 @@ describe('a conversion', () => {
   })
 
   it('to the same currency at one changes nothing', () => {
-    fc.assert(
-      fc.property(amountMinor, currency, (amount, code) => {
+    assert(
+      property(amountMinor, currency, (amount, code) => {
         const worth = convert(amount, code, code, rateOf('1.0000'))
         expect(worth?.amountMinor).toBe(amount)
         expect(worth?.residual.digits).toBe(0n)
@@ -131,21 +137,14 @@ describe('a conversion', () => {
   })
 
   it('never falls when the amount grows', () => {
-    fc.assert(
-      fc.property(
-        amountMinor,
-        amountMinor,
-        currency,
-        currency,
-        rateText,
-        (a, b, from, to, text) => {
-          const [less, more] = a < b ? [a, b] : [b, a]
-          const small = convert(less, from, to, rateOf(text))
-          const large = convert(more, from, to, rateOf(text))
-          if (small === undefined || large === undefined) return
-          expect(small.amountMinor <= large.amountMinor).toBe(true)
-        },
-      ),
+    assert(
+      property(amountMinor, amountMinor, currency, currency, rateText, (a, b, from, to, text) => {
+        const [less, more] = a < b ? [a, b] : [b, a]
+        const small = convert(less, from, to, rateOf(text))
+        const large = convert(more, from, to, rateOf(text))
+        if (small === undefined || large === undefined) return
+        expect(small.amountMinor <= large.amountMinor).toBe(true)
+      }),
     )
   })
 
@@ -171,13 +170,13 @@ describe('a conversion', () => {
 
 describe('a conversion for limits', () => {
   it('is above a limit exactly when the exact worth is, and never nothing', () => {
-    fc.assert(
-      fc.property(
+    assert(
+      property(
         amountMinor,
         currency,
         currency,
         rateText,
-        fc.integer({ min: -2, max: 2 }),
+        integer({ min: -2, max: 2 }),
         (amount, from, to, text, distance) => {
           const counted = convertUp(amount, from, to, rateOf(text))
           if (counted === undefined) return
