@@ -7,7 +7,7 @@ import { newId, randomId } from '#core/id.ts'
 import type { Queryable, Sql } from '#runtime/db.ts'
 import { findProgram } from '../deploy/local/tied-process.ts'
 import { insertPayment } from '../services/payments/create-store.ts'
-import { paymentEvent } from '../services/payments/events.ts'
+import { creationEvent } from '../services/payments/events.ts'
 import { draftPayment } from '../services/payments/new-payment.ts'
 import { readPayment } from '../services/payments/store.ts'
 import { emptyFolder, type System } from './systems.ts'
@@ -28,7 +28,7 @@ export async function createsPerSecond(
 ): Promise<number | undefined> {
   const { statement, values } = await capture(async (db) => {
     const draft = draftOfBench()
-    const event = paymentEvent(draft, {
+    const event = creationEvent(draft, {
       kind: 'CREATED',
       notices: [{ kind: 'payment_initiated', index: 0 }],
       callbackSequence: 0,

@@ -28,6 +28,7 @@ export type ConsumerOptions = {
   nats: Nats
   /** Name of the consumer at the broker; one durable per subject is made from it. */
   durable: string
+  /** A subject may end in `.*`: what it stands for comes through one durable, in the order of the stream. */
   subjects: string[]
   handle: HandleEvents
   log: Logger
@@ -59,7 +60,7 @@ type Taking = Omit<ConsumerOptions, 'metrics'> & { metrics: InboxMetrics }
 
 function consumeSubject(options: Taking, subject: string): { close(): Promise<void> } {
   const { nats, log } = options
-  const durable = `${options.durable}-${subject.replaceAll('.', '-')}`
+  const durable = `${options.durable}-${subject.replace('*', 'all').replaceAll('.', '-')}`
   const wake = createWake()
   const forget = nats.onConnected(wake.wake)
   const stopping = new AbortController()

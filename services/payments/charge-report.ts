@@ -105,7 +105,7 @@ function completePayment(draft: Draft): Transition {
 function sendBack(draft: Draft, payer: Payer): Transition {
   if (payer.receiptId === undefined) throw new Error('a paid payer has no receipt')
   movePayer(draft, payer, 'refund')
-  giveBack(draft, payer, payer.receiptId)
+  giveBack(draft, payer, payer.receiptId, 'payer_receipt')
   noticePayer(draft, 'payment_refunded', payer)
   return finish(draft, 'LATE_MONEY', 'callback')
 }
@@ -115,7 +115,7 @@ function takeLate(draft: Draft, payer: Payer, report: ChargeReport): Transition 
   receive(draft, payer, 'late_receipt', report.attemptId)
   if (payer.receiptId === undefined) throw new Error('a receipt has no id')
   if (payer.state !== 'Failed') movePayer(draft, payer, 'refund')
-  giveBack(draft, payer, payer.receiptId)
+  giveBack(draft, payer, payer.receiptId, 'late_receipt')
   noticePayer(draft, 'payment_refunded', payer)
   return finish(draft, 'LATE_MONEY', 'callback')
 }
@@ -128,7 +128,7 @@ function takeDuplicate(draft: Draft, payer: Payer, { attemptId }: ChargeReport):
     attemptId,
     amountMinor: chargeMinor(payer),
   })
-  giveBack(draft, payer, receiptId)
+  giveBack(draft, payer, receiptId, 'duplicate_receipt')
   return finishSilently(draft)
 }
 

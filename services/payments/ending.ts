@@ -6,10 +6,12 @@ import {
   begin,
   type Draft,
   finish,
+  finishSilently,
   movePayer,
   movePayment,
   movePayout,
   noticePayer,
+  type Refund,
   refundPayer,
   settle,
   type Transition,
@@ -103,6 +105,19 @@ function takeBackPayouts(draft: Draft): void {
       })
     }
   }
+}
+
+/** The back end refused a refund for good: its money is back with us, and a person must act. */
+export function returnRefund(payment: Payment, refund: Refund, now: Date): Transition {
+  const draft = begin(payment, now)
+  settle(draft, {
+    kind: 'refund_returned',
+    payerId: refund.payerId,
+    reversesId: refund.refundId,
+    reversesKind: 'refund',
+    amountMinor: refund.amountMinor,
+  })
+  return finishSilently(draft)
 }
 
 /** The fees of a paid request: what is kept of the money that came in, and what the merchant is billed. */

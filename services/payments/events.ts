@@ -4,10 +4,14 @@ import { currentContext } from '#runtime/rpc/context.ts'
 import { paymentEventBytes } from './messages.ts'
 import type { DraftPayment } from './new-payment.ts'
 import type { Payment } from './payment.ts'
-import type { Fact } from './transition.ts'
+import { settlementMessage } from './settlement-messages.ts'
+import type { Fact, Transition } from './transition.ts'
 
-/** Lifecycle events of payment requests; delivery has to confirm each. */
+/** Lifecycle events of payment requests in which no money moved; delivery has to confirm each. */
 export const paymentSubject = 'pw.payments.event'
+
+/** Those in which money moved: the ledger has to confirm them too. New requests cost it nothing that way. */
+export const settledSubject = 'pw.payments.settled'
 
 /** An event for the outbox. */
 export type StoredEvent = {
@@ -18,13 +22,26 @@ export type StoredEvent = {
   requestId: string | undefined
 }
 
-/** The event of a payment's transition, with the trace of the call that caused it. */
-export function paymentEvent(payment: Payment | DraftPayment, fact: Fact): StoredEvent {
+/** The event that a payment was made, with the trace of the call that caused it. */
+export function creationEvent(payment: Payment | DraftPayment, fact: Fact): StoredEvent {
+  return storedEvent(paymentSubject, paymentEventBytes(payment, fact))
+}
+
+/** The event of a transition; undefined when nobody must hear of it. */
+export function transitionEvent(transition: Transition): StoredEvent | undefined {
+  const { payment, fact, settlements, now } = transition
+  if (fact === undefined) return undefined
+  const subject = settlements.length > 0 ? settledSubject : paymentSubject
+  const moved = settlements.map((one) => settlementMessage(one, payment, now))
+  return storedEvent(subject, paymentEventBytes(payment, fact, moved))
+}
+
+function storedEvent(subject: string, payload: Uint8Array): StoredEvent {
   const context = currentContext()
   return {
     eventId: randomId(),
-    subject: paymentSubject,
-    payload: paymentEventBytes(payment, fact),
+    subject,
+    payload,
     traceparent: context?.traceparent,
     requestId: context?.requestId,
   }

@@ -6,6 +6,7 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
@@ -19,12 +20,13 @@ import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { backendPort } from './backend.ts'
 import { startPayments } from './engine.ts'
-import { paymentSubject } from './events.ts'
+import { paymentSubject, settledSubject } from './events.ts'
 import { merchantFinder } from './merchants.ts'
 import type { PaymentSettings } from './payments.ts'
 import { paymentsService } from './service.ts'
 import { checkoutService } from './service-checkout.ts'
 import { chargeReportService } from './service-reports.ts'
+import { settlementService } from './service-settlements.ts'
 
 runProcess('payments', async (stopping, log) => {
   const settings = readSettings('payments')
@@ -38,7 +40,10 @@ runProcess('payments', async (stopping, log) => {
   const outbox = startOutbox({
     db,
     nats,
-    subjects: { [paymentSubject]: { consumers: { delivery: others.delivery } } },
+    subjects: {
+      [paymentSubject]: { consumers: { delivery: others.delivery } },
+      [settledSubject]: { consumers: { delivery: others.delivery, accounts: others.ledger } },
+    },
     log,
     metrics,
   })
@@ -61,11 +66,12 @@ runProcess('payments', async (stopping, log) => {
     identity,
     log,
     metrics: rpcMetrics(metrics),
-    services: [PaymentsService, CheckoutService, ChargeReportService],
+    services: [PaymentsService, CheckoutService, ChargeReportService, SettlementService],
     routes: (router) => {
       router.service(PaymentsService, paymentsService(payments))
       router.service(CheckoutService, checkoutService(checkouts))
       router.service(ChargeReportService, chargeReportService(payments))
+      router.service(SettlementService, settlementService(db))
     },
     ready: async () => (await ready()).database,
   })
@@ -104,8 +110,10 @@ function connectOthers(settings: SettingsOf<'payments'>, identity: Identity) {
     return { url, audience, identity, pool }
   }
   const backend = at(settings.backendUrl, 'simulator')
+  const accounts = at(settings.accountsUrl, 'accounts')
   return {
-    accounts: createRpcClient(AccessService, at(settings.accountsUrl, 'accounts')),
+    accounts: createRpcClient(AccessService, accounts),
+    ledger: createRpcClient(InboxService, accounts),
     delivery: createRpcClient(InboxService, at(settings.deliveryUrl, 'delivery')),
     backend: backendPort(
       createRpcClient(ChargeService, backend),

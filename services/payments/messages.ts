@@ -25,6 +25,7 @@ import type {
   PaymentSchema,
   PayoutState as PayoutStateNumber,
 } from '#gen/payments/v1/payments_pb.js'
+import type { SettlementSchema } from '#gen/payments/v1/settlement_pb.js'
 import type { DraftPayer, DraftPayment } from './new-payment.ts'
 import type { Payee, Payer, Payment } from './payment.ts'
 import type { Fact, TransitionKind } from './transition.ts'
@@ -165,10 +166,15 @@ const transitions = {
   LATE_MONEY: PaymentTransition.LATE_MONEY,
   PAYOUT_COMPLETED: PaymentTransition.PAYOUT_COMPLETED,
   PAYOUT_FAILED: PaymentTransition.PAYOUT_FAILED,
+  MONEY_MOVED: PaymentTransition.MONEY_MOVED,
 } as const satisfies Record<TransitionKind, PaymentTransition>
 
 /** The event of a transition, serialized for the outbox. */
-export function paymentEventBytes(payment: Told, fact: Fact): Uint8Array {
+export function paymentEventBytes(
+  payment: Told,
+  fact: Fact,
+  settlements: MessageInitShape<typeof SettlementSchema>[] = [],
+): Uint8Array {
   return toBinary(
     PaymentEventSchema,
     create(PaymentEventSchema, {
@@ -179,6 +185,7 @@ export function paymentEventBytes(payment: Told, fact: Fact): Uint8Array {
         about: aboutOf(kind, index),
       })),
       callbackSequence: fact.callbackSequence,
+      settlements,
     }),
   )
 }

@@ -1,42 +1,39 @@
 // Notes how refunds end, and finds the payments whose time has come. It must not decide what happens to them.
-import { newId } from '#core/id.ts'
 import { type Queryable, sql } from '#runtime/db.ts'
 import type { TransferOutcome } from './payout.ts'
+import type { Refund } from './transition.ts'
+
+const findRefundStatement = sql(
+  'refund_find',
+  `select refund_id, project_id, payment_id, payer_id, amount_minor from refund
+   where refund_id = $1`,
+)
+
+type RefundRow = DueRow & { refund_id: string; payer_id: string; amount_minor: bigint }
+
+/** Finds a refund with its payment; undefined when it is unknown. Locks nothing. */
+export async function findRefund(
+  db: Queryable,
+  refundId: string,
+): Promise<(Refund & DuePayment) | undefined> {
+  const row = await db.row<RefundRow>(findRefundStatement, [refundId])
+  if (row === undefined) return undefined
+  const { payer_id: payerId, amount_minor: amountMinor } = row
+  return { refundId, payerId, amountMinor, ...duePayment(row) }
+}
 
 const endRefundStatement = sql(
   'refund_end',
-  `with known as (
-     select refund_id, state from refund where refund_id = $1 for update
-   ), ended as (
-     update refund set state = $2::refund_state from known
-     where refund.refund_id = known.refund_id and known.state = 'sent'
-     returning refund.refund_id, refund.project_id, refund.payment_id, refund.payer_id,
-       refund.amount_minor, refund.currency
-   ), returned as (
-     insert into settlement (settlement_id, project_id, payment_id, kind, payer_id, reverses_id,
-       amount_minor, currency, create_time)
-     select $3, project_id, payment_id, 'refund_returned', payer_id, refund_id, amount_minor,
-       currency, clock_now()
-     from ended where $2::refund_state = 'failed'
-   )
-   select case when known.state = 'sent' then 'ended' else 'repeated' end as outcome from known`,
+  `update refund set state = $2::refund_state where refund_id = $1 and state = 'sent'`,
 )
 
-/**
- * Ends a refund, with a settlement row when its money came back. Undefined when it is unknown,
- * `repeated` when it has ended before. Locks the refund for this one statement.
- */
+/** Ends a refund; false when it has ended before. Locks its row. */
 export async function endRefund(
   db: Queryable,
   refundId: string,
   outcome: TransferOutcome,
-): Promise<'ended' | 'repeated' | undefined> {
-  const row = await db.row<{ outcome: 'ended' | 'repeated' }>(endRefundStatement, [
-    refundId,
-    outcome,
-    newId(),
-  ])
-  return row?.outcome
+): Promise<boolean> {
+  return (await db.run(endRefundStatement, [refundId, outcome])) === 1
 }
 
 /** A payment that a worker has to look at. */

@@ -6,7 +6,7 @@ import type { Database, Queryable } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { countRecentRequests, insertPayment } from './create-store.ts'
 import { cancel, refund } from './ending.ts'
-import { paymentEvent } from './events.ts'
+import { creationEvent, transitionEvent } from './events.ts'
 import type { FeeSchedule } from './fees.ts'
 import { type FraudRules, findFraud } from './fraud.ts'
 import { linkToken, linkTokenHash } from './links.ts'
@@ -64,7 +64,7 @@ export async function createPayment(
   await check(payments, request)
   const merchant = await payments.findMerchant(request.projectId, request.merchantId)
   const { draft, time } = await screen(payments, draftPayment(request, merchant, settings))
-  const event = paymentEvent(time === undefined ? draft : created(draft, time), newFact(draft))
+  const event = creationEvent(time === undefined ? draft : created(draft, time), newFact(draft))
   const hashes = draft.payers.map(({ payerId, hasLink }) =>
     hasLink ? linkTokenHash(linkToken(linkKey, payerId)) : null,
   )
@@ -169,8 +169,7 @@ export async function change(
     if (reading === undefined) throw notFound()
     const made = await decide(reading.payment, reading.now, tx)
     if (made === undefined) return { payment: reading.payment, transition: undefined }
-    const event = made.fact === undefined ? undefined : paymentEvent(made.payment, made.fact)
-    await writeTransition(tx, made, event)
+    await writeTransition(tx, made, transitionEvent(made))
     return { payment: made.payment, transition: made }
   })
   if (transition !== undefined) tell(payments, transition)

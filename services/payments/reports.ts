@@ -4,7 +4,8 @@ import { isUuid } from '#core/id.ts'
 import type { PayerState, PaymentMethod, PayoutState } from '#core/payment-words.ts'
 import { closeAttempt, keepReport } from './attempt-store.ts'
 import { type AttemptOutcome, applyReport } from './charge-report.ts'
-import { endRefund } from './money-store.ts'
+import { returnRefund } from './ending.ts'
+import { endRefund, findRefund } from './money-store.ts'
 import { change, type Payments } from './payments.ts'
 import { applyPayoutReport, type TransferOutcome } from './payout.ts'
 import { type PayerPlace, placeOfPayee, placeOfPayer } from './store.ts'
@@ -74,15 +75,24 @@ export async function reportPayout(
  * noted as returned to us and the failure is counted. CHARGE_NOT_FOUND for an unknown refund.
  */
 export async function reportRefund(
-  { db, log, metrics }: Payments,
+  payments: Payments,
   refundId: string,
   outcome: TransferOutcome,
 ): Promise<void> {
-  const ended = isUuid(refundId) ? await endRefund(db, refundId, outcome) : undefined
-  if (ended === undefined) throw unknown('refund')
-  if (ended === 'repeated' || outcome === 'completed') return
-  metrics.refundFailed()
-  log.error({ refundId }, 'refund refused by the back end')
+  const refund = isUuid(refundId) ? await findRefund(payments.db, refundId) : undefined
+  if (refund === undefined) throw unknown('refund')
+  if (outcome === 'completed') {
+    await endRefund(payments.db, refundId, outcome)
+    return
+  }
+  let failed = false
+  await change(payments, refund, async (payment, now, tx) => {
+    failed = await endRefund(tx, refundId, outcome)
+    return failed ? returnRefund(payment, refund, now) : undefined
+  })
+  if (!failed) return
+  payments.metrics.refundFailed()
+  payments.log.error({ refundId }, 'refund refused by the back end')
 }
 
 function unknown(what: string): Failure {

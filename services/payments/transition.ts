@@ -29,6 +29,7 @@ export type TransitionKind =
   | 'LATE_MONEY'
   | 'PAYOUT_COMPLETED'
   | 'PAYOUT_FAILED'
+  | 'MONEY_MOVED'
 
 /** A notify push that a transition calls for: its kind and the index of the payer or payee. */
 export type Notice = { kind: NoticeKind; index: number }
@@ -56,6 +57,8 @@ export type Settlement = {
   payeeId?: string
   attemptId?: string
   reversesId?: string
+  /** Kind of the settlement that it reverses: it tells which account the money leaves. */
+  reversesKind?: SettlementKind
   amountMinor: bigint
 }
 
@@ -96,7 +99,7 @@ export type Fact = {
 
 /** A finished transition: all that must be written in one transaction. */
 export type Transition = Draft & {
-  /** Undefined when nothing happened that the outside could see. */
+  /** Undefined when nothing happened that anybody must hear of. */
   fact: Fact | undefined
 }
 
@@ -132,9 +135,13 @@ export function finish(
   return { ...draft, fact: { kind, notices: draft.notices, callbackSequence } }
 }
 
-/** Ends a transition that the outside does not see: money that comes and goes, or a payout handed over. */
+/**
+ * Ends a transition that clients do not see: money that comes and goes, or a payout handed over. Only the
+ * ledger hears of it.
+ */
 export function finishSilently(draft: Draft): Transition {
-  return { ...draft, fact: undefined }
+  const fact: Fact = { kind: 'MONEY_MOVED', notices: [], callbackSequence: 0 }
+  return { ...draft, fact: draft.settlements.length > 0 ? fact : undefined }
 }
 
 /** Moves the request. Throws when the machine has no such step: the caller decided wrongly. */
@@ -194,11 +201,25 @@ export function receive(
   touchPayer(draft, payer)
 }
 
+/** Kinds of receipts. */
+export type ReceiptKind = 'payer_receipt' | 'late_receipt' | 'duplicate_receipt'
+
 /** Sends the money of a receipt back, once. */
-export function giveBack(draft: Draft, payer: Payer, receiptId: string): void {
+export function giveBack(
+  draft: Draft,
+  payer: Payer,
+  receiptId: string,
+  receiptKind: ReceiptKind,
+): void {
   const amountMinor = chargeMinor(payer)
   const { payerId } = payer
-  const refundId = settle(draft, { kind: 'refund', payerId, reversesId: receiptId, amountMinor })
+  const refundId = settle(draft, {
+    kind: 'refund',
+    payerId,
+    reversesId: receiptId,
+    reversesKind: receiptKind,
+    amountMinor,
+  })
   draft.refunds.push({ refundId, payerId, amountMinor })
   draft.tasks.push({ subjectId: refundId, kind: 'refund' })
 }
@@ -207,7 +228,8 @@ export function giveBack(draft: Draft, payer: Payer, receiptId: string): void {
 export function refundPayer(draft: Draft, payer: Payer): void {
   if (payer.receiptId === undefined) throw new Error('a paid payer has no receipt')
   movePayer(draft, payer, 'refund')
-  giveBack(draft, payer, payer.receiptId)
+  // A share is paid by its first receipt only; other money never makes it so.
+  giveBack(draft, payer, payer.receiptId, 'payer_receipt')
 }
 
 /** Calls for a notify push about a payer. */
