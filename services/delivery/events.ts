@@ -18,8 +18,8 @@ import { insertDeliveries, type NewDelivery } from './intake-store.ts'
 import { onboardingCallback, onboardingEvents } from './onboarding.ts'
 import { insertSignings, type Signing } from './signing-store.ts'
 
-/** The subject of what happens to payments. */
-export const paymentEvents = 'pw.payments.event'
+/** The subjects of what happens to payments, in one order whether money moved or not. */
+export const paymentEvents = 'pw.payments.*'
 
 /** The subjects that deliveries are made from. */
 export const subjects = [paymentEvents, onboardingEvents]
