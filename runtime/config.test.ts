@@ -62,7 +62,7 @@ describe('defaults', () => {
       velocityPerMin: 30,
       ceilingsMinor: { USD: 1_000_000n, TTD: 7_000_000n },
     })
-    const { userLimits } = readSettings('quotes', stores)
+    const { userLimits } = readSettings('accounts', stores)
     expect(userLimits.levels[2]).toEqual({
       singleMinor: 2_500_000n,
       dailyMinor: 5_000_000n,

@@ -81,6 +81,12 @@ const lifetimes = {
     default: '300',
     meaning: 'Life of a quote.',
   }),
+  RATE_MAX_AGE_S: setting({
+    for: ['quotes'],
+    reader: integer(1, 7 * dayS),
+    default: '900',
+    meaning: 'Age by its source beyond which an exchange rate is not used.',
+  }),
   CHALLENGE_TTL_S: setting({
     for: ['accounts'],
     reader: integer(1, dayS),
@@ -184,7 +190,7 @@ const rules = {
     meaning: 'Rules of the fraud check.',
   }),
   USER_LIMITS: setting({
-    for: ['accounts', 'quotes'],
+    for: ['accounts'],
     reader: userLimits,
     default: defaultUserLimits,
     meaning: 'Limits by account level.',

@@ -1,4 +1,73 @@
-// Starts the quotes service, which has no RPC of its own yet.
-import { runBareService } from '#runtime/bare-service.ts'
+// Starts the quotes service: its RPCs and the clients that it needs; it must not hold a rule.
+import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { MovementService } from '#gen/accounts/v1/movement_pb.js'
+import { RateService } from '#gen/backend/v1/rates_pb.js'
+import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
+import { serveAdmin } from '#runtime/admin.ts'
+import { readSettings } from '#runtime/config.ts'
+import { openDatabase } from '#runtime/db.ts'
+import { runProcess } from '#runtime/lifecycle.ts'
+import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import { accountsPort } from './accounts.ts'
+import { quoteMetrics } from './metrics.ts'
+import type { Quotes } from './quotes.ts'
+import { rateFinder } from './rates.ts'
+import { quotesService } from './service.ts'
+import { rateSource } from './source.ts'
+import { countReserved } from './store.ts'
 
-runBareService('quotes')
+// A client waits for both of them within its own five seconds.
+const callTimeoutMs = 2_000
+
+runProcess('quotes', async (stopping, log) => {
+  const settings = readSettings('quotes')
+  const { host, port, adminPort, accountsUrl, backendUrl } = settings
+  const registry = createMetrics('quotes')
+  const identity = openIdentity({ name: 'quotes', dir: settings.secretsDir, log })
+  const db = openDatabase({ url: settings.databaseUrl, service: 'quotes', log })
+  databaseMetrics(registry, db)
+  const accountsPool = createRpcPool(accountsUrl)
+  const backendPool = createRpcPool(backendUrl)
+  const rpcTo = { identity, timeoutMs: callTimeoutMs }
+  const toAccounts = { ...rpcTo, url: accountsUrl, audience: 'accounts', pool: accountsPool }
+  const toBackend = { ...rpcTo, url: backendUrl, audience: 'simulator', pool: backendPool }
+  const metrics = quoteMetrics(registry, () => countReserved(db))
+  const quotes: Quotes = {
+    db,
+    log,
+    metrics,
+    accounts: accountsPort(
+      createRpcClient(AccountsService, toAccounts),
+      createRpcClient(MovementService, toAccounts),
+    ),
+    findRate: rateFinder({
+      source: rateSource(createRpcClient(RateService, toBackend)),
+      maxAgeS: settings.rateMaxAgeS,
+      log,
+      onAsked: metrics.asked,
+    }),
+    ttlS: settings.quoteTtlS,
+  }
+  const ready = async () => ({ database: await db.ready() })
+  const rpc = await serveRpc({
+    host,
+    port,
+    identity,
+    log,
+    metrics: rpcMetrics(registry),
+    services: [QuotesService],
+    routes: (router) => router.service(QuotesService, quotesService(quotes)),
+    ready: () => db.ready(),
+  })
+  const admin = await serveAdmin({ host, port: adminPort, metrics: registry, ready, log, stopping })
+  return [
+    { name: 'rpc', close: () => rpc.close() },
+    { name: 'accounts', close: () => accountsPool.close() },
+    { name: 'backend', close: () => backendPool.close() },
+    { name: 'database', close: () => db.close() },
+    { name: 'admin', close: () => admin.close() },
+  ]
+})

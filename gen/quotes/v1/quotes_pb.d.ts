@@ -15,7 +15,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_quotes_v1_quotes: GenFile;
 
 /**
- * A side of the transfer that a quote is for, as far as the quote needs it.
+ * Who gets the money of a quote, as far as the quote needs it.
  *
  * @generated from message quotes.v1.QuoteParty
  */
@@ -279,17 +279,10 @@ export declare type CreateQuoteRequest = Message<"quotes.v1.CreateQuoteRequest">
   requested?: Money | undefined;
 
   /**
-   * Who pays; only with QUOTE_KIND_TRANSFER, and optional there.
-   *
-   * @generated from field: quotes.v1.QuoteParty debit_party = 6;
-   */
-  debitParty?: QuoteParty | undefined;
-
-  /**
    * Who gets; only with QUOTE_KIND_TRANSFER, and optional there. Target currency: its own, else that of the
-   * account that it names, else that of the session's account.
+   * account of the institution that it names, else that of the session's account. It need not be known there.
    *
-   * @generated from field: quotes.v1.QuoteParty credit_party = 7;
+   * @generated from field: quotes.v1.QuoteParty credit_party = 6;
    */
   creditParty?: QuoteParty | undefined;
 };
@@ -807,8 +800,8 @@ export declare const QuoteTransactionStatusSchema: GenEnum<QuoteTransactionStatu
 export declare const QuotesService: GenService<{
   /**
    * Makes a quote, checking in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, bound elsewhere or
-   * spent, SESSION_EXPIRED); the accounts, NOT_FOUND (ACCOUNT_NOT_FOUND), FAILED_PRECONDITION (AMBIGUOUS_MATCH,
-   * ACCOUNT_UNAVAILABLE); the rate, INVALID_ARGUMENT (CURRENCY_NOT_SUPPORTED, or INVALID_PARAMETER for an amount that is worth
+   * spent, SESSION_EXPIRED); the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE for the session's, AMBIGUOUS_MATCH
+   * for the other one where its currency matters); the rate, INVALID_ARGUMENT (CURRENCY_NOT_SUPPORTED, or INVALID_PARAMETER for an amount that is worth
    * nothing), UNAVAILABLE when there is no fresh one; the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED).
    *
    * @generated from rpc quotes.v1.QuotesService.CreateQuote

@@ -1,0 +1,56 @@
+// The numbers of quotes for Prometheus. It must not take a label from a request.
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { QuoteKind } from './quote.ts'
+
+/** What quotes counts. */
+export type QuoteMetrics = {
+  made(kind: QuoteKind): void
+  ended(what: 'reserved' | 'confirmed' | 'released'): void
+  asked(outcome: 'fresh' | 'stale' | 'refused' | 'failed'): void
+}
+
+/** Counters of a registry, and gauges of the reservations that wait, read at each scrape. */
+export function quoteMetrics(
+  registry: Registry,
+  backlog: () => Promise<{ open: number; oldestS: number }>,
+): QuoteMetrics {
+  const registers = [registry]
+  const made = new Counter({
+    name: 'payweave_quotes_created_total',
+    help: 'Quotes made, by the route that they were asked for on.',
+    labelNames: ['kind'] as const,
+    registers,
+  })
+  const moved = new Counter({
+    name: 'payweave_quotes_transitions_total',
+    help: 'Reservations, confirmations and releases of quotes.',
+    labelNames: ['kind'] as const,
+    registers,
+  })
+  const asked = new Counter({
+    name: 'payweave_quotes_rates_asked_total',
+    help: 'Questions to the source of rates, by what came of them.',
+    labelNames: ['outcome'] as const,
+    registers,
+  })
+  const oldest = new Gauge({
+    name: 'payweave_quotes_reservation_oldest_seconds',
+    help: 'Age of the oldest reservation whose movement has not ended: above minutes somebody has to look.',
+    registers,
+  })
+  void new Gauge({
+    name: 'payweave_quotes_reservations_open',
+    help: 'Reservations whose movement has not ended.',
+    registers,
+    async collect() {
+      const { open, oldestS } = await backlog()
+      this.set(open)
+      oldest.set(oldestS)
+    },
+  })
+  return {
+    made: (kind) => made.inc({ kind }),
+    ended: (kind) => moved.inc({ kind }),
+    asked: (outcome) => asked.inc({ outcome }),
+  }
+}

@@ -1,0 +1,154 @@
+// What a quote is, how one is priced and what may become of it: pure. It must not read a clock, a rate or a database.
+import { Failure } from '#core/errors.ts'
+import { convert, formatDecimal } from '#core/exchange.ts'
+import type { Machine } from '#core/machine.ts'
+import { parseDecimal } from '#core/money.ts'
+
+/** By which route a quote was asked for. */
+export type QuoteKind = 'transfer' | 'institution'
+/** What holds a quote. */
+export type QuoteState = 'open' | 'reserved' | 'used'
+/** What clients are told of it. */
+export type QuoteStatus = 'active' | 'used' | 'expired'
+/** Where the transaction stands that used it. */
+export type TransactionStatus = 'pending' | 'completed' | 'failed' | 'cancelled'
+
+/** An amount in minor units of its currency. */
+export type Amount = { amountMinor: bigint; currency: string }
+
+/** A rate with the time at which its source made it. */
+export type Rate = { text: string; sourceTime: Date }
+
+/** Who is to get the money, as the client named him. */
+export type CreditParty = { mobileNumber: string; accountNumber: string; currency: string }
+
+/** What is asked. */
+export type NewQuote = {
+  projectId: string
+  sessionToken: string
+  institutionName: string
+  kind: QuoteKind
+  requested: Amount
+  creditParty: CreditParty | undefined
+}
+
+/** What a quote promises. */
+export type Terms = {
+  requested: Amount
+  quoted: Amount
+  rate: Rate
+  /** Exact worth less the quoted amount, in quoted units. */
+  residual: string
+  /** What the ledger posts of the residual, in minor units of the quoted currency. */
+  roundingMinor: bigint
+}
+
+/** A quote that is not stored yet. */
+export type DraftQuote = Terms & {
+  quoteId: string
+  projectId: string
+  institutionId: string
+  institutionName: string
+  accountId: string
+  kind: QuoteKind
+}
+
+/** What a transaction left on the quote that it used. */
+export type Use = {
+  transactionId: string
+  institutionReceiptId: string
+  transactionStatus: TransactionStatus
+}
+
+/** A quote as it is stored. */
+export type Quote = DraftQuote & {
+  quoteTime: Date
+  expireTime: Date
+  state: QuoteState
+  /** The movement that reserved or used it. */
+  movementId?: string
+  use?: Use
+  /** By the database clock, when it was read. */
+  isExpired: boolean
+}
+
+/** Only `confirm` and `release` end a reservation: time does not, since the movement may have begun. */
+export const quoteMachine = {
+  open: { reserve: 'reserved' },
+  reserved: { confirm: 'used', release: 'open' },
+  used: {},
+} as const satisfies Machine<QuoteState, 'reserve' | 'confirm' | 'release'>
+
+/** Prices an amount; refuses what no amount of the other currency can stand for. */
+export function priceQuote(requested: Amount, currency: string, rate: Rate): Terms {
+  const decimal = parseDecimal(rate.text)
+  if (decimal === undefined) throw new Error('the rate was not checked')
+  const worth = convert(requested.amountMinor, requested.currency, currency, decimal)
+  if (worth === undefined) throw invalidAmount(`is worth more than can be paid in ${currency}`)
+  if (worth.amountMinor === 0n) {
+    throw invalidAmount(`is worth less than the smallest amount of ${currency}`)
+  }
+  return {
+    requested,
+    quoted: { amountMinor: worth.amountMinor, currency },
+    rate,
+    residual: formatDecimal(worth.residual),
+    roundingMinor: postedResidual(worth.residual.digits),
+  }
+}
+
+/**
+ * The ledger knows whole minor units only. So whatever rounding took or gave is posted as one unit: half-even
+ * leaves as much above as below, and the exact residual stays on the quote.
+ */
+function postedResidual(digits: bigint): bigint {
+  if (digits === 0n) return 0n
+  return digits > 0n ? 1n : -1n
+}
+
+function invalidAmount(problem: string): Failure {
+  return new Failure('INVALID_PARAMETER', `request_amount ${problem}`, {
+    details: { field: 'request_amount' },
+  })
+}
+
+/** A quote that is being executed is active until that has ended: nobody should take another one meanwhile. */
+export function statusOf({ state, isExpired }: Pick<Quote, 'state' | 'isExpired'>): QuoteStatus {
+  if (state === 'used') return 'used'
+  return state === 'open' && isExpired ? 'expired' : 'active'
+}
+
+/** What a movement says of the quote that it wants. */
+export type Execution = { movementId: string; debit: Amount; credit: Amount }
+
+/**
+ * Whether a movement moves what was quoted. The quote of a transfer goes from the requested amount to the quoted one; an
+ * institution's quotes the amount of the session's account, which may be either side.
+ */
+export function fits({ kind, requested, quoted }: Quote, { debit, credit }: Execution): boolean {
+  const forth = isSame(debit, requested) && isSame(credit, quoted)
+  const back = isSame(debit, quoted) && isSame(credit, requested)
+  return forth || (kind === 'institution' && back)
+}
+
+function isSame(one: Amount, other: Amount): boolean {
+  return one.amountMinor === other.amountMinor && one.currency === other.currency
+}
+
+/** Why a movement does not get a quote; undefined when nothing is in its way. */
+export function whyNotReserved(
+  quote: Quote,
+  givenBack: boolean,
+  execution: Execution,
+): Failure | undefined {
+  const isHeld = quote.state !== 'open' && quote.movementId !== execution.movementId
+  if (isHeld || givenBack)
+    return new Failure('QUOTE_ALREADY_USED', 'another movement has the quote')
+  if (quote.state !== 'used' && quote.isExpired) {
+    return new Failure('QUOTE_EXPIRED', 'the quote has expired')
+  }
+  if (!fits(quote, execution)) {
+    return new Failure('QUOTE_MISMATCH', 'the amounts or currencies are not those of the quote')
+  }
+  return undefined
+}

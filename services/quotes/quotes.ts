@@ -1,0 +1,186 @@
+// Makes, reads, reserves and ends quotes: the order of the checks. It must not know the wire.
+import { Failure } from '#core/errors.ts'
+import { convertUp } from '#core/exchange.ts'
+import { isUuid, newId } from '#core/id.ts'
+import { parseDecimal } from '#core/money.ts'
+import type { Database } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import type { Accounts, SessionAccount } from './accounts.ts'
+import type { QuoteMetrics } from './metrics.ts'
+import {
+  type Amount,
+  type Execution,
+  type NewQuote,
+  priceQuote,
+  type Quote,
+  type TransactionStatus,
+  type Use,
+  whyNotReserved,
+} from './quote.ts'
+import type { FindRate } from './rates.ts'
+import {
+  type Claim,
+  confirmQuote,
+  insertQuote,
+  readForMovement,
+  readQuote,
+  releaseQuote,
+  reserveQuote,
+  updateTransaction,
+} from './store.ts'
+
+/** What quotes works with. */
+export type Quotes = {
+  db: Database
+  log: Logger
+  accounts: Accounts
+  findRate: FindRate
+  metrics: QuoteMetrics
+  /** Life of a quote. */
+  ttlS: number
+}
+
+/** Makes a quote: the session, then the rate, then the limits; a refusal stores nothing. */
+export async function createQuote(quotes: Quotes, asked: NewQuote): Promise<Quote> {
+  const { accounts, findRate, metrics } = quotes
+  const { projectId, requested, kind } = asked
+  const session = await accounts.openSession(asked)
+  const rate = await rateFor(
+    findRate,
+    requested.currency,
+    session.targetCurrency,
+    targetField(asked),
+  )
+  const terms = priceQuote(requested, session.targetCurrency, rate)
+  await checkLimits(quotes, projectId, session, requested)
+  const { institutionId, institutionName, accountId } = session
+  const draft = {
+    ...terms,
+    quoteId: newId(),
+    projectId,
+    institutionId,
+    institutionName,
+    accountId,
+    kind,
+  }
+  const quote = await insertQuote(quotes.db, draft, quotes.ttlS)
+  metrics.made(kind)
+  return quote
+}
+
+/** The field that a currency without rate is told of. */
+function targetField({ creditParty }: NewQuote): string {
+  return creditParty === undefined || creditParty.currency === ''
+    ? 'request_currency'
+    : 'credit_party.currency'
+}
+
+async function rateFor(findRate: FindRate, base: string, quoted: string, field: string) {
+  try {
+    return await findRate(base, quoted)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.reason !== 'CURRENCY_NOT_SUPPORTED') throw error
+    const message = `${field} has no exchange rate between ${base} and ${quoted}`
+    throw new Failure('CURRENCY_NOT_SUPPORTED', message, { details: { field }, cause: error })
+  }
+}
+
+/** What is requested counts, in the currency of the limits and rounded up. */
+async function checkLimits(
+  { accounts, findRate }: Quotes,
+  projectId: string,
+  { accountId, limitCurrency }: SessionAccount,
+  { amountMinor, currency }: Amount,
+): Promise<void> {
+  const rate = await rateFor(findRate, currency, limitCurrency, 'request_currency')
+  const decimal = parseDecimal(rate.text)
+  if (decimal === undefined) throw new Error('the rate was not checked')
+  const counted = convertUp(amountMinor, currency, limitCurrency, decimal)
+  // More than any amount can be is more than any limit allows.
+  if (counted === undefined) throw new Failure('LIMIT_EXCEEDED', 'the amount exceeds the limits')
+  await accounts.checkLimits(projectId, accountId, {
+    amountMinor: counted,
+    currency: limitCurrency,
+  })
+}
+
+/** Reads a quote of an institution. */
+export async function getQuote(
+  { db }: Quotes,
+  key: { projectId: string; quoteId: string; institutionName: string },
+): Promise<Quote> {
+  const quote = isUuid(key.quoteId) ? await readQuote(db, key) : undefined
+  if (quote === undefined) throw notFound()
+  return quote
+}
+
+/** Which quote a movement wants. */
+export type ReserveKey = { projectId: string; quoteId: string; institutionId: string }
+
+const mostTries = 3
+
+/** Reserves a quote for a movement; the same one gets it again until the quote expires. */
+export async function reserve(
+  { db, metrics }: Quotes,
+  key: ReserveKey,
+  execution: Execution,
+): Promise<Quote> {
+  if (!isUuid(key.quoteId)) throw notFound()
+  // Between the two statements the quote may have been given back: then it is tried once more.
+  for (let tries = 1; tries <= mostTries; tries += 1) {
+    const reserved = await reserveQuote(db, key, execution)
+    if (reserved !== undefined) {
+      metrics.ended('reserved')
+      return reserved
+    }
+    const found = await readForMovement(db, { ...key, movementId: execution.movementId })
+    if (found?.quote.institutionId !== key.institutionId) throw notFound()
+    const { quote, givenBack } = found
+    const refusal = whyNotReserved(quote, givenBack, execution)
+    if (refusal !== undefined) throw refusal
+    if (quote.state !== 'open') return quote
+  }
+  throw new Failure('SERVICE_UNAVAILABLE', 'the quote is contended')
+}
+
+/** Makes a reserved quote used; repeated, it changes nothing. */
+export async function confirm({ db, metrics }: Quotes, claim: Claim, use: Use): Promise<void> {
+  if (!isUuid(claim.quoteId)) throw notFound()
+  if (await confirmQuote(db, claim, use)) metrics.ended('confirmed')
+  else await whenUsed(db, claim)
+}
+
+/** Opens a reserved quote again; repeated, it changes nothing. */
+export async function release({ db, metrics }: Quotes, claim: Claim): Promise<void> {
+  if (!isUuid(claim.quoteId)) return
+  if (await releaseQuote(db, claim)) {
+    metrics.ended('released')
+    return
+  }
+  const found = await readForMovement(db, claim)
+  if (found === undefined || found.givenBack) return
+  throw new Failure('QUOTE_ALREADY_USED', 'the movement has used the quote')
+}
+
+/** Records where the transaction of a used quote stands; the first outcome stands. */
+export async function updateStatus(
+  { db }: Quotes,
+  claim: Claim,
+  status: TransactionStatus,
+): Promise<void> {
+  if (!isUuid(claim.quoteId)) throw notFound()
+  const isChanged = status !== 'pending' && (await updateTransaction(db, claim, status))
+  if (!isChanged) await whenUsed(db, claim)
+}
+
+/** Refuses unless the movement has used the quote. */
+async function whenUsed(db: Database, claim: Claim): Promise<void> {
+  const found = await readForMovement(db, claim)
+  const isUsed = found?.quote.state === 'used' && found.quote.movementId === claim.movementId
+  if (!isUsed) throw notFound()
+}
+
+/** The one answer for ids that are unknown, foreign or no ids at all. */
+function notFound(): Failure {
+  return new Failure('QUOTE_NOT_FOUND', 'there is no such quote')
+}

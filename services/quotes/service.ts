@@ -1,0 +1,93 @@
+// Maps quotes.v1.QuotesService to the domain and back; it must not hold a rule or a statement.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { isUuid } from '#core/id.ts'
+import { isCurrency } from '#core/money.ts'
+import type { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
+import { projectOf } from '#runtime/rpc/project.ts'
+import { amountOf, invalid, kindOf, quoteMessage, transactionStatusOf } from './messages.ts'
+import {
+  confirm,
+  createQuote,
+  getQuote,
+  type Quotes,
+  release,
+  reserve,
+  updateStatus,
+} from './quotes.ts'
+
+/** The handlers of QuotesService. */
+export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService> {
+  return {
+    async createQuote(request, context) {
+      const { sessionToken, institutionName, creditParty } = request
+      const projectId = projectOf(context, request.projectId)
+      const kind = kindOf(request.kind)
+      const requested = amountOf(request.requested, 'request_amount')
+      const currency = creditParty?.currency ?? ''
+      if (currency !== '') checkCurrency(currency, 'credit_party.currency')
+      const asked = { projectId, sessionToken, institutionName, kind, requested, creditParty }
+      return { quote: quoteMessage(await createQuote(quotes, asked)) }
+    },
+    async getQuote({ quoteId, institutionName, projectId: named }, context) {
+      const projectId = projectOf(context, named)
+      return {
+        quote: quoteMessage(await getQuote(quotes, { projectId, quoteId, institutionName })),
+      }
+    },
+    async reserveQuote(request, context) {
+      const { quoteId, institutionId, movementId } = request
+      const projectId = projectOf(context, request.projectId)
+      checkUuid(movementId, 'movement_id')
+      checkUuid(institutionId, 'institution_id')
+      const debit = amountOf(request.debit, 'debit')
+      const credit = amountOf(request.credit, 'credit')
+      const key = { projectId, quoteId, institutionId }
+      return { quote: quoteMessage(await reserve(quotes, key, { movementId, debit, credit })) }
+    },
+    async confirmQuote(request, context) {
+      const claim = claimOf(request, projectOf(context, request.projectId))
+      const { transactionId, institutionReceiptId } = request
+      checkId(transactionId, 'transaction_id')
+      checkId(institutionReceiptId, 'institution_receipt_id')
+      const transactionStatus = transactionStatusOf(request.transactionStatus)
+      await confirm(quotes, claim, { transactionId, institutionReceiptId, transactionStatus })
+      return {}
+    },
+    async releaseQuote(request, context) {
+      await release(quotes, claimOf(request, projectOf(context, request.projectId)))
+      return {}
+    },
+    async updateQuoteTransaction(request, context) {
+      const claim = claimOf(request, projectOf(context, request.projectId))
+      await updateStatus(quotes, claim, transactionStatusOf(request.transactionStatus))
+      return {}
+    },
+    async getRate({ baseCurrency, quotedCurrency }) {
+      checkCurrency(baseCurrency, 'base_currency')
+      checkCurrency(quotedCurrency, 'quoted_currency')
+      const { text, sourceTime } = await quotes.findRate(baseCurrency, quotedCurrency)
+      return { rate: text, sourceTime: timestampFromDate(sourceTime) }
+    },
+  }
+}
+
+function claimOf(
+  { quoteId, movementId }: { quoteId: string; movementId: string },
+  projectId: string,
+) {
+  checkUuid(movementId, 'movement_id')
+  return { projectId, quoteId, movementId }
+}
+
+function checkUuid(text: string, field: string): void {
+  if (!isUuid(text)) throw invalid(field, 'must be a UUID')
+}
+
+function checkCurrency(code: string, field: string): void {
+  if (!isCurrency(code)) throw invalid(field, 'must be an ISO 4217 currency code')
+}
+
+function checkId(text: string, field: string): void {
+  if (text === '' || text.length > 64) throw invalid(field, 'must have 1 to 64 characters')
+}
