@@ -1,6 +1,7 @@
 // Puts the simulator together: RPC, pages and receivers on one port, and the loops behind them. It must not read the environment.
 import type { FastifyInstance } from 'fastify'
 import { Failure, reasons } from '#core/errors.ts'
+import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
 import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
@@ -11,11 +12,14 @@ import type { RpcMetrics } from '#runtime/rpc/call-log.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
 import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
 import { startActor } from './actor.ts'
+import { billerService } from './bill-service.ts'
 import { deleteOldCardFrames } from './charge-store.ts'
 import { startConsenter } from './consenter.ts'
+import { executionRoutes } from './executions.ts'
 import type { Outside } from './outside.ts'
 import type { PagesContext } from './page.ts'
 import { pageRoutes } from './pages.ts'
+import { startBiller } from './pay-bill.ts'
 import { deleteOldFlaky, deleteOldReceived } from './receiver-store.ts'
 import { receiverRoutes } from './receivers.ts'
 import type { Receiver } from './report.ts'
@@ -50,6 +54,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
   const publicUrl = options.publicUrl.replace(/\/+$/, '')
   const checkoutOrigin = new URL(options.checkoutUrl).origin
   const loops = startLoops(options)
+  const stopping = new AbortController()
 
   const payContext = { db, reportsWritten: loops.reporters.payments.kick }
   const pages = { ...payContext, checkoutOrigin, basePath: basePathOf(publicUrl) }
@@ -60,17 +65,19 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
     reviewsWritten: loops.reviewer.kick,
     consentsWritten: loops.consenter.kick,
   })
+  const bills = billerService({ db, billsWritten: loops.biller.kick, stopping: stopping.signal })
   try {
     const server = await serveRpc({
       host,
       port,
       identity,
       log,
-      services: [ChargeService, PayoutService, ReviewService],
+      services: [ChargeService, PayoutService, ReviewService, BillerService],
       routes(router) {
         router.service(ChargeService, charges)
         router.service(PayoutService, payoutService(payContext))
         router.service(ReviewService, reviews)
+        router.service(BillerService, bills)
       },
       http: (app) => httpRoutes(app, pages, log),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
@@ -79,6 +86,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
     return {
       port: server.port,
       async close() {
+        stopping.abort()
         await server.close()
         await loops.close()
       },
@@ -103,6 +111,7 @@ function startLoops({ db, log, outside }: SimulatorOptions) {
   const actor = startActor({ db, log, reportsWritten: reporters.payments.kick })
   const reviewer = startReviewer({ ...tellAccounts, readArtefact })
   const consenter = startConsenter(tellAccounts)
+  const biller = startBiller({ db, log })
   const retention = [
     startRetention({
       db,
@@ -117,8 +126,9 @@ function startLoops({ db, log, outside }: SimulatorOptions) {
     actor,
     reviewer,
     consenter,
+    biller,
     async close() {
-      await Promise.all([actor, reviewer, consenter].map((loop) => loop.close()))
+      await Promise.all([actor, reviewer, consenter, biller].map((loop) => loop.close()))
       await Promise.all([...Object.values(reporters), ...retention].map((loop) => loop.close()))
     },
   }
@@ -140,6 +150,7 @@ async function httpRoutes(app: FastifyInstance, pages: PagesContext, log: Logger
       return reply.code(status).send({ message })
     })
     await receiverRoutes(scope, pages.db)
+    await executionRoutes(scope, pages.db)
     await pageRoutes(scope, pages)
   })
 }

@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { vi } from 'vitest'
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { ChargeChannel, ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
 import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
@@ -67,6 +69,7 @@ export async function startSurroundings() {
     charges: createRpcClient(ChargeService, clientOf('payments')),
     payouts: createRpcClient(PayoutService, clientOf('payments')),
     reviews: createRpcClient(ReviewService, clientOf('accounts')),
+    bills: createRpcClient(BillerService, clientOf('billing')),
     strangers: createRpcClient(ChargeService, clientOf('gateway')),
     async remove() {
       await pool.close()
@@ -120,6 +123,8 @@ export async function startWorld() {
       await running.server.close()
       await running.db.close()
       running = await start()
+      // Connections to the one that stopped may seem usable for a moment.
+      await vi.waitFor(() => surroundings.charges.getAttempt({ attemptId: randomUUID() }))
     },
     async stop() {
       await running.server.close()

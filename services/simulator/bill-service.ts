@@ -1,0 +1,43 @@
+// Maps backend.v1.BillerService to the domain; it must not hold a rule or a statement.
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type BillerService, BillState, RetryCategory } from '#gen/backend/v1/billers_pb.js'
+import { enquireBill, type StoredBill } from './bill-store.ts'
+import { type BillContext, payBill } from './pay-bill.ts'
+import { readMoney, requireText, requireUuid } from './request.ts'
+
+const states = {
+  pending: BillState.PENDING,
+  paid: BillState.PAID,
+  refused: BillState.REFUSED,
+  not_found: BillState.NOT_FOUND,
+} as const
+
+/** The handlers of backend.v1.BillerService. */
+export function billerService(context: BillContext): ServiceImpl<typeof BillerService> {
+  return {
+    async payBill({ billPaymentId, billerCode, productCode, amount, customerReference }, call) {
+      const order = {
+        billPaymentId: requireUuid(billPaymentId, 'bill_payment_id'),
+        billerCode: requireText(billerCode, 'biller_code'),
+        productCode: requireText(productCode, 'product_code'),
+        ...readMoney(amount),
+        customerReference: requireText(customerReference, 'customer_reference'),
+      }
+      return { outcome: outcomeOf(await payBill(context, order, call.signal)) }
+    },
+    async enquireBill({ billPaymentId }) {
+      const id = requireUuid(billPaymentId, 'bill_payment_id')
+      return { outcome: outcomeOf(await enquireBill(context.db, id)) }
+    },
+  }
+}
+
+/** Every refusal of these billers is for good. */
+function outcomeOf({ state, failureCode, providerReference }: StoredBill) {
+  return {
+    state: states[state],
+    failureCode: failureCode ?? '',
+    retryCategory: state === 'refused' ? RetryCategory.NON_RETRIABLE : RetryCategory.UNSPECIFIED,
+    providerReference: providerReference ?? '',
+  }
+}

@@ -1,0 +1,90 @@
+// Pays bills as their billers do, with the waiting that callers go through; it must not know RPC.
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from '#core/errors.ts'
+import { newKey } from '#core/id.ts'
+import type { Database } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { planOf } from './bill.ts'
+import {
+  findBill,
+  insertBill,
+  type NewBill,
+  type StoredBill,
+  settleBills,
+  waitForNextBill,
+} from './bill-store.ts'
+import { type Poll, startDuePoll } from './poll.ts'
+
+const batch = 200
+const lookAgainMs = 100
+const soonestMs = 5
+const providerReferenceLength = 24
+
+/** A bill as the caller sends it. */
+export type BillOrder = Pick<
+  NewBill,
+  'billPaymentId' | 'billerCode' | 'productCode' | 'currency' | 'amountMinor' | 'customerReference'
+>
+
+/** What paying needs of the process. */
+export type BillContext = {
+  db: Database
+  /** Called when a bill is to be paid later. */
+  billsWritten: () => void
+  /** Aborts when the process stops: nobody waits longer than that. */
+  stopping: AbortSignal
+}
+
+/** Pays a bill once, whoever asks how often. Waits as long as the biller does, and as the caller does. */
+export async function payBill(
+  context: BillContext,
+  order: BillOrder,
+  caller: AbortSignal,
+): Promise<StoredBill> {
+  const { db, billsWritten } = context
+  const { billPaymentId } = order
+  const made = newBill(order)
+  const stored = made === undefined ? undefined : await insertBill(db, made)
+  if (stored?.state === 'pending') billsWritten()
+  const patience = AbortSignal.any([caller, context.stopping])
+  try {
+    let bill = stored ?? (await findBill(db, billPaymentId))
+    while (bill === undefined || bill.state === 'pending' || bill.isSilent) {
+      // Lost, slow or silent: an enquiry, or time, may change that.
+      const waitMs = Math.max(soonestMs, Math.min(bill?.waitMs ?? lookAgainMs, lookAgainMs))
+      await delay(waitMs, undefined, { signal: patience })
+      bill = await findBill(db, billPaymentId)
+    }
+    return refusingUnknown(bill, billPaymentId)
+  } catch (error) {
+    if (!patience.aborted) throw error
+    if (caller.aborted) throw new Failure('TIMEOUT', 'the biller did not answer in time')
+    throw new Failure('SERVICE_UNAVAILABLE', 'the back end stops; enquire later')
+  }
+}
+
+function refusingUnknown(bill: StoredBill, billPaymentId: string): StoredBill {
+  if (bill.state !== 'not_found') return bill
+  throw new Failure('REFERENCE_REFUSED', `bill payment ${billPaymentId} was called unknown`)
+}
+
+/** The bill as it is first stored; undefined when the biller never gets it. */
+function newBill(order: BillOrder): NewBill | undefined {
+  const plan = planOf(order.customerReference)
+  const bill = { ...order, providerReference: newKey('', providerReferenceLength), isSilent: false }
+  if (plan.does === 'lose') return undefined
+  if (plan.does === 'refuse') return { ...bill, state: 'refused', failureCode: plan.failureCode }
+  if (plan.does === 'pay_later') return { ...bill, state: 'pending', settleAfterMs: plan.afterMs }
+  return { ...bill, state: 'paid', isSilent: plan.does === 'pay_silently' }
+}
+
+/** Pays pending bills until closed. */
+export function startBiller({ db, log }: { db: Database; log: Logger }): Poll {
+  return startDuePoll({
+    log,
+    waitMs: () => waitForNextBill(db),
+    async workOff() {
+      await settleBills(db, batch)
+    },
+  })
+}

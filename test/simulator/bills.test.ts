@@ -1,0 +1,161 @@
+// Proves that billers do what the sandbox promises, that a bill is paid once, and that "unknown" is final.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { BillState, RetryCategory } from '#gen/backend/v1/billers_pb.js'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const newBill = (customerReference: string) => ({
+  billPaymentId: randomUUID(),
+  billerCode: 'DEMO_POWER',
+  productCode: 'PREPAID',
+  amount: { currency: 'USD', minorUnits: 2500n },
+  customerReference,
+  customerMobileNumber: '+12025550100',
+})
+type Bill = Omit<ReturnType<typeof newBill>, 'billPaymentId'> & { billPaymentId: string }
+
+const pay = async (bill: Bill, timeoutMs = 10_000) =>
+  (await world.bills.payBill(bill, { timeoutMs })).outcome
+const enquire = async ({ billPaymentId }: Pick<Bill, 'billPaymentId'>) =>
+  (await world.bills.enquireBill({ billPaymentId })).outcome
+
+type Shown = { id: string; amount: string; currency: string; executed_time: string }
+async function executionsOf({ billPaymentId }: Bill): Promise<Shown[]> {
+  const response = await fetch(`${world.url}/executions?kind=bill&id=${billPaymentId}`)
+  return ((await response.json()) as { executions: Shown[] }).executions
+}
+
+const unanswered = { reason: 'TIMEOUT' }
+const refusedForEver = { reason: 'REFERENCE_REFUSED' }
+
+describe('a biller', () => {
+  it('takes a bill at once, and the log shows its one execution', async () => {
+    const bill = newBill('12345678')
+    const outcome = await pay(bill)
+    expect(outcome).toMatchObject({ state: BillState.PAID, failureCode: '', retryCategory: 0 })
+    expect(outcome?.providerReference).toMatch(/^[0-9A-Za-z]{24}$/)
+    expect(await executionsOf(bill)).toEqual([
+      expect.objectContaining({ id: bill.billPaymentId, amount: '25.00', currency: 'USD' }),
+    ])
+  })
+
+  it.each([
+    ['12340402', 'CUSTOMER_REFERENCE_REJECTED'],
+    ['W1230409', 'BILL_ALREADY_PAID'],
+  ])('refuses reference %s with %s, for good', async (reference, failureCode) => {
+    const bill = newBill(reference)
+    const refused = { state: BillState.REFUSED, failureCode }
+    const retryCategory = RetryCategory.NON_RETRIABLE
+    const first = await pay(bill)
+    expect(first).toMatchObject({ ...refused, retryCategory })
+    expect(await pay({ ...bill, customerReference: '12345678' })).toEqual(first)
+    expect(await enquire(bill)).toEqual(first)
+    expect(await executionsOf(bill)).toEqual([])
+  })
+
+  it('answers for reference 0408 after five seconds; until then the bill is pending', async () => {
+    const bill = newBill('12340408')
+    const startedMs = Date.now()
+    const paying = pay(bill)
+    await vi.waitFor(async () => expect((await executionsOf(bill)).length).toBe(0))
+    expect(await pay(bill, 300).catch((error: unknown) => error)).toMatchObject(unanswered)
+    expect((await enquire(bill))?.state).toBe(BillState.PENDING)
+    const outcome = await paying
+    expect(outcome?.state).toBe(BillState.PAID)
+    expect(Date.now() - startedMs).toBeGreaterThanOrEqual(5_000)
+    expect(await pay(bill)).toEqual(outcome)
+    expect(await executionsOf(bill)).toHaveLength(1)
+  })
+
+  it('does not answer for reference 0504, and the first enquiry finds the bill paid', async () => {
+    const bill = newBill('12340504')
+    await expect(pay(bill, 400)).rejects.toMatchObject(unanswered)
+    await expect(pay(bill, 400)).rejects.toMatchObject(unanswered)
+    const outcome = await enquire(bill)
+    expect(outcome?.state).toBe(BillState.PAID)
+    expect(await pay(bill)).toEqual(outcome)
+    expect(await executionsOf(bill)).toHaveLength(1)
+  })
+
+  it('does not answer for reference 0404, and an enquiry ends it for ever', async () => {
+    const bill = newBill('12340404')
+    await expect(pay(bill, 400)).rejects.toMatchObject(unanswered)
+    expect(await enquire(bill)).toMatchObject({ state: BillState.NOT_FOUND, providerReference: '' })
+    await expect(pay(bill)).rejects.toMatchObject(refusedForEver)
+    await expect(pay({ ...bill, customerReference: '12345678' })).rejects.toMatchObject(
+      refusedForEver,
+    )
+    expect(await executionsOf(bill)).toEqual([])
+  })
+
+  it('never pays a bill that it once called unknown, over a restart too', async () => {
+    const bill = newBill('12345678')
+    expect((await enquire(bill))?.state).toBe(BillState.NOT_FOUND)
+    await world.restart()
+    expect((await enquire(bill))?.state).toBe(BillState.NOT_FOUND)
+    await expect(pay(bill)).rejects.toMatchObject(refusedForEver)
+    expect(await executionsOf(bill)).toEqual([])
+  })
+})
+
+describe('a bill that is sent again', () => {
+  it('thirty times at once is paid once, with one outcome for all', async () => {
+    const bill = newBill('87654321')
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => pay(bill)))
+    expect(new Set(outcomes.map((outcome) => outcome?.providerReference)).size).toBe(1)
+    expect(await executionsOf(bill)).toHaveLength(1)
+  })
+
+  it('while enquiries race with it, is either paid or unknown for ever', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const bill = newBill('87654321')
+      const [paid, ...enquiries] = await Promise.all([
+        pay(bill).catch((error: unknown) => error),
+        ...Array.from({ length: 3 }, () => enquire(bill)),
+      ])
+      const ended = (await enquire(bill))?.state
+      const wasUnknown = enquiries.some((outcome) => outcome?.state === BillState.NOT_FOUND)
+      expect(ended).toBe(wasUnknown ? BillState.NOT_FOUND : BillState.PAID)
+      expect(paid).toMatchObject(wasUnknown ? refusedForEver : { state: BillState.PAID })
+      expect(await executionsOf(bill)).toHaveLength(wasUnknown ? 0 : 1)
+    }
+  })
+
+  it('after a restart in the middle of its payment is paid once', async () => {
+    const bill = newBill('12340408')
+    const paying = pay(bill).catch((error: unknown) => error)
+    await vi.waitFor(async () => expect((await enquire(bill))?.state).toBe(BillState.PENDING))
+    await world.restart()
+    expect(await paying).toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+    world.testClock.advance(5_000)
+    expect((await pay(bill))?.state).toBe(BillState.PAID)
+    expect(await executionsOf(bill)).toHaveLength(1)
+  })
+})
+
+it.each([
+  ['bill_payment_id', { billPaymentId: 'x' }],
+  ['biller_code', { billerCode: '' }],
+  ['product_code', { productCode: '' }],
+  ['amount', { amount: { currency: 'USD', minorUnits: 0n } }],
+  ['amount', { amount: { currency: 'XXX', minorUnits: 1n } }],
+  ['customer_reference', { customerReference: 'a\u0000b' }],
+])('a bill with a malformed %s is refused', async (field, fault) => {
+  await expect(pay({ ...newBill('12345678'), ...fault })).rejects.toMatchObject({
+    reason: 'INVALID_PARAMETER',
+    details: { field },
+  })
+})
+
+it.each(['', '?kind=bill', '?kind=charge&id=x', '?kind=bill&id=x'])(
+  'the log asked with "%s" answers 400',
+  async (query) => {
+    expect((await fetch(`${world.url}/executions${query}`)).status).toBe(400)
+  },
+)
