@@ -1,6 +1,8 @@
 // Starts the accounts service: who may use the API, and the news when that changes; it must not hold a rule.
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
+import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
@@ -15,6 +17,7 @@ import { readSecret } from '#runtime/secrets.ts'
 import { accountSecrets } from './credentials.ts'
 import { accessSubject, onboardingSubject, tellAccessChanged } from './events.ts'
 import { accessService } from './service.ts'
+import { startSettlements } from './settlements/settlements.ts'
 
 runProcess('accounts', async (stopping, log) => {
   const settings = readSettings('accounts')
@@ -36,6 +39,19 @@ runProcess('accounts', async (stopping, log) => {
     [onboardingSubject]: { consumers: { delivery } },
   }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })
+  const paymentsPool = createRpcPool(settings.paymentsUrl)
+  const settlements = startSettlements({
+    db,
+    nats,
+    payments: createRpcClient(SettlementService, {
+      url: settings.paymentsUrl,
+      audience: 'payments',
+      identity,
+      pool: paymentsPool,
+    }),
+    log,
+    metrics,
+  })
   const ready = async () => ({ database: await db.ready(), nats: nats.ready() })
   const rpc = await serveRpc({
     host,
@@ -43,9 +59,10 @@ runProcess('accounts', async (stopping, log) => {
     identity,
     log,
     metrics: rpcMetrics(metrics),
-    services: [AccessService],
+    services: [InboxService, SettlementPostingService, AccessService],
     routes: (router) => {
       const administration = { db, secrets, tellAccessChanged, kick: outbox.kick }
+      settlements.routes(router)
       router.service(AccessService, accessService(administration))
     },
     // Keys are checked with the broker down: only news waits for it.
@@ -54,8 +71,10 @@ runProcess('accounts', async (stopping, log) => {
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
     { name: 'rpc', close: () => rpc.close() },
+    { name: 'settlements', close: () => settlements.close() },
     { name: 'outbox', close: () => outbox.close() },
     { name: 'delivery', close: () => pool.close() },
+    { name: 'payments', close: () => paymentsPool.close() },
     { name: 'nats', close: () => nats.close() },
     { name: 'database', close: () => db.close() },
     { name: 'admin', close: () => admin.close() },
