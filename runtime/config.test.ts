@@ -170,7 +170,7 @@ describe('a bad setting', () => {
       { 0: limits, 1: limits, 2: { ...limits, daily: '0.50' } },
     ]) {
       const env = { ...stores, USER_LIMITS: JSON.stringify({ currency: 'TTD', levels }) }
-      expect(problemsOf(() => readSettings('quotes', env))).toHaveLength(1)
+      expect(problemsOf(() => readSettings('accounts', env))).toHaveLength(1)
     }
   })
 
