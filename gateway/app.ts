@@ -10,9 +10,9 @@ import { publicFailure, refusal } from './envelope.ts'
 import { errorHandler, type OpenPaths, pathOf, type RouteTable, routeTable } from './failures.ts'
 import { registerHealth } from './health.ts'
 import { readJson } from './json-body.ts'
-import { formLimits } from './multipart.ts'
+import { formParser } from './multipart.ts'
 import type { GatewayOptions, PageServices } from './options.ts'
-import { registerPages } from './pages/index.ts'
+import { isPagePath, refusePage, registerPages } from './pages/index.ts'
 import { callContext, type RouteRow, routeRunner } from './route.ts'
 import { accountRoutes } from './routes/account.ts'
 import { billPaymentRoutes } from './routes/bill-payments.ts'
@@ -33,6 +33,7 @@ const openPaths: OpenPaths = [
   { pattern: /^\/(livez|readyz)$/, allow: 'GET' },
   { pattern: /^\/pay\/[^/]+$/, allow: 'GET' },
   { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
+  { pattern: /^\/receipts\/[^/]+$/, allow: 'GET' },
 ]
 const bodyLimitBytes = 64 * 1024
 const maxHeaderBytes = 16 * 1024
@@ -68,7 +69,8 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
     clientErrorHandler: clientErrorHandler(belowRouter),
     frameworkErrors(error, request, reply) {
       begin(request, reply)
-      refuse(error, request, reply)
+      if (options.pages !== undefined && isPagePath(request.url)) refusePage(reply)
+      else refuse(error, request, reply)
       observe(request, reply)
     },
     http: {
@@ -182,7 +184,7 @@ function parseJson(app: FastifyInstance): void {
 /** The payers' pages. What they call carries the request id too. */
 async function servePages(
   app: FastifyInstance,
-  { checkout, pageKey }: PageServices,
+  { checkout, receipts, pageKey }: PageServices,
   { settings, log }: GatewayOptions,
 ): Promise<void> {
   await app.register(async (scope) => {
@@ -191,6 +193,7 @@ async function servePages(
     })
     await registerPages(scope, {
       checkout,
+      receipts,
       pageKey,
       publicBaseUrl: settings.publicBaseUrl,
       log,
@@ -209,7 +212,7 @@ async function registerRoutes(
   for (const row of routeRows) if (row.form === undefined) add(app, row)
   // The parser of forms brings hooks of its own; only the routes that take one pay for them.
   await app.register(async (scope) => {
-    await scope.register(fastifyMultipart, { limits: formLimits })
+    await scope.register(fastifyMultipart, formParser)
     for (const row of routeRows) if (row.form !== undefined) add(scope, row)
   })
 }

@@ -150,11 +150,15 @@ function note({ log, metrics }: BelowRouterOptions, edge: EdgeRequest, code: num
   log.info({ requestId: edge.requestId, status: code, reason: edge.reason }, 'request refused')
 }
 
-/** Writes a whole response on a bare connection and closes it. */
+// Time for the answer to arrive before a client that never hangs up is cut off.
+const lingerMs = 1_000
+
+/** Writes a whole response on a bare connection and closes it, also when the other side keeps its end open. */
 function end(socket: Socket, refused: Refusal): void {
   const lines = Object.entries(closingHeaders(refused)).map(([name, value]) => `${name}: ${value}`)
   const statusLine = `HTTP/1.1 ${refused.code} ${STATUS_CODES[refused.code] ?? ''}`
   socket.end(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n${refused.body}`)
+  setTimeout(() => socket.destroy(), lingerMs).unref()
 }
 
 function closingHeaders({ headers, body }: Refusal): Record<string, string> {

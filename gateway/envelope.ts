@@ -44,6 +44,8 @@ export type Answer = {
   /** Absent on the receipt alone. */
   message?: string
   fields: Record<string, unknown>
+  /** Response headers beside those of every answer. */
+  headers?: Record<string, string>
 }
 
 /** The body of a success. */
@@ -67,16 +69,20 @@ export function successBody(facts: EnvelopeFacts, { code, message, fields }: Ans
 export function errorBody(facts: EnvelopeFacts, failure: Failure, code: number): string {
   const form = envelopes[facts.form]
   const shown = form.error
-  const { missing } = failure.details
+  const { missing, lookup_type } = failure.details
   const listsMissing = form.listsMissing === 'always' || facts.method === 'GET'
+  const errorCode = shown.errorCode ? failure.reason : undefined
+  // A look-up that found none or several tells its code beside what was looked up, and only there.
+  const data = lookup_type === undefined ? undefined : { errorCode, details: { lookup_type } }
   return JSON.stringify({
     status: 'error',
     code,
     message: code >= 500 ? reasons[failure.reason].meaning : failure.message,
-    errorCode: shown.errorCode ? failure.reason : undefined,
+    errorCode: data === undefined ? errorCode : undefined,
     request_id: shown.requestId ? facts.requestId : undefined,
     timestamp: shown.timestamp ? formatIso(new Date()) : undefined,
     missing: listsMissing ? missing?.split(',') : undefined,
+    data,
     observed_client_ip: shown.clientIp ? facts.clientIp : undefined,
   })
 }

@@ -1,29 +1,24 @@
 // Starts the gateway: settings, clients of the services, news of revocations, the public port; it must not hold a rule.
 
-import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { Health, HealthCheckResponse_ServingStatus } from '#gen/health/v1/health_pb.js'
-import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
-import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { listenForNews } from '#runtime/events/news.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
-import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
+import { createRpcClient } from '#runtime/rpc/client.ts'
 import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { createGateway } from './app.ts'
 import { createAccess } from './auth.ts'
+import { openClients } from './clients.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import { type Probe, readyParts } from './health.ts'
 import type { EdgeSettings } from './options.ts'
 
 type GatewaySettings = SettingsOf<'gateway'>
 
-const rpcTimeoutMs = 5_000
-// A payer waits for his wallet's back end.
-const walletTimeoutMs = 15_000
 const probeTimeoutMs = 2_000
 const accessNews = 'pw.accounts.access'
 
@@ -32,30 +27,9 @@ runProcess('gateway', async (stopping, log) => {
   const registry = createMetrics('gateway')
   const metrics = gatewayMetrics(registry)
   const identity = openIdentity({ name: 'gateway', dir: settings.secretsDir, log })
-  const paymentsPool = createRpcPool(settings.paymentsUrl)
-  const accountsPool = createRpcPool(settings.accountsUrl)
-  const rpc = { identity, timeoutMs: rpcTimeoutMs }
-  const payments = createRpcClient(PaymentsService, {
-    ...rpc,
-    url: settings.paymentsUrl,
-    audience: 'payments',
-    pool: paymentsPool,
-  })
-  const accounts = createRpcClient(AccessService, {
-    ...rpc,
-    url: settings.accountsUrl,
-    audience: 'accounts',
-    pool: accountsPool,
-  })
-  const checkout = createRpcClient(CheckoutService, {
-    ...rpc,
-    timeoutMs: walletTimeoutMs,
-    url: settings.paymentsUrl,
-    audience: 'payments',
-    pool: paymentsPool,
-  })
+  const { checkout, closers, access: asked, ...services } = openClients(settings, identity)
   const access = createAccess({
-    accounts,
+    accounts: asked,
     environment: settings.payweaveEnv,
     onLookup: metrics.looked,
   })
@@ -69,11 +43,15 @@ runProcess('gateway', async (stopping, log) => {
   })
   const app = await createGateway({
     settings: edgeSettings(settings),
-    services: { access, payments },
+    services: { ...services, access },
     log,
     metrics,
     ready,
-    pages: { checkout, pageKey: readSecret(settings.secretsDir, 'page.key') },
+    pages: {
+      checkout,
+      receipts: services.billing,
+      pageKey: readSecret(settings.secretsDir, 'page.key'),
+    },
   })
   const { host, adminPort } = settings
   const admin = await serveAdmin({
@@ -89,8 +67,7 @@ runProcess('gateway', async (stopping, log) => {
     { name: 'http', close: () => app.close() },
     { name: 'news', close: () => news.close() },
     { name: 'nats', close: () => nats.close() },
-    { name: 'payments', close: () => paymentsPool.close() },
-    { name: 'accounts', close: () => accountsPool.close() },
+    ...closers,
     { name: 'admin', close: () => admin.close() },
   ]
 })
@@ -105,6 +82,7 @@ function edgeSettings(settings: GatewaySettings): EdgeSettings {
     trustedProxies: settings.trustedProxies,
     rateLimitRps: settings.rateLimitRps,
     gatewayReplicas: settings.gatewayReplicas,
+    sessionLookupsPerMin: settings.sessionLookupsPerMin,
     requestDateToleranceS: settings.requestDateToleranceS,
     allowLoopback: settings.deliveryAllowLoopback,
   }

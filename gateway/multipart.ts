@@ -1,31 +1,38 @@
-// Reads the form of onboarding artefacts within its limits; it must not keep a file.
-import type { Multipart } from '@fastify/multipart'
+// Reads the form of onboarding artefacts within its limits and passes files on as they come; it must not keep a file.
+import type { MultipartFile } from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors.ts'
+import type { ArtefactUpload } from './artefact-upload.ts'
 import { refusal } from './envelope.ts'
-import { personalAccountFiles } from './schemas/account.ts'
-import { invalidField } from './validate.ts'
+import { invalidField, shownName } from './validate.ts'
 
 const mebibyte = 1024 * 1024
 const maxFileBytes = 10 * mebibyte
 const maxFormBytes = 25 * mebibyte
+/** All texts together may be as long as a body of JSON. */
+const maxTextBytes = 64 * 1024
+const maxParts = 108
 
-/** Limits that the parser itself holds; what it would cut in silence is refused by `readForm`. */
-export const formLimits = {
-  fileSize: maxFileBytes,
-  files: 8,
-  fields: 100,
-  parts: 108,
-  fieldNameSize: 100,
-  fieldSize: 64 * 1024,
-  headerPairs: 20,
+/** What the parser is told. Every part comes as a stream: only so can a text be told from bytes that are none. */
+export const formParser = {
+  limits: { fileSize: maxFileBytes, files: maxParts, parts: maxParts, headerPairs: 20 },
+  isPartAFile: () => true,
+  throwFileSizeLimit: false,
 }
 
-/** The first bytes of the kinds of file that are accepted: JPEG, PNG, PDF. */
+/** The fields that a route takes as a form. Others are ignored, files too. */
+export type FormNames = { texts: ReadonlySet<string>; files: ReadonlySet<string> }
+
+type Artefacts = Pick<ArtefactUpload, 'begin' | 'add'>
+
+/** The kinds of file that are accepted, by their first bytes. */
 const signatures = [
-  Buffer.from([0xff, 0xd8, 0xff]),
-  Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-  Buffer.from('%PDF-'),
+  { mediaType: 'image/jpeg', start: Buffer.from([0xff, 0xd8, 0xff]) },
+  {
+    mediaType: 'image/png',
+    start: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+  },
+  { mediaType: 'application/pdf', start: Buffer.from('%PDF-') },
 ]
 const longestSignature = 8
 
@@ -36,81 +43,153 @@ export function isForm(request: FastifyRequest): boolean {
 }
 
 /**
- * The text fields of the form. Throws PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE for a file whose content is of
- * no accepted kind, INVALID_PARAMETER for a form that is malformed.
+ * The text fields of the form, without empty ones; known files go to `artefacts` meanwhile. Throws
+ * PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE for a file whose content is of no accepted kind, INVALID_PARAMETER
+ * for a form that is malformed.
  */
-export async function readForm(request: FastifyRequest): Promise<Record<string, string>> {
+export async function readForm(
+  request: FastifyRequest,
+  names: FormNames,
+  artefacts: Artefacts,
+): Promise<Record<string, string>> {
   if (Number(request.headers['content-length'] ?? 0) > maxFormBytes) {
     throw refusal('PAYLOAD_TOO_LARGE')
   }
-  const count = byteCounter()
-  request.raw.on('data', count.add)
+  const { raw } = request
+  const form = formReader(names, artefacts)
+  raw.on('data', form.count)
   try {
-    const fields: Record<string, string> = Object.create(null)
-    for await (const part of request.parts()) {
-      if (part.type === 'file') await readFile(part, count)
-      else readField(part, fields)
-      count.check()
-    }
-    return fields
+    for await (const part of request.parts()) await form.take(part as MultipartFile)
+    form.checkSize()
+    return form.texts
   } catch (error) {
+    // The parser ends so for a field named like "constructor", having skipped it; to us that is an unknown field.
+    if (codeOf(error) === 'FST_PROTO_VIOLATION' && raw.complete) {
+      form.checkSize()
+      return form.texts
+    }
+    // What is still to come is read away, so that the client gets to see the answer.
+    raw.unpipe()
+    raw.resume()
     throw formFailure(error)
   } finally {
-    request.raw.off('data', count.add)
+    raw.off('data', form.count)
   }
 }
 
-function byteCounter() {
+function formReader(names: FormNames, artefacts: Artefacts) {
+  const texts: Record<string, string> = Object.create(null)
+  const seen = new Set<string>()
+  let textBytes = 0
   let bytes = 0
+
+  function checkSize(): void {
+    if (bytes > maxFormBytes || textBytes > maxTextBytes) throw refusal('PAYLOAD_TOO_LARGE')
+  }
+
+  async function* contentOf({ file }: MultipartFile): AsyncGenerator<Buffer> {
+    for await (const chunk of file as AsyncIterable<Buffer>) {
+      checkSize()
+      yield chunk
+    }
+    if (file.truncated) throw refusal('PAYLOAD_TOO_LARGE')
+  }
+
+  async function readText(part: MultipartFile): Promise<string> {
+    const chunks: Buffer[] = []
+    textBytes += Buffer.byteLength(part.fieldname)
+    for await (const chunk of contentOf(part)) {
+      textBytes += chunk.length
+      checkSize()
+      chunks.push(chunk)
+    }
+    try {
+      return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+    } catch {
+      throw invalidField(shownName(part.fieldname), 'must be text in UTF-8')
+    }
+  }
+
   return {
-    add: (chunk: Buffer) => {
+    texts,
+    checkSize,
+    count(chunk: Buffer): void {
       bytes += chunk.length
     },
-    check: () => {
-      if (bytes > maxFormBytes) throw refusal('PAYLOAD_TOO_LARGE')
+    async take(part: MultipartFile): Promise<void> {
+      const name: string | undefined = part.fieldname
+      if (name === undefined || name === '') throw malformed()
+      if (seen.has(name)) throw invalidField(shownName(name), 'must be given once')
+      seen.add(name)
+      const isFile = isFilePart(part)
+      if (isFile && names.texts.has(name)) throw invalidField(name, 'must be a text, not a file')
+      if (!isFile && names.files.has(name)) throw invalidField(name, 'must be a file')
+      if (!isFile) {
+        const text = await readText(part)
+        if (text !== '') texts[name] = text
+      } else if (names.files.has(name)) {
+        await passOn(name, contentOf(part), artefacts)
+      } else {
+        // A file that nobody knows is read away.
+        for await (const _ of contentOf(part));
+      }
     },
   }
 }
 
-function readField(
-  part: Extract<Multipart, { type: 'field' }>,
-  fields: Record<string, string>,
-): void {
-  if (part.fieldnameTruncated || part.valueTruncated) throw refusal('PAYLOAD_TOO_LARGE')
-  if (typeof part.value !== 'string') throw invalidField(part.fieldname, 'must be a text')
-  if (part.fieldname in fields) throw invalidField(part.fieldname, 'must be given once')
-  fields[part.fieldname] = part.value
+/** What browsers and programs mean by a file: a part that has a file name, or that says it is only bytes. */
+function isFilePart({ filename, mimetype }: MultipartFile): boolean {
+  return (filename as string | undefined) !== undefined || mimetype === 'application/octet-stream'
 }
 
-async function readFile(
-  part: Extract<Multipart, { type: 'file' }>,
-  count: ReturnType<typeof byteCounter>,
+async function passOn(
+  field: string,
+  content: AsyncIterable<Buffer>,
+  artefacts: Artefacts,
 ): Promise<void> {
   let head = Buffer.alloc(0)
-  for await (const chunk of part.file as AsyncIterable<Buffer>) {
-    if (head.length < longestSignature) head = Buffer.concat([head, chunk])
-    count.check()
+  let mediaType: string | undefined
+  let isJudged = false
+  for await (const chunk of content) {
+    if (isJudged) {
+      if (mediaType !== undefined) await artefacts.add(chunk)
+      continue
+    }
+    head = Buffer.concat([head, chunk])
+    if (head.length < longestSignature) continue
+    isJudged = true
+    mediaType = mediaTypeOf(head)
+    if (mediaType === undefined) continue
+    await artefacts.begin(field, mediaType)
+    await artefacts.add(head)
   }
-  if (part.file.truncated) throw refusal('PAYLOAD_TOO_LARGE')
-  const isArtefact = personalAccountFiles.includes(part.fieldname)
-  if (isArtefact && !signatures.some((start) => head.subarray(0, start.length).equals(start))) {
-    throw new Failure('UNSUPPORTED_MEDIA_TYPE', `${part.fieldname} must be a JPEG, PNG or PDF.`)
+  if (isJudged && mediaType !== undefined) return
+  mediaType = mediaTypeOf(head)
+  // Only now: its size is refused before its kind.
+  if (mediaType === undefined) {
+    throw new Failure('UNSUPPORTED_MEDIA_TYPE', `${field} must be a JPEG, PNG or PDF.`)
   }
+  await artefacts.begin(field, mediaType)
+  await artefacts.add(head)
 }
 
-const limitCodes = new Set([
-  'FST_REQ_FILE_TOO_LARGE',
-  'FST_PARTS_LIMIT',
-  'FST_FILES_LIMIT',
-  'FST_FIELDS_LIMIT',
-])
+function mediaTypeOf(head: Buffer): string | undefined {
+  return signatures.find(({ start }) => head.subarray(0, start.length).equals(start))?.mediaType
+}
+
+const limitCodes = new Set(['FST_PARTS_LIMIT', 'FST_FILES_LIMIT'])
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
 
 // The parser answers 500 or 406 for what the client got wrong.
 function formFailure(error: unknown): Failure {
   if (error instanceof Failure) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (limitCodes.has(code)) return refusal('PAYLOAD_TOO_LARGE')
-  return new Failure('INVALID_PARAMETER', 'The body is not a well-formed multipart form.', {
-    cause: error,
-  })
+  return limitCodes.has(codeOf(error)) ? refusal('PAYLOAD_TOO_LARGE') : malformed(error)
+}
+
+function malformed(cause?: unknown): Failure {
+  const message = 'The body is not a well-formed multipart form.'
+  return new Failure('INVALID_PARAMETER', message, cause === undefined ? {} : { cause })
 }

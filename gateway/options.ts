@@ -1,7 +1,10 @@
 // What the gateway is made from; it must not read the environment.
 import type { Client } from '@connectrpc/connect'
+import type { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import type { BillingService } from '#gen/billing/v1/billing_pb.js'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import type { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import type { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import type { Logger } from '#runtime/log.ts'
 import type { Environment } from '#runtime/setting.ts'
 import type { Access } from './auth.ts'
@@ -16,6 +19,8 @@ export type EdgeSettings = {
   trustedProxies: readonly string[]
   rateLimitRps: number
   gatewayReplicas: number
+  /** Account look-ups by minute, project and value; 0 counts none. */
+  sessionLookupsPerMin: number
   /** 0 takes a request of any date. */
   requestDateToleranceS: number
   allowLoopback: boolean
@@ -31,15 +36,28 @@ export type PaymentsClient = Pick<
   'createPayment' | 'getPayment' | 'cancelPayment'
 >
 
+/** The calls that the /account routes make. */
+export type AccountsClient = Omit<Client<typeof AccountsService>, 'resolveSession'>
+
+/** The calls that the /bill_payments routes make. */
+export type BillingClient = Pick<Client<typeof BillingService>, 'payBill' | 'getBillPayment'>
+
+/** The calls that the routes of quotes make. */
+export type QuotesClient = Pick<Client<typeof QuotesService>, 'createQuote' | 'getQuote'>
+
 /** What the routes call. */
 export type EdgeServices = {
   access: Access
   payments: PaymentsClient
+  quotes: QuotesClient
+  accounts: AccountsClient
+  billing: BillingClient
 }
 
 /** What the hosted pages call and sign with. */
 export type PageServices = {
   checkout: Client<typeof CheckoutService>
+  receipts: Pick<Client<typeof BillingService>, 'readReceipt'>
   /** 32 bytes. */
   pageKey: Buffer
 }

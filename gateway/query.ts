@@ -1,7 +1,7 @@
 // Step 8 of the edge: the query parameters of a route; it must not look anything up.
 import type { Static, TObject } from 'typebox'
 import { Failure } from '#core/errors.ts'
-import { compileCheck, invalidField } from './validate.ts'
+import { compileCheck, invalidField, shownName } from './validate.ts'
 
 /** A version of the contract; every route has exactly one. */
 export type ContractVersion = '2024-10-01' | '2026-07-01'
@@ -20,8 +20,8 @@ export function compileQuery<S extends TObject>(
   return (query) => {
     const missing = names.filter((name) => required.has(name) && isAbsent(query[name]))
     if (missing.length > 0) throw missingParameters(missing)
-    const repeated = names.find((name) => Array.isArray(query[name]))
-    if (repeated !== undefined) throw invalidField(repeated, 'must be given once')
+    const repeated = Object.keys(query).find((name) => Array.isArray(query[name]))
+    if (repeated !== undefined) throw invalidField(shownName(repeated), 'must be given once')
     if (query['version'] !== version) {
       throw new Failure('VERSION_NOT_SUPPORTED', `version must be exactly ${version}.`)
     }

@@ -3,14 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors.ts'
 import { type CallContext, runWithContext } from '#runtime/rpc/context.ts'
 import { childTraceparent } from '#runtime/trace.ts'
+import type { ArtefactUpload } from './artefact-upload.ts'
 import type { OpenedProject } from './auth.ts'
 import { type Answer, type EnvelopeName, refusal, successBody } from './envelope.ts'
 import { type EdgeHeaders, type HeaderNeeds, headerCheck } from './headers.ts'
 import type { JsonBody } from './json-body.ts'
-import { isForm, readForm } from './multipart.ts'
+import { type FormNames, isForm, readForm } from './multipart.ts'
 import type { EdgeServices, EdgeSettings } from './options.ts'
 import type { ContractVersion, QueryCheck } from './query.ts'
-import { type RateLimit, rateLimit } from './rate-limit.ts'
+import { lookupLimit, type RateLimit, rateLimit } from './rate-limit.ts'
 import type { Check } from './validate.ts'
 
 /** What the client sent, with every value known to be well formed. */
@@ -31,14 +32,27 @@ export type Call = {
   /** Empty on routes without an api_key. */
   merchantId: string
   idempotencyKey: string
+  /** Counts a look-up of this project against the limit of its value. */
+  countLookup: (value: string) => void
+  /** The artefacts of a form; absent when the body was JSON. */
+  upload: ArtefactUpload | undefined
 }
 
 type Credential<Q, B> =
   /** The merchant's key out of the query or body. */
   | { kind: 'api_key'; of: (input: Input<Q, B>) => string }
-  /** A session token, plain or sealed. */
+  /** A session token, plain or sealed: the operation has it proved by the service that it calls first. */
   | { kind: 'session' }
   | { kind: 'none' }
+
+/** What a route takes as a form: its text fields are its body. */
+type FormSpec<B> = FormNames & {
+  check: Check<B>
+  /** Makes what the files are passed on to while they arrive. */
+  open: (services: EdgeServices, whose: { projectId: string; requestId: string }) => ArtefactUpload
+}
+
+type FilledForm = { fields: Record<string, string>; upload: ArtefactUpload }
 
 /** A route as its file writes it: `Q` and `B` are its query and body, `T` what its operation takes. */
 export type RouteSpec<Q, B, T> = HeaderNeeds & {
@@ -51,8 +65,8 @@ export type RouteSpec<Q, B, T> = HeaderNeeds & {
   needsAccountAccess?: boolean
   query: QueryCheck<Q>
   body?: Check<B>
-  /** The text fields of a multipart body, where the route takes one. */
-  form?: Check<B>
+  /** A multipart body, where the route takes one. */
+  form?: FormSpec<B>
   /** Refuses what the schema cannot tell, and makes what the operation takes. */
   read: (input: Input<Q, B>) => T
   /** Name of the institution that a grant is needed for. */
@@ -85,6 +99,7 @@ export function routeRunner(
   const checkHeaders = headerCheck(settings.requestDateToleranceS)
   const limit = rateLimit(settings.rateLimitRps, settings.gatewayReplicas)
   const openProject = projectOpener(services, limit)
+  const countLookup = lookupLimit(settings.sessionLookupsPerMin, settings.gatewayReplicas)
 
   async function run(row: RouteRow, request: FastifyRequest): Promise<Answer> {
     const { edge, headers } = request
@@ -95,37 +110,52 @@ export function routeRunner(
     // 3
     const checked = checkHeaders(headers, row)
     // 4, 5, 6
-    const project = await openProject(checked, request)
+    const { projectId, accountAccess } = await openProject(checked, request)
     // 7
-    if (row.needsAccountAccess === true && !project.accountAccess) {
+    if (row.needsAccountAccess === true && !accountAccess) {
       throw refusal('PW_ACCOUNT_ACCESS_REQUIRED')
     }
-    const form = row.form !== undefined && isForm(request) ? await readForm(request) : undefined
+    const asker = { ...checked, projectId }
+    const form = isForm(request) ? row.form : undefined
+    if (form === undefined) return await answer(row, request, asker, undefined)
+    const upload = form.open(services, { projectId, requestId: edge.requestId })
+    try {
+      const fields = await readForm(request, form, upload)
+      return await answer(row, request, asker, { fields, upload })
+    } finally {
+      upload.close()
+    }
+  }
+
+  async function answer(
+    row: RouteRow,
+    { edge, query: given }: FastifyRequest,
+    { projectId, originCountry, idempotencyKey }: EdgeHeaders & { projectId: string },
+    form: FilledForm | undefined,
+  ): Promise<Answer> {
     // 8
-    const query = row.query(request.query as Record<string, unknown>)
+    const query = row.query(given as Record<string, unknown>)
     // 9
-    const body = checkBody(row, form, edge.body)
-    const { originCountry } = checked
+    const body = checkBody(row, form?.fields, edge.body)
     const input: Input<unknown, unknown> = { query, body, originCountry, settings }
     const asked = row.read(input)
     // 10
     if (row.institution !== undefined) {
       const endpoint = `${row.method} ${row.path}`
-      await services.access.checkGrant(project.projectId, row.institution(input), endpoint)
+      await services.access.checkGrant(projectId, row.institution(input), endpoint)
     }
     // 11
-    const merchantId = await proveCredential(row, input, project, services)
+    const merchantId = await proveApiKey(row, input, projectId, services)
     // 12
-    const { projectId } = project
-    const { idempotencyKey } = checked
-    const { requestId } = edge
-    return row.operate(asked, {
+    return await row.operate(asked, {
       services,
       settings,
       projectId,
-      requestId,
+      requestId: edge.requestId,
       merchantId,
       idempotencyKey,
+      countLookup: (value) => countLookup(`${projectId} ${value}`),
+      upload: form?.upload,
     })
   }
 
@@ -135,6 +165,7 @@ export function routeRunner(
     const { requestId } = edge
     const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
     const facts = { form: row.envelope, method: row.method, requestId, clientIp }
+    if (answer.headers !== undefined) reply.headers(answer.headers)
     return reply.code(answer.code).send(successBody(facts, answer))
   }
 }
@@ -168,22 +199,19 @@ function checkBody(
   form: Record<string, string> | undefined,
   json: JsonBody | undefined,
 ): unknown {
-  if (form !== undefined) return row.form?.(form, false)
+  if (form !== undefined) return row.form?.check(form, false)
   if (row.body === undefined || json === undefined) return undefined
   return row.body(json.fields, json.isPlain)
 }
 
-async function proveCredential(
+async function proveApiKey(
   row: RouteRow,
   input: Input<unknown, unknown>,
-  { projectId }: OpenedProject,
+  projectId: string,
   { access }: EdgeServices,
 ): Promise<string> {
   const { credential } = row
-  if (credential.kind === 'api_key') return access.findMerchant(projectId, credential.of(input))
-  // Session tokens are checked by a service that is not there yet.
-  if (credential.kind === 'session') throw refusal('SERVICE_UNAVAILABLE')
-  return ''
+  return credential.kind === 'api_key' ? access.findMerchant(projectId, credential.of(input)) : ''
 }
 
 /** Whether answers to this request show where it came from. */

@@ -134,8 +134,13 @@ function deepest(errors: ReadonlyArray<{ instancePath: string }>, start: string)
 
 const plainName = /^[\w.-]{1,64}$/
 
+/** The name of a field that a client chose, fit for a message. */
+export function shownName(name: string): string {
+  return plainName.test(name) ? name : '(unnamed)'
+}
+
 function join(path: string, name: string): string {
-  const shown = plainName.test(name) ? name : '(unnamed)'
+  const shown = shownName(name)
   return path === '' ? shown : `${path}.${shown}`
 }
 

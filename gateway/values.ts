@@ -54,8 +54,12 @@ function knownPhone(text: string, country: string): string | undefined {
 
 /** E.164 of the `mobile_number` of a query, where an unescaped plus sign has become a blank. */
 export function readQueriedPhone(text: string, country: string): string {
-  const phone = text.startsWith(' ') ? `+${text.slice(1)}` : text
-  return readPhone(phone, country, 'mobile_number')
+  return readPhone(withPlus(text), country, 'mobile_number')
+}
+
+/** The `mobile_number` of a query as the client wrote it. */
+export function withPlus(text: string): string {
+  return text.startsWith(' ') ? `+${text.slice(1)}` : text
 }
 
 /** Checks that a day, or a day with time, is real. */
@@ -63,4 +67,35 @@ export function checkMoment(text: string | undefined, path: string): void {
   if (text === undefined) return
   const whole = text.length === 10 ? `${text} 00:00:00` : text
   if (parseDateTime(whole) === undefined) throw invalidField(path, 'must be a real date')
+}
+
+const dayMs = 86_400_000
+const secondMs = 1_000
+
+/** A window of time; `end` is the instant after its last one. */
+export type Window = { start: Date | undefined; end: Date | undefined }
+
+/** The window that two fields name: a day alone is the whole of it, a time its whole second. */
+export function readWindow<Start extends string, End extends string>(
+  given: { [Name in Start | End]?: string },
+  startName: Start,
+  endName: End,
+): Window {
+  const startText: string | undefined = given[startName]
+  const endText: string | undefined = given[endName]
+  checkMoment(startText, startName)
+  checkMoment(endText, endName)
+  const start = momentOf(startText)
+  const last = momentOf(endText)
+  const widthMs = endText?.length === 10 ? dayMs : secondMs
+  const end = last === undefined ? undefined : new Date(last.getTime() + widthMs)
+  if (start !== undefined && end !== undefined && start >= end) {
+    throw invalidField(startName, `must not be after ${endName}`)
+  }
+  return { start, end }
+}
+
+function momentOf(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  return parseDateTime(text.length === 10 ? `${text} 00:00:00` : text)
 }

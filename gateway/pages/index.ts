@@ -8,11 +8,13 @@ import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import type { Logger } from '#runtime/log.ts'
 import { type CheckoutMessage, checkoutView } from './checkout-view.ts'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
+import { type ReceiptsClient, registerReceipts } from './receipts.ts'
 import { sendCheckout, sendMessage } from './render.ts'
 
 /** What the pages are made from. */
 export type PagesOptions = {
   checkout: Client<typeof CheckoutService>
+  receipts: ReceiptsClient
   /** What payers' links start with, without a slash at its end. */
   publicBaseUrl: string
   /** Key of the tokens in forms, 32 bytes. */
@@ -32,7 +34,17 @@ type PageRequest = FastifyRequest<{
 const formLimitBytes = 4 * 1024
 const pinPattern = /^\d{4,12}$/
 
-/** Registers `/pay/<token>` and what its form posts to. */
+/** Tells whether a target is meant for a page, however broken the rest of it is. */
+export function isPagePath(target: string): boolean {
+  return target.startsWith('/pay/') || target.startsWith('/receipts/')
+}
+
+/** Answers a target that leads to no page, as a page: whoever followed a broken link cannot read an envelope. */
+export function refusePage(reply: FastifyReply): void {
+  void sendMessage(reply, 'notFound')
+}
+
+/** Registers `/pay/<token>`, what its form posts to, and `/receipts/<token>`. */
 export async function registerPages(app: FastifyInstance, options: PagesOptions): Promise<void> {
   const mayCall = callLimit(options)
   await app.register(async (scope) => {
@@ -47,6 +59,7 @@ export async function registerPages(app: FastifyInstance, options: PagesOptions)
     scope.post('/pay/:token/wallet', (request: PageRequest, reply) =>
       answer(options, request, reply, (linkToken) => pay(options, request, reply, linkToken)),
     )
+    registerReceipts(scope, options.receipts, options.log)
   })
 }
 

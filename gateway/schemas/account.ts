@@ -74,7 +74,12 @@ export const personalAccountFormFields = [
 ]
 
 /** Files that a form carries. */
-export const personalAccountFiles = ['id_document1_file', 'id_document2_file', 'poa_file', 'selfie']
+export const personalAccountFiles = new Set([
+  'id_document1_file',
+  'id_document2_file',
+  'poa_file',
+  'selfie',
+])
 
 /** POST /account/personal_account as a form: the JSON fields and the text fields of the artefacts. */
 export const personalAccountForm = Type.Object(

@@ -9,6 +9,8 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { Registry } from 'prom-client'
 import { Failure } from '#core/errors.ts'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { BillingService } from '#gen/billing/v1/billing_pb.js'
 import {
   type CreatePaymentRequest,
   FraudCheckStatus,
@@ -27,6 +29,8 @@ import { createGateway } from '../../gateway/app.ts'
 import { createAccess } from '../../gateway/auth.ts'
 import { gatewayMetrics } from '../../gateway/gateway-metrics.ts'
 import type { EdgeSettings, GatewayOptions } from '../../gateway/options.ts'
+import { accountsStandIn, newSeenAccounts, type SeenAccounts } from './accounts-stand-in.ts'
+import { billingStandIn, newSeenBills, type SeenBills } from './billing-stand-in.ts'
 
 /** Keys that the stand-in for accounts knows, by what they may do. */
 export const keys = {
@@ -53,6 +57,8 @@ export type StandIns = {
   /** Runs in place of the usual answer when set. */
   onCreate?: (() => Promise<Payment>) | undefined
   onKeyLookup?: (() => void) | undefined
+  accounts: SeenAccounts
+  bills: SeenBills
 }
 
 export type EdgeFixture = Awaited<ReturnType<typeof startEdge>>
@@ -63,6 +69,7 @@ const defaults: EdgeSettings = {
   trustedProxies: [],
   rateLimitRps: 0,
   gatewayReplicas: 1,
+  sessionLookupsPerMin: 0,
   requestDateToleranceS: 0,
   allowLoopback: true,
 }
@@ -73,19 +80,28 @@ export async function startEdge(
   overrides: Partial<GatewayOptions> = {},
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-edge-'))
-  writeIdentities(dir, ['gateway', 'accounts', 'payments'])
+  writeIdentities(dir, ['gateway', 'accounts', 'payments', 'billing'])
   const lines: Array<Record<string, unknown>> = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const log = createLogger({ part: 'gateway', level: 'info', destination })
   const quiet = createLogger({ part: 'standin', level: 'silent' })
   const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: quiet })
-  const seen: StandIns = { created: [], keyLookups: [], apiKeyLookups: 0 }
+  const seen: StandIns = {
+    created: [],
+    keyLookups: [],
+    apiKeyLookups: 0,
+    accounts: newSeenAccounts(),
+    bills: newSeenBills(),
+  }
   const listen = { host: '127.0.0.1', port: 0, log: quiet }
   const accounts = await serveRpc({
     ...listen,
     identity: identityOf('accounts'),
-    services: [AccessService],
-    routes: (router) => router.service(AccessService, accessStandIn(seen)),
+    services: [AccessService, AccountsService],
+    routes: (router) =>
+      router
+        .service(AccessService, accessStandIn(seen))
+        .service(AccountsService, accountsStandIn(seen.accounts)),
   })
   const payments = await serveRpc({
     ...listen,
@@ -93,15 +109,18 @@ export async function startEdge(
     services: [PaymentsService],
     routes: (router) => router.service(PaymentsService, paymentsStandIn(seen)),
   })
+  const billing = await serveRpc({
+    ...listen,
+    identity: identityOf('billing'),
+    services: [BillingService],
+    routes: (router) => router.service(BillingService, billingStandIn(seen.bills)),
+  })
   const rpc = { identity: identityOf('gateway'), timeoutMs: rpcTimeoutMs }
   const metrics = gatewayMetrics(new Registry())
   const environment = settings.environment ?? defaults.environment
+  const atAccounts = { ...rpc, url: `http://127.0.0.1:${accounts.port}`, audience: 'accounts' }
   const access = createAccess({
-    accounts: createRpcClient(AccessService, {
-      ...rpc,
-      url: `http://127.0.0.1:${accounts.port}`,
-      audience: 'accounts',
-    }),
+    accounts: createRpcClient(AccessService, atAccounts),
     environment,
     onLookup: metrics.looked,
   })
@@ -109,10 +128,16 @@ export async function startEdge(
     settings: { ...defaults, ...settings },
     services: {
       access,
+      accounts: createRpcClient(AccountsService, atAccounts),
       payments: createRpcClient(PaymentsService, {
         ...rpc,
         url: `http://127.0.0.1:${payments.port}`,
         audience: 'payments',
+      }),
+      billing: createRpcClient(BillingService, {
+        ...rpc,
+        url: `http://127.0.0.1:${billing.port}`,
+        audience: 'billing',
       }),
     },
     log,
@@ -133,7 +158,7 @@ export async function startEdge(
     stopPayments: () => payments.close(),
     async close() {
       await app.close()
-      await Promise.all([accounts.close(), payments.close()])
+      await Promise.all([accounts.close(), payments.close(), billing.close()])
       rmSync(dir, { recursive: true })
     },
   }

@@ -1,39 +1,51 @@
-// POST /account/personal_account as a form: read only after the permission, within its limits, and never a 500.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+// POST /account/personal_account as a form: read only after the permission, passed on as it comes, within its limits, never a 500.
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SeenUpload } from './accounts-stand-in.ts'
 import {
   call,
   type EdgeFixture,
   goodHeaders,
   keys,
   parseRaw,
+  paymentId,
+  type Seen,
   sendRaw,
   startEdge,
 } from './fixture.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
-  edge = await startEdge({ requestTimeoutMs: 10_000 })
+  edge = await startEdge({ requestTimeoutMs: 2_000 })
 })
 afterAll(() => edge.close())
+beforeEach(() => {
+  const { accounts } = edge.seen
+  accounts.uploads.length = 0
+  accounts.personal.length = 0
+  accounts.refuseWith = undefined
+  accounts.beforePart = undefined
+})
 
 const target = '/account/personal_account?version=2024-10-01'
 const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(1_000)])
+const png = Buffer.from('89504e470d0a1a0a00', 'hex')
+const pdf = Buffer.from('%PDF-1.7 x')
 const mebibyte = 1024 * 1024
+const person = {
+  first_name: 'Ama',
+  last_name: 'Mensah',
+  email: 'ama@example.com',
+  mobile_number: '+12025550100',
+  institution_name: 'Demo Wallet',
+}
 
-function form(
-  files: Record<string, Buffer<ArrayBuffer>> = {},
-  more: Record<string, string> = {},
-): FormData {
+type Files = Record<string, Buffer<ArrayBuffer>>
+
+function form(files: Files = {}, more: Record<string, string> = {}): FormData {
   const data = new FormData()
-  const fields = {
-    first_name: 'Ama',
-    last_name: 'Mensah',
-    email: 'ama@example.com',
-    mobile_number: '+12025550100',
-    institution_name: 'Demo Wallet',
-    dob: '1990-01-01',
-    ...more,
-  }
+  const fields = { ...person, dob: '1990-01-01', ...more }
   for (const [name, value] of Object.entries(fields)) data.append(name, value)
   for (const [name, content] of Object.entries(files)) {
     data.append(name, new Blob([content]), `${name}.jpg`)
@@ -44,22 +56,110 @@ function form(
 const send = (body: FormData, headers = goodHeaders()) =>
   call(edge.url, 'POST', target, { headers, body })
 
-/** Sends these bytes as the body, with a content type that declares the boundary `b`. */
-async function sendBody(body: string, type = 'multipart/form-data; boundary=b') {
+function headOf(length: number, type = 'multipart/form-data; boundary=b'): string {
   const headers = { Host: 'localhost', ...goodHeaders(), Connection: 'close', 'Content-Type': type }
-  const lines = Object.entries({ ...headers, 'Content-Length': String(body.length) })
+  const lines = Object.entries({ ...headers, 'Content-Length': String(length) })
   const head = lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')
-  return parseRaw(await sendRaw(edge.port, `POST ${target} HTTP/1.1\r\n${head}\r\n\r\n${body}`))
+  return `POST ${target} HTTP/1.1\r\n${head}\r\n\r\n`
+}
+
+/** Sends these bytes as the body, with a content type that declares the boundary `b`. */
+async function sendBody(body: string | Buffer, type?: string): Promise<Seen> {
+  const bytes = Buffer.from(body)
+  return parseRaw(
+    await sendRaw(edge.port, Buffer.concat([Buffer.from(headOf(bytes.length, type)), bytes])),
+  )
 }
 
 const part = (name: string, value: string, more = '') =>
   `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
+const parts = (fields: Record<string, string>) =>
+  Object.entries(fields)
+    .map(([name, value]) => part(name, value))
+    .join('')
+const filePart = (name: string, content: string) => part(name, content, '; filename="a.jpg"')
+
+/** The last upload, once it has ended. */
+async function endOfUpload(): Promise<SeenUpload | undefined> {
+  for (let round = 0; round < 200; round += 1) {
+    const upload = edge.seen.accounts.uploads.at(-1)
+    if (upload !== undefined && upload.outcome !== 'open') return upload
+    await sleep(20)
+  }
+  return edge.seen.accounts.uploads.at(-1)
+}
+
+async function expectNothingStored(): Promise<void> {
+  expect(edge.seen.accounts.personal).toEqual([])
+  const { uploads } = edge.seen.accounts
+  const outcome = uploads.length === 0 ? 'none' : (await endOfUpload())?.outcome
+  expect(outcome).toMatch(/^(none|broken|without profile)$/)
+}
 
 describe('a form', () => {
-  it('with its fields and artefacts reaches the operation', async () => {
-    const files = { selfie: jpeg, poa_file: Buffer.from('%PDF-1.7 x'), other: Buffer.from('text') }
-    const seen = await send(form(files))
-    expect(seen.body).toMatchObject({ code: 503, errorCode: 'SERVICE_UNAVAILABLE' })
+  it('with its fields and artefacts is passed on whole, with the types that the contents say', async () => {
+    const files = {
+      selfie: jpeg,
+      poa_file: pdf,
+      id_document1_file: png,
+      other: Buffer.from('text'),
+    }
+    const seen = await send(
+      form(files, { occupation: '' }),
+      goodHeaders({ 'PW-request-id': paymentId }),
+    )
+    expect(seen.body).toMatchObject({
+      status: 'success',
+      code: 200,
+      request_id: paymentId,
+      data: {
+        account_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        account_status: 'pending_review',
+        account_type: 'personal',
+        mobile_number: '+12025550100',
+        email: 'ama@example.com',
+      },
+    })
+    expect(edge.seen.accounts.personal).toEqual([])
+    expect(await endOfUpload()).toMatchObject({
+      requestId: paymentId,
+      outcome: 'stored',
+      artefacts: [
+        { field: 'selfie', mediaType: 'image/jpeg', bytes: jpeg.length },
+        { field: 'poa_file', mediaType: 'application/pdf', bytes: pdf.length },
+        { field: 'id_document1_file', mediaType: 'image/png', bytes: png.length },
+      ],
+      profile: {
+        firstName: 'Ama',
+        mobileNumber: '+12025550100',
+        institutionName: 'Demo Wallet',
+        details: { dob: '1990-01-01' },
+        originCountry: 'TT',
+      },
+    })
+  })
+
+  it('without artefacts is a profile with details', async () => {
+    expect((await send(form({}, { nationality: 'GH' }))).status).toBe(200)
+    expect(edge.seen.accounts.uploads).toEqual([])
+    expect(edge.seen.accounts.personal[0]?.profile?.details).toEqual({
+      dob: '1990-01-01',
+      nationality: 'GH',
+    })
+  })
+
+  it('may have its texts after its files', async () => {
+    const seen = await sendBody(`${filePart('selfie', '%PDF-1.7')}${parts(person)}--b--\r\n`)
+    expect(seen.status).toBe(200)
+    expect((await endOfUpload())?.outcome).toBe('stored')
+  })
+
+  it('whose texts are refused after its files has nothing stored', async () => {
+    const { email: _, ...rest } = person
+    const seen = await sendBody(`${filePart('selfie', '%PDF-1.7')}${parts(rest)}--b--\r\n`)
+    expect(seen.body).toMatchObject({ code: 400, message: 'email is required.' })
+    expect((await endOfUpload())?.artefacts).toHaveLength(1)
+    await expectNothingStored()
   })
 
   it('is checked like JSON', async () => {
@@ -70,26 +170,90 @@ describe('a form', () => {
     expect((await send(missing)).body['message']).toBe('email is required.')
     const nul = await send(form({}, { occupation: 'a\u0000b' }))
     expect(nul.body['message']).toBe('occupation must not contain U+0000.')
-    const twice = form()
+    await expectNothingStored()
+  })
+
+  it('names a field once, text or file', async () => {
+    const twice = form({ selfie: jpeg })
     twice.append('email', 'kofi@example.com')
-    expect((await send(twice)).body['errorCode']).toBe('INVALID_PARAMETER')
+    expect((await send(twice)).body).toMatchObject({
+      errorCode: 'INVALID_PARAMETER',
+      message: 'email must be given once.',
+    })
+    const files = form({ selfie: jpeg })
+    files.append('selfie', new Blob([jpeg]), 'again.jpg')
+    expect((await send(files)).body['message']).toBe('selfie must be given once.')
+    await expectNothingStored()
+  })
+
+  it('has texts as texts and files as files', async () => {
+    const text = await sendBody(`${parts({ ...person, selfie: 'me' })}--b--\r\n`)
+    expect(text.body['message']).toBe('selfie must be a file.')
+    const file = await sendBody(`${parts(person)}${filePart('dob', '1990-01-01')}--b--\r\n`)
+    expect(file.body['message']).toBe('dob must be a text, not a file.')
+    await expectNothingStored()
+  })
+
+  it('has texts in UTF-8', async () => {
+    const start = Buffer.from(
+      `${parts(person)}--b\r\nContent-Disposition: form-data; name="city"\r\n\r\n`,
+    )
+    const end = Buffer.from('\r\n--b--\r\n')
+    const bad = await sendBody(Buffer.concat([start, Buffer.from([0x41, 0xff, 0xfe]), end]))
+    expect(bad.body).toMatchObject({
+      errorCode: 'INVALID_PARAMETER',
+      message: 'city must be text in UTF-8.',
+    })
+    const good = await sendBody(Buffer.concat([start, Buffer.from('Übach \ufffd'), end]))
+    expect(good.status).toBe(200)
+    expect(edge.seen.accounts.personal[0]?.profile?.details['city']).toBe('Übach \ufffd')
   })
 
   it('is refused when an artefact is of another kind than its name says', async () => {
     const seen = await send(form({ id_document1_file: Buffer.from('MZ not a picture') }))
-    expect(seen.body).toMatchObject({ code: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE' })
+    expect(seen.body).toMatchObject({
+      code: 415,
+      errorCode: 'UNSUPPORTED_MEDIA_TYPE',
+      message: 'id_document1_file must be a JPEG, PNG or PDF.',
+    })
     expect((await send(form({ selfie: Buffer.alloc(0) }))).status).toBe(415)
+    expect((await send(form({ selfie: jpeg, poa_file: Buffer.from('x') }))).status).toBe(415)
+    await expectNothingStored()
   })
 
   it('may have 10 MiB a file and 25 MiB in all', async () => {
     const big = Buffer.concat([jpeg, Buffer.alloc(9 * mebibyte)])
-    expect((await send(form({ selfie: big }))).status).toBe(503)
+    expect((await send(form({ selfie: big }))).status).toBe(200)
+    const [artefact] = (await endOfUpload())?.artefacts ?? []
+    expect(artefact?.bytes).toBe(big.length)
+    expect(artefact?.longestChunk).toBeLessThanOrEqual(64 * 1024)
+    edge.seen.accounts.uploads.length = 0
     const tooBig = await send(form({ selfie: Buffer.concat([jpeg, Buffer.alloc(10 * mebibyte)]) }))
     expect(tooBig.body).toMatchObject({ code: 413, errorCode: 'PAYLOAD_TOO_LARGE' })
+    const unknownKind = await send(form({ selfie: Buffer.alloc(10 * mebibyte + 1) }))
+    expect(unknownKind.status).toBe(413)
     const files = { id_document1_file: big, id_document2_file: big, poa_file: big }
     expect((await send(form(files))).body['errorCode']).toBe('PAYLOAD_TOO_LARGE')
     const long = await send(form({}, { occupation: 'x'.repeat(70_000) }))
     expect(long.body['errorCode']).toBe('PAYLOAD_TOO_LARGE')
+    await expectNothingStored()
+  })
+
+  it('may have 25 MiB in all also when its length is not told', async () => {
+    const files = form({ selfie: jpeg })
+    for (let index = 0; index < 3; index += 1) {
+      files.append(`other${index}`, new Blob([Buffer.alloc(9 * mebibyte)]), 'a')
+    }
+    const whole = new Response(files)
+    const type = whole.headers.get('content-type') ?? ''
+    const response = await fetch(`${edge.url}${target}`, {
+      method: 'POST',
+      headers: { ...goodHeaders(), 'content-type': type },
+      body: whole.body,
+      duplex: 'half',
+    })
+    expect(response.status).toBe(413)
+    await expectNothingStored()
   })
 
   it('is read only when the project may use the route', async () => {
@@ -101,6 +265,20 @@ describe('a form', () => {
       const seen = await send(form(files), goodHeaders({ 'PW-subscription-key': key }))
       expect(seen.status).toBe(code)
     }
+    expect(edge.seen.accounts.uploads).toEqual([])
+  })
+
+  it('may have at most 108 parts', async () => {
+    const many = (count: number) =>
+      Array.from({ length: count }, (_, index) => part(`f${index}`, 'x')).join('')
+    const few = await sendBody(`${parts(person)}${many(100)}--b--\r\n`)
+    expect(few.status).toBe(200)
+    edge.seen.accounts.personal.length = 0
+    const tooMany = await sendBody(`${filePart('selfie', '%PDF-1.7')}${many(1_000)}--b--\r\n`)
+    expect(tooMany.body).toMatchObject({ code: 413, errorCode: 'PAYLOAD_TOO_LARGE' })
+    const files = Array.from({ length: 1_000 }, (_, index) => filePart(`f${index}`, 'x')).join('')
+    expect((await sendBody(`${files}--b--\r\n`)).status).toBe(413)
+    await expectNothingStored()
   })
 
   it('that is malformed is a 400', async () => {
@@ -109,24 +287,109 @@ describe('a form', () => {
       await sendBody('x'.repeat(100), 'multipart/form-data'),
       await sendBody(part('first_name', 'Ama')),
       await sendBody(
-        '--b\r\nContent-Disposition: form-data; name="selfie"; filename="a"\r\n\r\ncut',
+        `${parts(person)}--b\r\nContent-Disposition: form-data; name="selfie"; filename="a"\r\n\r\n%PDF-cut`,
       ),
+      await sendBody(`${parts(person)}--b\r\nContent-Disposition: form-data; name="x"`),
       await sendBody('no boundary at all'),
       await sendBody(`--b\r\n${'X'.repeat(20_000)}`),
-      await sendBody(`${part('__proto__', 'x')}--b--\r\n`),
-      await sendBody(`${part('constructor', 'x')}--b--\r\n`),
+      await sendBody(`${parts(person)}--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n--b--\r\n`),
       await sendBody('--b--\r\n', `multipart/form-data; boundary=${'b'.repeat(8_000)}`),
       await sendBody('--b--\r\n'),
       await sendBody(''),
     ]
     expect(bad.map((seen) => seen.status)).toEqual(bad.map(() => 400))
     for (const seen of bad) expect(seen.body['status']).toBe('error')
+    await expectNothingStored()
   })
+
+  it.each(['__proto__', 'constructor', 'toString'])(
+    'ignores a field named %s like any unknown one',
+    async (name) => {
+      const both = `${part(name, 'x')}${filePart(name, 'file')}`
+      expect((await sendBody(`${part(name, 'x')}${parts(person)}--b--\r\n`)).status).toBe(200)
+      expect((await sendBody(`${filePart(name, 'x')}${parts(person)}--b--\r\n`)).status).toBe(200)
+      expect(edge.seen.accounts.personal.at(-1)?.profile?.details).toEqual({})
+      // It hides nothing that is wrong beside it.
+      const { email: _, ...rest } = person
+      expect((await sendBody(`${both}${parts(rest)}--b--\r\n`)).status).toBe(400)
+      edge.seen.accounts.personal.length = 0
+      expect((await sendBody(`${parts(person)}${part(name, 'x')}`)).status).toBe(400)
+      await expectNothingStored()
+    },
+  )
 
   it('is not taken on any other route', async () => {
     const seen = await call(edge.url, 'POST', '/payments/request?version=2024-10-01', {
       body: form(),
     })
     expect(seen.body).toMatchObject({ code: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE' })
+  })
+})
+
+describe('an upload', () => {
+  it('is read no faster than it is taken', async () => {
+    const { promise: release, resolve } = Promise.withResolvers<void>()
+    edge.seen.accounts.beforePart = () => release
+    const body = Buffer.concat([
+      Buffer.from(`--b\r\nContent-Disposition: form-data; name="selfie"; filename="a"\r\n\r\n`),
+      jpeg,
+      Buffer.alloc(9 * mebibyte),
+      Buffer.from(`\r\n${parts(person)}--b--\r\n`),
+    ])
+    const socket = net.connect(edge.port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (data) => {
+      text += data.toString()
+    })
+    socket.write(headOf(body.length))
+    socket.write(body)
+    await sleep(700)
+    // What is still here has been read neither by the gateway nor into any buffer of it.
+    expect(socket.writableLength).toBeGreaterThan(0)
+    resolve()
+    await new Promise((done) => socket.once('close', done))
+    expect(parseRaw(text).status).toBe(200)
+    expect((await endOfUpload())?.artefacts[0]?.bytes).toBe(jpeg.length + 9 * mebibyte)
+  })
+
+  it('of a client that stalls ends with 408, and nothing is stored', async () => {
+    const start = `${parts(person)}--b\r\nContent-Disposition: form-data; name="selfie"; filename="a"\r\n\r\n%PDF-1.7 and then no more`
+    const socket = net.connect({ port: edge.port, host: '127.0.0.1', allowHalfOpen: true })
+    let text = ''
+    socket.on('data', (data) => {
+      text += data.toString()
+    })
+    socket.write(`${headOf(1_000_000)}${start}`)
+    await new Promise((done) => socket.once('end', done))
+    expect(parseRaw(text).body).toMatchObject({ code: 408, errorCode: 'TIMEOUT' })
+    // The client keeps its end open: the gateway lets go of it all the same.
+    expect((await endOfUpload())?.outcome).toBe('broken')
+    await expectNothingStored()
+    socket.destroy()
+  })
+
+  it('of a client that leaves is broken off', async () => {
+    const start = `--b\r\nContent-Disposition: form-data; name="selfie"; filename="a"\r\n\r\n%PDF-1.7 x`
+    const socket = net.connect(edge.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(`${headOf(1_000_000)}${start}`)
+    await sleep(200)
+    socket.destroy()
+    expect((await endOfUpload())?.artefacts).toHaveLength(1)
+    await expectNothingStored()
+  })
+
+  it('that accounts refuses is told so', async () => {
+    edge.seen.accounts.refuseWith = 'ACCOUNT_EXISTS'
+    const seen = await send(form({ selfie: jpeg }))
+    expect(seen.body).toMatchObject({ code: 409, errorCode: 'ACCOUNT_EXISTS' })
+  })
+
+  it('that accounts breaks off in the middle is a 500 and no hang', async () => {
+    edge.seen.accounts.beforePart = () => Promise.reject(new Error('disk full'))
+    const seen = await send(form({ selfie: Buffer.concat([jpeg, Buffer.alloc(5 * mebibyte)]) }))
+    expect(seen.body).toMatchObject({ code: 500, errorCode: 'INTERNAL_ERROR' })
+    expect(seen.text).not.toContain('disk full')
+    expect((await send(form())).status).toBe(200)
   })
 })

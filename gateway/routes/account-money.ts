@@ -1,0 +1,140 @@
+// The routes that read what is on an account: balance and history; it must not add or compare amounts.
+import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { Static } from 'typebox'
+import { Failure } from '#core/errors.ts'
+import { formatAmount } from '#core/money.ts'
+import { formatDateTime, formatIso } from '#core/time.ts'
+import type { AccountTransaction, GetAccountBalanceResponse } from '#gen/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import type { Money } from '#gen/types/v1/types_pb.js'
+import { withProject } from '#runtime/rpc/client.ts'
+import { refusal, retell } from '../envelope.ts'
+import { compileQuery } from '../query.ts'
+import { type Input, route } from '../route.ts'
+import { accountHistoryBody, balanceQuery } from '../schemas/account.ts'
+import { versionQuery } from '../schemas/values.ts'
+import { compileCheck, invalidField } from '../validate.ts'
+import { readPhone, readQueriedPhone, readWindow, withPlus } from '../values.ts'
+
+const version = '2024-10-01'
+const queryOfVersion = compileQuery(versionQuery, version)
+const queryOfBalance = compileQuery(balanceQuery, version)
+const bodyOfHistory = compileCheck(accountHistoryBody)
+const common = { version, envelope: 'full', needsAccountAccess: true } as const
+
+/** GET /account/balance and POST /account/transaction_history. */
+export const accountMoneyRoutes = [
+  route({
+    ...common,
+    method: 'GET',
+    path: '/account/balance',
+    query: queryOfBalance,
+    read: ({ query, originCountry }) => ({
+      mobileNumber: readQueriedPhone(query.mobile_number, originCountry),
+      asSent: withPlus(query.mobile_number),
+    }),
+    credential: { kind: 'none' },
+    async operate({ mobileNumber, asSent }, { services, projectId }) {
+      const found = await services.accounts
+        .getAccountBalance({ projectId, mobileNumber }, withProject(projectId))
+        .catch(retellNumber)
+      const data = renderBalance(asSent, found)
+      const fields = { balance: data.available_balance, data }
+      return { code: 200, message: 'Balance retrieved successfully.', fields }
+    },
+  }),
+  route({
+    ...common,
+    method: 'POST',
+    path: '/account/transaction_history',
+    query: queryOfVersion,
+    body: bodyOfHistory,
+    read: readHistory,
+    credential: { kind: 'none' },
+    async operate({ asSent, ...asked }, { services, projectId }) {
+      const { transactions, nextPageToken } = await services.accounts
+        .listAccountTransactions({ ...asked, projectId }, withProject(projectId))
+        .catch(retellNumber)
+      const data = {
+        mobile_number: asSent,
+        transactions: transactions.map(renderTransaction),
+        count: transactions.length,
+        has_more: nextPageToken !== '',
+        next_cursor: nextPageToken === '' ? null : nextPageToken,
+      }
+      return { code: 200, message: 'Transaction history retrieved successfully.', fields: { data } }
+    },
+  }),
+]
+
+function readHistory({ body, originCountry }: Input<unknown, Static<typeof accountHistoryBody>>) {
+  const mobileNumber = readPhone(body.mobile_number, originCountry, 'mobile_number')
+  const { start, end } = readWindow(body, 'start_date', 'end_date')
+  return {
+    asSent: body.mobile_number,
+    mobileNumber,
+    ...(start === undefined ? {} : { startTime: timestampFromDate(start) }),
+    ...(end === undefined ? {} : { endTime: timestampFromDate(end) }),
+    pageSize: body.limit ?? 0,
+    pageToken: body.cursor ?? '',
+  }
+}
+
+/** What the service says of a number alone, or of the page, told in the words of these routes. */
+function retellNumber(error: unknown): never {
+  if (error instanceof Failure) {
+    if (error.reason === 'AMBIGUOUS_MATCH') {
+      const message = 'Several accounts have this mobile number.'
+      throw new Failure(error.reason, message, { cause: error })
+    }
+    if (error.details['field'] === 'page_token') {
+      throw invalidField('cursor', 'must be the next_cursor of the page before')
+    }
+  }
+  return retell()(error)
+}
+
+function renderBalance(asSent: string, found: GetAccountBalanceResponse) {
+  const { account, asOfTime } = found
+  if (account === undefined || asOfTime === undefined) throw refusal('INTERNAL_ERROR')
+  const isAvailable = account.accountStatus === AccountStatus.AVAILABLE
+  return {
+    mobile_number: asSent,
+    currency: account.currency,
+    current_balance: renderMoney(found.currentBalance),
+    available_balance: renderMoney(found.availableBalance),
+    reserved_balance: renderMoney(found.reservedBalance),
+    uncleared_balance: renderMoney(found.unclearedBalance),
+    account_status: isAvailable ? 'available' : 'unavailable',
+    as_of: formatIso(timestampDate(asOfTime)),
+  }
+}
+
+function renderTransaction(transaction: AccountTransaction) {
+  const { amount, cleared } = transaction
+  if (amount === undefined) throw refusal('INTERNAL_ERROR')
+  const { currency, minorUnits } = amount
+  return {
+    transaction_id: transaction.transactionId,
+    type: minorUnits < 0n ? 'debit' : 'credit',
+    amount: formatAmount(minorUnits < 0n ? -minorUnits : minorUnits, currency),
+    currency,
+    fees:
+      transaction.fees === undefined ? formatAmount(0n, currency) : renderMoney(transaction.fees),
+    description: transaction.description,
+    status: cleared ? 'completed' : 'pending',
+    transaction_method: transaction.transactionMethod,
+    posted_date: renderDate(transaction.postTime),
+    cleared_date: renderDate(transaction.clearTime),
+    metadata: transaction.metadata,
+  }
+}
+
+function renderMoney(money: Money | undefined): string {
+  if (money === undefined) throw refusal('INTERNAL_ERROR')
+  return formatAmount(money.minorUnits, money.currency)
+}
+
+function renderDate(time: Timestamp | undefined): string | null {
+  return time === undefined ? null : formatDateTime(timestampDate(time))
+}
