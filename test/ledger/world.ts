@@ -1,4 +1,5 @@
 // A ledger on a real database for one test file: projects, customers with money, and what stands for the other services.
+import { randomBytes } from 'node:crypto'
 import { newId, randomId } from '#core/id.ts'
 import { type Database, type Queryable, sql } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
@@ -71,4 +72,71 @@ export async function balanceOf(
 /** A statement of a test's own. */
 export function statement(text: string): ReturnType<typeof sql> {
   return sql(`test_${randomId().replaceAll('-', '_')}`, text)
+}
+
+/** A project with an institution on which it holds a grant. */
+export type Shop = { projectId: string; institutionId: string }
+
+/** Makes a project that sees the customers of a new institution. */
+export async function newShop(db: Queryable): Promise<Shop> {
+  const [projectId, institutionId] = [newId(), randomId()]
+  await db.run(
+    statement(
+      `with made as (
+         insert into project (project_id, environment, name, account_access)
+         values ($1::uuid, 'sandbox', $1::text, true)
+       ), bank as (
+         insert into institution (institution_id, environment, name)
+         values ($2::uuid, 'sandbox', $2::text)
+       )
+       select 1`,
+    ),
+    [projectId, institutionId],
+  )
+  await db.run(
+    statement(
+      `insert into endpoint_grant (project_id, institution_id, endpoint) values ($1, $2, 'any')`,
+    ),
+    [projectId, institutionId],
+  )
+  return { projectId, institutionId }
+}
+
+/** Makes an available customer's account of the institution with money in the ledger. */
+export async function newAccount(
+  db: Queryable,
+  { projectId, institutionId }: Shop,
+  { amountMinor = 0n, level = 0, currency = 'TTD' },
+): Promise<string> {
+  const accountId = await newCustomer(db, { projectId, currency, amountMinor })
+  await db.run(
+    statement(
+      `insert into account (account_id, institution_id, account_number, mobile_number, email,
+         email_folded, first_name, first_name_folded, last_name, last_name_folded, country, currency,
+         status, level)
+       values ($1::uuid, $2, $1::text, '+18685550100', 'a@b.c', 'a@b.c', 'A', 'a', 'B', 'b', 'TT', $3,
+         'available', $4)`,
+    ),
+    [accountId, institutionId, currency, level],
+  )
+  return accountId
+}
+
+/** Opens a session for an account and answers the hash of its token. */
+export async function newSession(
+  db: Queryable,
+  { projectId, institutionId }: Shop,
+  accountId: string,
+  { singleUse = true, livesS = 900 } = {},
+): Promise<Buffer> {
+  const tokenHash = randomBytes(32)
+  await db.run(
+    statement(
+      `insert into session (session_id, project_id, institution_id, account_id, token_hash, single_use,
+         ttl_s, expire_time)
+       values (gen_random_uuid(), $1, $2, $3, $4, $5, $6, clock_now() + $6 * interval '1 second')`,
+    ),
+    [projectId, institutionId, accountId, tokenHash, singleUse, livesS],
+  )
+  return tokenHash
 }

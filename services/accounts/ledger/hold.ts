@@ -1,0 +1,136 @@
+// Keeps money back in two phases: a hold is made, then posted, voided or lapses; it must not know the wire.
+import { Failure } from '#core/errors.ts'
+import { fingerprint } from '#core/fingerprint.ts'
+import { digestsEqual } from '#core/token.ts'
+import { isUniqueViolation, type Queryable } from '#runtime/db.ts'
+import { type Hold, readHold, writeHold, writeHoldPosted, writeHoldReleased } from './hold-store.ts'
+import { conflict, openFloats, type Posted, refusing, repeatOf } from './ledger.ts'
+import { readTransfer } from './ledger-store.ts'
+import {
+  accountNotFound,
+  addressText,
+  type Details,
+  type HolderAddress,
+  holderDeltas,
+  holderKey,
+  type Line,
+  linesFingerprint,
+  refuse,
+  requireAddress,
+  requireCurrency,
+  requireLines,
+  requirePositive,
+  wholeDetails,
+} from './lines.ts'
+
+export type { Hold, HoldState } from './hold-store.ts'
+
+/** A hold to make. */
+export type NewHold = {
+  projectId: string
+  holdId: string
+  address: HolderAddress
+  currency: string
+  amountMinor: bigint
+  expireTime: Date
+  details?: Details
+}
+
+/**
+ * Keeps money back, once: a repeat answers as before, whatever it says of the expiry. INSUFFICIENT_FUNDS,
+ * LEDGER_ACCOUNT_NOT_FOUND, LEDGER_CONFLICT.
+ */
+export async function createHold(
+  tx: Queryable,
+  wanted: NewHold,
+): Promise<{ createTime: Date; repeated: boolean }> {
+  const { projectId, holdId, address, currency, amountMinor, expireTime } = wanted
+  requireAddress(projectId, address, 'address')
+  requireCurrency(currency, 'amount.currency')
+  requirePositive(amountMinor, 'amount')
+  const key = holderKey(address, currency)
+  const details = wholeDetails(wanted.details)
+  const content = [addressText(address), currency, String(amountMinor), details]
+  const digest = fingerprint(content)
+  const draft = { projectId, holdId, key, fingerprint: digest, amountMinor, details, expireTime }
+  let written = await refusing(() => writeHold(tx, draft))
+  if (!written.holderFound) {
+    await openFloats(tx, [{ ...key, deltaMinor: amountMinor }])
+    written = await refusing(() => writeHold(tx, draft))
+  }
+  if (written.createTime !== null) return { createTime: written.createTime, repeated: false }
+  const known = await readHold(tx, projectId, holdId)
+  if (known === undefined) {
+    if ((await readTransfer(tx, projectId, holdId)) !== undefined) throw conflict(holdId)
+    return refuse('expire_time', 'must be in the future')
+  }
+  if (!digestsEqual(known.fingerprint, digest)) throw conflict(holdId)
+  return { createTime: known.createTime, repeated: true }
+}
+
+/** Turns a hold into a transfer of the same UUID, once; what the lines do not use is let go. */
+export async function postHold(
+  tx: Queryable,
+  { projectId, holdId, lines }: { projectId: string; holdId: string; lines: readonly Line[] },
+): Promise<Posted> {
+  requireLines(projectId, lines)
+  const deltas = holderDeltas(lines)
+  const draft = {
+    projectId,
+    transferId: holdId,
+    lines,
+    deltas,
+    fingerprint: heldLinesFingerprint(lines),
+  }
+  let written = await posting(tx, draft)
+  if (!written.holdersFound && deltas.some(({ holder }) => holder === 'float')) {
+    await openFloats(tx, deltas)
+    written = await posting(tx, draft)
+  }
+  if (written.postTime !== null) return { postTime: written.postTime, repeated: false }
+  const hold = await requireHold(tx, projectId, holdId)
+  if (hold.state === 'posted') return repeatOf(await readTransfer(tx, projectId, holdId), draft)
+  if (hold.state !== 'open' || hold.hasLapsed) throw closed(hold)
+  if (!written.holdersFound) throw accountNotFound('no balance in this currency')
+  return refuse('postings', 'must debit the account of the hold by its amount or less')
+}
+
+/** By what a repeat of posting a hold is told from a conflict: its details are the hold's own. */
+export function heldLinesFingerprint(lines: readonly Line[]): Buffer {
+  return linesFingerprint(lines, 'hold')
+}
+
+/** Lets a hold go; one that was let go or has lapsed is answered. HOLD_CLOSED when it was posted. */
+export async function voidHold(tx: Queryable, projectId: string, holdId: string): Promise<Hold> {
+  await writeHoldReleased(tx, projectId, holdId)
+  const hold = await requireHold(tx, projectId, holdId)
+  if (hold.state === 'posted') throw closed(hold)
+  return hold
+}
+
+/** Reads a hold; HOLD_NOT_FOUND. */
+export async function requireHold(q: Queryable, projectId: string, holdId: string): Promise<Hold> {
+  const found = await readHold(q, projectId, holdId)
+  if (found === undefined) {
+    throw new Failure('HOLD_NOT_FOUND', `the project has no hold ${holdId}`)
+  }
+  return found
+}
+
+async function posting(
+  tx: Queryable,
+  draft: Parameters<typeof writeHoldPosted>[1],
+): ReturnType<typeof writeHoldPosted> {
+  try {
+    return await refusing(() => writeHoldPosted(tx, draft))
+  } catch (error) {
+    // Somebody posted a transfer under the hold's UUID in the same moment.
+    if (isUniqueViolation(error, 'transfer_pkey')) throw conflict(draft.transferId)
+    throw error
+  }
+}
+
+function closed({ holdId, state, hasLapsed }: Hold): Failure {
+  const ending = state === 'open' && hasLapsed ? 'has lapsed' : `is ${state}`
+  return new Failure('HOLD_CLOSED', `hold ${holdId} ${ending}`)
+}

@@ -1,0 +1,250 @@
+// Movements on customers' accounts: token, limits and money together or not at all; it must not know the wire.
+import { Failure } from '#core/errors.ts'
+import { fingerprint } from '#core/fingerprint.ts'
+import { digestsEqual } from '#core/token.ts'
+import type { Database, Queryable } from '#runtime/db.ts'
+import type { UserLimits } from '#runtime/setting-rules.ts'
+import { createHold, heldLinesFingerprint, postHold } from './hold.ts'
+import { writeHoldReleased } from './hold-store.ts'
+import { conflict, type Posted, postTransfer, repeatOf } from './ledger.ts'
+import { readTransfer } from './ledger-store.ts'
+import { countUse, giveBackUse, readUse, type Usage } from './limit-store.ts'
+import { type LimitUse, requireLimitUse, requireWithinLimits } from './limits.ts'
+import {
+  accountNotFound,
+  addressText,
+  type Details,
+  type Line,
+  linesFingerprint,
+  refuse,
+  requireLines,
+  wholeDetails,
+} from './lines.ts'
+import {
+  type AccountStanding,
+  endMovement,
+  insertBegun,
+  insertNeverBegun,
+  type Movement,
+  type MovementDraft,
+  readMovement,
+  readStandings,
+  type SessionWorth,
+  spendSession,
+} from './movement-store.ts'
+
+/** What movements work with. */
+export type Movements = { db: Database; userLimits: UserLimits }
+
+/** A movement to begin. */
+export type NewMovement = {
+  projectId: string
+  movementId: string
+  sessionTokenHash: Buffer
+  institutionId: string
+  limitUse: LimitUse | undefined
+  /** Posted at once; none when the outcome is to be waited for. */
+  lines: readonly Line[]
+  hold: { accountId: string; currency: string; amountMinor: bigint; expireTime: Date } | undefined
+  details?: Details
+}
+
+/**
+ * Begins a movement in one transaction: recognises a repeat, spends the token, checks the accounts, counts the limits,
+ * then posts or holds. The first refusal in this order is thrown and nothing has changed.
+ */
+export async function beginMovement(
+  { db, userLimits }: Movements,
+  wanted: NewMovement,
+): Promise<{ beginTime: Date; repeated: boolean }> {
+  const draft = draftOf(userLimits, wanted)
+  const beginTime = await db.transaction(async (tx) => {
+    const claimed = await insertBegun(tx, draft)
+    if (claimed !== undefined) await moveMoney(tx, userLimits, wanted)
+    return claimed
+  })
+  if (beginTime !== undefined) return { beginTime, repeated: false }
+  const known = await readMovement(db, wanted.projectId, wanted.movementId)
+  if (known === undefined) throw new Error('a movement that was begun is gone')
+  if (known.fingerprint !== null && !digestsEqual(known.fingerprint, draft.fingerprint)) {
+    throw conflict(wanted.movementId)
+  }
+  if (known.state === 'cancelled') throw cancelled(wanted.movementId)
+  return { beginTime: known.beginTime, repeated: true }
+}
+
+function draftOf(userLimits: UserLimits, wanted: NewMovement): MovementDraft {
+  const { projectId, movementId, lines, hold, limitUse } = wanted
+  if (lines.length > 0) requireLines(projectId, lines)
+  if (lines.length > 0 && hold !== undefined) refuse('hold', 'cannot go with postings')
+  if (limitUse !== undefined) requireLimitUse(userLimits, limitUse)
+  const details = wholeDetails(wanted.details)
+  return {
+    projectId,
+    movementId,
+    fingerprint: movementFingerprint(wanted, details),
+    state: lines.length > 0 ? 'posted' : 'waiting',
+    hasHold: hold !== undefined,
+    limitUse,
+    details,
+  }
+}
+
+/** When a hold lapses is no part of the content: a repeat may reckon it anew. */
+function movementFingerprint(wanted: NewMovement, details: Required<Details>): Buffer {
+  const { sessionTokenHash, institutionId, limitUse, lines, hold } = wanted
+  return fingerprint([
+    sessionTokenHash.toString('hex'),
+    institutionId.toLowerCase(),
+    amountOf(limitUse),
+    amountOf(hold),
+    linesFingerprint(lines).toString('hex'),
+    details,
+  ])
+}
+
+function amountOf(
+  one: { accountId: string; currency: string; amountMinor: bigint } | undefined,
+): string[] | null {
+  return one === undefined ? null : [addressText(one), one.currency, String(one.amountMinor)]
+}
+
+/** One flight of statements: each is sent before the one ahead of it is answered, and judged in order. */
+async function moveMoney(
+  tx: Queryable,
+  userLimits: UserLimits,
+  wanted: NewMovement,
+): Promise<void> {
+  const { limitUse } = wanted
+  const singleLimits = userLimits.levels.map(({ singleMinor }) => singleMinor)
+  const answers = await Promise.allSettled([
+    spendSession(tx, wanted.sessionTokenHash, wanted),
+    readStandings(tx, wanted.projectId, accountsOf(wanted)),
+    limitUse === undefined ? undefined : countUse(tx, wanted, limitUse, singleLimits),
+    wanted.lines.length > 0 ? postOnce(tx, wanted) : holdOnce(tx, wanted),
+  ])
+  const [session, standings, usage, money] = answers
+  requireAccepted(valueOf(session))
+  requireAvailable(valueOf(standings))
+  if (limitUse !== undefined) requireLimits(userLimits, limitUse, valueOf(usage))
+  if (valueOf(money)) throw conflict(wanted.movementId)
+}
+
+function valueOf<T>(answer: PromiseSettledResult<T>): T {
+  if (answer.status === 'rejected') throw answer.reason
+  return answer.value
+}
+
+async function postOnce(tx: Queryable, wanted: NewMovement): Promise<boolean> {
+  return (await postTransfer(tx, { ...wanted, transferId: wanted.movementId })).repeated
+}
+
+async function holdOnce(tx: Queryable, wanted: NewMovement): Promise<boolean> {
+  const { projectId, movementId: holdId, hold, details = {} } = wanted
+  if (hold === undefined) return false
+  return (await createHold(tx, { projectId, holdId, address: hold, details, ...hold })).repeated
+}
+
+function accountsOf({ limitUse, hold, lines }: NewMovement): string[] {
+  const named = [
+    ...[limitUse, hold].flatMap((one) => (one === undefined ? [] : [one.accountId])),
+    ...lines.flatMap(({ address }) => ('accountId' in address ? [address.accountId] : [])),
+  ]
+  return [...new Set(named)]
+}
+
+function requireAccepted(worth: SessionWorth): void {
+  if (worth === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
+  if (worth === 'invalid') throw new Failure('SESSION_INVALID', 'no such session to spend')
+}
+
+/** Every account must be one that the project sees, and available. */
+export function requireAvailable(standings: readonly AccountStanding[]): void {
+  for (const { accountId, isVisible, isAvailable } of standings) {
+    if (!isVisible) throw accountNotFound(accountId)
+    if (!isAvailable) {
+      throw new Failure('ACCOUNT_UNAVAILABLE', `account ${accountId} is not available`)
+    }
+  }
+}
+
+function requireLimits(limits: UserLimits, use: LimitUse, usage: Usage | undefined): void {
+  if (usage === undefined) throw accountNotFound(use.accountId)
+  requireWithinLimits(limits, use.amountMinor, usage)
+}
+
+/** Posts a movement that waited, once; its hold is used up and the rest of it let go. */
+export async function completeMovement(
+  { db }: Movements,
+  wanted: { projectId: string; movementId: string; lines: readonly Line[] },
+): Promise<Posted> {
+  const { projectId, movementId, lines } = wanted
+  requireLines(projectId, lines)
+  const posted = await db.transaction(async (tx) => {
+    const ended = await endMovement(tx, projectId, movementId, 'posted')
+    if (ended === undefined) return undefined
+    const { hasHold, details } = ended
+    return hasHold
+      ? postHold(tx, { projectId, holdId: movementId, lines })
+      : postTransfer(tx, { projectId, transferId: movementId, lines, details })
+  })
+  if (posted !== undefined) return posted
+  const known = await requireMovement(db, projectId, movementId)
+  if (known.state !== 'posted') throw cancelled(movementId)
+  const fingerprint = known.hasHold
+    ? heldLinesFingerprint(lines)
+    : linesFingerprint(lines, known.details)
+  const transfer = await readTransfer(db, projectId, movementId)
+  return repeatOf(transfer, { fingerprint, transferId: movementId })
+}
+
+/** Gives a movement up: lets its hold go and gives its limit back, once. One that never began never will. */
+export async function cancelMovement(
+  { db }: Movements,
+  { projectId, movementId }: { projectId: string; movementId: string },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (await insertNeverBegun(tx, projectId, movementId)) return
+    const ended = await endMovement(tx, projectId, movementId, 'cancelled')
+    if (ended === undefined) {
+      const { state } = await requireMovement(tx, projectId, movementId)
+      if (state === 'cancelled') return
+      throw new Failure('HOLD_CLOSED', `movement ${movementId} was posted`)
+    }
+    if (ended.hasLimit) await giveBackUse(tx, projectId, movementId)
+    if (ended.hasHold) await writeHoldReleased(tx, projectId, movementId)
+  })
+}
+
+/** LIMIT_EXCEEDED unless an amount is within an account's limits now. Counts nothing. */
+export async function checkLimits(
+  { db, userLimits }: Movements,
+  projectId: string,
+  use: LimitUse,
+): Promise<void> {
+  requireLimitUse(userLimits, use)
+  const usage = await readUse(db, projectId, use.accountId, use.currency)
+  if (usage === undefined) throw accountNotFound(use.accountId)
+  const { dayMinor = 0n, monthMinor = 0n } = usage
+  requireWithinLimits(userLimits, use.amountMinor, {
+    ...usage,
+    dayMinor: dayMinor + use.amountMinor,
+    monthMinor: monthMinor + use.amountMinor,
+  })
+}
+
+async function requireMovement(
+  q: Queryable,
+  projectId: string,
+  movementId: string,
+): Promise<Movement> {
+  const found = await readMovement(q, projectId, movementId)
+  if (found === undefined) {
+    throw new Failure('MOVEMENT_NOT_FOUND', `the project has no movement ${movementId}`)
+  }
+  return found
+}
+
+function cancelled(movementId: string): Failure {
+  return new Failure('HOLD_CLOSED', `movement ${movementId} was cancelled`)
+}

@@ -1,0 +1,174 @@
+// Shows on a real database that a hold keeps money back and ends in exactly one way.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#core/id.ts'
+import type { Database } from '#runtime/db.ts'
+import { createHold, postHold, requireHold, voidHold } from '../../services/accounts/ledger/hold.ts'
+import { listAccountPostings, postTransfer } from '../../services/accounts/ledger/ledger.ts'
+import { releaseLapsedHolds } from '../../services/accounts/ledger/workers.ts'
+import { silentLog } from '../support/database.ts'
+import { balanceOf, type LedgerWorld, ledgerWorld, moving, newCustomer } from './world.ts'
+
+let world: LedgerWorld
+let db: Database
+
+beforeAll(async () => {
+  world = await ledgerWorld()
+  db = world.db
+})
+afterAll(() => world.close())
+
+const clearing = { internal: 'clearing' } as const
+const inAnHour = (): Date => new Date(world.clock.now().getTime() + 3_600_000)
+
+async function held(amountMinor: bigint, balanceMinor = 1_000n) {
+  const projectId = newId()
+  const accountId = await newCustomer(db, { projectId, amountMinor: balanceMinor })
+  const address = { accountId }
+  const wanted = { projectId, holdId: newId(), address, currency: 'TTD', amountMinor }
+  const made = await createHold(db, { ...wanted, expireTime: inAnHour() })
+  return { ...wanted, accountId, made }
+}
+
+describe('a hold', () => {
+  it('keeps money back from everybody else, and answers a repeat as before', async () => {
+    const { made, accountId, ...wanted } = await held(700n)
+    const { projectId } = wanted
+    expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 700n })
+    const lines = moving({ accountId }, clearing, 301n)
+    await expect(postTransfer(db, { projectId, transferId: newId(), lines })).rejects.toMatchObject(
+      {
+        reason: 'INSUFFICIENT_FUNDS',
+      },
+    )
+    const expireTime = new Date(inAnHour().getTime() + 60_000)
+    expect(await createHold(db, { ...wanted, expireTime })).toEqual({ ...made, repeated: true })
+    const other = { ...wanted, expireTime, amountMinor: 701n }
+    await expect(createHold(db, other)).rejects.toMatchObject({ reason: 'LEDGER_CONFLICT' })
+    const tooMuch = { ...wanted, expireTime, holdId: newId(), amountMinor: 301n }
+    await expect(createHold(db, tooMuch)).rejects.toMatchObject({ reason: 'INSUFFICIENT_FUNDS' })
+  })
+
+  it('becomes a transfer of the same UUID, and what is not used is let go', async () => {
+    const { projectId, holdId, accountId } = await held(700n)
+    const lines = moving({ accountId }, clearing, 450n)
+    const posted = await postHold(db, { projectId, holdId, lines })
+    expect(await postHold(db, { projectId, holdId, lines })).toEqual({ ...posted, repeated: true })
+    expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 550n, heldMinor: 0n })
+    const other = moving({ accountId }, clearing, 449n)
+    await expect(postHold(db, { projectId, holdId, lines: other })).rejects.toMatchObject({
+      reason: 'LEDGER_CONFLICT',
+    })
+    await expect(voidHold(db, projectId, holdId)).rejects.toMatchObject({ reason: 'HOLD_CLOSED' })
+  })
+
+  it('is not posted for more than its amount, nor to debit somebody else', async () => {
+    const { projectId, holdId, accountId } = await held(700n)
+    const stranger = await newCustomer(db, { projectId, amountMinor: 1_000n })
+    for (const lines of [
+      moving({ accountId }, clearing, 701n),
+      moving({ accountId: stranger }, clearing, 1n),
+      moving(clearing, { accountId }, 1n),
+    ]) {
+      await expect(postHold(db, { projectId, holdId, lines })).rejects.toMatchObject({
+        reason: 'INVALID_PARAMETER',
+      })
+    }
+    expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 700n })
+  })
+
+  it('is let go once, and is not posted then', async () => {
+    const { projectId, holdId, accountId } = await held(700n)
+    expect(await voidHold(db, projectId, holdId)).toMatchObject({ state: 'voided' })
+    expect(await voidHold(db, projectId, holdId)).toMatchObject({ state: 'voided' })
+    const lines = moving({ accountId }, clearing, 1n)
+    await expect(postHold(db, { projectId, holdId, lines })).rejects.toMatchObject({
+      reason: 'HOLD_CLOSED',
+    })
+    expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 0n })
+  })
+
+  it('is of one project and unknown to every other', async () => {
+    const { holdId, accountId } = await held(1n)
+    const projectId = newId()
+    const lines = moving({ accountId }, clearing, 1n)
+    const refused = { reason: 'HOLD_NOT_FOUND' }
+    await expect(postHold(db, { projectId, holdId, lines })).rejects.toMatchObject(refused)
+    await expect(voidHold(db, projectId, holdId)).rejects.toMatchObject(refused)
+  })
+
+  it('shares no UUID with a transfer', async () => {
+    const { made: _, accountId, ...wanted } = await held(10n)
+    const { projectId, holdId } = wanted
+    const lines = moving({ accountId }, clearing, 10n)
+    const taken = { reason: 'LEDGER_CONFLICT' }
+    await expect(postTransfer(db, { projectId, transferId: holdId, lines })).rejects.toMatchObject(
+      taken,
+    )
+    const transferId = newId()
+    await postTransfer(db, { projectId, transferId, lines })
+    const same = { ...wanted, holdId: transferId, expireTime: inAnHour() }
+    await expect(createHold(db, same)).rejects.toMatchObject(taken)
+  })
+
+  it('waits in the history of the account until it is posted', async () => {
+    const { projectId, holdId, accountId } = await held(700n)
+    const window = { accountId, start: new Date(0), end: inAnHour(), limit: 10 }
+    expect((await listAccountPostings(db, window)).postings[0]).toMatchObject({
+      transferId: holdId,
+      amountMinor: -700n,
+      cleared: false,
+    })
+    await postHold(db, { projectId, holdId, lines: moving({ accountId }, clearing, 600n) })
+    const { postings } = await listAccountPostings(db, window)
+    expect(postings.map(({ amountMinor }) => amountMinor)).toEqual([-600n, 1_000n])
+  })
+})
+
+describe('a hold past its time', () => {
+  it('is not posted, and a worker lets it go', async () => {
+    const { made: _, accountId, ...wanted } = await held(700n)
+    const { projectId, holdId } = wanted
+    const other = await held(5n)
+    await voidHold(db, other.projectId, other.holdId)
+    world.clock.advance(3_600_000)
+    const lines = moving({ accountId }, clearing, 1n)
+    await expect(postHold(db, { projectId, holdId, lines })).rejects.toMatchObject({
+      reason: 'HOLD_CLOSED',
+      message: expect.stringContaining('has lapsed'),
+    })
+    await releaseLapsedHolds(db, silentLog)
+    expect(await requireHold(db, projectId, holdId)).toMatchObject({ state: 'expired' })
+    expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 0n })
+    expect(await voidHold(db, projectId, holdId)).toMatchObject({ state: 'expired' })
+    const late = {
+      ...wanted,
+      holdId: newId(),
+      expireTime: new Date(world.clock.now().getTime() - 1),
+    }
+    await expect(createHold(db, late)).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
+  })
+
+  it('ends in one way when it is posted, voided and lapses at once', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { projectId, holdId, accountId } = await held(700n)
+      const lines = moving({ accountId }, clearing, 650n)
+      // The posts and the first void come before the end of its time, the worker after it.
+      world.clock.advance(round % 2 === 0 ? 0 : 3_599_990)
+      const answers = await Promise.allSettled([
+        ...Array.from({ length: 4 }, () => postHold(db, { projectId, holdId, lines })),
+        ...Array.from({ length: 3 }, () => voidHold(db, projectId, holdId)),
+        releaseLapsedHolds(db, silentLog),
+      ])
+      const posts = answers.slice(0, 4).filter(({ status }) => status === 'fulfilled').length
+      const voids = answers.slice(4, 7).filter(({ status }) => status === 'fulfilled').length
+      const { state } = await requireHold(db, projectId, holdId)
+      expect(state).not.toBe('open')
+      const wasPosted = state === 'posted'
+      expect([posts > 0, voids > 0]).toEqual([wasPosted, !wasPosted])
+      expect(await balanceOf(db, accountId)).toEqual({
+        postedMinor: wasPosted ? 350n : 1_000n,
+        heldMinor: 0n,
+      })
+    }
+  })
+})
