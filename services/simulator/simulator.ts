@@ -4,32 +4,34 @@ import { Failure, reasons } from '#core/errors.ts'
 import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { RateService } from '#gen/backend/v1/rates_pb.js'
 import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
+import { TransferService } from '#gen/backend/v1/transfers_pb.js'
 import type { Database } from '#runtime/db.ts'
-import { startRetention } from '#runtime/events/retention.ts'
 import type { Logger } from '#runtime/log.ts'
 import type { RpcMetrics } from '#runtime/rpc/call-log.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
 import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
-import { startActor } from './actor.ts'
 import { billerService } from './bill-service.ts'
-import { deleteOldCardFrames } from './charge-store.ts'
-import { startConsenter } from './consenter.ts'
 import { executionRoutes } from './executions.ts'
+import { startLoops } from './loops.ts'
 import type { Outside } from './outside.ts'
 import type { PagesContext } from './page.ts'
 import { pageRoutes } from './pages.ts'
-import { startBiller } from './pay-bill.ts'
-import { deleteOldFlaky, deleteOldReceived } from './receiver-store.ts'
+import { rateService } from './rate-service.ts'
 import { receiverRoutes } from './receivers.ts'
-import type { Receiver } from './report.ts'
-import { startReporter } from './reporter.ts'
 import { reviewService } from './review-service.ts'
-import { startReviewer } from './reviewer.ts'
 import { chargeService, payoutService } from './service.ts'
+import { transferService } from './transfer-service.ts'
 
-/** Requests that the receivers' log keeps at most. */
-const receivedKept = 100_000
+const services = [
+  ChargeService,
+  PayoutService,
+  ReviewService,
+  BillerService,
+  RateService,
+  TransferService,
+]
 
 export type SimulatorOptions = {
   db: Database
@@ -65,6 +67,11 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
     reviewsWritten: loops.reviewer.kick,
     consentsWritten: loops.consenter.kick,
   })
+  const transfers = transferService({
+    db,
+    transfersWritten: loops.carrier.kick,
+    reportsWritten: loops.reporters.institution.kick,
+  })
   const bills = billerService({ db, billsWritten: loops.biller.kick, stopping: stopping.signal })
   try {
     const server = await serveRpc({
@@ -72,12 +79,14 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
       port,
       identity,
       log,
-      services: [ChargeService, PayoutService, ReviewService, BillerService],
+      services,
       routes(router) {
         router.service(ChargeService, charges)
         router.service(PayoutService, payoutService(payContext))
         router.service(ReviewService, reviews)
         router.service(BillerService, bills)
+        router.service(RateService, rateService())
+        router.service(TransferService, transfers)
       },
       http: (app) => httpRoutes(app, pages, log),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
@@ -94,43 +103,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
   } catch (error) {
     await loops.close()
     throw error
-  }
-}
-
-/** Starts what goes on without being asked. Closing lets people come to rest before their reports. */
-function startLoops({ db, log, outside }: SimulatorOptions) {
-  const { readArtefact, send } = outside
-  const reporterTo = (receiver: Receiver) =>
-    startReporter({ db, log, receiver, send: send[receiver] })
-  const reporters = {
-    payments: reporterTo('payments'),
-    accounts: reporterTo('accounts'),
-    institution: reporterTo('institution'),
-  }
-  const tellAccounts = { db, log, reportsWritten: reporters.accounts.kick }
-  const actor = startActor({ db, log, reportsWritten: reporters.payments.kick })
-  const reviewer = startReviewer({ ...tellAccounts, readArtefact })
-  const consenter = startConsenter(tellAccounts)
-  const biller = startBiller({ db, log })
-  const retention = [
-    startRetention({
-      db,
-      log,
-      deleteOld: (tx, limit) => deleteOldReceived(tx, limit, receivedKept),
-    }),
-    startRetention({ db, log, deleteOld: deleteOldFlaky }),
-    startRetention({ db, log, deleteOld: deleteOldCardFrames }),
-  ]
-  return {
-    reporters,
-    actor,
-    reviewer,
-    consenter,
-    biller,
-    async close() {
-      await Promise.all([actor, reviewer, consenter, biller].map((loop) => loop.close()))
-      await Promise.all([...Object.values(reporters), ...retention].map((loop) => loop.close()))
-    },
   }
 }
 

@@ -9,7 +9,9 @@ import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
 import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { ChargeChannel, ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { RateService } from '#gen/backend/v1/rates_pb.js'
 import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
+import { TransferService } from '#gen/backend/v1/transfers_pb.js'
 import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
@@ -70,6 +72,8 @@ export async function startSurroundings() {
     payouts: createRpcClient(PayoutService, clientOf('payments')),
     reviews: createRpcClient(ReviewService, clientOf('accounts')),
     bills: createRpcClient(BillerService, clientOf('billing')),
+    rates: createRpcClient(RateService, clientOf('quotes')),
+    transfers: createRpcClient(TransferService, clientOf('institution')),
     strangers: createRpcClient(ChargeService, clientOf('gateway')),
     async remove() {
       await pool.close()

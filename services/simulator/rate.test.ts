@@ -1,0 +1,90 @@
+// Holds the rates against the sandbox's table and against arithmetic with fractions of their own.
+import { assert, constantFrom, pre, property } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { rateBetween, unitsPerDollar } from './rate.ts'
+
+const currencies = Object.keys(unitsPerDollar)
+const currency = constantFrom(...currencies)
+
+/** Units for one dollar in hundred-thousandths, read digit by digit. */
+function perDollar(code: string): bigint {
+  const [whole = '', fraction = ''] = (unitsPerDollar[code] ?? '').split('.')
+  return BigInt(whole) * 100_000n + BigInt(fraction.padEnd(5, '0'))
+}
+
+/** A decimal as hundred-millionths. */
+function inEighthDecimals(text: string): bigint {
+  const [whole = '', fraction = ''] = text.split('.')
+  return BigInt(whole) * 100_000_000n + BigInt(fraction.padEnd(8, '0'))
+}
+
+describe('a rate from the dollar', () => {
+  it.each([
+    ['TTD', '6.7829'],
+    ['EUR', '0.9210'],
+    ['GBP', '0.7870'],
+    ['JPY', '149.3500'],
+    ['JMD', '157.2000'],
+    ['BHD', '0.3760'],
+    ['XOF', '604.1000'],
+  ])('to %s is %s', (quoted, rate) => {
+    expect(rateBetween('USD', quoted)).toBe(rate)
+  })
+})
+
+describe('a cross', () => {
+  it.each([
+    ['TTD', 'USD', '0.14742957'],
+    ['EUR', 'GBP', '0.85450597'],
+    ['XOF', 'BHD', '0.00062241'],
+    ['BHD', 'JPY', '397.20744681'],
+    ['JMD', 'TTD', '0.04314822'],
+  ])('from %s to %s is %s', (base, quoted, rate) => {
+    expect(rateBetween(base, quoted)).toBe(rate)
+  })
+
+  it('is the nearest eighth decimal to the exact quotient, a half to the even one', () => {
+    assert(
+      property(currency, currency, (base, quoted) => {
+        pre(base !== 'USD' && base !== quoted)
+        const text = rateBetween(base, quoted)
+        expect(text).toMatch(/^(0|[1-9]\d*)\.\d{8}$/)
+        const units = inEighthDecimals(text)
+        expect(units).toBeGreaterThan(0n)
+        // |units / 10^8 − q / b| ≤ half of 10^-8, without a division.
+        const apart = units * perDollar(base) - perDollar(quoted) * 100_000_000n
+        const twice = 2n * (apart < 0n ? -apart : apart)
+        expect(twice).toBeLessThanOrEqual(perDollar(base))
+        expect(twice !== perDollar(base) || units % 2n === 0n).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('every rate', () => {
+  it('is a plain decimal above zero with at least four decimals', () => {
+    for (const base of currencies) {
+      for (const quoted of currencies) {
+        expect(rateBetween(base, quoted)).toMatch(/^(?=.*[1-9])(0|[1-9]\d*)\.\d{4,}$/)
+      }
+    }
+  })
+
+  it.each(['USD', 'TTD', 'JPY', 'GHS'])('of %s to itself is one', (code) => {
+    expect(rateBetween(code, code)).toBe('1.0000')
+  })
+
+  it.each([
+    ['USD', 'GHS'],
+    ['GHS', 'USD'],
+    ['XXX', 'XXX'],
+    ['usd', 'TTD'],
+    ['', ''],
+    ['toString', 'USD'],
+  ])('from "%s" to "%s" is refused', (base, quoted) => {
+    expect(() => rateBetween(base, quoted)).toThrow(
+      expect.objectContaining({ reason: 'CURRENCY_NOT_SUPPORTED' }),
+    )
+  })
+})

@@ -1,0 +1,218 @@
+// Proves that transfers end as the sandbox promises, once, and that one that was given up is never executed.
+import { randomUUID } from 'node:crypto'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const newTransfer = (accountNumber = '100200300') => ({
+  transferId: randomUUID() as string,
+  type: TransferType.CASHOUT,
+  institutionName: 'Demo Wallet',
+  debitAmount: { currency: 'USD', minorUnits: 1000n },
+  creditAmount: { currency: 'TTD', minorUnits: 6783n },
+  creditParty: { accountNumber },
+})
+type Transfer = ReturnType<typeof newTransfer>
+
+async function create(accountNumber?: string): Promise<Transfer> {
+  const transfer = newTransfer(accountNumber)
+  await world.transfers.createTransfer(transfer)
+  return transfer
+}
+
+const enquire = async ({ transferId }: Transfer) =>
+  await world.transfers.enquireTransfer({ transferId })
+const cancel = async ({ transferId }: Transfer) =>
+  (await world.transfers.cancelTransfer({ transferId })).state
+const reportsOf = ({ transferId }: Transfer) =>
+  world.institution.of(transferId).map(({ outcome }) => outcome)
+const expectReports = (transfer: Transfer, expected: string[]) =>
+  vi.waitFor(() => expect(reportsOf(transfer)).toEqual(expected), { timeout: 5_000, interval: 20 })
+/** Long enough for two rounds of every loop. */
+const aMoment = () => new Promise((resolve) => setTimeout(resolve, 600))
+
+async function executionsOf({ transferId }: Transfer): Promise<unknown[]> {
+  const response = await fetch(`${world.url}/executions?kind=transfer&id=${transferId}`)
+  return ((await response.json()) as { executions: unknown[] }).executions
+}
+
+const refusedForEver = { reason: 'REFERENCE_REFUSED' }
+
+describe('a transfer', () => {
+  it.each([TransferType.INTTRANSFER, TransferType.DEPOSIT, TransferType.CASHOUT])(
+    'of type %i completes after a second and is executed once',
+    async (type) => {
+      const startedMs = Date.now()
+      const transfer = { ...newTransfer(), type }
+      await world.transfers.createTransfer(transfer)
+      expect((await enquire(transfer)).state).toBe(TransferState.PENDING)
+      await expectReports(transfer, ['COMPLETED'])
+      expect(Date.now() - startedMs).toBeGreaterThanOrEqual(1_000)
+      expect(await enquire(transfer)).toMatchObject({ state: TransferState.COMPLETED, reason: '' })
+      expect(await executionsOf(transfer)).toEqual([
+        expect.objectContaining({ id: transfer.transferId, amount: '67.83', currency: 'TTD' }),
+      ])
+    },
+  )
+
+  it('to an account ending 0402 fails, with a reason and no execution', async () => {
+    const transfer = await create('200300402')
+    world.testClock.advance(1_000)
+    await expectReports(transfer, ['FAILED'])
+    const { state, reason } = await enquire(transfer)
+    expect(state).toBe(TransferState.FAILED)
+    expect(reason).not.toBe('')
+    expect(await executionsOf(transfer)).toEqual([])
+  })
+
+  it('to an account ending 0504 stays pending until it is cancelled', async () => {
+    const transfer = await create('200300504')
+    world.testClock.advance(86_400_000)
+    await aMoment()
+    expect((await enquire(transfer)).state).toBe(TransferState.PENDING)
+    expect(reportsOf(transfer)).toEqual([])
+    expect(await cancel(transfer)).toBe(TransferState.CANCELLED)
+    await expectReports(transfer, ['CANCELLED'])
+    await world.transfers.createTransfer(transfer)
+    world.testClock.advance(1_000)
+    await aMoment()
+    expect((await enquire(transfer)).state).toBe(TransferState.CANCELLED)
+    expect(await executionsOf(transfer)).toEqual([])
+  })
+
+  it('that has ended is not cancelled any more', async () => {
+    const [done, failed] = [await create(), await create('0402')]
+    world.testClock.advance(1_000)
+    await expectReports(done, ['COMPLETED'])
+    await expectReports(failed, ['FAILED'])
+    expect(await cancel(done)).toBe(TransferState.COMPLETED)
+    expect(await cancel(failed)).toBe(TransferState.FAILED)
+    expect(await executionsOf(done)).toHaveLength(1)
+  })
+
+  it('created many times at once is executed and reported once', async () => {
+    const transfer = newTransfer()
+    await Promise.all(Array.from({ length: 30 }, () => world.transfers.createTransfer(transfer)))
+    world.testClock.advance(1_000)
+    await expectReports(transfer, ['COMPLETED'])
+    await world.transfers.createTransfer(transfer)
+    world.testClock.advance(1_000)
+    await aMoment()
+    expect(reportsOf(transfer)).toEqual(['COMPLETED'])
+    expect(await executionsOf(transfer)).toHaveLength(1)
+  })
+
+  it('goes on after a restart, and is reported until the institution service accepts', async () => {
+    const transfer = await create()
+    world.institution.refuse(transfer.transferId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
+    await world.restart()
+    world.testClock.advance(1_000)
+    await vi.waitFor(
+      () => {
+        world.testClock.advance(500)
+        expect(reportsOf(transfer)).toEqual(['COMPLETED'])
+      },
+      { timeout: 5_000, interval: 50 },
+    )
+    expect(await executionsOf(transfer)).toHaveLength(1)
+  })
+
+  it('waits with its report while the institution service is down', async () => {
+    await world.institution.stop()
+    const transfer = await create()
+    world.testClock.advance(1_000)
+    await vi.waitFor(async () =>
+      expect((await enquire(transfer)).state).toBe(TransferState.COMPLETED),
+    )
+    await world.institution.start()
+    world.testClock.advance(10_000)
+    await expectReports(transfer, ['COMPLETED'])
+  })
+
+  it.each([
+    ['transfer_id', { transferId: 'x' }],
+    ['type', { type: TransferType.UNSPECIFIED }],
+    ['institution_name', { institutionName: '' }],
+    ['debit_amount', { debitAmount: { currency: 'USD', minorUnits: 0n } }],
+    ['credit_amount', { creditAmount: { currency: 'XXX', minorUnits: 1n } }],
+  ])('with a malformed %s is refused', async (field, fault) => {
+    const call = world.transfers.createTransfer({ ...newTransfer(), ...fault })
+    await expect(call).rejects.toMatchObject({ reason: 'INVALID_PARAMETER', details: { field } })
+  })
+})
+
+describe('a transfer that was given up before it came', () => {
+  it('by an enquiry is refused for ever, over a restart too', async () => {
+    const transfer = newTransfer()
+    expect((await enquire(transfer)).state).toBe(TransferState.NOT_FOUND)
+    await world.restart()
+    await expect(world.transfers.createTransfer(transfer)).rejects.toMatchObject(refusedForEver)
+    expect(await cancel(transfer)).toBe(TransferState.NOT_FOUND)
+    world.testClock.advance(1_000)
+    await aMoment()
+    expect((await enquire(transfer)).state).toBe(TransferState.NOT_FOUND)
+    expect([reportsOf(transfer), await executionsOf(transfer)]).toEqual([[], []])
+  })
+
+  it('by a cancellation is refused for ever', async () => {
+    const transfer = newTransfer()
+    expect(await cancel(transfer)).toBe(TransferState.CANCELLED)
+    await expect(world.transfers.createTransfer(transfer)).rejects.toMatchObject(refusedForEver)
+    expect((await enquire(transfer)).state).toBe(TransferState.CANCELLED)
+    expect(await executionsOf(transfer)).toEqual([])
+  })
+
+  it('while its creation races with both, ends in one way for everybody', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const transfer = newTransfer('0504')
+      const giveUp = round % 2 === 0 ? cancel : async (it: Transfer) => (await enquire(it)).state
+      const [created, heard] = await Promise.all([
+        world.transfers.createTransfer(transfer).then(
+          () => true,
+          () => false,
+        ),
+        giveUp(transfer),
+      ])
+      const { state } = await enquire(transfer)
+      expect(state).toBe(heard)
+      expect(created || state !== TransferState.PENDING).toBe(true)
+      expect(created && state === TransferState.NOT_FOUND).toBe(false)
+    }
+  })
+
+  it('while it is due, is either executed or cancelled', async () => {
+    const transfers = await Promise.all(Array.from({ length: 20 }, () => create()))
+    world.testClock.advance(1_000)
+    const states = await Promise.all(transfers.map(cancel))
+    for (const [index, transfer] of transfers.entries()) {
+      const isDone = states[index] === TransferState.COMPLETED
+      expect((await enquire(transfer)).state).toBe(states[index])
+      expect(await executionsOf(transfer)).toHaveLength(isDone ? 1 : 0)
+      await expectReports(transfer, [isDone ? 'COMPLETED' : 'CANCELLED'])
+    }
+  })
+})
+
+describe('rates', () => {
+  it('are given as of now', async () => {
+    const { rate, sourceTime } = await world.rates.getRate({
+      baseCurrency: 'USD',
+      quotedCurrency: 'TTD',
+    })
+    expect(rate).toBe('6.7829')
+    const ageMs = Date.now() - (sourceTime === undefined ? 0 : timestampDate(sourceTime).getTime())
+    expect(Math.abs(ageMs)).toBeLessThan(2_000)
+  })
+
+  it('are refused for a currency without one', async () => {
+    const call = world.rates.getRate({ baseCurrency: 'USD', quotedCurrency: 'GHS' })
+    await expect(call).rejects.toMatchObject({ reason: 'CURRENCY_NOT_SUPPORTED' })
+  })
+})
