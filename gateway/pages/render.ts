@@ -12,7 +12,7 @@ const messages = {
   notFound: {
     status: 404,
     title: 'Not found',
-    text: 'There is no payment request at this address.',
+    text: 'There is nothing at this address.',
   },
   unavailable: {
     status: 503,

@@ -1,0 +1,47 @@
+// Serves a printable receipt at its unguessable link; it must not keep or log the link's token.
+import type { Client } from '@connectrpc/connect'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Failure } from '#core/errors.ts'
+import type { BillingService } from '#gen/billing/v1/billing_pb.js'
+import type { Logger } from '#runtime/log.ts'
+import { isLinkToken } from './page-guard.ts'
+import { sendMessage } from './render.ts'
+
+/** Reads a receipt by the token of its link. */
+export type ReceiptsClient = Pick<Client<typeof BillingService>, 'readReceipt'>
+
+type ReceiptRequest = FastifyRequest<{ Params: { token: string } }>
+
+/** Registers `/receipts/<token>`. */
+export function registerReceipts(
+  app: FastifyInstance,
+  receipts: ReceiptsClient,
+  log: Logger,
+): void {
+  app.get('/receipts/:token', async (request: ReceiptRequest, reply) => {
+    const { token } = request.params
+    if (!isLinkToken(token)) return sendMessage(reply, 'notFound')
+    try {
+      const { pdf, receiptId } = await receipts.readReceipt({ token })
+      return sendPdf(reply, receiptId, pdf)
+    } catch (error) {
+      if (error instanceof Failure && error.reason === 'BILL_PAYMENT_NOT_FOUND') {
+        return sendMessage(reply, 'notFound')
+      }
+      log.warn({ requestId: request.id, err: error }, 'receipt not answered')
+      return sendMessage(reply, 'unavailable')
+    }
+  })
+}
+
+function sendPdf(reply: FastifyReply, receiptId: string, pdf: Uint8Array): FastifyReply {
+  return reply
+    .headers({
+      'content-type': 'application/pdf',
+      'content-disposition': `inline; filename="${receiptId}.pdf"`,
+      'content-security-policy': "default-src 'none'",
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex',
+    })
+    .send(Buffer.from(pdf.buffer, pdf.byteOffset, pdf.byteLength))
+}

@@ -1,0 +1,215 @@
+// What nobody answered for, and what a dying process leaves behind: always one outcome, never a second execution.
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors.ts'
+import { newId, randomId } from '#core/id.ts'
+import { resolveReview } from '../../services/billing/administer.ts'
+import { claimKey } from '../../services/billing/bill-store.ts'
+import { order, startWorld, until, type World } from './world.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await startWorld()
+})
+afterEach(() => world.stop())
+
+const lost = () => Promise.reject(new Failure('TIMEOUT', 'no answer'))
+const minuteMs = 60_000
+
+async function only() {
+  const [row] = await world.rows()
+  if (row === undefined) throw new Error('there is no payment')
+  return row
+}
+
+/** The holds of the ledger, in words. */
+function holds(): string[] {
+  return [...world.ledger.holds.values()].map(({ state }) => state)
+}
+
+describe('a payment that the biller did not answer for', () => {
+  it('is pending, repeats as pending, and succeeds by an enquiry with one execution', async () => {
+    world.billers.after = lost
+    const idempotencyKey = randomUUID()
+    expect((await world.pay({ idempotencyKey })).bill.state).toBe('pending')
+    const again = await world.pay({ idempotencyKey })
+    expect([again.bill.state, again.replayed]).toEqual(['pending', true])
+    world.testClock.advance(31_000)
+    await until(async () => (await only()).state === 'succeeded')
+    const end = await world.pay({ idempotencyKey })
+    expect([end.bill.state, end.replayed]).toEqual(['succeeded', true])
+    expect(world.billers.executed).toHaveLength(1)
+    await until(() => holds()[0] === 'posted')
+  })
+
+  it('fails when the biller never heard of it, and can never be executed afterwards', async () => {
+    world.billers.before = lost
+    const { bill } = await world.pay()
+    world.testClock.advance(31_000)
+    await until(async () => (await only()).state === 'failed')
+    expect((await only()).failureCode).toBe('UNCONFIRMED_NOT_FOUND')
+    world.billers.before = async () => {}
+    await expect(world.billers.pay(bill.billPaymentId, order())).rejects.toThrow('for ever')
+    await until(() => holds()[0] === 'voided')
+    expect(world.billers.executed).toEqual([])
+  })
+
+  it('is never failed by time-outs: after the schedule a person decides', async () => {
+    world.billers.after = lost
+    world.billers.beforeEnquiry = lost
+    await world.pay()
+    world.testClock.advance(31_000)
+    await until(async () => (await only()).enquiries === 1)
+    expect((await only()).state).toBe('pending')
+    world.testClock.advance(301_000)
+    await until(async () => (await only()).state === 'review')
+    expect(holds()).toEqual(['open'])
+  })
+})
+
+describe('a person', () => {
+  async function inReview() {
+    world.billers.after = lost
+    world.billers.beforeEnquiry = lost
+    const { bill } = await world.pay()
+    world.testClock.advance(31_000)
+    await until(async () => (await only()).enquiries === 1)
+    world.testClock.advance(301_000)
+    await until(async () => (await only()).state === 'review')
+    return { projectId: bill.projectId, transactionId: bill.transactionId }
+  }
+  const actor = { caller: 'internal', requestId: undefined }
+
+  it('may find that it was paid', async () => {
+    const payment = await inReview()
+    const bill = await resolveReview(
+      world.billing,
+      actor,
+      payment,
+      { kind: 'paid' },
+      'bank says so',
+    )
+    expect(bill).toMatchObject({ state: 'succeeded', receiptId: expect.stringMatching(/^PWBP-/) })
+    await until(() => holds()[0] === 'posted')
+    await expect(
+      resolveReview(world.billing, actor, payment, { kind: 'paid' }, 'twice'),
+    ).rejects.toMatchObject({ reason: 'REVIEW_NOT_FOUND' })
+  })
+
+  it('may find that it was not', async () => {
+    const payment = await inReview()
+    const decision = { kind: 'failed', failureCode: 'NOT_RECEIVED' } as const
+    const bill = await resolveReview(world.billing, actor, payment, decision, 'biller says so')
+    expect(bill).toMatchObject({ state: 'failed', failureCode: 'NOT_RECEIVED' })
+    await until(() => holds()[0] === 'voided')
+  })
+
+  it('may have the back end asked again', async () => {
+    const payment = await inReview()
+    world.billers.beforeEnquiry = async () => {}
+    await resolveReview(world.billing, actor, payment, { kind: 'again' }, 'biller is back')
+    await until(async () => (await only()).state === 'succeeded')
+    expect(world.billers.executed).toHaveLength(1)
+  })
+})
+
+describe('a process that dies', () => {
+  /** A claim whose caller is gone, as far as it had come. */
+  async function abandoned(step: 'claimed' | 'held' | 'executed') {
+    const wanted = order()
+    const claim = {
+      billPaymentId: newId(),
+      transactionId: randomUUID(),
+      leaseToken: randomId(),
+      leaseMs: minuteMs,
+    }
+    const bill = await claimKey(world.db, wanted, claim)
+    if (bill === undefined) throw new Error('the key is taken')
+    if (step !== 'claimed') await world.ledger.hold(bill)
+    if (step === 'executed') await world.billers.pay(bill.billPaymentId, wanted)
+    return wanted
+  }
+
+  it('before the hold leaves a failed payment, and no money behind', async () => {
+    await abandoned('claimed')
+    expect((await only()).state).toBe('claimed')
+    world.testClock.advance(minuteMs + 1_000)
+    await until(async () => (await only()).state === 'failed')
+    await until(() => holds()[0] === 'voided')
+    expect(world.billers.executed).toEqual([])
+  })
+
+  it('before the hold, with nothing on the float, leaves nothing', async () => {
+    world.ledger.hold = async () => false
+    const { idempotencyKey } = await abandoned('claimed')
+    world.testClock.advance(minuteMs + 1_000)
+    await until(async () => (await world.rows()).length === 0)
+    await expect(world.pay({ idempotencyKey })).rejects.toMatchObject({
+      reason: 'INSUFFICIENT_FUNDS',
+    })
+  })
+
+  it('between hold and biller leaves a failed payment and lets the money go', async () => {
+    await abandoned('held')
+    world.testClock.advance(minuteMs + 1_000)
+    await until(async () => (await only()).failureCode === 'UNCONFIRMED_NOT_FOUND')
+    await until(() => holds()[0] === 'voided')
+    expect(world.billers.executed).toEqual([])
+  })
+
+  it('between biller and commit leaves a success with one execution', async () => {
+    const wanted = await abandoned('executed')
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
+    world.testClock.advance(minuteMs + 1_000)
+    await until(async () => (await only()).state === 'succeeded')
+    expect(world.billers.executed).toHaveLength(1)
+    await until(() => holds()[0] === 'posted')
+    expect((await world.pay(wanted)).replayed).toBe(true)
+  })
+
+  it('while others look after its payment writes nothing once it wakes', async () => {
+    const asked = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    world.billers.before = async () => {
+      asked.resolve()
+      await answer.promise
+    }
+    const sleeping = world.pay()
+    await asked.promise
+    world.testClock.advance(10 * minuteMs)
+    await until(async () => (await only()).state === 'failed')
+    answer.resolve()
+    const { bill } = await sleeping
+    expect(bill).toMatchObject({ state: 'failed', failureCode: 'UNCONFIRMED_NOT_FOUND' })
+    expect(world.billers.executed).toEqual([])
+    expect((await only()).state).toBe('failed')
+  })
+})
+
+describe('the ledger', () => {
+  it('is told until it knows, whoever tells it', async () => {
+    let failures = 3
+    world.ledger.before = async (call) => {
+      if (call === 'post' && failures-- > 0) throw new Failure('SERVICE_UNAVAILABLE', 'away')
+    }
+    await world.pay()
+    world.startProcess()
+    await until(() => {
+      world.testClock.advance(5_000)
+      return holds()[0] === 'posted'
+    })
+    await until(async () => (await only()).settled)
+    expect(failures).toBeLessThan(1)
+  })
+
+  it('that does not answer a hold leaves the key taken until the outcome is known', async () => {
+    world.ledger.before = lost
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
+    world.ledger.before = async () => {}
+    world.testClock.advance(2 * minuteMs)
+    await until(async () => (await only()).state === 'failed')
+    expect((await world.pay(wanted)).bill.failureCode).toBe('UNCONFIRMED_NOT_FOUND')
+  })
+})

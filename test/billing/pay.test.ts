@@ -1,0 +1,181 @@
+// One payment and one execution for a key: repeats, conflicts, races, refusals that keep nothing.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors.ts'
+import { order, startWorld, until, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+afterEach(() => {
+  world.billers.decides = () => ({ state: 'paid', providerReference: 'p' })
+  world.billers.before = async () => {}
+  world.billers.after = async () => {}
+  world.ledger.before = async () => {}
+})
+
+async function rowOf(key: string) {
+  return (await world.rows()).find((row) => row.key === key)
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Failure ? error.reason : String(error)
+}
+
+describe('a bill payment', () => {
+  it('is executed once, has a receipt, and its money goes to the biller', async () => {
+    const { bill, replayed } = await world.pay()
+    expect(replayed).toBe(false)
+    expect(bill).toMatchObject({
+      state: 'succeeded',
+      receiptId: expect.stringMatching(/^PWBP-[A-Z0-9]{8}$/),
+    })
+    expect(world.billers.executed).toContain(bill.billPaymentId)
+    await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'posted')
+  })
+
+  it('that the biller refuses fails with its code, and its money is let go', async () => {
+    world.billers.decides = () => ({
+      state: 'refused',
+      failureCode: 'BILL_ALREADY_PAID',
+      retryCategory: 'NON_RETRIABLE',
+      providerReference: '',
+    })
+    const { bill } = await world.pay()
+    expect(bill).toMatchObject({
+      state: 'failed',
+      failureCode: 'BILL_ALREADY_PAID',
+      retryCategory: 'NON_RETRIABLE',
+      receiptId: undefined,
+    })
+    await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'voided')
+  })
+
+  it('is answered again as it stands when it is repeated, whatever the catalogue has become', async () => {
+    const idempotencyKey = randomUUID()
+    const first = await world.pay({ idempotencyKey })
+    const again = await world.pay({ idempotencyKey })
+    expect(again).toEqual({ bill: first.bill, replayed: true })
+    const unknown = await world.pay({ idempotencyKey, billerCode: 'GONE' })
+    expect(unknown.bill.transactionId).toBe(first.bill.transactionId)
+  })
+
+  it('is refused under a key that another body has taken, also when that one could not be paid', async () => {
+    const idempotencyKey = randomUUID()
+    await world.pay({ idempotencyKey })
+    const fingerprint = Buffer.alloc(32, 2)
+    await expect(world.pay({ idempotencyKey, fingerprint })).rejects.toMatchObject({
+      reason: 'IDEMPOTENCY_KEY_CONFLICT',
+    })
+    await expect(world.pay({ idempotencyKey, fingerprint, amountMinor: 1n })).rejects.toMatchObject(
+      { reason: 'IDEMPOTENCY_KEY_CONFLICT' },
+    )
+  })
+
+  it('of another project has its own keys', async () => {
+    const idempotencyKey = randomUUID()
+    const first = await world.pay({ idempotencyKey })
+    const other = await world.pay({ idempotencyKey, projectId: randomUUID() })
+    expect(other.replayed).toBe(false)
+    expect(other.bill.transactionId).not.toBe(first.bill.transactionId)
+  })
+
+  it('is made once by thirty calls at the same time', async () => {
+    const idempotencyKey = randomUUID()
+    const before = world.billers.executed.length
+    const results = await Promise.allSettled(
+      Array.from({ length: 30 }, () => world.pay({ idempotencyKey })),
+    )
+    const won = results.filter((result) => result.status === 'fulfilled')
+    const lost = results.filter((result) => result.status === 'rejected')
+    expect(won.filter(({ value }) => !value.replayed)).toHaveLength(1)
+    expect(new Set(won.map(({ value }) => value.bill.transactionId)).size).toBe(1)
+    expect(new Set(lost.map(({ reason }) => reasonOf(reason)))).toEqual(
+      new Set(lost.length === 0 ? [] : ['IDEMPOTENCY_KEY_IN_PROGRESS']),
+    )
+    expect(world.billers.executed.length - before).toBe(1)
+  })
+
+  it('that is running says so', async () => {
+    const idempotencyKey = randomUUID()
+    const asked = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    world.billers.before = async () => {
+      asked.resolve()
+      await answer.promise
+    }
+    const first = world.pay({ idempotencyKey })
+    await asked.promise
+    await expect(world.pay({ idempotencyKey })).rejects.toMatchObject({
+      reason: 'IDEMPOTENCY_KEY_IN_PROGRESS',
+      retryAfterS: 1,
+    })
+    answer.resolve()
+    expect((await first).bill.state).toBe('succeeded')
+  })
+
+  it.each([
+    ['BILLER_NOT_FOUND', { billerCode: 'NOBODY' }],
+    ['PRODUCT_NOT_FOUND', { productCode: 'NOTHING' }],
+    ['CURRENCY_NOT_SUPPORTED', { currency: 'EUR' }],
+    ['AMOUNT_OUT_OF_RANGE', { amountMinor: 99n }],
+    ['AMOUNT_OUT_OF_RANGE', { amountMinor: 500_001n }],
+    ['CUSTOMER_REFERENCE_INVALID', { customerReference: '1234567' }],
+    ['CUSTOMER_REFERENCE_INVALID', { customerReference: '1234567890123' }],
+    ['CUSTOMER_REFERENCE_INVALID', { customerReference: '12345678\n' }],
+    ['AMOUNT_OUT_OF_RANGE', { billerCode: 'DEMO_WATER', productCode: 'BILL', amountMinor: 2_501n }],
+  ] as const)('is refused with %s and keeps nothing', async (reason, changed) => {
+    const wanted = order(changed)
+    const before = await world.rows()
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason })
+    expect(await world.rows()).toEqual(before)
+  })
+})
+
+describe('a key whose payment was refused', () => {
+  it('can be used for another one', async () => {
+    const poor = await startWorld({ fundsMinor: 2_000n })
+    try {
+      const idempotencyKey = randomUUID()
+      await expect(poor.pay({ idempotencyKey, amountMinor: 2_001n })).rejects.toMatchObject({
+        reason: 'INSUFFICIENT_FUNDS',
+      })
+      const { bill } = await poor.pay({ idempotencyKey, fingerprint: Buffer.alloc(32, 9) })
+      expect(bill.state).toBe('succeeded')
+    } finally {
+      await poor.stop()
+    }
+  })
+})
+
+describe('the table', () => {
+  it('lets no end be changed and no payment be deleted', async () => {
+    const { bill } = await world.pay()
+    const { db } = world
+    const run = (name: string, text: string) => db.run({ name, text }, [bill.billPaymentId])
+    await expect(
+      run(
+        'test_bill_change',
+        `update bill_payment set state = 'pending', receipt_id = null,
+        link_token_hash = null, end_time = null where bill_payment_id = $1`,
+      ),
+    ).rejects.toThrow('never changes')
+    await expect(
+      run('test_bill_delete', 'delete from bill_payment where bill_payment_id = $1'),
+    ).rejects.toThrow('kept for ever')
+  })
+
+  it('keeps no document number', async () => {
+    const idempotencyKey = randomUUID()
+    await world.pay({ idempotencyKey, idType: 'NID', idNumber: 'CANARY-77' })
+    const statement = {
+      name: 'test_bill_canary',
+      text: 'select count(*)::integer as found from bill_payment b where b::text like $1',
+    }
+    const row = await world.db.row<{ found: number }>(statement, ['%CANARY-77%'])
+    expect(row?.found).toBe(0)
+    expect(await rowOf(idempotencyKey)).toBeDefined()
+  })
+})
