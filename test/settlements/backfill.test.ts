@@ -1,0 +1,137 @@
+// Shows that settlements which no event brought reach the ledger all the same, once, whatever fails between.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors.ts'
+import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
+import { backfillPage, startBackfill } from '../../services/accounts/settlements/backfill.ts'
+import { listRefusals, readBackfill } from '../../services/accounts/settlements/backfill-store.ts'
+import { postEvents } from '../../services/accounts/settlements/consumer.ts'
+import { settlementPostingService } from '../../services/accounts/settlements/service.ts'
+import { until } from '../payments/world.ts'
+import { type SettlementWorld, startSettlementWorld } from './world.ts'
+
+const { PAID } = ChargeOutcome
+
+let world: SettlementWorld
+
+beforeEach(async () => {
+  world = await startSettlementWorld()
+})
+afterEach(() => world.stop())
+
+/** Makes payments whose receipts, fees and payouts nobody tells the ledger of. */
+async function payTimes(count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const { payerId } = await world.one()
+    await world.report(payerId, PAID)
+  }
+  await until(async () => (await world.settlements()).length === count * 3)
+}
+
+async function postedIds(): Promise<string[]> {
+  return (await world.transfers()).map((row) => row.transfer_id)
+}
+
+async function settlementIds(): Promise<string[]> {
+  return (await world.settlements()).map((row) => row.settlement_id)
+}
+
+describe('the backfill', () => {
+  it('posts what was written before the ledger heard of it, page by page', async () => {
+    await payTimes(3)
+    world.settle()
+    const small = { listSettlements: () => world.list.listSettlements({ pageSize: 2 }) }
+    const first = await backfillPage({ ...world.job, payments: small })
+    expect(first.caughtUp).toBe(false)
+    expect(await postedIds()).toHaveLength(2)
+    expect((await readBackfill(world.ledger)).pageToken).toBe((await settlementIds())[1])
+    expect(await backfillPage(world.job)).toEqual({ caughtUp: true })
+    expect(await postedIds()).toEqual(await settlementIds())
+    expect(await world.balances()).toEqual({ clearing: -150n, fee_income: 150n })
+  })
+
+  it('leaves settlements of the last minute for later', async () => {
+    await payTimes(1)
+    expect(await backfillPage(world.job)).toEqual({ caughtUp: true })
+    expect(await postedIds()).toEqual([])
+    world.settle()
+    await backfillPage(world.job)
+    expect(await postedIds()).toEqual(await settlementIds())
+  })
+
+  it('races events and other replicas, and posts each settlement once', async () => {
+    await payTimes(10)
+    world.settle()
+    const events = await world.settledEvents()
+    const { ledger, job } = world
+    await Promise.all([
+      ledger.transaction((tx) => postEvents(tx, events)),
+      backfillPage(job),
+      backfillPage(job),
+      ledger.transaction((tx) => postEvents(tx, events.toReversed())),
+    ])
+    expect(await postedIds()).toEqual(await settlementIds())
+    expect(await world.balances()).toEqual({ clearing: -500n, fee_income: 500n })
+    expect(await readBackfill(ledger)).toMatchObject({ checkedCount: 30n })
+  })
+
+  it('sent back to the first settlement, looks at all again and posts nothing twice', async () => {
+    await payTimes(2)
+    world.settle()
+    await backfillPage(world.job)
+    const before = await world.balances()
+    await settlementPostingService(world.ledger, () => {}).restartBackfill({} as never, {} as never)
+    await backfillPage(world.job)
+    expect(await world.balances()).toEqual(before)
+    expect(await readBackfill(world.ledger)).toMatchObject({
+      round: 2n,
+      checkedCount: 6n,
+      postedCount: 0n,
+    })
+  })
+
+  it('waits for payments to come up', async () => {
+    await payTimes(1)
+    world.settle()
+    let down = true
+    const payments = {
+      listSettlements: (request: { pageToken?: string }) => {
+        if (down) throw new Failure('SERVICE_UNAVAILABLE', 'payments is down')
+        return world.list.listSettlements(request)
+      },
+    }
+    const pauseMs = { caughtUp: 60_000, failed: 20 }
+    const job = startBackfill({ ...world.job, payments, pauseMs })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    down = false
+    await until(async () => (await postedIds()).length === 3)
+    await job.close()
+  })
+})
+
+describe('a settlement that the ledger has otherwise', () => {
+  it('is refused for good, visibly, while the others are posted', async () => {
+    await payTimes(1)
+    world.settle()
+    const [first = ''] = await settlementIds()
+    const { projectId } = world
+    const line = (internal: 'opening' | 'suspense', amountMinor: bigint) => ({
+      address: { internal },
+      currency: 'USD',
+      amountMinor,
+    })
+    const lines = [line('opening', -1n), line('suspense', 1n)]
+    await world.ledger.transaction((tx) =>
+      postTransfer(tx, { projectId, transferId: first, lines }),
+    )
+    await backfillPage(world.job)
+    expect(await world.transfers()).toHaveLength(2)
+    const refusals = await listRefusals(world.ledger, 10)
+    expect(refusals).toMatchObject([{ settlementId: first, projectId }])
+    const gauge = world.metrics.getSingleMetric('payweave_ledger_settlements_refused')
+    expect((await gauge?.get())?.values[0]?.value).toBe(1)
+    const events = await world.settledEvents()
+    const posting = world.ledger.transaction((tx) => postEvents(tx, events))
+    await expect(posting).rejects.toMatchObject({ name: 'PoisonEvent' })
+  })
+})

@@ -1,0 +1,102 @@
+// Shows that whatever payments moves is in the ledger, once, by events over a real broker.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { postEvents } from '../../services/accounts/settlements/consumer.ts'
+import { startBroker, type TestBroker } from '../events/world.ts'
+import { at, payer, until } from '../payments/world.ts'
+import { type SettlementWorld, startSettlementWorld } from './world.ts'
+
+const { PAID } = ChargeOutcome
+const { COMPLETED, FAILED } = TransferOutcome
+
+let broker: TestBroker
+let world: SettlementWorld
+
+beforeAll(async () => {
+  broker = await startBroker()
+  world = await startSettlementWorld()
+  world.connect(broker.url)
+})
+afterAll(async () => {
+  await world.stop()
+  await broker.remove()
+})
+
+/** Waits until the ledger has confirmed all that payments told it. */
+async function allTold(): Promise<void> {
+  await until(async () => (await world.openEvents()) === 0)
+}
+
+async function payoutOf(paymentId: string): Promise<string> {
+  const payment = await until(async () => {
+    const found = await world.get(paymentId)
+    return found.payees.some(({ payeeId }) => world.backend.told.payouts.has(payeeId)) && found
+  })
+  return at(payment.payees).payeeId
+}
+
+function total(balances: Record<string, bigint>): bigint {
+  return Object.values(balances).reduce((sum, minor) => sum + minor, 0n)
+}
+
+describe('a payment in the ledger', () => {
+  it('of two payers, paid out and refunded, leaves nothing held and what the merchant owes', async () => {
+    const { paymentId, payerIds } = await world.shared(6_000n, 4_000n)
+    await world.report(at(payerIds), PAID)
+    await until(async () => (await world.balances())['held'] === 6_000n)
+    expect(await world.balances()).toEqual({ clearing: -6_000n, held: 6_000n })
+    await world.report(at(payerIds, 1), PAID)
+    await world.reportPayout(await payoutOf(paymentId), COMPLETED)
+    await until(async () => (await world.balances())['held'] === undefined)
+    expect(await world.balances()).toEqual({ clearing: -50n, fee_income: 50n })
+    await world.refund(paymentId)
+    await until(async () => (await world.balances())['merchant_receivable'] !== undefined)
+    expect(await world.balances()).toEqual({ clearing: 9_950n, merchant_receivable: -9_950n })
+    const transfers = await world.transfers()
+    const { transactionId } = await world.get(paymentId)
+    expect(new Set(transfers.map(({ reference }) => reference))).toEqual(new Set([transactionId]))
+  })
+
+  it('posts every kind of settlement once, and its accounts sum to zero', async () => {
+    await everyKind()
+    await allTold()
+    const settlements = await world.settlements()
+    expect(new Set(settlements.map(({ kind }) => kind)).size).toBe(12)
+    const transfers = await world.transfers()
+    expect(transfers.map((row) => [row.transfer_id, row.kind])).toEqual(
+      settlements.map((row) => [row.settlement_id, row.kind]),
+    )
+    expect(total(await world.balances())).toBe(0n)
+  })
+
+  it('posts nothing again when events come again', async () => {
+    await allTold()
+    const before = await world.balances()
+    const events = await world.settledEvents()
+    const posted = await Promise.all(
+      [1, 2, 3].map(() => world.ledger.transaction((tx) => postEvents(tx, events))),
+    )
+    expect(posted).toEqual([0, 0, 0])
+    expect(await world.balances()).toEqual(before)
+  })
+})
+
+/** Brings about every movement that payments knows. */
+async function everyKind(): Promise<void> {
+  const late = await world.one()
+  await world.cancel(late.paymentId)
+  await world.report(late.payerId, PAID)
+  const refund = await until(() => world.refundsOf(late.payerId)[0])
+  await world.reports.reportRefund({ refundId: refund.refundId, outcome: FAILED })
+  const twice = await world.one()
+  await world.report(twice.payerId, PAID, 'first')
+  await world.report(twice.payerId, PAID, 'second')
+  await world.reportPayout(await payoutOf(twice.paymentId), FAILED)
+  const shared = await world.create({
+    payers: [payer()],
+    payees: [{ mobileNumberE164: '+12025550108', amountMinor: 10_000n }],
+  })
+  await world.report(at(shared.payers).payerId, PAID)
+  await payoutOf(shared.paymentId)
+  await world.refund(shared.paymentId)
+}
