@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { newId, randomId } from '#core/id.ts'
 import { type Database, type Queryable, sql } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
+import type { UserLimits } from '#runtime/setting-rules.ts'
 import { createTestClock, type TestClock } from '#runtime/test-clock.ts'
 import {
   type Line,
@@ -74,6 +75,16 @@ export function statement(text: string): ReturnType<typeof sql> {
   return sql(`test_${randomId().replaceAll('-', '_')}`, text)
 }
 
+/** The limits of the contract: TTD, by level. */
+export const userLimits: UserLimits = {
+  currency: 'TTD',
+  levels: [
+    { singleMinor: 50_000n, dailyMinor: 100_000n, monthlyMinor: 500_000n },
+    { singleMinor: 500_000n, dailyMinor: 1_000_000n, monthlyMinor: 5_000_000n },
+    { singleMinor: 2_500_000n, dailyMinor: 5_000_000n, monthlyMinor: 20_000_000n },
+  ],
+}
+
 /** A project with an institution on which it holds a grant. */
 export type Shop = { projectId: string; institutionId: string }
 
@@ -134,7 +145,7 @@ export async function newSession(
     statement(
       `insert into session (session_id, project_id, institution_id, account_id, token_hash, single_use,
          ttl_s, expire_time)
-       values (gen_random_uuid(), $1, $2, $3, $4, $5, $6, clock_now() + $6 * interval '1 second')`,
+       values (gen_random_uuid(), $1, $2, $3, $4, $5, $6, clock_now() + $6::integer * interval '1 second')`,
     ),
     [projectId, institutionId, accountId, tokenHash, singleUse, livesS],
   )

@@ -31,7 +31,8 @@ const insertMovement = sql(
   'movement_insert',
   `insert into movement (project_id, movement_id, fingerprint, state, has_hold, limit_account_id,
      limit_currency, limit_minor, reference, description, method, metadata, begin_time, end_time)
-   select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now, case $4 when 'posted' then now end
+   select $1, $2, $3, $4::movement_state, $5, $6, $7, $8, $9, $10, $11, $12, now,
+     case when $4::movement_state = 'posted' then now end
    from clock_now() as now
    on conflict do nothing
    returning begin_time as "beginTime"`,

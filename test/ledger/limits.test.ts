@@ -1,0 +1,148 @@
+// Shows on a real database that user limits hold for one movement, a UTC day and a UTC month, also under a race.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { newId, randomId } from '#core/id.ts'
+import type { Database } from '#runtime/db.ts'
+import {
+  beginMovement,
+  cancelMovement,
+  checkLimits,
+  type Movements,
+} from '../../services/accounts/ledger/movement.ts'
+import {
+  type LedgerWorld,
+  ledgerWorld,
+  newAccount,
+  newSession,
+  newShop,
+  type Shop,
+  userLimits,
+} from './world.ts'
+
+let world: LedgerWorld
+let db: Database
+let movements: Movements
+let shop: Shop
+let accountId: string
+let token: Buffer
+
+beforeAll(async () => {
+  world = await ledgerWorld()
+  db = world.db
+  movements = { db, userLimits }
+})
+afterAll(() => world.close())
+beforeEach(async () => {
+  shop = await newShop(db)
+  await useLevel(0)
+})
+
+async function useLevel(level: number): Promise<void> {
+  accountId = await newAccount(db, shop, { level })
+  const livesS = 100 * 86_400
+  token = await newSession(db, shop, accountId, { singleUse: false, livesS })
+}
+
+const refused = { reason: 'LIMIT_EXCEEDED' }
+const dayMs = 86_400_000
+
+/** Counts an amount and answers the movement that did. */
+async function use(amountMinor: bigint): Promise<string> {
+  const movementId = newId()
+  const limitUse = { accountId, currency: 'TTD', amountMinor }
+  await beginMovement(movements, {
+    ...shop,
+    movementId,
+    sessionTokenHash: token,
+    limitUse,
+    lines: [],
+    hold: undefined,
+  })
+  return movementId
+}
+
+const check = (amountMinor: bigint) =>
+  checkLimits(movements, shop.projectId, { accountId, currency: 'TTD', amountMinor })
+
+/** Moves the clock to some milliseconds before a UTC midnight: the next one, or the next that begins a month. */
+function goBefore(span: 'day' | 'month', ms: number): void {
+  const nowMs = world.clock.now().getTime()
+  const later = new Date(nowMs + ms)
+  const [year, month, day] = [later.getUTCFullYear(), later.getUTCMonth(), later.getUTCDate()]
+  const endMs = span === 'day' ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1)
+  world.clock.advance(endMs - ms - nowMs)
+}
+
+describe('limits', () => {
+  it.each([
+    [0, 50_000n],
+    [1, 500_000n],
+    [2, 2_500_000n],
+  ])('of level %i hold for one movement', async (level, mostMinor) => {
+    await useLevel(level)
+    await expect(use(mostMinor + 1n)).rejects.toMatchObject(refused)
+    await expect(check(mostMinor + 1n)).rejects.toMatchObject(refused)
+    await check(mostMinor)
+    await use(mostMinor)
+  })
+
+  it('hold for the largest amount that there is', async () => {
+    await expect(use(2n ** 63n - 1n)).rejects.toMatchObject(refused)
+    await expect(check(2n ** 63n - 1n)).rejects.toMatchObject(refused)
+  })
+
+  it('hold for a UTC day by the clock of the database', async () => {
+    goBefore('day', 3_600_000)
+    await use(50_000n)
+    await use(50_000n)
+    await expect(use(1n)).rejects.toMatchObject(refused)
+    await expect(check(1n)).rejects.toMatchObject(refused)
+    world.clock.advance(3_590_000)
+    await expect(use(1n)).rejects.toMatchObject(refused)
+    world.clock.advance(10_000)
+    await check(50_000n)
+    await use(50_000n)
+  })
+
+  it('hold for a UTC month', async () => {
+    goBefore('month', 12 * dayMs)
+    for (let day = 0; day < 5; day += 1) {
+      await use(50_000n)
+      await use(50_000n)
+      world.clock.advance(dayMs)
+    }
+    await expect(use(1n)).rejects.toMatchObject(refused)
+    await expect(check(1n)).rejects.toMatchObject(refused)
+    goBefore('month', -1)
+    await use(50_000n)
+  })
+
+  it('get an amount back in the day and month in which it was counted', async () => {
+    goBefore('day', 60_000)
+    const yesterday = await use(50_000n)
+    await use(50_000n)
+    world.clock.advance(120_000)
+    await use(50_000n)
+    const { projectId } = shop
+    await cancelMovement(movements, { projectId, movementId: yesterday })
+    await use(50_000n)
+    await expect(use(1n)).rejects.toMatchObject(refused)
+  })
+
+  it('hold under a race', async () => {
+    const answers = await Promise.allSettled(Array.from({ length: 30 }, () => use(7_000n)))
+    // 14 times 70 is 980 of 1,000.
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(14)
+    const refusals = answers.filter((answer) => answer.status === 'rejected')
+    for (const { reason } of refusals) expect(reason).toMatchObject(refused)
+  })
+
+  it('are not told of accounts that the project does not see', async () => {
+    const other = await newShop(db)
+    const amountMinor = 1n
+    const unknown = { reason: 'LEDGER_ACCOUNT_NOT_FOUND' }
+    const asked = { accountId, currency: 'TTD', amountMinor }
+    await expect(checkLimits(movements, other.projectId, asked)).rejects.toMatchObject(unknown)
+    const nobody = { ...asked, accountId: randomId() }
+    await expect(checkLimits(movements, shop.projectId, nobody)).rejects.toMatchObject(unknown)
+  })
+})
