@@ -1,6 +1,10 @@
 // The /institution routes up to the operations, which a later service brings; it must not judge a transfer.
 import type { Static } from 'typebox'
+import { QuoteKind } from '#gen/quotes/v1/quotes_pb.js'
+import { withProject } from '#runtime/rpc/client.ts'
+import { retell } from '../envelope.ts'
 import { compileQuery } from '../query.ts'
+import { newInstitutionQuoteFields, postQuoteFields } from '../quote-answer.ts'
 import { notBuilt, route } from '../route.ts'
 import {
   institutionHistoryQuery,
@@ -71,19 +75,38 @@ export const institutionRoutes = [
     body: bodyOfQuote,
     read({ body }) {
       const currency = readCurrency(body.request_currency, 'request_currency')
-      return readAmount(body.request_amount, currency, 'request_amount')
+      const minorUnits = readAmount(body.request_amount, currency, 'request_amount')
+      return {
+        kind: QuoteKind.INSTITUTION,
+        sessionToken: body.session_token,
+        institutionName: body.institution_name,
+        requested: { currency, minorUnits },
+      }
     },
     institution: ({ body }) => body.institution_name,
     credential: { kind: 'session' },
+    async operate(asked, { services, projectId }) {
+      const { quote } = await services.quotes
+        .createQuote({ ...asked, projectId }, withProject(projectId))
+        .catch(retell())
+      const fields = newInstitutionQuoteFields(quote)
+      return { code: 200, message: 'Quote created successfully.', fields }
+    },
   }),
   route({
     ...common,
     method: 'GET',
     path: '/institution/post',
     query: queryOfPost,
-    read: ({ query }) => query.quote_id,
+    read: ({ query }) => ({ quoteId: query.quote_id, institutionName: query.institution_name }),
     institution: ({ query }) => query.institution_name,
     credential: { kind: 'none' },
+    async operate(asked, { services, projectId }) {
+      const { quote } = await services.quotes
+        .getQuote({ ...asked, projectId }, withProject(projectId))
+        .catch(retell())
+      return { code: 200, message: 'Quote retrieved successfully.', fields: postQuoteFields(quote) }
+    },
   }),
   route({
     ...common,

@@ -1,17 +1,24 @@
-// The /quote routes up to the operations, which a later service brings; it must not price anything.
+// The /quote routes: amounts in, quotes out; it must not price anything.
+import type { Static } from 'typebox'
+import { QuoteKind } from '#gen/quotes/v1/quotes_pb.js'
+import { withProject } from '#runtime/rpc/client.ts'
+import { retell } from '../envelope.ts'
 import { compileQuery } from '../query.ts'
-import { notBuilt, route } from '../route.ts'
+import { newQuoteFields, readQuoteFields } from '../quote-answer.ts'
+import { type Input, route } from '../route.ts'
 import { quoteBody, quoteQuery } from '../schemas/quote.ts'
 import { versionQuery } from '../schemas/values.ts'
 import { compileCheck } from '../validate.ts'
-import { readAmount, readCurrency } from '../values.ts'
+import { readAmount, readCurrency, readPhone } from '../values.ts'
 
 const version = '2024-10-01'
 const queryOfVersion = compileQuery(versionQuery, version)
 const queryOfQuote = compileQuery(quoteQuery, version)
 const bodyOfQuote = compileCheck(quoteBody)
 
-const common = { version, path: '/quote', envelope: 'quote', operate: notBuilt } as const
+type Body = Static<typeof quoteBody>
+
+const common = { version, path: '/quote', envelope: 'quote' } as const
 
 /** POST /quote and GET /quote. */
 export const quoteRoutes = [
@@ -20,21 +27,51 @@ export const quoteRoutes = [
     method: 'POST',
     query: queryOfVersion,
     body: bodyOfQuote,
-    read({ body }) {
-      const currency = readCurrency(body.request_currency, 'request_currency')
-      for (const party of ['debit_party', 'credit_party'] as const) {
-        const named = body[party]?.currency
-        if (named !== undefined) readCurrency(named, `${party}.currency`)
-      }
-      return readAmount(body.request_amount, currency, 'request_amount')
-    },
+    read: readNewQuote,
     credential: { kind: 'session' },
+    async operate(asked, { services, projectId }) {
+      const { quote } = await services.quotes
+        .createQuote({ ...asked, projectId }, withProject(projectId))
+        .catch(retell())
+      return { code: 200, message: 'Quote created successfully.', fields: newQuoteFields(quote) }
+    },
   }),
   route({
     ...common,
     method: 'GET',
     query: queryOfQuote,
-    read: ({ query }) => query.quote_id,
+    read: ({ query }) => ({ quoteId: query.quote_id, institutionName: query.institution_name }),
     credential: { kind: 'none' },
+    async operate(asked, { services, projectId }) {
+      const { quote } = await services.quotes
+        .getQuote({ ...asked, projectId }, withProject(projectId))
+        .catch(retell())
+      return { code: 200, message: 'Quote retrieved successfully.', fields: readQuoteFields(quote) }
+    },
   }),
 ]
+
+function readNewQuote({ body, originCountry }: Input<unknown, Body>) {
+  const currency = readCurrency(body.request_currency, 'request_currency')
+  const minorUnits = readAmount(body.request_amount, currency, 'request_amount')
+  readParty(body.debit_party, 'debit_party', originCountry)
+  return {
+    kind: QuoteKind.TRANSFER,
+    sessionToken: body.session_token,
+    institutionName: body.institution_name,
+    requested: { currency, minorUnits },
+    creditParty: readParty(body.credit_party, 'credit_party', originCountry),
+  }
+}
+
+/** What a party says of its account. The debit side adds nothing to a quote, but must be well formed all the same. */
+function readParty(party: Body['credit_party'], path: string, country: string) {
+  const {
+    currency = '',
+    mobile_number: number = '',
+    account_number: accountNumber = '',
+  } = party ?? {}
+  if (currency !== '') readCurrency(currency, `${path}.currency`)
+  const mobileNumber = number === '' ? '' : readPhone(number, country, `${path}.mobile_number`)
+  return { currency, mobileNumber, accountNumber }
+}

@@ -20,6 +20,7 @@ import {
   PaymentState,
   PaymentsService,
 } from '#gen/payments/v1/payments_pb.js'
+import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { createLogger } from '#runtime/log.ts'
 import { createRpcClient } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
@@ -31,6 +32,7 @@ import { gatewayMetrics } from '../../gateway/gateway-metrics.ts'
 import type { EdgeSettings, GatewayOptions } from '../../gateway/options.ts'
 import { accountsStandIn, newSeenAccounts, type SeenAccounts } from './accounts-stand-in.ts'
 import { billingStandIn, newSeenBills, type SeenBills } from './billing-stand-in.ts'
+import { newSeenQuotes, quotesStandIn, type SeenQuotes } from './quotes-stand-in.ts'
 
 /** Keys that the stand-in for accounts knows, by what they may do. */
 export const keys = {
@@ -59,6 +61,7 @@ export type StandIns = {
   onKeyLookup?: (() => void) | undefined
   accounts: SeenAccounts
   bills: SeenBills
+  quotes: SeenQuotes
 }
 
 export type EdgeFixture = Awaited<ReturnType<typeof startEdge>>
@@ -80,7 +83,7 @@ export async function startEdge(
   overrides: Partial<GatewayOptions> = {},
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-edge-'))
-  writeIdentities(dir, ['gateway', 'accounts', 'payments', 'billing'])
+  writeIdentities(dir, ['gateway', 'accounts', 'payments', 'billing', 'quotes'])
   const lines: Array<Record<string, unknown>> = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const log = createLogger({ part: 'gateway', level: 'info', destination })
@@ -92,6 +95,7 @@ export async function startEdge(
     apiKeyLookups: 0,
     accounts: newSeenAccounts(),
     bills: newSeenBills(),
+    quotes: newSeenQuotes(),
   }
   const listen = { host: '127.0.0.1', port: 0, log: quiet }
   const accounts = await serveRpc({
@@ -114,6 +118,12 @@ export async function startEdge(
     identity: identityOf('billing'),
     services: [BillingService],
     routes: (router) => router.service(BillingService, billingStandIn(seen.bills)),
+  })
+  const quotes = await serveRpc({
+    ...listen,
+    identity: identityOf('quotes'),
+    services: [QuotesService],
+    routes: (router) => router.service(QuotesService, quotesStandIn(seen.quotes)),
   })
   const rpc = { identity: identityOf('gateway'), timeoutMs: rpcTimeoutMs }
   const metrics = gatewayMetrics(new Registry())
@@ -139,6 +149,11 @@ export async function startEdge(
         url: `http://127.0.0.1:${billing.port}`,
         audience: 'billing',
       }),
+      quotes: createRpcClient(QuotesService, {
+        ...rpc,
+        url: `http://127.0.0.1:${quotes.port}`,
+        audience: 'quotes',
+      }),
     },
     log,
     metrics,
@@ -158,7 +173,7 @@ export async function startEdge(
     stopPayments: () => payments.close(),
     async close() {
       await app.close()
-      await Promise.all([accounts.close(), payments.close(), billing.close()])
+      await Promise.all([accounts.close(), payments.close(), billing.close(), quotes.close()])
       rmSync(dir, { recursive: true })
     },
   }
