@@ -1,63 +1,29 @@
 // Runs the simulator as a process of its own: where it refuses to start, and what a kill leaves.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
+import { type SimulatorProcess, simulatorProcess } from './process.ts'
 import { newCharge, startSurroundings } from './world.ts'
 
-const main = join(import.meta.dirname, '../../services/simulator/main.ts')
 vi.setConfig({ testTimeout: 60_000 })
 
 let surroundings: Awaited<ReturnType<typeof startSurroundings>>
-let child: ChildProcess | undefined
+let process: SimulatorProcess
 beforeAll(async () => {
   surroundings = await startSurroundings()
+  process = simulatorProcess(surroundings)
 })
 afterAll(async () => {
-  await end('SIGKILL')
+  await process.end('SIGKILL')
   await surroundings.remove()
 })
-
-function run(env: Record<string, string>) {
-  const { port, adminPort, secrets, database, url } = surroundings
-  const { paymentsUrl, accountsUrl, institutionUrl } = surroundings
-  child = spawn(process.execPath, [main], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: {
-      PATH: process.env['PATH'],
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      ADMIN_PORT: String(adminPort),
-      DATABASE_URL: database.url,
-      PAYMENTS_URL: paymentsUrl,
-      ACCOUNTS_URL: accountsUrl,
-      INSTITUTION_URL: institutionUrl,
-      SECRETS_DIR: join(secrets, 'simulator'),
-      PUBLIC_BASE_URL: 'http://pay.test:8080',
-      SIMULATOR_PUBLIC_URL: url,
-      ...env,
-    },
-  })
-  let output = ''
-  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  return { child, output: () => output }
-}
-
-async function end(signal: NodeJS.Signals): Promise<void> {
-  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill(signal)
-  await ended
-}
 
 it.each([
   [{ PAYWEAVE_ENV: 'production' }, 'PAYWEAVE_ENV must not be production'],
   [{ PAYWEAVE_ENV: 'sandbox', SIMULATOR_PUBLIC_URL: '' }, 'SIMULATOR_PUBLIC_URL must be set'],
 ])('refuses to start with %j', async (env, reason) => {
-  const started = run(env)
+  const started = process.run(env)
   const [code] = (await once(started.child, 'exit')) as [number]
   expect(code).toBe(1)
   expect(started.output()).toContain(reason)
@@ -66,7 +32,7 @@ it.each([
 
 it('a kill loses no charge, attempt, report or received request; no PIN or card is logged', async () => {
   const { charges, payments, url, adminPort } = surroundings
-  const first = run({})
+  const first = process.run({})
   await once(first.child, 'message')
   await payments.stop()
 
@@ -77,9 +43,9 @@ it('a kill loses no charge, attempt, report or received request; no PIN or card 
   const wallet = { chargeId: ama.chargeId, attemptId: walletId, pin: '123456' }
   expect((await charges.payWithWallet(wallet)).outcome).toBe(AttemptOutcome.PAID)
   await fetch(`${url}/receivers/flaky/kept`, { method: 'POST', body: 'body' })
-  await end('SIGKILL')
+  await process.end('SIGKILL')
 
-  const second = run({})
+  const second = process.run({})
   await once(second.child, 'message')
   expect((await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status).toBe(200)
   expect((await charges.payWithWallet({ ...wallet, pin: '000002' })).outcome).toBe(
@@ -97,7 +63,7 @@ it('a kill loses no charge, attempt, report or received request; no PIN or card 
   const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
   expect(metrics).toContain('payweave_simulator_reports_waiting')
 
-  await end('SIGTERM')
+  await process.end('SIGTERM')
   expect(second.child.exitCode).toBe(0)
   const output = first.output() + second.output()
   expect(output).toContain('ready')

@@ -1,0 +1,189 @@
+// Kills the simulator under load, again and again: no id is executed twice and no word that it gave is taken back.
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { Failure } from '#core/errors.ts'
+import { BillState } from '#gen/backend/v1/billers_pb.js'
+import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import { type SimulatorProcess, simulatorProcess } from './process.ts'
+import { startSurroundings } from './world.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+let surroundings: Awaited<ReturnType<typeof startSurroundings>>
+let simulator: SimulatorProcess
+beforeAll(async () => {
+  surroundings = await startSurroundings()
+  simulator = simulatorProcess(surroundings)
+})
+afterAll(async () => {
+  await simulator.end('SIGKILL')
+  await surroundings.remove()
+})
+
+const kills = 6
+const callTimeoutMs = 1_000
+const paceMs = 10
+const start = async () => void (await once(simulator.run({}).child, 'message'))
+/** Whoever was not answered does not know. */
+const unknownWhenUnclear = (error: unknown) => {
+  if (error instanceof Failure && error.reason !== 'REFERENCE_REFUSED') return undefined
+  throw error
+}
+
+/** Payers of bills and transfers, who keep what they were told. */
+function load() {
+  const words = new Map<string, Set<unknown>>()
+  const note = (id: string, word: unknown) => {
+    if (word === undefined) return
+    words.set(id, (words.get(id) ?? new Set()).add(word))
+  }
+  const bills: string[] = []
+  const transfers: string[] = []
+  const options = { timeoutMs: callTimeoutMs }
+  const stopping = new AbortController()
+
+  async function payBills(reference: string) {
+    while (!stopping.signal.aborted) {
+      const billPaymentId = randomUUID()
+      bills.push(billPaymentId)
+      const order = {
+        billPaymentId,
+        billerCode: 'DEMO_POWER',
+        productCode: 'PREPAID',
+        amount: { currency: 'USD', minorUnits: 100n },
+        customerReference: reference,
+      }
+      for (let repeat = 0; repeat < 2; repeat += 1) {
+        const answer = await surroundings.bills.payBill(order, options).catch(unknownWhenUnclear)
+        note(billPaymentId, answer?.outcome?.providerReference)
+      }
+      await delay(paceMs)
+    }
+  }
+
+  async function carry() {
+    while (!stopping.signal.aborted) {
+      const transferId = randomUUID()
+      const transfer = {
+        transferId,
+        type: TransferType.CASHOUT,
+        institutionName: 'Demo Wallet',
+        debitAmount: { currency: 'USD', minorUnits: 100n },
+        creditAmount: { currency: 'USD', minorUnits: 100n },
+        creditParty: { accountNumber: '100200300' },
+      }
+      const taken = await surroundings.transfers
+        .createTransfer(transfer, options)
+        .catch(unknownWhenUnclear)
+      if (taken !== undefined) transfers.push(transferId)
+      await delay(paceMs)
+    }
+  }
+
+  const running = Promise.all([...['12345678', '12345678', '12340504'].map(payBills), carry()])
+  return {
+    bills,
+    transfers,
+    words,
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+async function executionsOf(kind: string, ids: string[]): Promise<string[]> {
+  const found: string[] = []
+  for (let from = 0; from < ids.length; from += 50) {
+    const query = ids.slice(from, from + 50).map((id) => `&id=${id}`)
+    const answer = await fetch(`${surroundings.url}/executions?kind=${kind}${query.join('')}`)
+    const { executions } = (await answer.json()) as { executions: { id: string }[] }
+    found.push(...executions.map(({ id }) => id))
+  }
+  return found
+}
+
+it('killed under load, it executes each id at most once and keeps every word', async () => {
+  await start()
+  const { bills, transfers, words, stop } = load()
+  for (let kill = 0; kill < kills; kill += 1) {
+    await delay(150 + Math.random() * 300)
+    await simulator.end('SIGKILL')
+    await start()
+  }
+  await stop()
+
+  const paid: string[] = []
+  const broken: string[] = []
+  for (const billPaymentId of bills) {
+    const { outcome } = await surroundings.bills.enquireBill({ billPaymentId })
+    const told = words.get(billPaymentId) ?? new Set()
+    const isPaid = outcome?.state === BillState.PAID
+    if (isPaid) paid.push(billPaymentId)
+    const stands = isPaid ? told.add(outcome.providerReference).size === 1 : told.size === 0
+    if (!stands || (!isPaid && outcome?.state !== BillState.NOT_FOUND)) broken.push(billPaymentId)
+  }
+  expect(broken).toEqual([])
+  expect(paid.length).toBeGreaterThan(0)
+  expect((await executionsOf('bill', bills)).toSorted()).toEqual(paid.toSorted())
+
+  const reported = () => surroundings.institution.got.map(({ id }) => id)
+  await vi.waitFor(() => expect(reported()).toEqual(expect.arrayContaining(transfers)), 15_000)
+  expect(transfers.length).toBeGreaterThan(0)
+  expect((await executionsOf('transfer', transfers)).toSorted()).toEqual(transfers.toSorted())
+})
+
+it('killed with everything under way, it ends all of it after the next start', async () => {
+  const { bills, transfers, reviews, accounts, institution } = surroundings
+  const [billPaymentId, transferId, reviewId, challengeId] = [1, 2, 3, 4].map(() => randomUUID())
+  if (!billPaymentId || !transferId || !reviewId || !challengeId) throw new Error('no ids')
+  const money = { currency: 'USD', minorUnits: 100n }
+  const institutionName = 'Demo Wallet'
+  const paying = bills
+    .payBill({
+      billPaymentId,
+      billerCode: 'DEMO_POWER',
+      productCode: 'PREPAID',
+      amount: money,
+      customerReference: '12340408',
+    })
+    .catch(unknownWhenUnclear)
+  const type = TransferType.DEPOSIT
+  await transfers.createTransfer({
+    transferId,
+    type,
+    institutionName,
+    debitAmount: money,
+    creditAmount: money,
+  })
+  await reviews.submitOnboarding({ reviewId, institutionName, mobileNumber: '+12025550113' })
+  const expireTime = timestampFromDate(new Date(Date.now() + 600_000))
+  const question = { challengeId, institutionName, clientName: 'Demo Store', expireTime }
+  await reviews.requestConsent({ ...question, mobileNumber: '+12025550100' })
+  const givenUp = randomUUID()
+  await bills.enquireBill({ billPaymentId: givenUp })
+  await simulator.end('SIGKILL')
+  expect(await paying).toBeUndefined()
+
+  await start()
+  await vi.waitFor(
+    async () => {
+      expect([...accounts.of(reviewId), ...accounts.of(challengeId)]).toMatchObject([
+        { outcome: 'COMPLETED' },
+        { outcome: 'APPROVED' },
+      ])
+      expect(institution.of(transferId)).toMatchObject([{ outcome: 'COMPLETED' }])
+      const { outcome } = await bills.enquireBill({ billPaymentId })
+      expect(outcome?.state).toBe(BillState.PAID)
+    },
+    { timeout: 15_000, interval: 100 },
+  )
+  expect((await transfers.enquireTransfer({ transferId })).state).toBe(TransferState.COMPLETED)
+  expect(await executionsOf('bill', [billPaymentId, givenUp])).toEqual([billPaymentId])
+  expect((await bills.enquireBill({ billPaymentId: givenUp })).outcome?.state).toBe(
+    BillState.NOT_FOUND,
+  )
+})

@@ -1,0 +1,47 @@
+// The simulator as a process of its own, for tests that kill it.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { startSurroundings } from './world.ts'
+
+const main = join(import.meta.dirname, '../../services/simulator/main.ts')
+
+export type SimulatorProcess = ReturnType<typeof simulatorProcess>
+
+/** Runs one simulator at a time on some surroundings. */
+export function simulatorProcess(surroundings: Awaited<ReturnType<typeof startSurroundings>>) {
+  const { port, adminPort, secrets, database, url } = surroundings
+  const { paymentsUrl, accountsUrl, institutionUrl } = surroundings
+  let child: ChildProcess | undefined
+  return {
+    run(env: Record<string, string>) {
+      child = spawn(process.execPath, [main], {
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+        env: {
+          PATH: process.env['PATH'],
+          HOST: '127.0.0.1',
+          PORT: String(port),
+          ADMIN_PORT: String(adminPort),
+          DATABASE_URL: database.url,
+          PAYMENTS_URL: paymentsUrl,
+          ACCOUNTS_URL: accountsUrl,
+          INSTITUTION_URL: institutionUrl,
+          SECRETS_DIR: join(secrets, 'simulator'),
+          PUBLIC_BASE_URL: 'http://pay.test:8080',
+          SIMULATOR_PUBLIC_URL: url,
+          ...env,
+        },
+      })
+      let output = ''
+      child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+      child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+      return { child, output: () => output }
+    },
+    async end(signal: NodeJS.Signals): Promise<void> {
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.kill(signal)
+      await ended
+    },
+  }
+}
