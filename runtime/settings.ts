@@ -87,6 +87,12 @@ const lifetimes = {
     default: '900',
     meaning: 'Age by its source beyond which an exchange rate is not used.',
   }),
+  TRANSFER_TTL_S: setting({
+    for: ['institution'],
+    reader: integer(1, 30 * dayS),
+    default: '604800',
+    meaning: 'How long a transfer waits for its outcome before it is taken back.',
+  }),
   CHALLENGE_TTL_S: setting({
     for: ['accounts'],
     reader: integer(1, dayS),

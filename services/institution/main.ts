@@ -1,4 +1,105 @@
-// Starts the institution service, which has no RPC of its own yet.
-import { runBareService } from '#runtime/bare-service.ts'
+// Starts the institution service: its RPCs, its worker, its outbox; it must not hold a rule.
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { MovementService } from '#gen/accounts/v1/movement_pb.js'
+import { TransferService } from '#gen/backend/v1/transfers_pb.js'
+import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
+import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
+import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
+import { serveAdmin } from '#runtime/admin.ts'
+import { readSettings, type SettingsOf } from '#runtime/config.ts'
+import { openDatabase } from '#runtime/db.ts'
+import { connectNats } from '#runtime/events/nats.ts'
+import { startOutbox } from '#runtime/events/outbox.ts'
+import { runProcess } from '#runtime/lifecycle.ts'
+import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
+import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import { startInstitution } from './engine.ts'
+import { transactionSubject } from './events.ts'
+import type { Peers } from './institution.ts'
+import { institutionService } from './service.ts'
+import { transferReportService } from './service-reports.ts'
 
-runBareService('institution')
+// A lease outlasts every call that is made under it, one after the other.
+const leaseMs = 30_000
+// Less than the gateway waits.
+const patienceMs = 3_500
+const peerTimeoutMs = 4_000
+
+runProcess('institution', async (stopping, log) => {
+  const settings = readSettings('institution')
+  const { host, port, adminPort } = settings
+  const metrics = createMetrics('institution')
+  const identity = openIdentity({ name: 'institution', dir: settings.secretsDir, log })
+  const db = openDatabase({ url: settings.databaseUrl, service: 'institution', log })
+  databaseMetrics(metrics, db)
+  const nats = connectNats({ url: settings.natsUrl, name: 'institution', log })
+  const others = connectOthers(settings, identity)
+  const subjects = { [transactionSubject]: { consumers: {} } }
+  const outbox = startOutbox({ db, nats, subjects, log, metrics })
+  const engine = startInstitution({
+    db,
+    log,
+    metrics,
+    settings: {
+      enquiryScheduleS: settings.enquiryScheduleS,
+      transferTtlS: settings.transferTtlS,
+      leaseMs,
+      patienceMs,
+    },
+    peers: others.peers,
+    kickOutbox: outbox.kick,
+  })
+  const { institution } = engine
+  // Events wait in the outbox while the broker is away, so the service is ready without it.
+  const ready = async () => ({ database: await db.ready() })
+  const rpc = await serveRpc({
+    host,
+    port,
+    identity,
+    log,
+    metrics: rpcMetrics(metrics),
+    services: [InstitutionService, TransferReportService],
+    routes: (router) => {
+      router.service(InstitutionService, institutionService(institution))
+      router.service(TransferReportService, transferReportService(institution))
+    },
+    ready: async () => (await ready()).database,
+  })
+  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
+  return [
+    { name: 'rpc', close: () => rpc.close() },
+    { name: 'worker', close: () => engine.close() },
+    { name: 'outbox', close: () => outbox.close() },
+    { name: 'clients', close: () => others.close() },
+    { name: 'nats', close: () => nats.close() },
+    { name: 'database', close: () => db.close() },
+    { name: 'admin', close: () => admin.close() },
+  ]
+})
+
+/** Clients of the other processes; nothing connects before the first call. */
+function connectOthers(settings: SettingsOf<'institution'>, identity: Identity) {
+  const pools: RpcPool[] = []
+  const at = (url: string, audience: string) => {
+    const pool = createRpcPool(url)
+    pools.push(pool)
+    return { url, audience, identity, pool, timeoutMs: peerTimeoutMs }
+  }
+  const accounts = at(settings.accountsUrl, 'accounts')
+  const peers: Peers = {
+    access: createRpcClient(AccessService, accounts),
+    accounts: createRpcClient(AccountsService, accounts),
+    movements: createRpcClient(MovementService, accounts),
+    quotes: createRpcClient(QuotesService, at(settings.quotesUrl, 'quotes')),
+    transfers: createRpcClient(TransferService, at(settings.backendUrl, 'simulator')),
+  }
+  return {
+    peers,
+    async close() {
+      await Promise.all(pools.map((pool) => pool.close()))
+    },
+  }
+}

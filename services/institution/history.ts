@@ -1,0 +1,97 @@
+// Lists the transactions of a number within a window, page by page; it must not know the wire.
+import { Failure } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
+import { withProject } from '#runtime/rpc/client.ts'
+import { institutionsOf, listTransactions, type Place, readClock } from './history-store.ts'
+import type { Institution } from './institution.ts'
+import type { Shown } from './messages.ts'
+
+/** What to list. */
+export type Listing = {
+  projectId: string
+  mobileNumber: string
+  start: Date | undefined
+  /** The first instant that is not listed any more. */
+  end: Date | undefined
+  pageSize: number
+  pageToken: string
+}
+
+const dayMs = 86_400_000
+const usualWindowMs = 7 * dayMs
+const longestWindowMs = 90 * dayMs
+const usualPageSize = 50
+const largestPageSize = 200
+const endpoint = 'GET /institution/transaction_history'
+
+/** One page, newest first, of the institutions that the project is granted the history of. */
+export async function listHistory(
+  institution: Institution,
+  listing: Listing,
+): Promise<{ transactions: Shown[]; nextPageToken: string }> {
+  const { db } = institution
+  const { projectId, mobileNumber, pageSize, pageToken } = listing
+  if (mobileNumber === '') throw invalid('mobile_number', 'is required', 'MISSING_PARAMETER')
+  if (pageSize > largestPageSize) throw invalid('page_size', `must be 1 to ${largestPageSize}`)
+  const limit = pageSize === 0 ? usualPageSize : pageSize
+  const after = pageToken === '' ? undefined : readPageToken(pageToken)
+  const window = windowOf(listing, listing.end ?? (await readClock(db)))
+  const institutionNames = await grantedOf(institution, projectId, mobileNumber)
+  if (institutionNames.length === 0) return { transactions: [], nextPageToken: '' }
+  const rows = await listTransactions(db, {
+    projectId,
+    mobileNumber,
+    institutionNames,
+    ...window,
+    after,
+    limit: limit + 1,
+  })
+  const transactions = rows.slice(0, limit).flatMap((row) => {
+    const { state } = row
+    return state === 'claimed' ? [] : [{ ...row, state }]
+  })
+  const last = rows.length > limit ? transactions.at(-1) : undefined
+  return { transactions, nextPageToken: last === undefined ? '' : pageTokenOf(last) }
+}
+
+function windowOf({ start }: Listing, end: Date): { start: Date; end: Date } {
+  const first = start ?? new Date(end.getTime() - usualWindowMs)
+  const lengthMs = end.getTime() - first.getTime()
+  if (lengthMs < 0) throw invalid('start_datetime', 'must not be after the end of the window')
+  if (lengthMs > longestWindowMs) throw invalid('start_datetime', 'must be at most 90 days back')
+  return { start: first, end }
+}
+
+/** A grant that was taken back takes the history with it. */
+async function grantedOf(
+  { db, peers }: Institution,
+  projectId: string,
+  mobileNumber: string,
+): Promise<string[]> {
+  const names = await institutionsOf(db, projectId, mobileNumber)
+  const granted = await Promise.all(
+    names.map(async (institutionName) => {
+      const request = { projectId, institutionName, endpoint }
+      return (await peers.access.checkGrant(request, withProject(projectId))).granted
+    }),
+  )
+  return names.filter((_, index) => granted[index])
+}
+
+function pageTokenOf({ createTime, movementId }: Shown): string {
+  return Buffer.from(`${createTime?.getTime()} ${movementId}`).toString('base64url')
+}
+
+function readPageToken(token: string): Place {
+  const [time = '', movementId = ''] = Buffer.from(token, 'base64url').toString().split(' ')
+  if (!/^\d{1,15}$/.test(time) || !isUuid(movementId)) throw invalid('cursor', 'is not one of ours')
+  return { createTime: new Date(Number(time)), movementId }
+}
+
+function invalid(
+  field: string,
+  rule: string,
+  reason: 'INVALID_PARAMETER' | 'MISSING_PARAMETER' = 'INVALID_PARAMETER',
+): Failure {
+  return new Failure(reason, `${field} ${rule}`, { details: { field } })
+}

@@ -1,0 +1,73 @@
+// The numbers of the institution service for Prometheus. It must not take a label from a request.
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Reason } from '#core/errors.ts'
+import type { TransactionEvent, TransactionType } from './transaction.ts'
+
+/** What the service counts. */
+export type TransactionMetrics = {
+  accepted(type: TransactionType): void
+  refused(reason: Reason): void
+  ended(event: TransactionEvent): void
+  stuck(): void
+}
+
+/** Counters of a registry, and gauges of the work that waits, read at each scrape. */
+export function transactionMetrics(
+  registry: Registry,
+  backlog: () => Promise<{ state: string; open: number; oldestS: number }[]>,
+): TransactionMetrics {
+  const accepted = new Counter({
+    name: 'payweave_institution_transactions_accepted_total',
+    help: 'Transactions accepted, by type.',
+    labelNames: ['type'] as const,
+    registers: [registry],
+  })
+  const refused = new Counter({
+    name: 'payweave_institution_transactions_refused_total',
+    help: 'Requests for transactions that were refused, by reason.',
+    labelNames: ['reason'] as const,
+    registers: [registry],
+  })
+  const ended = new Counter({
+    name: 'payweave_institution_transfers_ended_total',
+    help: 'Pending transactions that ended, by transition.',
+    labelNames: ['transition'] as const,
+    registers: [registry],
+  })
+  const stuck = new Counter({
+    name: 'payweave_institution_transfers_stuck_total',
+    help: 'Attempts to end a transfer that the ledger refused for good: somebody has to look at it.',
+    registers: [registry],
+  })
+  addBacklog(registry, backlog)
+  return {
+    accepted: (type) => accepted.inc({ type }),
+    refused: (reason) => refused.inc({ reason }),
+    ended: (transition) => ended.inc({ transition }),
+    stuck: () => stuck.inc(),
+  }
+}
+
+function addBacklog(
+  registry: Registry,
+  backlog: () => Promise<{ state: string; open: number; oldestS: number }[]>,
+): void {
+  const oldest = new Gauge({
+    name: 'payweave_institution_open_oldest_seconds',
+    help: 'Age of the oldest claim and of the oldest pending transfer.',
+    labelNames: ['state'] as const,
+    registers: [registry],
+  })
+  void new Gauge({
+    name: 'payweave_institution_open',
+    help: 'Claims under way and transfers that wait for their outcome.',
+    labelNames: ['state'] as const,
+    registers: [registry],
+    async collect() {
+      for (const { state, open, oldestS } of await backlog()) {
+        this.set({ state }, open)
+        oldest.set({ state }, oldestS)
+      }
+    },
+  })
+}

@@ -1,0 +1,82 @@
+// Decides what a request for a transaction comes to, or why it is refused; it must not ask anybody nor store anything.
+import { randomBytes } from 'node:crypto'
+import { Failure } from '#core/errors.ts'
+import { newId } from '#core/id.ts'
+import { readAmounts } from './amounts.ts'
+import { type AccountFacts, findSides } from './parties.ts'
+import type { Described, Draft, TransactionType } from './transaction.ts'
+
+/** A fee as the client wrote it; an empty currency is that of the side which pays it. */
+export type StatedFee = { type: string; amount: string; currency: string }
+
+/** A request, well formed but not understood yet. Empty texts were not given. */
+export type NewTransaction = {
+  projectId: string
+  institutionName: string
+  transactionId: string
+  type: TransactionType
+  amount: string
+  senderAmount: string
+  senderCurrency: string
+  description: string
+  fees: StatedFee[]
+  described: Described
+  quoteId: string
+  /** Of the client's fields without the token. */
+  fingerprint: Buffer
+}
+
+/** What the session token stands for, and the account that the far side of a p2p names. */
+export type Session = {
+  tokenHash: Buffer
+  state: 'live' | 'spent' | 'expired'
+  account: AccountFacts
+  far: { account: AccountFacts | undefined; isAmbiguous: boolean }
+  limitCurrency: string
+}
+
+/** A draft that only lacks what its limit counts in the limits' currency. */
+export type Priced = Omit<Draft, 'limit'> & {
+  own: { accountId: string; currency: string; amountMinor: bigint }
+}
+
+/** Checks a request in the order in which refusals are told, and gives it its ids. */
+export function priceTransaction(asked: NewTransaction, session: Session): Priced {
+  if (session.state === 'spent') {
+    throw new Failure('SESSION_INVALID', 'the session was used by another transaction')
+  }
+  if (session.state === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
+  const sides = findSides(asked, session)
+  const amounts = readAmounts(asked, sides)
+  const ownAmount =
+    sides.own === 'debit'
+      ? { currency: amounts.senderCurrency, amountMinor: amounts.senderAmountMinor }
+      : { currency: amounts.currency, amountMinor: amounts.amountMinor }
+  return {
+    ...amounts,
+    movementId: newId(),
+    projectId: asked.projectId,
+    institutionId: session.account.institutionId,
+    institutionName: session.account.institutionName,
+    transactionId: asked.transactionId,
+    receiptId: randomBytes(24).toString('base64url'),
+    fingerprint: asked.fingerprint,
+    type: asked.type,
+    quoteId: asked.quoteId === '' ? undefined : asked.quoteId,
+    description: asked.description,
+    debitAccountId: sides.debit?.accountId,
+    creditAccountId: sides.credit?.accountId,
+    described: {
+      ...asked.described,
+      debitParty: { ...asked.described.debitParty, ...numbersOf(sides.debit) },
+      creditParty: { ...asked.described.creditParty, ...numbersOf(sides.credit) },
+    },
+    tokenHash: session.tokenHash,
+    own: { accountId: session.account.accountId, ...ownAmount },
+  }
+}
+
+function numbersOf(account: AccountFacts | undefined) {
+  if (account === undefined) return {}
+  return { mobileNumber: account.mobileNumber, accountNumber: account.accountNumber }
+}

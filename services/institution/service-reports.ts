@@ -1,0 +1,33 @@
+// Maps institution.v1.TransferReportService to the domain and back; it must not hold a rule or a statement.
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import {
+  TransferOutcome,
+  type TransferReportService,
+} from '#gen/institution/v1/transfer_report_pb.js'
+import type { Institution } from './institution.ts'
+import { reportTransfer } from './reports.ts'
+import type { Outcome } from './transaction.ts'
+
+const outcomes: Partial<Record<TransferOutcome, Outcome>> = {
+  [TransferOutcome.COMPLETED]: 'completed',
+  [TransferOutcome.FAILED]: 'failed',
+  [TransferOutcome.CANCELLED]: 'cancelled',
+}
+
+/** The handlers of TransferReportService. */
+export function transferReportService(
+  institution: Institution,
+): ServiceImpl<typeof TransferReportService> {
+  return {
+    async reportTransfer({ transferId, outcome: wire, reason }) {
+      const outcome = outcomes[wire]
+      if (outcome === undefined) {
+        const field = 'outcome'
+        throw new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+      }
+      await reportTransfer(institution, transferId, { outcome, reason })
+      return {}
+    },
+  }
+}

@@ -1,0 +1,114 @@
+// Maps institution.v1.InstitutionService to the domain and back; it must not hold a rule or a statement.
+import { toJson } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import { fingerprint } from '#core/fingerprint.ts'
+import { hasForbiddenCharacter } from '#core/text.ts'
+import {
+  type CreateTransactionRequest,
+  CreateTransactionRequestSchema,
+  type InstitutionService,
+  type Party as WireParty,
+} from '#gen/institution/v1/institution_pb.js'
+import { projectOf } from '#runtime/rpc/project.ts'
+import { listHistory } from './history.ts'
+import type { Institution } from './institution.ts'
+import { transactionMessage, typeOf } from './messages.ts'
+import type { NewTransaction } from './new-transaction.ts'
+import type { Token } from './sessions.ts'
+import type { Party } from './transaction.ts'
+import { createTransaction, getTransaction } from './transactions.ts'
+
+/** The handlers of InstitutionService. */
+export function institutionService(
+  institution: Institution,
+): ServiceImpl<typeof InstitutionService> {
+  return {
+    async createTransaction(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const asked = newTransaction(request, projectId)
+      const made = await createTransaction(institution, asked, tokenOf(request))
+      return { transaction: transactionMessage(made.transaction), replayed: made.replayed }
+    },
+    async getTransaction({ projectId, institutionName, transactionId }, context) {
+      const key = { projectId: projectOf(context, projectId), institutionName, transactionId }
+      return { transaction: transactionMessage(await getTransaction(institution, key)) }
+    },
+    async listTransactions(request, context) {
+      const { mobileNumber, startTime, endTime, pageSize, pageToken } = request
+      const { transactions, nextPageToken } = await listHistory(institution, {
+        projectId: projectOf(context, request.projectId),
+        mobileNumber,
+        start: startTime === undefined ? undefined : timestampDate(startTime),
+        end: endTime === undefined ? undefined : timestampDate(endTime),
+        pageSize,
+        pageToken,
+      })
+      return { transactions: transactions.map(transactionMessage), nextPageToken }
+    },
+  }
+}
+
+function tokenOf({ token }: CreateTransactionRequest): Token {
+  if (token.case !== undefined && token.value !== '') return token
+  throw missing('session_token')
+}
+
+function newTransaction(request: CreateTransactionRequest, projectId: string): NewTransaction {
+  const { debitParty, creditParty } = request
+  const type = typeOf(request.type)
+  if (type === undefined) throw missing('transaction_type')
+  return {
+    projectId,
+    institutionName: given('institution_name', request.institutionName, 100),
+    transactionId: given('transaction_id', request.transactionId, 64),
+    type,
+    amount: given('amount', request.amount, 20),
+    senderAmount: request.senderAmount,
+    senderCurrency: request.senderCurrency,
+    description: request.description,
+    fees: request.fees,
+    described: {
+      debitParty: partyOf(debitParty),
+      creditParty: partyOf(creditParty),
+      senderKyc: request.senderKyc,
+      recipientKyc: request.recipientKyc,
+      transferInformation: request.transferInformation,
+    },
+    quoteId: request.quoteId,
+    fingerprint: fingerprintOf(request),
+  }
+}
+
+function fingerprintOf(request: CreateTransactionRequest): Buffer {
+  if (request.requestFingerprint.length > 0) return Buffer.from(request.requestFingerprint)
+  const fields: Record<string, unknown> = Object.fromEntries(
+    Object.entries(toJson(CreateTransactionRequestSchema, request) as object),
+  )
+  const { sessionToken: _plain, sessionTokenSealed: _sealed, ...kept } = fields
+  return fingerprint(kept)
+}
+
+function partyOf(party: WireParty | undefined): Party {
+  return {
+    mobileNumber: party?.mobileNumber ?? '',
+    organizationId: party?.organizationId ?? '',
+    accountNumber: party?.accountNumber ?? '',
+    accountType: party?.accountType ?? '',
+    currency: party?.currency ?? '',
+    metadata: party?.metadata ?? '',
+  }
+}
+
+function given(field: string, text: string, maxLength: number): string {
+  if (text === '') throw missing(field)
+  if (text.length <= maxLength && !hasForbiddenCharacter(text)) return text
+  throw new Failure('INVALID_PARAMETER', `${field} is too long or has forbidden characters`, {
+    details: { field },
+  })
+}
+
+function missing(field: string): Failure {
+  return new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+}
