@@ -9,7 +9,7 @@ import { readOrMakeFile } from './private-file.ts'
 
 /** Keys of 32 bytes that a process keeps over restarts, because stored rows depend on them. */
 const lastingSecrets: Record<string, string[]> = {
-  accounts: ['pepper', 'seal.key'],
+  accounts: ['pepper', 'seal.key', 'session.key'],
   payments: ['link.key'],
   billing: ['link.key'],
   gateway: ['page.key'],

@@ -1,20 +1,24 @@
-// Starts the accounts service: who may use the API, and the news when that changes; it must not hold a rule.
+// Starts the accounts service: who may use the API, customers and their accounts, the ledger; it must not hold a rule.
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
+import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
-import { readSettings } from '#runtime/config.ts'
+import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
-import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { openIdentity } from '#runtime/rpc/identity.ts'
+import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
+import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { accountSecrets } from './credentials.ts'
+import { reviewBackend } from './customers/backend.ts'
+import type { CustomerSettings } from './customers/customers.ts'
+import { customerServices, startCustomers } from './customers/engine.ts'
 import { accessSubject, onboardingSubject, tellAccessChanged } from './events.ts'
 import { accessService } from './service.ts'
 import { startSettlements } from './settlements/settlements.ts'
@@ -31,26 +35,23 @@ runProcess('accounts', async (stopping, log) => {
   const db = openDatabase({ url: settings.databaseUrl, service: 'accounts', log })
   databaseMetrics(metrics, db)
   const nats = connectNats({ url: settings.natsUrl, name: 'accounts', log })
-  const { deliveryUrl: url } = settings
-  const pool = createRpcPool(url)
-  const delivery = createRpcClient(InboxService, { url, audience: 'delivery', identity, pool })
+  const others = connectOthers(settings, identity)
   const subjects = {
     [accessSubject]: { consumers: {} },
-    [onboardingSubject]: { consumers: { delivery } },
+    [onboardingSubject]: { consumers: { delivery: others.delivery } },
   }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })
-  const paymentsPool = createRpcPool(settings.paymentsUrl)
-  const settlements = startSettlements({
+  const settlements = startSettlements({ db, nats, payments: others.payments, log, metrics })
+  const customers = startCustomers({
     db,
-    nats,
-    payments: createRpcClient(SettlementService, {
-      url: settings.paymentsUrl,
-      audience: 'payments',
-      identity,
-      pool: paymentsPool,
-    }),
     log,
-    metrics,
+    registry: metrics,
+    secrets,
+    sessionKey: readSecret(secretsDir, 'session.key'),
+    settings: customerSettings(settings),
+    backend: reviewBackend(others.reviews),
+    tellAccessChanged,
+    kickOutbox: outbox.kick,
   })
   const ready = async () => ({ database: await db.ready(), nats: nats.ready() })
   const rpc = await serveRpc({
@@ -59,11 +60,12 @@ runProcess('accounts', async (stopping, log) => {
     identity,
     log,
     metrics: rpcMetrics(metrics),
-    services: [InboxService, SettlementPostingService, AccessService],
+    services: [InboxService, SettlementPostingService, AccessService, ...customerServices],
     routes: (router) => {
       const administration = { db, secrets, tellAccessChanged, kick: outbox.kick }
       settlements.routes(router)
       router.service(AccessService, accessService(administration))
+      customers.routes(router)
     },
     // Keys are checked with the broker down: only news waits for it.
     ready: () => db.ready(),
@@ -71,12 +73,40 @@ runProcess('accounts', async (stopping, log) => {
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
     { name: 'rpc', close: () => rpc.close() },
+    { name: 'customers', close: () => customers.close() },
     { name: 'settlements', close: () => settlements.close() },
     { name: 'outbox', close: () => outbox.close() },
-    { name: 'delivery', close: () => pool.close() },
-    { name: 'payments', close: () => paymentsPool.close() },
+    { name: 'clients', close: () => others.close() },
     { name: 'nats', close: () => nats.close() },
     { name: 'database', close: () => db.close() },
     { name: 'admin', close: () => admin.close() },
   ]
 })
+
+/** Clients of the other processes; nothing connects before the first call. */
+function connectOthers(settings: SettingsOf<'accounts'>, identity: Identity) {
+  const pools: RpcPool[] = []
+  const at = (url: string, audience: string) => {
+    const pool = createRpcPool(url)
+    pools.push(pool)
+    return { url, audience, identity, pool }
+  }
+  return {
+    delivery: createRpcClient(InboxService, at(settings.deliveryUrl, 'delivery')),
+    payments: createRpcClient(SettlementService, at(settings.paymentsUrl, 'payments')),
+    reviews: createRpcClient(ReviewService, at(settings.backendUrl, 'simulator')),
+    async close() {
+      await Promise.all(pools.map((pool) => pool.close()))
+    },
+  }
+}
+
+function customerSettings(settings: SettingsOf<'accounts'>): CustomerSettings {
+  const { sessionTtlS, challengeTtlS, userLimits, deliveryAllowLoopback } = settings
+  return {
+    sessionTtlS,
+    challengeTtlS,
+    limitCurrency: userLimits.currency,
+    allowLoopback: deliveryAllowLoopback,
+  }
+}

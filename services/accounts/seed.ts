@@ -1,4 +1,4 @@
-// Puts the sandbox's projects, keys, merchants, institutions and grants in place; it must never run against production.
+// Puts the sandbox's projects, keys, merchants, institutions, grants and people in place; it must never run against production.
 import { newId } from '#core/id.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
 import {
@@ -15,6 +15,7 @@ import {
   newSubscriptionKey,
   sealInstitutionKey,
 } from './credentials.ts'
+import { seedPeople } from './customers/seed-people.ts'
 import {
   findInstitutionByName,
   insertGrants,
@@ -128,6 +129,10 @@ export async function seedSandbox(
       await seedMerchant(tx, secrets, projectId, project, apiKey)
       if (project.granted) {
         await insertGrants(tx, projectId, institutionId, [...grantableEndpoints])
+      }
+      if (name === 'demo') {
+        const institutionName = permittedInstitution
+        await seedPeople(tx, { institutionId, institutionName }, projectId)
       }
     }
     const live = await seedProject(tx, 'production', 'production', projects.demo)

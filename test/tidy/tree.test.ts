@@ -1,7 +1,7 @@
 // Holds the tree against the rules that a machine can check: where SQL, imports and wire types may stand, and how long a file may be.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -61,7 +61,8 @@ it('no service reaches into another service', () => {
   const foreign = (path: string) => {
     const own = /^services\/([a-z]+)\//.exec(path)?.[1]
     return importsOf(path).some((from) => {
-      const other = /services\/([a-z]+)\//.exec(from)?.[1] ?? /^\.\.\/([a-z]+)\//.exec(from)?.[1]
+      const place = from.startsWith('.') ? join(dirname(path), from) : from
+      const other = /services\/([a-z]+)\//.exec(place)?.[1]
       return own !== undefined && other !== undefined && other !== own
     })
   }

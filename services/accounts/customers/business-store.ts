@@ -1,0 +1,36 @@
+// The statement on owners of business accounts. It must not see a credential in plain.
+import { type Queryable, sql } from '#runtime/db.ts'
+
+/** Whose a business account is, with what it was given beside its API key. */
+export type BusinessOwner = {
+  projectId: string
+  merchantId: string
+  firstName: string
+  lastName: string
+  email: string
+  pinSalt: Buffer
+  pinHash: Buffer
+  authorisationTokenSealed: string
+}
+
+const insertStatement = sql(
+  'business_owner_insert',
+  `insert into business_owner
+     (project_id, merchant_id, first_name, last_name, email, pin_salt, pin_hash,
+      authorisation_token_sealed)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+)
+
+/** Inserts the owner of a merchant that was made in the same transaction. */
+export async function insertBusinessOwner(tx: Queryable, owner: BusinessOwner): Promise<void> {
+  await tx.run(insertStatement, [
+    owner.projectId,
+    owner.merchantId,
+    owner.firstName,
+    owner.lastName,
+    owner.email,
+    owner.pinSalt,
+    owner.pinHash,
+    owner.authorisationTokenSealed,
+  ])
+}

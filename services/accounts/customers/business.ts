@@ -1,0 +1,80 @@
+// Makes business accounts: merchants of a project with credentials that are shown once. It must not know the wire.
+import { randomInt } from 'node:crypto'
+import { Failure } from '#core/errors.ts'
+import { newId, newKey } from '#core/id.ts'
+import { requireE164, requireName } from '../access.ts'
+import type { Actor } from '../administer.ts'
+import { keyDigest, newApiKey } from '../credentials.ts'
+import { insertApiKey } from '../key-store.ts'
+import { insertAudit, insertMerchant, lockProject } from '../project-store.ts'
+import { hashPin, sealAtRest } from './at-rest.ts'
+import { insertBusinessOwner } from './business-store.ts'
+import { type Customers, requireEmail, requireText } from './customers.ts'
+
+/** A business as its client tells of it. */
+export type NewBusiness = {
+  projectId: string
+  businessName: string
+  firstName: string
+  lastName: string
+  email: string
+  mobileNumber: string
+}
+
+/** What a business account is given, once. */
+export type BusinessCredentials = {
+  merchantId: string
+  pin: number
+  apiKey: string
+  authorisationToken: string
+}
+
+const leastPin = 100_000
+const tokenLength = 32
+
+/** Makes a merchant of the project with its owner and credentials, audited. PROJECT_NOT_FOUND. */
+export async function createBusinessAccount(
+  customers: Customers,
+  actor: Actor,
+  wanted: NewBusiness,
+): Promise<BusinessCredentials> {
+  const { db, secrets, tellAccessChanged } = customers
+  const merchant = {
+    projectId: wanted.projectId,
+    merchantId: newId(),
+    businessName: requireName(wanted.businessName, 'business_name'),
+    mobileNumber: requireE164(wanted.mobileNumber, 'mobile_number'),
+  }
+  const owner = {
+    firstName: requireText(wanted.firstName, 'first_name', 100),
+    lastName: requireText(wanted.lastName, 'last_name', 100),
+    email: requireEmail(wanted.email, 'email'),
+  }
+  const { projectId, merchantId } = merchant
+  const pin = randomInt(leastPin, leastPin * 10)
+  const apiKey = newApiKey()
+  const authorisationToken = newKey('', tokenLength)
+  const { salt: pinSalt, hash: pinHash } = await hashPin(secrets, pin)
+  const token = Buffer.from(authorisationToken)
+  const authorisationTokenSealed = sealAtRest(secrets, 'authorisation-token-at-rest', token)
+  await db.transaction(async (tx) => {
+    if ((await lockProject(tx, projectId)) === undefined) {
+      throw new Failure('PROJECT_NOT_FOUND', `no project ${projectId}`)
+    }
+    await insertMerchant(tx, merchant)
+    await insertApiKey(tx, newId(), merchant, keyDigest(secrets, apiKey))
+    await insertBusinessOwner(tx, {
+      projectId,
+      merchantId,
+      ...owner,
+      pinSalt,
+      pinHash,
+      authorisationTokenSealed,
+    })
+    const action = 'create_business_account'
+    await insertAudit(tx, { ...actor, action, projectId, targetId: merchantId })
+    await tellAccessChanged(tx, projectId)
+  })
+  customers.kick()
+  return { merchantId, pin, apiKey, authorisationToken }
+}

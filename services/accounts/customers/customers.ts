@@ -1,0 +1,85 @@
+// What everything about customers works with, and the checks that its calls share; it must not know RPC.
+
+import { isCountry } from '#core/country.ts'
+import { Failure } from '#core/errors.ts'
+import { checkPushUrl } from '#core/push-url.ts'
+import { hasForbiddenCharacter } from '#core/text.ts'
+import type { Database, Queryable } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import type { AccountSecrets } from '../credentials.ts'
+import type { CustomerMetrics } from './metrics.ts'
+
+/** What customers goes by. */
+export type CustomerSettings = {
+  sessionTtlS: number
+  challengeTtlS: number
+  /** ISO 4217 code of the currency in which user limits are counted. */
+  limitCurrency: string
+  /** Takes http and loopback callback URLs too; for the local start. */
+  allowLoopback: boolean
+}
+
+/** What everything about customers works with. */
+export type Customers = {
+  db: Database
+  log: Logger
+  secrets: AccountSecrets
+  /** 32 bytes: session tokens are derived under it and page tokens signed. */
+  sessionKey: Buffer
+  settings: CustomerSettings
+  metrics: CustomerMetrics
+  /** Writes the news to the outbox of the same transaction. */
+  tellAccessChanged(tx: Queryable, projectId: string | undefined): Promise<void>
+  /** Wakes the workers and the relay: a task or an event was committed. */
+  kick(): void
+}
+
+/** INVALID_PARAMETER that names the field. */
+export function invalid(field: string, must: string): Failure {
+  return new Failure('INVALID_PARAMETER', `${field} ${must}`, { details: { field } })
+}
+
+/** Returns a text of one line within a length; INVALID_PARAMETER for anything else. */
+export function requireText(text: string, field: string, longest: number, shortest = 1): string {
+  if (text.length < shortest || text.length > longest || hasForbiddenCharacter(text)) {
+    throw invalid(field, `must be ${shortest} to ${longest} printable characters`)
+  }
+  return text
+}
+
+/** Returns an e-mail address; INVALID_PARAMETER for anything else. */
+export function requireEmail(email: string, field: string): string {
+  requireText(email, field, 254)
+  if (/^[^\s@]+@[^\s@]+$/.test(email)) return email
+  throw invalid(field, 'must be an e-mail address')
+}
+
+/** Returns a country code; INVALID_PARAMETER for anything else. */
+export function requireCountry(code: string, field: string): string {
+  if (isCountry(code)) return code
+  throw invalid(field, 'must be an ISO 3166-1 alpha-2 code')
+}
+
+const longestCallbackUrl = 200
+
+/** Checks a callback's URL and the token that goes with it. */
+export function requireCallback(
+  { callbackUrl, authorisationToken }: { callbackUrl: string; authorisationToken: string },
+  { allowLoopback }: CustomerSettings,
+): void {
+  requireText(callbackUrl, 'callback_url', longestCallbackUrl)
+  const must = checkPushUrl(callbackUrl, { allowLoopback })
+  if (must !== undefined) throw invalid('callback_url', must)
+  requireText(authorisationToken, 'authorisation_token', 40, 10)
+}
+
+/** The refusal of a look-up that fits no account. */
+export function accountNotFound(details: Record<string, string> = {}): Failure {
+  return new Failure('ACCOUNT_NOT_FOUND', 'no account matches', { details })
+}
+
+/** The refusal of a look-up that fits several accounts. */
+export function ambiguousMatch(details: Record<string, string> = {}): Failure {
+  const message = 'several accounts match; look up by e-mail instead'
+  return new Failure('AMBIGUOUS_MATCH', message, { details })
+}

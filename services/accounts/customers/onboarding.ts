@@ -1,0 +1,89 @@
+// Makes personal accounts from profiles, to be reviewed; it must not know the wire or review anything.
+import { Failure } from '#core/errors.ts'
+import { newId } from '#core/id.ts'
+import type { Account } from './account.ts'
+import {
+  findVisibleInstitution,
+  insertAccount,
+  isNumberTaken,
+  lockNumber,
+} from './account-store.ts'
+import { attachArtefacts, type WholeArtefact } from './artefact-store.ts'
+import { sealAtRest } from './at-rest.ts'
+import { type Customers, invalid } from './customers.ts'
+import { checkProfile, countryOf, type Profile } from './profile.ts'
+import { insertReview } from './review-store.ts'
+
+/** Who sends a profile. */
+export type Sender = { projectId: string; requestId: string }
+
+/**
+ * Makes an account that waits for its review, with the artefacts that came before. ACCOUNT_EXISTS when an available
+ * account of the institution has the number; other profiles with it are no hindrance.
+ */
+export async function createPersonalAccount(
+  customers: Customers,
+  { projectId, requestId }: Sender,
+  profile: Profile,
+  artefacts: readonly WholeArtefact[] = [],
+): Promise<Account> {
+  const { db, secrets, settings } = customers
+  checkProfile(profile, settings)
+  const account = await db.transaction(async (tx) => {
+    const institution = await findVisibleInstitution(tx, projectId, profile.institutionName)
+    if (institution === undefined) {
+      throw invalid('institution_name', 'must be that of an institution open to the project')
+    }
+    const made = newAccount(profile, institution)
+    await lockNumber(tx, made.institutionId, made.mobileNumber)
+    if (await isNumberTaken(tx, made.institutionId, made.mobileNumber)) {
+      throw new Failure('ACCOUNT_EXISTS', 'the institution has an account with this number')
+    }
+    await insertAccount(tx, made)
+    const reviewId = newId()
+    const { callbackUrl, authorisationToken, mobileNumberAsSent } = profile
+    const sealedToken = (): string =>
+      sealAtRest(secrets, 'authorisation-token-at-rest', Buffer.from(authorisationToken))
+    await insertReview(tx, {
+      reviewId,
+      projectId,
+      institutionId: made.institutionId,
+      accountId: made.accountId,
+      requestId,
+      mobileNumberAsSent: mobileNumberAsSent || made.mobileNumber,
+      detailsSealed: sealAtRest(
+        secrets,
+        'profile-details',
+        Buffer.from(JSON.stringify(profile.details)),
+      ),
+      callbackUrl: callbackUrl === '' ? null : callbackUrl,
+      authorisationTokenSealed: authorisationToken === '' ? null : sealedToken(),
+    })
+    if (artefacts.length > 0) await attachArtefacts(tx, reviewId, artefacts)
+    return made
+  })
+  customers.kick()
+  return account
+}
+
+function newAccount(
+  profile: Profile,
+  institution: { institutionId: string; name: string; defaultCurrency: string },
+): Account {
+  return {
+    accountId: newId(),
+    institutionId: institution.institutionId,
+    institutionName: institution.name,
+    accountNumber: null,
+    accountType: 'personal',
+    mobileNumber: profile.mobileNumber,
+    email: profile.email,
+    firstName: profile.firstName,
+    lastName: profile.lastName,
+    country: countryOf(profile),
+    currency: institution.defaultCurrency,
+    status: 'pending_review',
+    level: 0,
+    fundsAccess: 'none',
+  }
+}

@@ -1,0 +1,83 @@
+// Checks what a client tells of a new customer. Pure; it must not know how anything is stored.
+import { Failure } from '#core/errors.ts'
+import { requireE164 } from '../access.ts'
+import {
+  type CustomerSettings,
+  invalid,
+  requireCallback,
+  requireCountry,
+  requireEmail,
+  requireText,
+} from './customers.ts'
+
+/** A new customer as his client tells of him. */
+export type Profile = {
+  firstName: string
+  lastName: string
+  email: string
+  mobileNumber: string
+  /** As the client wrote it; callbacks echo it. */
+  mobileNumberAsSent: string
+  institutionName: string
+  /** Both or neither are empty. */
+  callbackUrl: string
+  authorisationToken: string
+  /** Further facts for the review, by field name of the contract. */
+  details: Record<string, string>
+  /** ISO 3166-1 alpha-2 code: the account's country unless the details name one. */
+  originCountry: string
+}
+
+const documentFields = ['type', 'number', 'issue_date', 'expire_date', 'issued_country', 'name']
+
+/** The fields that may stand in a profile's details. */
+export const detailFields: ReadonlySet<string> = new Set([
+  'dob',
+  'nationality',
+  'occupation',
+  'address_line1',
+  'address_line2',
+  'address_line3',
+  'city',
+  'state_province',
+  'postal_code',
+  'country',
+  ...documentFields.map((field) => `id_document1_${field}`),
+  ...documentFields.map((field) => `id_document2_${field}`),
+  'poa_type',
+  'poa_bill_date',
+  'poa_name',
+  'poa_address',
+])
+const longestDetail = 500
+
+/** Checks a profile. MISSING_PARAMETER when one of callback_url and authorisation_token comes alone. */
+export function checkProfile(profile: Profile, settings: CustomerSettings): void {
+  requireText(profile.firstName, 'first_name', 100)
+  requireText(profile.lastName, 'last_name', 100)
+  requireEmail(profile.email, 'email')
+  requireE164(profile.mobileNumber, 'mobile_number')
+  requireText(profile.mobileNumberAsSent, 'mobile_number', 40, 0)
+  requireText(profile.institutionName, 'institution_name', 100)
+  for (const [field, value] of Object.entries(profile.details)) {
+    if (!detailFields.has(field)) throw invalid('details', 'must be fields of a personal account')
+    requireText(value, field, longestDetail, 0)
+  }
+  countryOf(profile)
+  const { callbackUrl, authorisationToken } = profile
+  if (callbackUrl === '' && authorisationToken === '') return
+  if (callbackUrl === '' || authorisationToken === '') {
+    const field = callbackUrl === '' ? 'callback_url' : 'authorisation_token'
+    throw new Failure('MISSING_PARAMETER', `${field} is required beside the other one`, {
+      details: { field },
+    })
+  }
+  requireCallback(profile, settings)
+}
+
+/** The country of the account that a profile asks for. */
+export function countryOf({ details, originCountry }: Profile): string {
+  const named = details['country']
+  if (named !== undefined && named !== '') return requireCountry(named, 'country')
+  return requireCountry(originCountry, 'origin_country')
+}

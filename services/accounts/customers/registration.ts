@@ -1,0 +1,116 @@
+// Asks holders to let a project act for them and takes their answers in; it must not know the wire.
+import { Failure } from '#core/errors.ts'
+import { isUuid, randomId } from '#core/id.ts'
+import { requireE164 } from '../access.ts'
+import { sealAtRest } from './at-rest.ts'
+import { callBack } from './call-back.ts'
+import {
+  type ChallengeState,
+  endChallenge,
+  insertChallenge,
+  lockChallenge,
+} from './challenge-store.ts'
+import { type Customers, requireCallback, requireText } from './customers.ts'
+import { foldName } from './fold.ts'
+import { type ResolveSession, sessionInvalid } from './session.ts'
+
+/** What a client sends to register an account. */
+export type Registration = {
+  projectId: string
+  requestId: string
+  mobileNumber: string
+  mobileNumberAsSent: string
+  institutionName: string
+  firstName: string
+  lastName: string
+  sessionToken: string
+  authorisationToken: string
+  callbackUrl: string
+}
+
+/**
+ * Puts the question to the holder. SESSION_INVALID unless the token is a session of the very account that the rest of
+ * the request describes, SESSION_EXPIRED when it has run out, ACCOUNT_UNAVAILABLE when the account is suspended or closed.
+ */
+export async function registerAccount(
+  customers: Customers,
+  resolveSession: ResolveSession,
+  wanted: Registration,
+): Promise<{ challengeId: string; expireTime: Date }> {
+  checkRegistration(customers, wanted)
+  const { projectId, institutionName } = wanted
+  const { state, account } = await resolveSession({
+    projectId,
+    institutionName,
+    token: { plain: wanted.sessionToken },
+    references: [],
+  })
+  const isOfHolder =
+    account.mobileNumber === wanted.mobileNumber &&
+    foldName(account.firstName) === foldName(wanted.firstName) &&
+    foldName(account.lastName) === foldName(wanted.lastName)
+  if (!isOfHolder || state === 'spent') throw sessionInvalid()
+  if (state === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
+  if (account.status !== 'available') {
+    throw new Failure('ACCOUNT_UNAVAILABLE', 'the account is suspended or closed')
+  }
+  const { db, secrets, settings } = customers
+  const token = Buffer.from(wanted.authorisationToken)
+  const challengeId = randomId()
+  const expireTime = await insertChallenge(db, {
+    challengeId,
+    projectId,
+    institutionId: account.institutionId,
+    accountId: account.accountId,
+    requestId: wanted.requestId,
+    mobileNumberAsSent: wanted.mobileNumberAsSent || wanted.mobileNumber,
+    callbackUrl: wanted.callbackUrl,
+    authorisationTokenSealed: sealAtRest(secrets, 'authorisation-token-at-rest', token),
+    ttlS: settings.challengeTtlS,
+  })
+  customers.kick()
+  return { challengeId, expireTime }
+}
+
+function checkRegistration({ settings }: Customers, wanted: Registration): void {
+  requireE164(wanted.mobileNumber, 'mobile_number')
+  requireText(wanted.mobileNumberAsSent, 'mobile_number', 40, 0)
+  requireText(wanted.firstName, 'first_name', 100)
+  requireText(wanted.lastName, 'last_name', 100)
+  requireCallback(wanted, settings)
+}
+
+/** Takes the holder's answer in; the first one stands, and one that comes too late changes nothing. REVIEW_NOT_FOUND. */
+export async function reportConsent(
+  customers: Customers,
+  challengeId: string,
+  answer: 'approved' | 'rejected',
+): Promise<void> {
+  const isKnown = isUuid(challengeId) && (await endQuestion(customers, challengeId, answer))
+  if (!isKnown) throw new Failure('REVIEW_NOT_FOUND', 'there is no such question')
+}
+
+/** Ends a question that nobody answered in time, as a refusal. */
+export async function lapse(customers: Customers, challengeId: string): Promise<void> {
+  await endQuestion(customers, challengeId, 'lapsed')
+}
+
+/** False when there is no such question. */
+async function endQuestion(
+  customers: Customers,
+  challengeId: string,
+  wanted: Exclude<ChallengeState, 'open'>,
+): Promise<boolean> {
+  const isKnown = await customers.db.transaction(async (tx) => {
+    const challenge = await lockChallenge(tx, challengeId)
+    if (challenge === undefined) return false
+    const { state, overdue, account } = challenge
+    if (state !== 'open' || overdue !== (wanted === 'lapsed')) return true
+    await endChallenge(tx, challengeId, wanted)
+    const approved = wanted === 'approved'
+    await callBack(customers, tx, { kind: 'registration', of: challenge, account, approved })
+    return true
+  })
+  customers.kick()
+  return isKnown
+}

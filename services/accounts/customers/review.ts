@@ -1,0 +1,108 @@
+// Takes the outcomes of reviews in and calls the client back; it must not know the wire or review anything.
+import { randomInt } from 'node:crypto'
+import { Failure } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
+import { isCurrency } from '#core/money.ts'
+import { isUniqueViolation, type Queryable } from '#runtime/db.ts'
+import { openCustomerLedger } from '../ledger/ledger.ts'
+import { type Account, type FundsAccess } from './account.ts'
+import { completeAccount, isNumberTaken, lockNumber, rejectAccount } from './account-store.ts'
+import { callBack } from './call-back.ts'
+import { type Customers, invalid } from './customers.ts'
+import { endReview, lockReview, type Review, readReviewPlace } from './review-store.ts'
+
+/** How a review ended. */
+export type ReviewOutcome =
+  | { completed: { level: number; fundsAccess: FundsAccess; currency: string } }
+  | { rejected: { reason: string } }
+
+const numberDigits = 10
+const longestReason = 500
+
+/**
+ * Ends a review; the first outcome stands and a repeat changes nothing. Of two reviews that end well for one number,
+ * the second is rejected. REVIEW_NOT_FOUND.
+ */
+export async function reportOnboarding(
+  customers: Customers,
+  reviewId: string,
+  outcome: ReviewOutcome,
+): Promise<void> {
+  checkOutcome(outcome)
+  const place = isUuid(reviewId) ? await readReviewPlace(customers.db, reviewId) : undefined
+  if (place === undefined) throw new Failure('REVIEW_NOT_FOUND', 'there is no such review')
+  const { institutionId, mobileNumber } = place
+  await withFreshNumber((accountNumber) =>
+    customers.db.transaction(async (tx) => {
+      await lockNumber(tx, institutionId, mobileNumber)
+      const review = await lockReview(tx, reviewId)
+      if (review?.state === 'open')
+        await end(customers, tx, { reviewId, review, outcome, accountNumber })
+    }),
+  )
+  customers.kick()
+}
+
+function checkOutcome(outcome: ReviewOutcome): void {
+  if ('rejected' in outcome) return
+  const { level, currency } = outcome.completed
+  if (!Number.isInteger(level) || level < 0 || level > 2) {
+    throw invalid('account_level', 'must be 0, 1 or 2')
+  }
+  if (currency !== '' && !isCurrency(currency)) throw invalid('currency', 'must be ISO 4217')
+}
+
+/** Draws account numbers until one is free: with ten digits a second draw is rare. */
+async function withFreshNumber(work: (accountNumber: string) => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await work(newAccountNumber())
+    } catch (error) {
+      if (!isUniqueViolation(error, 'account_number_once')) throw error
+    }
+  }
+}
+
+/** Ten random digits, the first above zero. */
+export function newAccountNumber(): string {
+  const least = 10 ** (numberDigits - 1)
+  return String(randomInt(least, least * 10))
+}
+
+type Ending = { reviewId: string; review: Review; outcome: ReviewOutcome; accountNumber: string }
+
+async function end(
+  customers: Customers,
+  tx: Queryable,
+  { reviewId, review, outcome, accountNumber }: Ending,
+): Promise<void> {
+  const { account } = review
+  const reason = await reasonToReject(tx, account, outcome)
+  let ended: Account
+  if ('completed' in outcome && reason === undefined) {
+    const { level, fundsAccess, currency: named } = outcome.completed
+    const currency = named === '' ? account.currency : named
+    const completion = { accountNumber, currency, level, fundsAccess }
+    await completeAccount(tx, account.accountId, completion)
+    await openCustomerLedger(tx, { accountId: account.accountId, currency })
+    ended = { ...account, ...completion, status: 'available' }
+  } else {
+    await rejectAccount(tx, account.accountId)
+    ended = { ...account, status: 'rejected' }
+  }
+  const state = ended.status === 'available' ? 'completed' : 'rejected'
+  await endReview(tx, reviewId, state, reason)
+  await callBack(customers, tx, { kind: 'onboarding', of: review, account: ended })
+  customers.metrics.reviewEnded(state)
+}
+
+/** Why an account is rejected; undefined when it is not. */
+async function reasonToReject(
+  tx: Queryable,
+  { institutionId, mobileNumber }: Account,
+  outcome: ReviewOutcome,
+): Promise<string | undefined> {
+  if ('rejected' in outcome) return outcome.rejected.reason.slice(0, longestReason)
+  const taken = await isNumberTaken(tx, institutionId, mobileNumber)
+  return taken ? 'an available account has the number' : undefined
+}

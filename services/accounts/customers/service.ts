@@ -1,0 +1,211 @@
+// Maps accounts.v1.AccountsService to the domain and back; it must not hold a rule or a statement.
+import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { randomId } from '#core/id.ts'
+import {
+  type AccountsService,
+  type PersonalAccountProfile,
+  type ResolveSessionRequest,
+  type UploadPersonalAccountRequest,
+  LookupType as WireLookupType,
+  SessionState as WireSessionState,
+} from '#gen/accounts/v1/accounts_pb.js'
+import { currentContext } from '#runtime/rpc/context.ts'
+import { projectOf } from '#runtime/rpc/project.ts'
+import { requireUuid } from '../access.ts'
+import type { Account } from './account.ts'
+import { createBusinessAccount } from './business.ts'
+import { type Customers, invalid } from './customers.ts'
+import { getBalance, listTransactions } from './history.ts'
+import { accountMessage, sessionMessage, transactionMessage } from './messages.ts'
+import { createPersonalAccount } from './onboarding.ts'
+import type { Profile } from './profile.ts'
+import { registerAccount } from './registration.ts'
+import {
+  openSession,
+  type SessionQuestion,
+  type SessionState,
+  sessionInvalid,
+  sessionResolver,
+} from './session.ts'
+import type { LookupType } from './session-store.ts'
+import { type UploadPart, uploadPersonalAccount } from './upload.ts'
+
+const lookupTypes: Partial<Record<WireLookupType, LookupType>> = {
+  [WireLookupType.MOBILE]: 'MOBILE',
+  [WireLookupType.EMAIL]: 'EMAIL',
+  [WireLookupType.ACCOUNT_NUMBER]: 'ACCOUNT_NUMBER',
+}
+
+const sessionStates = {
+  live: WireSessionState.LIVE,
+  spent: WireSessionState.SPENT,
+  expired: WireSessionState.EXPIRED,
+} as const satisfies Record<SessionState, WireSessionState>
+
+/** The handlers of AccountsService. */
+export function accountsService(customers: Customers): ServiceImpl<typeof AccountsService> {
+  return { ...sessions(customers), ...makers(customers), ...readers(customers) }
+}
+
+/** The project of a call: a UUID, and the one of the caller's token when that names one. */
+function requiredProject(context: HandlerContext, asked: string): string {
+  return requireUuid(projectOf(context, asked), 'project_id')
+}
+
+function sessions(customers: Customers) {
+  const resolveSession = sessionResolver(customers)
+  return {
+    async openSession(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const lookupType = lookupTypes[request.lookupType]
+      if (lookupType === undefined) throw invalid('lookup_type', 'is not one that we know')
+      const { account, session } = await openSession(customers, {
+        ...request,
+        projectId,
+        lookupType,
+        fingerprint: Buffer.from(request.fingerprint),
+      })
+      return {
+        account: accountMessage(account),
+        ...(session !== undefined && { session: sessionMessage(session) }),
+      }
+    },
+    async resolveSession(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const { institutionName, references } = request
+      const token = tokenOf(request)
+      const found = await resolveSession({ projectId, institutionName, token, references })
+      return {
+        sessionId: found.sessionId,
+        tokenHash: found.tokenHash,
+        state: sessionStates[found.state],
+        account: accountMessage(found.account),
+        references: found.references.map(({ account, ambiguous }) => ({
+          ...maybeAccount(account),
+          ambiguous,
+        })),
+        limitCurrency: customers.settings.limitCurrency,
+      }
+    },
+    async registerAccount(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const wanted = { ...request, projectId, requestId: requestIdOf(request.requestId) }
+      const { challengeId, expireTime } = await registerAccount(customers, resolveSession, wanted)
+      return { challengeId, expireTime: timestampFromDate(expireTime) }
+    },
+  } satisfies Partial<ServiceImpl<typeof AccountsService>>
+}
+
+function makers(customers: Customers) {
+  return {
+    async createPersonalAccount({ projectId: asked, requestId, profile: wire }, context) {
+      const sender = {
+        projectId: requiredProject(context, asked),
+        requestId: requestIdOf(requestId),
+      }
+      if (wire === undefined) throw invalid('profile', 'is required')
+      const profile = profileOf(wire)
+      const account = await createPersonalAccount(customers, sender, profile)
+      return { account: accountMessage(account), mobileNumberAsSent: profile.mobileNumberAsSent }
+    },
+    async uploadPersonalAccount(requests, context) {
+      const parts = uploadParts(requests, context)
+      const { account, profile } = await uploadPersonalAccount(customers, parts)
+      return { account: accountMessage(account), mobileNumberAsSent: profile.mobileNumberAsSent }
+    },
+    async createBusinessAccount(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const { caller, requestId } = currentContext() ?? {}
+      const actor = { caller: caller?.name ?? 'unknown', requestId }
+      return createBusinessAccount(customers, actor, { ...request, projectId })
+    },
+  } satisfies Partial<ServiceImpl<typeof AccountsService>>
+}
+
+function readers(customers: Customers) {
+  return {
+    async getAccountBalance({ projectId: asked, mobileNumber }, context) {
+      const projectId = requiredProject(context, asked)
+      const { account, balance } = await getBalance(customers, { projectId, mobileNumber })
+      const { postedMinor, heldMinor, asOf } = balance
+      const money = (minorUnits: bigint) => ({ currency: account.currency, minorUnits })
+      return {
+        account: accountMessage(account),
+        currentBalance: money(postedMinor),
+        availableBalance: money(postedMinor - heldMinor),
+        reservedBalance: money(heldMinor),
+        // Money that comes in is posted when it may be used.
+        unclearedBalance: money(0n),
+        asOfTime: timestampFromDate(asOf),
+      }
+    },
+    async listAccountTransactions(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const { mobileNumber, pageSize, pageToken } = request
+      const { transactions, nextPageToken } = await listTransactions(customers, {
+        projectId,
+        mobileNumber,
+        start: dateOf(request.startTime),
+        end: dateOf(request.endTime),
+        pageSize,
+        pageToken,
+      })
+      return { transactions: transactions.map(transactionMessage), nextPageToken }
+    },
+  } satisfies Partial<ServiceImpl<typeof AccountsService>>
+}
+
+function tokenOf({ token }: ResolveSessionRequest): SessionQuestion['token'] {
+  if (token.case === 'sessionToken') return { plain: token.value }
+  if (token.case === 'sessionTokenSealed') return { sealed: token.value }
+  throw sessionInvalid()
+}
+
+function maybeAccount(account: Account | undefined) {
+  return account === undefined ? {} : { account: accountMessage(account) }
+}
+
+/** The request id that a callback shows: the caller's, or the call's own. */
+function requestIdOf(requestId: string): string {
+  if (requestId !== '') return requireUuid(requestId, 'request_id')
+  return currentContext()?.requestId ?? randomId()
+}
+
+function dateOf(timestamp: Timestamp | undefined): Date | undefined {
+  return timestamp === undefined ? undefined : timestampDate(timestamp)
+}
+
+function profileOf(wire: PersonalAccountProfile): Profile {
+  return {
+    firstName: wire.firstName,
+    lastName: wire.lastName,
+    email: wire.email,
+    mobileNumber: wire.mobileNumber,
+    mobileNumberAsSent: wire.mobileNumberAsSent || wire.mobileNumber,
+    institutionName: wire.institutionName,
+    callbackUrl: wire.callbackUrl,
+    authorisationToken: wire.authorisationToken,
+    details: wire.details,
+    originCountry: wire.originCountry,
+  }
+}
+
+async function* uploadParts(
+  requests: AsyncIterable<UploadPersonalAccountRequest>,
+  context: HandlerContext,
+): AsyncGenerator<UploadPart> {
+  for await (const { part } of requests) {
+    if (part.case === 'header') {
+      const { projectId: asked, requestId } = part.value
+      const projectId = requiredProject(context, asked)
+      yield { header: { projectId, requestId: requestIdOf(requestId) } }
+    } else if (part.case === 'artefact') {
+      yield { artefact: part.value }
+    } else if (part.case === 'chunk') {
+      yield { chunk: part.value }
+    } else if (part.case === 'profile') {
+      yield { profile: profileOf(part.value) }
+    } else throw invalid('part', 'is required')
+  }
+}

@@ -1,0 +1,237 @@
+// Opens sessions for accounts and tells what a token stands for; it must not store or log a token.
+import { Failure } from '#core/errors.ts'
+import { isUuid, newId } from '#core/id.ts'
+import { digestsEqual } from '#core/token.ts'
+import { openInstitutionKey } from '../credentials.ts'
+import type { Account } from './account.ts'
+import {
+  accountNotFound,
+  ambiguousMatch,
+  type Customers,
+  invalid,
+  requireText,
+} from './customers.ts'
+import { foldEmail, foldName } from './fold.ts'
+import {
+  findSealingKey,
+  type LookupType,
+  type MatchedAccount,
+  openSessionRow,
+  type Reference,
+  readRequestedSession,
+  readSessionAccount,
+  resolveSessionRows,
+  type SessionWish,
+} from './session-store.ts'
+import { openSessionToken, sealingKeyId, sessionToken, sessionTokenHash } from './token.ts'
+
+/** Whom a client looks for. */
+export type Lookup = {
+  projectId: string
+  /** Empty: every call opens a new session. */
+  requestId: string
+  fingerprint: Buffer
+  lookupType: LookupType
+  lookupValue: string
+  institutionName: string
+  firstName: string
+  lastName: string
+  email: string
+}
+
+/** A session as its client gets it. */
+export type Session = { sessionToken: string; expireTime: Date; ttlS: number; singleUse: boolean }
+
+/** An account that was found; without a session when it is unavailable. */
+export type Opened = { account: Account; session: Session | undefined }
+
+/**
+ * Looks an account up and opens a session for it, in one round trip unless the look-up is refused or its request
+ * id was used before. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, REQUEST_ID_REUSED.
+ */
+export async function openSession(customers: Customers, lookup: Lookup): Promise<Opened> {
+  checkLookup(lookup)
+  for (;;) {
+    const wish = wishOf(customers, lookup)
+    const matched = await openSessionRow(customers.db, wish)
+    const [first, second] = matched
+    if (first?.expireTime) return opened(customers, first, wish.sessionId, first.expireTime)
+    if (wish.requestId !== undefined && first?.claimed !== true) {
+      const repeat = await repeated(customers, lookup)
+      if (repeat !== undefined) return repeat
+      // The session of the first call ended between the two statements: its id is free again.
+      if (first !== undefined && second === undefined) continue
+    }
+    const details = { lookup_type: lookup.lookupType }
+    if (first === undefined) throw accountNotFound(details)
+    if (second !== undefined) throw ambiguousMatch(details)
+    return { account: first, session: undefined }
+  }
+}
+
+function checkLookup(lookup: Lookup): void {
+  requireText(lookup.lookupValue, 'lookup_value', 254)
+  requireText(lookup.institutionName, 'institution_name', 100, 0)
+  requireText(lookup.firstName, 'first_name', 100, 0)
+  requireText(lookup.lastName, 'last_name', 100, 0)
+  requireText(lookup.email, 'email', 254, 0)
+  if (lookup.requestId === '') return
+  if (!isUuid(lookup.requestId)) throw invalid('request_id', 'must be a UUID')
+  if (lookup.fingerprint.length !== 32) throw invalid('fingerprint', 'must be 32 bytes')
+}
+
+function wishOf({ sessionKey, settings }: Customers, lookup: Lookup): SessionWish {
+  const { projectId, lookupType, lookupValue, institutionName, requestId, fingerprint } = lookup
+  const sessionId = newId()
+  return {
+    projectId,
+    lookupType,
+    lookupValue: lookupType === 'EMAIL' ? foldEmail(lookupValue) : lookupValue,
+    institutionName,
+    firstNameFolded: foldName(lookup.firstName),
+    lastNameFolded: foldName(lookup.lastName),
+    emailFolded: foldEmail(lookup.email),
+    requestId: requestId === '' ? undefined : requestId,
+    fingerprint,
+    sessionId,
+    tokenHash: sessionTokenHash(sessionToken(sessionKey, sessionId)),
+    ttlS: settings.sessionTtlS,
+  }
+}
+
+function opened(
+  { sessionKey, settings, metrics }: Customers,
+  account: MatchedAccount,
+  sessionId: string,
+  expireTime: Date,
+): Opened {
+  metrics.sessionOpened()
+  const token = sessionToken(sessionKey, sessionId)
+  const session = {
+    sessionToken: token,
+    expireTime,
+    ttlS: settings.sessionTtlS,
+    singleUse: true,
+  }
+  return { account, session }
+}
+
+/** The answer that a request id was given before, while its session lives. */
+async function repeated(
+  { db, sessionKey }: Customers,
+  { projectId, requestId, fingerprint }: Lookup,
+): Promise<Opened | undefined> {
+  const before = await readRequestedSession(db, projectId, requestId)
+  if (before === undefined) return undefined
+  if (!digestsEqual(before.fingerprint, fingerprint)) {
+    throw new Failure('REQUEST_ID_REUSED', 'the request id was used before with another body')
+  }
+  const { live, sessionId, expireTime, ttlS } = before
+  if (!live || sessionId === null || ttlS === null) return undefined
+  const account = await readSessionAccount(db, sessionId)
+  if (account === undefined) throw accountNotFound()
+  if (account.status !== 'available') return { account, session: undefined }
+  const token = sessionToken(sessionKey, sessionId)
+  return { account, session: { sessionToken: token, expireTime, ttlS, singleUse: true } }
+}
+
+/** What a session is worth now. */
+export type SessionState = 'live' | 'spent' | 'expired'
+
+/** A token, plain or sealed, and what it must be bound to. */
+export type SessionQuestion = {
+  projectId: string
+  institutionName: string
+  token: { plain: string } | { sealed: string }
+  references: Reference[]
+}
+
+/** What became of one reference. */
+export type ReferencedAccount = { account: Account | undefined; ambiguous: boolean }
+
+/** What a token stands for. */
+export type ResolvedSession = {
+  sessionId: string
+  tokenHash: Buffer
+  state: SessionState
+  account: Account
+  references: ReferencedAccount[]
+}
+
+/**
+ * Tells what a token stands for. SESSION_INVALID, after the same one statement, for whatever is no session of
+ * this project at this institution.
+ */
+export type ResolveSession = (question: SessionQuestion) => Promise<ResolvedSession>
+
+const maxReferences = 2
+const maxKeptKeys = 1_000
+
+/**
+ * Resolves sessions. Keys of institutions never change, so an opened one is kept; that it is still live is part of
+ * the statement that reads the session.
+ */
+export function sessionResolver({
+  db,
+  secrets,
+}: Pick<Customers, 'db' | 'secrets'>): ResolveSession {
+  const kept = new Map<string, Buffer>()
+
+  async function sealingKey(question: SessionQuestion, keyId: string): Promise<Buffer | undefined> {
+    const known = kept.get(keyId)
+    if (known !== undefined) return known
+    const row = await findSealingKey(db, { ...question, keyId })
+    if (row === undefined) return undefined
+    const key = Buffer.from(openInstitutionKey(secrets, row).sharedKey, 'base64')
+    if (kept.size >= maxKeptKeys) kept.clear()
+    kept.set(keyId, key)
+    return key
+  }
+
+  async function openToken(
+    question: SessionQuestion,
+  ): Promise<{ token: string | undefined; keyId: string | undefined }> {
+    if ('plain' in question.token) return { token: question.token.plain, keyId: undefined }
+    const { sealed } = question.token
+    const keyId = sealingKeyId(sealed)
+    const key = keyId === undefined ? undefined : await sealingKey(question, keyId)
+    if (keyId === undefined || key === undefined) return { token: undefined, keyId }
+    return { token: openSessionToken(sealed, { keyId, key }), keyId }
+  }
+
+  return async (question) => {
+    const { projectId, institutionName, references } = question
+    if (references.length > maxReferences) throw invalid('references', 'must be at most two')
+    requireText(institutionName, 'institution_name', 100)
+    for (const { mobileNumber, accountNumber } of references) {
+      requireText(mobileNumber, 'references', 100, 0)
+      requireText(accountNumber, 'references', 100, 0)
+    }
+    const { token, keyId } = await openToken(question)
+    const tokenHash = sessionTokenHash(token)
+    const rows = await resolveSessionRows(db, {
+      tokenHash,
+      projectId,
+      institutionName,
+      references,
+      keyId,
+    })
+    const own = rows.find(({ place }) => place === 0)
+    if (own === undefined) throw sessionInvalid()
+    const { sessionId, spent, expired } = own
+    const state = spent ? 'spent' : expired ? 'expired' : 'live'
+    const found = references.map((_, index) => referenced(rows, index + 1))
+    return { sessionId, tokenHash, state, account: own, references: found }
+  }
+}
+
+function referenced(rows: (Account & { place: number })[], wanted: number): ReferencedAccount {
+  const [account, another] = rows.filter(({ place }) => place === wanted)
+  if (another !== undefined) return { account: undefined, ambiguous: true }
+  return { account, ambiguous: false }
+}
+
+/** The one refusal of every token that cannot be used. */
+export function sessionInvalid(): Failure {
+  return new Failure('SESSION_INVALID', 'the session token cannot be used here')
+}

@@ -1,0 +1,75 @@
+// Makes session tokens, opens sealed ones and signs page tokens; it must not store, log or look one up.
+import { isUuid } from '#core/id.ts'
+import { open, type SealKey } from '#core/seal.ts'
+import { deriveToken, digestsEqual, hashKey, hashToken } from '#core/token.ts'
+
+const sessionPurpose = 'session'
+const sealedPurpose = 'session_token'
+const prefix = 'pws_'
+const tokenPattern = /^pws_[A-Za-z0-9_-]{43}$/
+const longestSealed = 512
+const signatureBytes = 16
+
+/** The token of a session; the same one each time. */
+export function sessionToken(key: Buffer, sessionId: string): string {
+  return `${prefix}${deriveToken(key, sessionPurpose, sessionId)}`
+}
+
+/** What is stored of a token; of a text that is none, a digest that no session has. */
+export function sessionTokenHash(token: string | undefined): Buffer {
+  return hashToken(token !== undefined && tokenPattern.test(token) ? token : '')
+}
+
+/** The id of the key that a sealed token names; undefined for a text that names none. */
+export function sealingKeyId(sealed: string): string | undefined {
+  if (sealed.length > longestSealed) return undefined
+  const keyId = Buffer.from(sealed.slice(0, 8), 'base64').subarray(1, 5)
+  return keyId.length === 4 ? keyId.toString('hex') : undefined
+}
+
+/** The token inside a sealed one; undefined for everything that this key did not seal as a session token. */
+export function openSessionToken(sealed: string, key: SealKey): string | undefined {
+  return open(sealed, [key], sealedPurpose)?.toString()
+}
+
+/** Where a page of a history goes on. */
+export type PagePlace = {
+  start: Date
+  end: Date
+  /** Where the page before ended, in the ledger's own terms. */
+  after: string
+}
+
+/** A page token: good for this account of this project and no other. */
+export function pageToken(
+  key: Buffer,
+  projectId: string,
+  accountId: string,
+  { start, end, after }: PagePlace,
+): string {
+  const place = Buffer.from(JSON.stringify([start.getTime(), end.getTime(), after]))
+  return Buffer.concat([pageSignature(key, projectId, accountId, place), place]).toString(
+    'base64url',
+  )
+}
+
+/** What a page token says; undefined for one that is not ours or of another account or project. */
+export function readPageToken(
+  key: Buffer,
+  projectId: string,
+  accountId: string,
+  token: string,
+): PagePlace | undefined {
+  const bytes = Buffer.from(token, 'base64url')
+  const place = bytes.subarray(signatureBytes)
+  const expected = pageSignature(key, projectId, accountId, place)
+  if (!digestsEqual(bytes.subarray(0, signatureBytes), expected)) return undefined
+  const [startMs, endMs, after] = JSON.parse(place.toString()) as [number, number, string]
+  return { start: new Date(startMs), end: new Date(endMs), after }
+}
+
+function pageSignature(key: Buffer, projectId: string, accountId: string, place: Buffer): Buffer {
+  if (!isUuid(projectId) || !isUuid(accountId)) throw new RangeError('ids are UUIDs')
+  const text = `page${projectId}${accountId}${place.toString('base64')}`
+  return hashKey(key, text).subarray(0, signatureBytes)
+}

@@ -1,0 +1,42 @@
+// A back end that remembers what it was told about customers and can be made to fail. It must not decide anything.
+import type { MessageShape } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import type {
+  RequestConsentRequestSchema,
+  ReviewService,
+  SubmitOnboardingRequestSchema,
+} from '#gen/backend/v1/reviews_pb.js'
+
+/** A back end whose calls fail as often as a test says. */
+export function newReviewBackend() {
+  const submitted: MessageShape<typeof SubmitOnboardingRequestSchema>[] = []
+  const asked: MessageShape<typeof RequestConsentRequestSchema>[] = []
+  let failures = 0
+  const reviews: ServiceImpl<typeof ReviewService> = {
+    async submitOnboarding(request) {
+      submitted.push(request)
+      fail()
+      return {}
+    },
+    async requestConsent(request) {
+      asked.push(request)
+      fail()
+      return {}
+    },
+  }
+  function fail(): void {
+    if (failures === 0) return
+    failures -= 1
+    throw new Failure('SERVICE_UNAVAILABLE', 'not now')
+  }
+  return {
+    reviews,
+    submitted,
+    asked,
+    /** Lets the next calls fail after they were heard. */
+    failNext(count: number) {
+      failures = count
+    },
+  }
+}

@@ -1,0 +1,275 @@
+// Shows who finds which account, and what a session token is worth where.
+import { createHash, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seal } from '#core/seal.ts'
+import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { sql } from '#runtime/db.ts'
+import { refusal, settings, startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const byMobile = (lookupValue: string) => ({ lookupType: LookupType.MOBILE, lookupValue })
+const byEmail = (lookupValue: string) => ({ lookupType: LookupType.EMAIL, lookupValue })
+const fingerprintOf = (text: string) => createHash('sha256').update(text).digest()
+
+describe('a look-up', () => {
+  it('by number, e-mail or account number opens a session of 900 seconds for the one account', async () => {
+    const lookups = [
+      byMobile('+12025550100'),
+      byEmail('AMA@example.com'),
+      { lookupType: LookupType.ACCOUNT_NUMBER, lookupValue: '1000000100' },
+    ]
+    for (const lookup of lookups) {
+      const { account, session } = await world.open(lookup)
+      expect(account).toMatchObject({
+        accountNumber: '1000000100',
+        institutionName: 'Demo Wallet',
+        accountStatus: AccountStatus.AVAILABLE,
+        accountLevel: 2,
+        currency: 'USD',
+      })
+      expect(session?.sessionToken).toMatch(/^pws_[A-Za-z0-9_-]{43}$/)
+      expect(session).toMatchObject({ ttlSeconds: 900, singleUse: true })
+    }
+  })
+
+  it('of a suspended account answers without a session', async () => {
+    const { account, session } = await world.open(byMobile('+12025550110'))
+    expect(account?.accountStatus).toBe(AccountStatus.UNAVAILABLE)
+    expect(session).toBeUndefined()
+  })
+
+  it('of a number with two accounts is ambiguous, by e-mail it is not', async () => {
+    expect(await refusal(world.open(byMobile('+12025550109')))).toBe('AMBIGUOUS_MATCH')
+    const { account } = await world.open(byEmail('kojo@example.com'))
+    expect(account?.firstName).toBe('Kojo')
+    const named = await world.open({ ...byMobile('+12025550109'), email: 'Adwoa@Example.com' })
+    expect(named.account?.firstName).toBe('Adwoa')
+  })
+
+  it('of an unknown number finds nothing and says what was looked up by', async () => {
+    const call = world.open(byMobile('+12025550199'))
+    expect(await refusal(call)).toBe('ACCOUNT_NOT_FOUND')
+    await expect(call).rejects.toMatchObject({ details: { lookup_type: 'MOBILE' } })
+  })
+
+  it('must fit the names when they are given, case and accents aside', async () => {
+    const fits = { ...byMobile('+12025550100'), firstName: 'ÀMA', lastName: ' mensáh ' }
+    expect((await world.open(fits)).session).toBeDefined()
+    for (const other of [{ firstName: 'Kofi' }, { lastName: 'Boateng' }, { email: 'x@y.zz' }]) {
+      const call = world.open({ ...byMobile('+12025550100'), ...other })
+      expect(await refusal(call)).toBe('ACCOUNT_NOT_FOUND')
+    }
+  })
+
+  it('is narrowed by the institution', async () => {
+    const lookup = byMobile('+12025550100')
+    const own = await world.open({ ...lookup, institutionName: 'Demo Wallet' })
+    expect(own.session).toBeDefined()
+    for (const institutionName of ['Restricted Bank', 'No Such Bank']) {
+      expect(await refusal(world.open({ ...lookup, institutionName }))).toBe('ACCOUNT_NOT_FOUND')
+    }
+  })
+
+  it('finds nothing for a project without a grant', async () => {
+    const projectId = world.projects.stranger
+    expect(await refusal(world.open({ ...byMobile('+12025550100'), projectId }))).toBe(
+      'ACCOUNT_NOT_FOUND',
+    )
+  })
+
+  it('does not see an unfinished or rejected profile', async () => {
+    const { account } = await world.create()
+    const lookup = byMobile(account?.mobileNumber ?? '')
+    expect(await refusal(world.open(lookup))).toBe('ACCOUNT_NOT_FOUND')
+    const reviewId = await world.reviewOf(account?.accountId)
+    await world.reports.reportOnboarding({
+      reviewId,
+      outcome: { case: 'rejected', value: { reason: 'blurred' } },
+    })
+    expect(await refusal(world.open(lookup))).toBe('ACCOUNT_NOT_FOUND')
+  })
+
+  it('without a type or with a text that cannot be is refused', async () => {
+    expect(await refusal(world.open({ lookupValue: 'x' }))).toBe('INVALID_PARAMETER lookup_type')
+    const nul = world.open(byMobile('+1202\u0000'))
+    expect(await refusal(nul)).toBe('INVALID_PARAMETER lookup_value')
+  })
+})
+
+describe('a request id', () => {
+  it('sent again with the same look-up gives the same session while it lives, then a new one', async () => {
+    const ask = () =>
+      world.open({
+        ...byMobile('+12025550101'),
+        requestId,
+        fingerprint: fingerprintOf('kofi'),
+      })
+    const requestId = randomUUID()
+    const first = await ask()
+    expect((await ask()).session).toEqual(first.session)
+    world.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
+    const later = await ask()
+    expect(later.session?.sessionToken).not.toBe(first.session?.sessionToken)
+    expect((await ask()).session).toEqual(later.session)
+  })
+
+  it('sent again with another look-up is refused, also when that one finds nothing', async () => {
+    const requestId = randomUUID()
+    const lookup = byMobile('+12025550100')
+    await world.open({ ...lookup, requestId, fingerprint: fingerprintOf('one') })
+    for (const other of [lookup, byMobile('+12025550199'), byMobile('+12025550109')]) {
+      const call = world.open({ ...other, requestId, fingerprint: fingerprintOf('two') })
+      expect(await refusal(call)).toBe('REQUEST_ID_REUSED')
+    }
+  })
+
+  it('that found an unavailable account finds it again, and no other', async () => {
+    const requestId = randomUUID()
+    const lookup = { ...byMobile('+12025550110'), requestId }
+    for (let time = 0; time < 2; time += 1) {
+      const { session } = await world.open({ ...lookup, fingerprint: fingerprintOf('nana') })
+      expect(session).toBeUndefined()
+    }
+    const other = world.open({ ...lookup, fingerprint: fingerprintOf('other') })
+    expect(await refusal(other)).toBe('REQUEST_ID_REUSED')
+  })
+
+  it('of one project says nothing to another', async () => {
+    const requestId = randomUUID()
+    const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('ama') }
+    const own = await world.open(lookup)
+    const theirs = await world.open({
+      ...lookup,
+      projectId: world.projects.other,
+      fingerprint: fingerprintOf('ama too'),
+    })
+    expect(theirs.session?.sessionToken).not.toBe(own.session?.sessionToken)
+  })
+
+  it('sent fifty times at once gives one session', async () => {
+    const requestId = randomUUID()
+    const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('herd') }
+    const answers = await Promise.all(Array.from({ length: 50 }, () => world.open(lookup)))
+    expect(new Set(answers.map(({ session }) => session?.sessionToken)).size).toBe(1)
+    expect(answers[0]?.session).toBeDefined()
+  })
+})
+
+describe('a session token', () => {
+  const resolve = (more: object) =>
+    world.accounts.resolveSession({
+      projectId: world.projects.demo,
+      institutionName: 'Demo Wallet',
+      ...more,
+    })
+  const plain = (value: string) => ({ token: { case: 'sessionToken' as const, value } })
+  const sealed = (value: string) => ({ token: { case: 'sessionTokenSealed' as const, value } })
+  const sealUnder = (token: string, purpose = 'session_token') => {
+    const { keyId, sharedKey } = world.credentials.institution
+    return seal(Buffer.from(token), { keyId, key: Buffer.from(sharedKey, 'base64'), purpose })
+  }
+
+  it('tells its account, plain or sealed, and the accounts that go with it', async () => {
+    const token = await world.tokenOf('+12025550100')
+    const references = [{ mobileNumber: '+12025550101' }, { accountNumber: '1000000110' }]
+    for (const form of [plain(token), sealed(sealUnder(token))]) {
+      const found = await resolve({ ...form, references })
+      expect(found).toMatchObject({
+        state: SessionState.LIVE,
+        account: { accountNumber: '1000000100' },
+        limitCurrency: 'TTD',
+        references: [
+          { account: { accountNumber: '1000000101' }, ambiguous: false },
+          { account: { accountStatus: AccountStatus.UNAVAILABLE }, ambiguous: false },
+        ],
+      })
+      expect(Buffer.from(found.tokenHash)).toEqual(fingerprintOf(token))
+    }
+  })
+
+  it('finds a reference by account number first, and says what is unknown or ambiguous', async () => {
+    const token = await world.tokenOf('+12025550100')
+    const two = await resolve({
+      ...plain(token),
+      references: [
+        { mobileNumber: '+12025550109', accountNumber: '2000000109' },
+        { mobileNumber: '+12025550109' },
+      ],
+    })
+    expect(two.references[0]?.account?.firstName).toBe('Kojo')
+    expect(two.references[1]?.ambiguous).toBe(true)
+    expect(two.references[1]?.account).toBeUndefined()
+    const none = await resolve({ ...plain(token), references: [{ mobileNumber: '+12025550199' }] })
+    expect(none.references[0]?.ambiguous).toBe(false)
+    expect(none.references[0]?.account).toBeUndefined()
+  })
+
+  it('is refused alike for whatever is wrong with it', async () => {
+    const token = await world.tokenOf('+12025550100')
+    const good = sealUnder(token)
+    const wrong = [
+      plain(''),
+      plain('pws_'),
+      plain(`${token.slice(0, -1)}_`),
+      plain('x'.repeat(10_000)),
+      { ...plain(token), institutionName: 'Restricted Bank' },
+      { ...plain(token), projectId: world.projects.other },
+      sealed(''),
+      sealed('not base64!'),
+      sealed(`${good.slice(0, -8)}AAAAAAA=`),
+      sealed(sealUnder(token, 'authorisation-token')),
+      sealed(sealUnder('nonsense')),
+      sealed(seal(Buffer.from(token), { keyId: '00000000', key: Buffer.alloc(32), purpose: 'x' })),
+      { ...sealed(good), institutionName: 'Restricted Bank' },
+      { ...sealed(good), projectId: world.projects.other },
+      {},
+    ]
+    for (const question of wrong) expect(await refusal(resolve(question))).toBe('SESSION_INVALID')
+  })
+
+  it('sealed under a retired key is refused, though the key was used before', async () => {
+    const token = await world.tokenOf('+12025550100')
+    const form = sealed(sealUnder(token))
+    expect((await resolve(form)).state).toBe(SessionState.LIVE)
+    const { keyId } = world.credentials.institution
+    const setRetired = sql(
+      'test_retire',
+      `update institution_key set retired_at = $2::timestamptz where key_id = $1`,
+    )
+    await world.db.run(setRetired, [keyId, new Date()])
+    expect(await refusal(resolve(form))).toBe('SESSION_INVALID')
+    await world.db.run(setRetired, [keyId, null])
+    expect((await resolve(form)).state).toBe(SessionState.LIVE)
+  })
+
+  it('is answered as spent or expired when it is', async () => {
+    const spent = await world.tokenOf('+12025550100')
+    await world.db.run(
+      sql(
+        'test_spend',
+        `update session set consumed_by = $2, consume_time = clock_now() where token_hash = $1`,
+      ),
+      [fingerprintOf(spent), randomUUID()],
+    )
+    expect((await resolve(plain(spent))).state).toBe(SessionState.SPENT)
+    const expired = await world.tokenOf('+12025550100')
+    world.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
+    expect((await resolve(plain(expired))).state).toBe(SessionState.EXPIRED)
+  })
+
+  it('is not in the database', async () => {
+    const token = await world.tokenOf('+12025550100')
+    const row = await world.db.row<{ text: string }>(
+      sql('test_session_text', 'select session::text as text from session where token_hash = $1'),
+      [fingerprintOf(token)],
+    )
+    expect(row?.text).toBeDefined()
+    expect(row?.text).not.toContain(token.slice(4))
+  })
+})
