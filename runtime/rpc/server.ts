@@ -80,9 +80,10 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
     scope.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
       const call = edge.admit(raw, reply.raw)
-      if (call !== undefined && !takeUnary(raw, reply.raw, call, () => edge.contextValues(raw)))
+      if (call !== undefined && !takeUnary(raw, reply.raw, call, () => edge.contextValues(raw))) {
+        reply.raw.once('finish', () => cutUnread(raw))
         done()
-      else reply.hijack()
+      } else reply.hijack()
     })
     await scope.register(fastifyConnectPlugin, {
       routes: (plugin) => void plugin.handlers.push(...handlers),
@@ -199,6 +200,11 @@ function hasAuthority(request: AnyRequest): boolean {
 function resetUnread(this: ServerHttp2Stream): void {
   if (this.readableEnded || this.destroyed) return
   setTimeout(() => this.destroy(), resetDelayMs).unref()
+}
+
+// The same over HTTP/1.1, where nobody would even notice that the caller has gone.
+function cutUnread(request: IncomingMessage): void {
+  if (!request.complete) setTimeout(() => request.destroy(), resetDelayMs).unref()
 }
 
 function http2Handler(handlers: readonly UniversalHandler[], edge: ReturnType<typeof createEdge>) {

@@ -1,6 +1,7 @@
 // A caller that streams: what it sends arrives while it is being made, and a break is seen by the other side.
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors.ts'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { createRpcClient, createRpcPool } from './client.ts'
 import { listeningLog, newSecrets } from './fixture.ts'
@@ -10,12 +11,12 @@ import { serveRpc } from './server.ts'
 const chunkBytes = 64 * 1024
 const closers: Array<() => Promise<unknown>> = []
 afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
+  for (const close of closers.splice(0).toReversed()) await close()
 })
 
 type Seen = { bytes: number; ended: boolean; failed: boolean }
 
-async function startUploads() {
+async function startUploads(refuse?: () => void) {
   const seen: Seen = { bytes: 0, ended: false, failed: false }
   const arrived = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()
@@ -34,6 +35,7 @@ async function startUploads() {
             for await (const { part } of parts) {
               if (part.case === 'chunk') seen.bytes += part.value.length
               arrived.resolve()
+              refuse?.()
             }
             seen.ended = true
             return { mobileNumberAsSent: String(seen.bytes) }
@@ -52,7 +54,7 @@ async function startUploads() {
   closers.push(() => pool.close())
   const identity = openIdentity({ name: 'gateway', dir: join(dir, 'gateway'), log })
   const client = createRpcClient(AccountsService, { url, audience: 'delivery', identity, pool })
-  return { client, seen, arrived: arrived.promise, over: over.promise }
+  return { client, seen, server, arrived: arrived.promise, over: over.promise }
 }
 
 function chunk(): { part: { case: 'chunk'; value: Uint8Array } } {
@@ -88,8 +90,24 @@ describe('a streaming caller', () => {
       await arrived
       throw new Error('the client went away')
     }
-    await expect(client.uploadPersonalAccount(parts())).rejects.toThrow()
+    await expect(client.uploadPersonalAccount(parts())).rejects.toBeInstanceOf(Error)
     await over
     expect(seen).toEqual({ bytes: chunkBytes, ended: false, failed: true })
+  })
+
+  it('that is refused before its end is let go at once', async () => {
+    const refuse = () => {
+      throw new Failure('ACCOUNT_EXISTS', 'no')
+    }
+    const { client, server } = await startUploads(refuse)
+    async function* parts() {
+      for (let count = 0; count < 200; count++) yield chunk()
+    }
+    await expect(client.uploadPersonalAccount(parts())).rejects.toMatchObject({
+      reason: 'ACCOUNT_EXISTS',
+    })
+    const startedMs = Date.now()
+    await server.close()
+    expect(Date.now() - startedMs).toBeLessThan(2_000)
   })
 })
