@@ -1,6 +1,7 @@
 // Movements on customers' accounts: token, limits and money together or not at all; it must not know the wire.
 import { Failure } from '#core/errors.ts'
 import { fingerprint } from '#core/fingerprint.ts'
+import { isUuid } from '#core/id.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
 import type { UserLimits } from '#runtime/setting-rules.ts'
@@ -11,6 +12,7 @@ import { readTransfer } from './ledger-store.ts'
 import { countUse, giveBackUse, readUse, type Usage } from './limit-store.ts'
 import { type LimitUse, requireLimitUse, requireWithinLimits } from './limits.ts'
 import {
+  type Address,
   accountNotFound,
   addressText,
   type Details,
@@ -166,6 +168,20 @@ export function requireAvailable(standings: readonly AccountStanding[]): void {
       throw new Failure('ACCOUNT_UNAVAILABLE', `account ${accountId} is not available`)
     }
   }
+}
+
+/** LEDGER_ACCOUNT_NOT_FOUND unless the project sees every customer's account among some addresses. */
+export async function requireVisible(
+  q: Queryable,
+  projectId: string,
+  addresses: readonly Address[],
+): Promise<void> {
+  const named = addresses.flatMap((one) => ('accountId' in one ? [one.accountId] : []))
+  if (named.length === 0) return
+  for (const accountId of named) if (!isUuid(accountId)) throw accountNotFound(accountId)
+  const standings = await readStandings(q, projectId, named)
+  const hidden = standings.find(({ isVisible }) => !isVisible)
+  if (hidden !== undefined) throw accountNotFound(hidden.accountId)
 }
 
 function requireLimits(limits: UserLimits, use: LimitUse, usage: Usage | undefined): void {

@@ -1,0 +1,54 @@
+// Puts the ledger together: its services and its workers; it must not hold a rule.
+import type { ConnectRouter } from '@connectrpc/connect'
+import type { Registry } from 'prom-client'
+import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { MovementService } from '#gen/accounts/v1/movement_pb.js'
+import { type Database, openDatabase } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import type { UserLimits } from '#runtime/setting-rules.ts'
+import { startChecks } from './check.ts'
+import { countUnfolded } from './fold-store.ts'
+import { ledgerMetrics } from './metrics.ts'
+import { ledgerService } from './service.ts'
+import { movementService } from './service-movement.ts'
+import { startFolding, startHoldExpiry } from './workers.ts'
+
+/** What the ledger stands on. */
+export type LedgerParts = {
+  db: Database
+  databaseUrl: string
+  userLimits: UserLimits
+  log: Logger
+  registry: Registry
+}
+
+/** The services that `routes` serves. */
+export const ledgerServices = [LedgerService, MovementService]
+
+/** A check reads everything, so it gets time and a connection of its own. */
+const checkLimitMs = 300_000
+
+/** Starts the workers of the ledger. */
+export function startLedger({ db, databaseUrl, userLimits, log, registry }: LedgerParts): {
+  routes(router: ConnectRouter): void
+  close(): Promise<void>
+} {
+  const limits = { statementMs: checkLimitMs, acquireMs: checkLimitMs }
+  const checkDb = openDatabase({ url: databaseUrl, service: 'accounts', log, poolSize: 1, limits })
+  const metrics = ledgerMetrics(registry, () => countUnfolded(db))
+  const loops = [
+    startHoldExpiry(db, log),
+    startFolding(db, log),
+    startChecks(checkDb, log, metrics),
+  ]
+  return {
+    routes(router) {
+      router.service(LedgerService, ledgerService({ db, checkDb }))
+      router.service(MovementService, movementService({ db, userLimits }))
+    },
+    async close() {
+      await Promise.all(loops.map((loop) => loop.close()))
+      await checkDb.close()
+    },
+  }
+}

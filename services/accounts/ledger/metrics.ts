@@ -1,0 +1,40 @@
+// The numbers of the ledger for Prometheus. It must not take a label from a request.
+import { Gauge, type Registry } from 'prom-client'
+
+/** What the ledger shows. */
+export type LedgerMetrics = {
+  /** Findings of the last check for a rule. */
+  found(rule: string, count: number): void
+  /** When the last check was made. */
+  checked(time: Date): void
+}
+
+/** Gauges of the last check, and of the lines that wait to be folded, counted at each scrape. */
+export function ledgerMetrics(
+  registry: Registry,
+  countUnfolded: () => Promise<number>,
+): LedgerMetrics {
+  const findings = new Gauge({
+    name: 'payweave_ledger_findings',
+    help: 'What broke a rule of the ledger at the last check, by rule: anything but zero needs a person.',
+    labelNames: ['rule'] as const,
+    registers: [registry],
+  })
+  const checkTime = new Gauge({
+    name: 'payweave_ledger_check_time_seconds',
+    help: 'Unix time of the last whole check of the ledger.',
+    registers: [registry],
+  })
+  void new Gauge({
+    name: 'payweave_ledger_unfolded_lines',
+    help: 'Lines of internal accounts that are not yet in a folded balance.',
+    registers: [registry],
+    async collect() {
+      this.set(await countUnfolded())
+    },
+  })
+  return {
+    found: (rule, count) => findings.set({ rule }, count),
+    checked: (time) => checkTime.set(time.getTime() / 1_000),
+  }
+}

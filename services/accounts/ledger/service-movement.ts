@@ -1,0 +1,79 @@
+// Maps accounts.v1.MovementService to the domain and back; it must not hold a rule or a statement.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type {
+  BeginMovementRequest,
+  MovementService,
+  LimitUse as WireLimitUse,
+} from '#gen/accounts/v1/movement_pb.js'
+import { requireUuid } from '../access.ts'
+import type { LimitUse } from './limits.ts'
+import { refuse } from './lines.ts'
+import { detailsOf, linesOf, moneyOf, timeOf } from './messages.ts'
+import {
+  beginMovement,
+  cancelMovement,
+  checkLimits,
+  completeMovement,
+  type Movements,
+  type NewMovement,
+} from './movement.ts'
+import { requiredProject } from './service.ts'
+
+/** The handlers of MovementService. */
+export function movementService(movements: Movements): ServiceImpl<typeof MovementService> {
+  return {
+    async beginMovement(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const begun = await beginMovement(movements, newMovement(request, projectId))
+      return { beginTime: timestampFromDate(begun.beginTime), repeatedCall: begun.repeated }
+    },
+    async completeMovement(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const movementId = requireUuid(request.movementId, 'movement_id')
+      const lines = linesOf(request.postings)
+      const { postTime } = await completeMovement(movements, { projectId, movementId, lines })
+      return { postTime: timestampFromDate(postTime) }
+    },
+    async cancelMovement(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const movementId = requireUuid(request.movementId, 'movement_id')
+      await cancelMovement(movements, { projectId, movementId })
+      return {}
+    },
+    async checkLimits(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const use = limitUseOf(request.limitUse)
+      await checkLimits(movements, projectId, use ?? refuse('limit_use', 'is required'))
+      return {}
+    },
+  }
+}
+
+function newMovement(request: BeginMovementRequest, projectId: string): NewMovement {
+  const { sessionTokenHash, hold } = request
+  if (sessionTokenHash.length !== 32) refuse('session_token_hash', 'must be 32 bytes')
+  return {
+    projectId,
+    movementId: requireUuid(request.movementId, 'movement_id'),
+    sessionTokenHash: Buffer.from(sessionTokenHash),
+    institutionId: requireUuid(request.institutionId, 'institution_id'),
+    limitUse: limitUseOf(request.limitUse),
+    lines: linesOf(request.postings),
+    hold:
+      hold === undefined
+        ? undefined
+        : {
+            accountId: requireUuid(hold.accountId, 'hold.account_id'),
+            ...moneyOf(hold.amount, 'hold.amount'),
+            expireTime: timeOf(hold.expireTime, 'hold.expire_time'),
+          },
+    details: detailsOf(request.details),
+  }
+}
+
+function limitUseOf(message: WireLimitUse | undefined): LimitUse | undefined {
+  if (message === undefined) return undefined
+  const accountId = requireUuid(message.accountId, 'limit_use.account_id')
+  return { accountId, ...moneyOf(message.amount, 'limit_use.amount') }
+}

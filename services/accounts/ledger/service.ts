@@ -1,0 +1,129 @@
+// Maps accounts.v1.LedgerService to the domain and back; it must not hold a rule or a statement.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import type { Database } from '#runtime/db.ts'
+import { projectOf } from '#runtime/rpc/project.ts'
+import { requireUuid } from '../access.ts'
+import { checkLedger } from './check.ts'
+import { createHold, postHold, requireHold, voidHold } from './hold.ts'
+import { postTransfer, readBalance, requireTransfer, reverseTransfer } from './ledger.ts'
+import { type Address, refuse, requireAddress, requireCurrency, requireDetails } from './lines.ts'
+import {
+  addressOf,
+  detailsOf,
+  holdMessage,
+  linesOf,
+  moneyOf,
+  timeOf,
+  transferMessage,
+  wireMoney,
+} from './messages.ts'
+import { requireVisible } from './movement.ts'
+
+/** What the handlers work on: a check has a connection and time limits of its own. */
+export type LedgerDatabases = { db: Database; checkDb: Database }
+
+/** The handlers of LedgerService. */
+export function ledgerService(databases: LedgerDatabases): ServiceImpl<typeof LedgerService> {
+  return {
+    ...transferHandlers(databases.db),
+    ...holdHandlers(databases.db),
+    ...readHandlers(databases),
+  }
+}
+
+/** The project of a call: a UUID, and the one of the caller's token when that names one. */
+export function requiredProject(context: HandlerContext, asked: string): string {
+  return requireUuid(projectOf(context, asked), 'project_id')
+}
+
+function transferHandlers(db: Database) {
+  const transferOf = async (projectId: string, transferId: string) => ({
+    transfer: transferMessage(await requireTransfer(db, projectId, transferId)),
+  })
+  return {
+    async postTransfer(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const transferId = requireUuid(request.transferId, 'transfer_id')
+      const lines = linesOf(request.postings)
+      await requireVisible(db, projectId, addressesOf(lines))
+      const details = detailsOf(request.details)
+      await postTransfer(db, { projectId, transferId, lines, details })
+      return transferOf(projectId, transferId)
+    },
+    async reverseTransfer(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const transferId = requireUuid(request.transferId, 'transfer_id')
+      const reversesId = requireUuid(request.reversesId, 'reverses_id').toLowerCase()
+      const { description } = requireDetails({ description: request.description })
+      await reverseTransfer(db, { projectId, transferId, reversesId, description })
+      return transferOf(projectId, transferId)
+    },
+    async getTransfer(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      return transferOf(projectId, requireUuid(request.transferId, 'transfer_id'))
+    },
+  } satisfies Partial<ServiceImpl<typeof LedgerService>>
+}
+
+function holdHandlers(db: Database) {
+  return {
+    async createHold(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const holdId = requireUuid(request.holdId, 'hold_id')
+      const address = addressOf(request.address, 'address')
+      if ('internal' in address) return refuse('address', 'must be a customer or a float')
+      await requireVisible(db, projectId, [address])
+      const expireTime = timeOf(request.expireTime, 'expire_time')
+      const details = detailsOf(request.details)
+      const money = moneyOf(request.amount, 'amount')
+      await createHold(db, { projectId, holdId, address, ...money, expireTime, details })
+      return { hold: holdMessage(await requireHold(db, projectId, holdId)) }
+    },
+    async postHold(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const holdId = requireUuid(request.holdId, 'hold_id')
+      const lines = linesOf(request.postings)
+      await requireVisible(db, projectId, addressesOf(lines))
+      await postHold(db, { projectId, holdId, lines })
+      return { transfer: transferMessage(await requireTransfer(db, projectId, holdId)) }
+    },
+    async voidHold(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const holdId = requireUuid(request.holdId, 'hold_id')
+      return { hold: holdMessage(await voidHold(db, projectId, holdId)) }
+    },
+    async getHold(request, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const holdId = requireUuid(request.holdId, 'hold_id')
+      return { hold: holdMessage(await requireHold(db, projectId, holdId)) }
+    },
+  } satisfies Partial<ServiceImpl<typeof LedgerService>>
+}
+
+function readHandlers({ db, checkDb }: LedgerDatabases) {
+  return {
+    async getLedgerBalance({ currency, ...request }, context) {
+      const projectId = requiredProject(context, request.projectId)
+      const address = addressOf(request.address, 'address')
+      requireAddress(projectId, address, 'address')
+      requireCurrency(currency, 'currency')
+      await requireVisible(db, projectId, [address])
+      const balance = await readBalance(db, { address, projectId, currency })
+      return {
+        posted: wireMoney(currency, balance.postedMinor),
+        held: wireMoney(currency, balance.heldMinor),
+        available: wireMoney(currency, balance.postedMinor - balance.heldMinor),
+      }
+    },
+    async checkLedger() {
+      const { findings, transfersChecked, checkTime } = await checkLedger(checkDb)
+      return { findings, transfersChecked, checkTime: timestampFromDate(checkTime) }
+    },
+  } satisfies Partial<ServiceImpl<typeof LedgerService>>
+}
+
+function addressesOf(lines: readonly { address: Address }[]): Address[] {
+  return lines.map(({ address }) => address)
+}
