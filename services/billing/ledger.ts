@@ -18,7 +18,7 @@ export type BillMoney = {
 /** What billing asks of the ledger. Every call may be repeated. */
 export type Ledger = {
   /** Keeps the money back on the float; false when it has too little. */
-  hold(money: BillMoney): Promise<boolean>
+  hold(money: BillMoney & { createTime: Date }): Promise<boolean>
   /** Pays it to the biller. */
   post(money: BillMoney): Promise<void>
   /** Lets it go. */
@@ -32,13 +32,14 @@ const holdLifeMs = 180 * 86_400_000
 export function ledgerOver(client: Client<typeof LedgerService>): Ledger {
   return {
     async hold(money) {
-      const { billPaymentId, projectId, amountMinor, currency, transactionId } = money
+      const { billPaymentId, projectId, amountMinor, currency, transactionId, createTime } = money
       const request = {
         projectId,
         holdId: billPaymentId,
         address: floatOf(projectId),
         amount: { currency, minorUnits: amountMinor },
-        expireTime: timestampFromMs(Date.now() + holdLifeMs),
+        // The same each time: another time would be another hold.
+        expireTime: timestampFromMs(createTime.getTime() + holdLifeMs),
         details: { reference: transactionId, method: 'bill_payment' },
       }
       try {

@@ -1,7 +1,9 @@
 // Runs the black-box tests of the whole system: first those that share one, then those that break one of their own, then what looks at the traces of all.
 import { defineConfig } from 'vitest/config'
 
-const breaking = ['sandbox', 'faults', 'kill'].map((name) => `test/system/${name}.test.ts`)
+const breaking = ['sandbox', 'faults', 'kill', 'kill-bills'].map(
+  (name) => `test/system/${name}.test.ts`,
+)
 const last = ['test/system/secrets.test.ts']
 
 type Group = { include: string[]; exclude?: string[]; testTimeout?: number }
