@@ -20,6 +20,7 @@ import { reviewBackend } from './customers/backend.ts'
 import type { CustomerSettings } from './customers/customers.ts'
 import { customerServices, startCustomers } from './customers/engine.ts'
 import { accessSubject, onboardingSubject, tellAccessChanged } from './events.ts'
+import { ledgerServices, startLedger } from './ledger/engine.ts'
 import { accessService } from './service.ts'
 import { startSettlements } from './settlements/settlements.ts'
 
@@ -53,6 +54,8 @@ runProcess('accounts', async (stopping, log) => {
     tellAccessChanged,
     kickOutbox: outbox.kick,
   })
+  const { databaseUrl, userLimits } = settings
+  const ledger = startLedger({ db, databaseUrl, userLimits, log, registry: metrics })
   const ready = async () => ({ database: await db.ready(), nats: nats.ready() })
   const rpc = await serveRpc({
     host,
@@ -60,12 +63,19 @@ runProcess('accounts', async (stopping, log) => {
     identity,
     log,
     metrics: rpcMetrics(metrics),
-    services: [InboxService, SettlementPostingService, AccessService, ...customerServices],
+    services: [
+      InboxService,
+      SettlementPostingService,
+      AccessService,
+      ...customerServices,
+      ...ledgerServices,
+    ],
     routes: (router) => {
       const administration = { db, secrets, tellAccessChanged, kick: outbox.kick }
       settlements.routes(router)
       router.service(AccessService, accessService(administration))
       customers.routes(router)
+      ledger.routes(router)
     },
     // Keys are checked with the broker down: only news waits for it.
     ready: () => db.ready(),
@@ -74,6 +84,7 @@ runProcess('accounts', async (stopping, log) => {
   return [
     { name: 'rpc', close: () => rpc.close() },
     { name: 'customers', close: () => customers.close() },
+    { name: 'ledger', close: () => ledger.close() },
     { name: 'settlements', close: () => settlements.close() },
     { name: 'outbox', close: () => outbox.close() },
     { name: 'clients', close: () => others.close() },
