@@ -46,26 +46,39 @@ export async function payBill(
   const made = newBill(order)
   const stored = made === undefined ? undefined : await insertBill(db, made)
   if (stored?.state === 'pending') billsWritten()
-  const patience = AbortSignal.any([caller, context.stopping])
+  const bill = stored ?? (await findBill(db, billPaymentId))
+  const decided = saidOf(bill) ?? (await waitForBiller(context, billPaymentId, bill, caller))
+  if (decided.state !== 'not_found') return decided
+  throw new Failure('REFERENCE_REFUSED', `bill payment ${billPaymentId} was called unknown`)
+}
+
+/** The bill once the biller speaks of it; undefined while he is slow or silent, or never got it. */
+function saidOf(bill: StoredBill | undefined): StoredBill | undefined {
+  return bill?.state === 'pending' || bill?.isSilent === true ? undefined : bill
+}
+
+/** Looks again until the biller has spoken, or nobody waits any longer. */
+async function waitForBiller(
+  { db, stopping }: BillContext,
+  billPaymentId: string,
+  known: StoredBill | undefined,
+  caller: AbortSignal,
+): Promise<StoredBill> {
+  const patience = AbortSignal.any([caller, stopping])
+  let bill = known
   try {
-    let bill = stored ?? (await findBill(db, billPaymentId))
-    while (bill === undefined || bill.state === 'pending' || bill.isSilent) {
-      // Lost, slow or silent: an enquiry, or time, may change that.
+    for (;;) {
       const waitMs = Math.max(soonestMs, Math.min(bill?.waitMs ?? lookAgainMs, lookAgainMs))
       await delay(waitMs, undefined, { signal: patience })
       bill = await findBill(db, billPaymentId)
+      const said = saidOf(bill)
+      if (said !== undefined) return said
     }
-    return refusingUnknown(bill, billPaymentId)
   } catch (error) {
-    if (!patience.aborted) throw error
     if (caller.aborted) throw new Failure('TIMEOUT', 'the biller did not answer in time')
+    if (!stopping.aborted) throw error
     throw new Failure('SERVICE_UNAVAILABLE', 'the back end stops; enquire later')
   }
-}
-
-function refusingUnknown(bill: StoredBill, billPaymentId: string): StoredBill {
-  if (bill.state !== 'not_found') return bill
-  throw new Failure('REFERENCE_REFUSED', `bill payment ${billPaymentId} was called unknown`)
 }
 
 /** The bill as it is first stored; undefined when the biller never gets it. */
