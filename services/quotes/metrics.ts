@@ -33,19 +33,20 @@ export function quoteMetrics(
     labelNames: ['outcome'] as const,
     registers,
   })
-  const oldest = new Gauge({
+  void new Gauge({
     name: 'payweave_quotes_reservation_oldest_seconds',
     help: 'Age of the oldest reservation whose movement has not ended: above minutes somebody has to look.',
     registers,
+    async collect() {
+      this.set((await backlog()).oldestS)
+    },
   })
   void new Gauge({
     name: 'payweave_quotes_reservations_open',
     help: 'Reservations whose movement has not ended.',
     registers,
     async collect() {
-      const { open, oldestS } = await backlog()
-      this.set(open)
-      oldest.set(oldestS)
+      this.set((await backlog()).open)
     },
   })
   return {

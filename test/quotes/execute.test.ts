@@ -1,0 +1,262 @@
+// A quote is executed once at most, never late by the database clock, and only for what was quoted.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { QuoteKind, QuoteStatus, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+import { money, refusal, startWorld, ttlS, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const { PENDING, COMPLETED, FAILED, CANCELLED, UNSPECIFIED } = QuoteTransactionStatus
+
+async function fresh(): Promise<{ quoteId: string; movementId: string }> {
+  const { quoteId } = await world.quote()
+  return { quoteId, movementId: randomUUID() }
+}
+
+function expire(): void {
+  world.testClock.advance(ttlS * 1_000)
+}
+
+describe('a reservation', () => {
+  it('of thirty movements at once is given to one', async () => {
+    const { quoteId } = await fresh()
+    const movements: string[] = Array.from({ length: 30 }, () => randomUUID())
+    const outcomes = await Promise.all(
+      movements.map((movementId) =>
+        world.reserve(quoteId, movementId).then(
+          () => movementId,
+          (error: { reason: string }) => error.reason,
+        ),
+      ),
+    )
+    const winners = outcomes.filter((outcome) => movements.includes(outcome))
+    expect(winners).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'QUOTE_ALREADY_USED')).toHaveLength(29)
+  })
+
+  it('of one movement thirty times at once is one', async () => {
+    const { quoteId, movementId } = await fresh()
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => world.reserve(quoteId, movementId)),
+    )
+    expect(new Set(answers.map((answer) => answer.quoteId))).toEqual(new Set([quoteId]))
+  })
+
+  it('answers the terms that the money is to move by', async () => {
+    const { quoteId, movementId } = await fresh()
+    expect(await world.reserve(quoteId, movementId)).toMatchObject({
+      quoteId,
+      quoted: { currency: 'TTD', minorUnits: 6_783n },
+      rounding: { currency: 'TTD', minorUnits: -1n },
+      status: QuoteStatus.ACTIVE,
+    })
+  })
+
+  it('is refused from the second on in which the quote expires, and before it is not', async () => {
+    const late = await fresh()
+    expire()
+    expect(await refusal(world.reserve(late.quoteId, late.movementId))).toBe('QUOTE_EXPIRED')
+    expect((await world.get(late.quoteId)).status).toBe(QuoteStatus.EXPIRED)
+    const early = await fresh()
+    // The quote began with the second that had begun.
+    world.testClock.advance(ttlS * 1_000 - 2_000)
+    expect(await world.reserve(early.quoteId, early.movementId)).toBeDefined()
+  })
+
+  it.each([
+    ['another debit', { debit: money('USD', 1_001n) }],
+    ['another credit', { credit: money('TTD', 6_782n) }],
+    ['another currency', { debit: money('EUR', 1_000n) }],
+    ['amounts the other way round', { debit: money('TTD', 6_783n), credit: money('USD', 1_000n) }],
+  ])('is refused for %s, and the quote stays free', async (_, amounts) => {
+    const { quoteId, movementId } = await fresh()
+    expect(await refusal(world.reserve(quoteId, movementId, amounts))).toBe('QUOTE_MISMATCH')
+    expect(await world.reserve(quoteId, randomUUID())).toBeDefined()
+  })
+
+  it('of an institution’s quote goes either way, since the session may pay or get', async () => {
+    const asked = { kind: QuoteKind.INSTITUTION, requested: money('TTD', 10_000n) }
+    for (const isForth of [true, false]) {
+      const made = await world.quote(asked)
+      const [debit, credit] = isForth
+        ? [made.requested, made.quoted]
+        : [made.quoted, made.requested]
+      expect(await world.reserve(made.quoteId, randomUUID(), { debit, credit })).toBeDefined()
+    }
+  })
+
+  it('finds no quote of another institution or project, none that is unknown, and no text', async () => {
+    const { quoteId, movementId } = await fresh()
+    const other = randomUUID()
+    for (const more of [
+      { institutionId: other },
+      { projectId: other },
+      { quoteId: other },
+      { quoteId: 'x' },
+    ]) {
+      expect(await refusal(world.reserve(quoteId, movementId, more))).toBe('QUOTE_NOT_FOUND')
+    }
+  })
+
+  it('does not end with time: the movement may have begun', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    world.testClock.advance(24 * 3_600_000)
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
+    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
+    // A movement that has not begun by now must not begin any more.
+    expect(await refusal(world.reserve(quoteId, movementId))).toBe('QUOTE_EXPIRED')
+    await world.confirm(quoteId, movementId, COMPLETED)
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.USED)
+  })
+})
+
+describe('a confirmation', () => {
+  it('makes the quote used and tells by what', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    await world.confirm(quoteId, movementId)
+    expect(await world.get(quoteId)).toMatchObject({
+      status: QuoteStatus.USED,
+      transactionId: 'transfer-1',
+      institutionReceiptId: 'receipt-1',
+      transactionStatus: PENDING,
+    })
+    expire()
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.USED)
+  })
+
+  it('twice changes nothing, and reserving again answers the same', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    await world.confirm(quoteId, movementId, COMPLETED)
+    await world.confirm(quoteId, movementId, PENDING)
+    expect((await world.get(quoteId)).transactionStatus).toBe(COMPLETED)
+    expect((await world.reserve(quoteId, movementId)).status).toBe(QuoteStatus.USED)
+    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
+  })
+
+  it('by a movement that holds no reservation is refused', async () => {
+    const { quoteId, movementId } = await fresh()
+    expect(await refusal(world.confirm(quoteId, movementId))).toBe('QUOTE_NOT_FOUND')
+    await world.reserve(quoteId, movementId)
+    expect(await refusal(world.confirm(quoteId, randomUUID()))).toBe('QUOTE_NOT_FOUND')
+    expect(await refusal(world.confirm('x', movementId))).toBe('QUOTE_NOT_FOUND')
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
+  })
+
+  it('without a status is refused', async () => {
+    const { quoteId, movementId } = await fresh()
+    expect(await refusal(world.confirm(quoteId, movementId, UNSPECIFIED))).toBe(
+      'INVALID_PARAMETER transaction_status',
+    )
+  })
+})
+
+describe('a release', () => {
+  it('lets another movement have the quote, and never the same one again', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    await world.release(quoteId, movementId)
+    await world.release(quoteId, movementId)
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
+    expect(await refusal(world.reserve(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
+    expect(await world.reserve(quoteId, randomUUID())).toBeDefined()
+  })
+
+  it('after the end of its time leaves it expired', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    expire()
+    await world.release(quoteId, movementId)
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.EXPIRED)
+    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_EXPIRED')
+  })
+
+  it('that overtakes the reservation keeps it from being made', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.release(quoteId, movementId)
+    expect(await refusal(world.reserve(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
+  })
+
+  it('by another movement takes nothing away', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    await world.release(quoteId, randomUUID())
+    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
+    await world.confirm(quoteId, movementId)
+  })
+
+  it('of a quote that the movement has used is refused, and of an unknown one nothing', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    await world.confirm(quoteId, movementId)
+    expect(await refusal(world.release(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
+    await world.release(randomUUID(), movementId)
+    await world.release('x', movementId)
+  })
+
+  it('and reservations in a race never leave two holders', async () => {
+    const { quoteId } = await fresh()
+    const held: string[] = []
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const movementId = randomUUID()
+        const isReserved = await world.reserve(quoteId, movementId).then(
+          () => true,
+          () => false,
+        )
+        if (!isReserved) return
+        held.push(movementId)
+        expect(held).toHaveLength(1)
+        await world.get(quoteId)
+        held.pop()
+        await world.release(quoteId, movementId)
+      }),
+    )
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
+  })
+})
+
+describe('the transaction of a used quote', () => {
+  it('is kept current until it has an outcome, which stands', async () => {
+    for (const outcome of [COMPLETED, FAILED, CANCELLED]) {
+      const { quoteId, movementId } = await fresh()
+      await world.reserve(quoteId, movementId)
+      await world.confirm(quoteId, movementId, PENDING)
+      await world.update(quoteId, movementId, PENDING)
+      await world.update(quoteId, movementId, outcome)
+      await world.update(quoteId, movementId, PENDING)
+      await world.update(quoteId, movementId, outcome === FAILED ? COMPLETED : FAILED)
+      expect((await world.get(quoteId)).transactionStatus).toBe(outcome)
+    }
+  })
+
+  it('is told by its own movement alone', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    expect(await refusal(world.update(quoteId, movementId, COMPLETED))).toBe('QUOTE_NOT_FOUND')
+    await world.confirm(quoteId, movementId)
+    expect(await refusal(world.update(quoteId, randomUUID(), COMPLETED))).toBe('QUOTE_NOT_FOUND')
+  })
+})
+
+describe('reading', () => {
+  it('finds no quote of another institution or project', async () => {
+    const { quoteId } = await fresh()
+    const cases = [{ institutionName: 'Other Bank' }, { projectId: randomUUID() }]
+    for (const more of cases)
+      expect(await refusal(world.get(quoteId, more))).toBe('QUOTE_NOT_FOUND')
+    expect(await refusal(world.get('quote-1'))).toBe('QUOTE_NOT_FOUND')
+  })
+
+  it('shows the reservations that wait', async () => {
+    const text = await world.registry.metrics()
+    expect(text).toMatch(/payweave_quotes_reservations_open [1-9]/)
+    expect(text).toMatch(/payweave_quotes_reservation_oldest_seconds [1-9]/)
+  })
+})
