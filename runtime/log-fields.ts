@@ -163,6 +163,6 @@ function isSecretLike(text: string): boolean {
 
 function isSecretPart(part: string): boolean {
   if (/\d{7,}/.test(part) || part.length > 48) return true
-  if (/^pw[a-z]+_.*\d/.test(part) || /[0-9a-f]{24,}/.test(part)) return true
+  if (/^pw[a-z]+_(.*\d|.{20})/.test(part) || /[0-9a-f]{24,}/.test(part)) return true
   return part.length > 20 && /[a-z]/.test(part) && /[A-Z]/.test(part) && /\d/.test(part)
 }

@@ -212,6 +212,17 @@ describe.each(goodRequests)('$method $path', (good) => {
     )
   })
 
+  it('refuses a repeated parameter that nobody knows', async () => {
+    const draft = draftOf(good)
+    const { method, headers, body } = draft
+    const seen = await call(edge.url, method, `${targetOf(draft)}&other=1&other=2`, {
+      headers,
+      body,
+    })
+    expect(shapeOf(seen)).toEqual(refused(good, 400, 'INVALID_PARAMETER'))
+    expect(seen.body['message']).toBe('other must be given once.')
+  })
+
   it.each(good.required)('refuses NUL in %s', async (name) => {
     const draft = draftOf(good)
     draft.query[name] = 'a\u0000b'

@@ -1,6 +1,8 @@
 // What frameworks get wrong, sent as bytes: every answer is still the envelope.
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { createRpcClient } from '#runtime/rpc/client.ts'
 import {
   call,
   type EdgeFixture,
@@ -155,6 +157,25 @@ describe('a target', () => {
     expect(shapeOf(await send(head(`GET ${target} HTTP/1.1`)))).toEqual(
       refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'),
     )
+  })
+
+  it('of a page that is broken is a page that says so', async () => {
+    const nobody = createRpcClient(CheckoutService, {
+      url: 'http://127.0.0.1:1',
+      audience: 'payments',
+      identity: { authorization: () => '' },
+    })
+    const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
+    const pages = { checkout: nobody, receipts, pageKey: Buffer.alloc(32) }
+    const withPages = await startEdge({}, { pages })
+    for (const target of ['/pay/%zz', '/pay/%zz/wallet', '/pay/x%', '/pay/x', '/receipts/%zz']) {
+      const text = await sendRaw(withPages.port, head(`GET ${target} HTTP/1.1`))
+      expect(text).toMatch(/^HTTP\/1\.1 404 /)
+      expect(text).toMatch(/content-type: text\/html/i)
+      expect(text).toMatch(/content-security-policy: default-src 'none'/i)
+      expect(text).toContain('<h1')
+    }
+    await withPages.close()
   })
 
   it('may be in absolute form', async () => {

@@ -1,0 +1,268 @@
+// Look-ups at the edge: what reaches the service, what the client sees, what is counted, what is logged.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Failure, type Reason } from '#core/errors.ts'
+import { fingerprint } from '#core/fingerprint.ts'
+import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import {
+  forget,
+  get,
+  holder,
+  lookup,
+  person,
+  post,
+  projectId,
+  requestId,
+  version,
+} from './account-calls.ts'
+import { secrets } from './accounts-stand-in.ts'
+import { call, type EdgeFixture, goodHeaders, startEdge } from './fixture.ts'
+
+let edge: EdgeFixture
+beforeAll(async () => {
+  edge = await startEdge()
+})
+afterAll(() => edge.close())
+beforeEach(() => forget(edge))
+
+function isUnavailable(): void {
+  edge.seen.accounts.account.accountStatus = AccountStatus.UNAVAILABLE
+}
+
+describe('POST /account/account_session', () => {
+  it('answers the account and its session, the request id and the version', async () => {
+    const seen = await post(edge, 'account_session', lookup)
+    expect(seen.status).toBe(200)
+    expect(seen.body).toEqual({
+      status: 'success',
+      code: 200,
+      message: 'Account session created.',
+      request_id: requestId,
+      timestamp: expect.any(String),
+      data: {
+        request_id: requestId,
+        version,
+        lookup: { type: 'MOBILE', value_masked: '******1234' },
+        account: {
+          account_status: 'available',
+          account_number: 'DW0000001234',
+          account_type: 'personal',
+          display_name: 'Ama Mensah',
+          country: 'US',
+        },
+        session: {
+          session_token: secrets.sessionToken,
+          expires_at: '2026-01-02T12:00:00.250Z',
+          ttl_seconds: 900,
+          single_use: true,
+        },
+      },
+      observed_client_ip: expect.any(Object),
+    })
+  })
+
+  it('hands on the whole look-up, the number in E.164, and a fingerprint of the known fields', async () => {
+    const body = {
+      ...lookup,
+      ...person,
+      institution_name: 'Demo Wallet',
+      email: 'ama@example.com',
+    }
+    await post(edge, 'account_session', { ...body, unknown: 1 })
+    expect(edge.seen.accounts.sessions[0]).toMatchObject({
+      projectId,
+      requestId,
+      lookupType: LookupType.MOBILE,
+      lookupValue: '+18683501234',
+      institutionName: 'Demo Wallet',
+      firstName: 'Ama',
+      lastName: 'Mensah',
+      email: 'ama@example.com',
+    })
+    const sent = Buffer.from(edge.seen.accounts.sessions[0]?.fingerprint ?? [])
+    expect(sent).toEqual(fingerprint(body))
+    await post(edge, 'account_session', { lookup_type: 'EMAIL', lookup_value: 'Ama@Example.com' })
+    await post(edge, 'account_session', { lookup_type: 'ACCOUNT_NUMBER', lookup_value: 'DW1' })
+    expect(edge.seen.accounts.sessions.slice(1)).toMatchObject([
+      { lookupType: LookupType.EMAIL, lookupValue: 'Ama@Example.com' },
+      { lookupType: LookupType.ACCOUNT_NUMBER, lookupValue: 'DW1' },
+    ])
+  })
+
+  it('answers an unavailable account with 200 and no session', async () => {
+    isUnavailable()
+    edge.seen.accounts.account.accountNumber = ''
+    const seen = await post(edge, 'account_session', {
+      lookup_type: 'EMAIL',
+      lookup_value: 'nana@example.com',
+    })
+    expect(seen.body).toMatchObject({
+      code: 200,
+      data: {
+        lookup: { type: 'EMAIL', value_masked: 'n***@example.com' },
+        account: { account_status: 'unavailable', account_number: null },
+        session: null,
+        resolution: { usable: false, reason_code: 'ACCOUNT_UNAVAILABLE' },
+      },
+    })
+  })
+
+  it.each<[Reason, number]>([
+    ['ACCOUNT_NOT_FOUND', 404],
+    ['AMBIGUOUS_MATCH', 409],
+  ])('tells %s inside data, with the lookup type, and nowhere else', async (reason, code) => {
+    edge.seen.accounts.refuseWith = reason
+    const seen = await post(edge, 'account_session', lookup)
+    expect(seen.status).toBe(code)
+    expect(seen.body).toEqual({
+      status: 'error',
+      code,
+      message: expect.any(String),
+      request_id: requestId,
+      timestamp: expect.any(String),
+      data: { errorCode: reason, details: { lookup_type: 'MOBILE' } },
+      observed_client_ip: expect.any(Object),
+    })
+  })
+
+  it('tells how to tell several accounts apart', async () => {
+    edge.seen.accounts.refuseWith = 'AMBIGUOUS_MATCH'
+    expect((await post(edge, 'account_session', lookup)).body['message']).toContain(
+      'use the email key',
+    )
+  })
+
+  it('tells every other refusal at top level', async () => {
+    edge.seen.accounts.refuseWith = 'REQUEST_ID_REUSED'
+    const seen = await post(edge, 'account_session', lookup)
+    expect(seen.body).toMatchObject({ code: 409, errorCode: 'REQUEST_ID_REUSED' })
+    expect(seen.body['data']).toBeUndefined()
+  })
+})
+
+describe('GET /account/account', () => {
+  it('answers status and token at top level, and the address only when asked to', async () => {
+    const seen = await get(edge, 'account', { ...holder, sender_first_name: 'Any', email: '' })
+    expect(seen.body).toEqual({
+      status: 'success',
+      code: 200,
+      message: 'Account status retrieved.',
+      request_id: requestId,
+      timestamp: expect.any(String),
+      account_status: 'available',
+      session_token: secrets.sessionToken,
+    })
+    const shown = await get(edge, 'account', { ...holder, diagnostics: 'true' })
+    expect(shown.body['observed_client_ip']).toBeTypeOf('object')
+    expect(edge.seen.accounts.sessions[0]).toMatchObject({
+      requestId: '',
+      lookupType: LookupType.MOBILE,
+      lookupValue: '+18683501234',
+      firstName: 'Ama',
+      email: '',
+    })
+  })
+
+  it('has no token for an unavailable account', async () => {
+    isUnavailable()
+    const seen = await get(edge, 'account', holder)
+    expect(seen.body).toMatchObject({
+      code: 200,
+      account_status: 'unavailable',
+      session_token: null,
+    })
+  })
+
+  it('tells an unknown account at top level', async () => {
+    edge.seen.accounts.refuseWith = new Failure('ACCOUNT_NOT_FOUND', 'no', {
+      details: { lookup_type: 'MOBILE' },
+    })
+    const seen = await get(edge, 'account', holder)
+    expect(seen.body).toMatchObject({ code: 404, errorCode: 'ACCOUNT_NOT_FOUND' })
+    expect(seen.body['data']).toBeUndefined()
+  })
+
+  it('never shows the address in production', async () => {
+    const production = await startEdge({ environment: 'production' })
+    const target = `/account/account?${new URLSearchParams({ version, ...holder, diagnostics: 'true' }).toString()}`
+    const seen = await call(production.url, 'GET', target)
+    expect(seen.status).toBe(200)
+    expect(seen.body['observed_client_ip']).toBeUndefined()
+    await production.close()
+  })
+})
+
+describe('look-ups', () => {
+  it('of one value are limited by minute, project and value, and others go on', async () => {
+    const limited = await startEdge({ sessionLookupsPerMin: 4, gatewayReplicas: 2 })
+    const open = (value: string, type = 'MOBILE') =>
+      call(limited.url, 'POST', `/account/account_session?version=${version}`, {
+        headers: goodHeaders({ 'PW-request-id': requestId }),
+        body: { lookup_type: type, lookup_value: value },
+      })
+    expect((await open('868 350-1234')).status).toBe(200)
+    // However it is written, and by whichever route, it is the same number.
+    const query = new URLSearchParams({ version, ...holder }).toString()
+    expect((await call(limited.url, 'GET', `/account/account?${query}`)).status).toBe(200)
+    const third = await open('+18683501234')
+    expect(third.body).toMatchObject({ code: 429, errorCode: 'RATE_LIMIT_EXCEEDED' })
+    expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await call(limited.url, 'GET', `/account/account?${query}`)).status).toBe(429)
+    expect((await open('+18683501235')).status).toBe(200)
+    expect((await open('+18683501234', 'ACCOUNT_NUMBER')).status).toBe(200)
+    expect(limited.seen.accounts.sessions).toHaveLength(4)
+    await limited.close()
+  })
+})
+
+describe('trouble of our own', () => {
+  it.each<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'INTERNAL_ERROR'])(
+    '%s says to retry later and nothing more',
+    async (reason) => {
+      edge.seen.accounts.refuseWith = new Failure(reason, 'relation "secret_table" is gone')
+      for (const seen of [
+        await get(edge, 'balance', { mobile_number: '+18683501234' }),
+        await post(edge, 'transaction_history', { mobile_number: '+18683501234' }),
+        await post(edge, 'account_session', lookup),
+      ]) {
+        expect(seen.body).toMatchObject({ status: 'error', errorCode: reason })
+        expect(seen.body['message']).toMatch(/retry later/)
+        expect(seen.text).not.toContain('secret_table')
+      }
+    },
+  )
+})
+
+describe('the log', () => {
+  it('holds no number, name, token or key of these calls', async () => {
+    edge.lines.length = 0
+    await post(edge, 'account_session', lookup)
+    await get(edge, 'account', holder)
+    await post(edge, 'register_account', {
+      ...holder,
+      session_token: secrets.sessionToken,
+      authorisation_token: 'token-0123456789',
+      callback_url: 'https://example.com/done',
+    })
+    await post(edge, 'business_account', {
+      ...person,
+      business_name: 'Canary & Co',
+      email: 'canary@example.com',
+      mobile_number: '+18683501234',
+    })
+    edge.seen.accounts.refuseWith = new Failure('INTERNAL_ERROR', `no ${secrets.sessionToken}`)
+    await get(edge, 'balance', { mobile_number: '+18683501234' })
+    const text = JSON.stringify(edge.lines)
+    expect(edge.lines.length).toBeGreaterThanOrEqual(5)
+    for (const canary of [
+      '3501234',
+      'Mensah',
+      'Canary',
+      'canary@',
+      'token-0123456789',
+      ...Object.values(secrets),
+    ]) {
+      expect(text).not.toContain(canary)
+    }
+  })
+})
