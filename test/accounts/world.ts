@@ -49,7 +49,7 @@ export const settings = {
   sessionTtlS: 900,
   challengeTtlS: 600,
   limitCurrency: 'TTD',
-  allowLoopback: true,
+  allowLoopback: false,
 }
 
 /** Waits for something that a worker does, without waiting longer than it takes. */

@@ -1,6 +1,6 @@
 // Takes a profile with its artefacts in as a stream; a stream that does not come to its end leaves nothing. It must not know the wire.
 import type { Account } from './account.ts'
-import { type ArtefactWriter, beginArtefact, tooLarge } from './artefact.ts'
+import { type ArtefactWriter, beginArtefact, chunkBytes, tooLarge } from './artefact.ts'
 import { deleteArtefacts, type WholeArtefact } from './artefact-store.ts'
 import { type Customers, invalid } from './customers.ts'
 import { createPersonalAccount, type Sender } from './onboarding.ts'
@@ -54,15 +54,39 @@ export async function uploadPersonalAccount(
     bytes: 0,
     profile: undefined,
   }
+  const iterator = parts[Symbol.asyncIterator]()
+  // False while the stream itself is waited for: when that fails, there is no more to read.
+  let mayReadOn = true
   try {
-    for await (const part of parts) await take(customers, upload, part)
+    for (;;) {
+      mayReadOn = false
+      const step = await iterator.next()
+      mayReadOn = true
+      if (step.done === true) break
+      await take(customers, upload, step.value)
+    }
     const { sender, profile, whole } = upload
     if (sender === undefined || profile === undefined) throw outOfOrder()
     const account = await createPersonalAccount(customers, sender, profile, whole)
     return { account, profile }
   } catch (error) {
     await forget(customers, upload.begun)
+    if (mayReadOn) await drain(iterator)
     throw error
+  }
+}
+
+/** Reads on past a refusal: over HTTP/1.1 a caller who still sends may miss the answer to what he sent. */
+async function drain(parts: AsyncIterator<UploadPart>): Promise<void> {
+  try {
+    for (let left = maxUploadBytes; left > 0; ) {
+      const step = await parts.next()
+      if (step.done === true) return
+      left -= 'chunk' in step.value ? step.value.chunk.length + 1 : 1_024
+    }
+    await parts.return?.()
+  } catch {
+    // The caller has gone, or what he sends is no part: he is refused already.
   }
 }
 
@@ -77,6 +101,7 @@ async function take(customers: Customers, upload: Upload, part: UploadPart): Pro
   if (sender === undefined) throw outOfOrder()
   if ('chunk' in part) {
     if (upload.current === undefined) throw outOfOrder()
+    if (part.chunk.length > chunkBytes) throw invalid('chunk', 'must be at most 64 KiB')
     upload.bytes += part.chunk.length
     if (upload.bytes > maxUploadBytes) throw tooLarge('all artefacts have at most 25 MiB')
     await upload.current.write(part.chunk)

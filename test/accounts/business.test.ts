@@ -1,0 +1,67 @@
+// Shows that a business account gets credentials that work, once, and that none of them is in the database.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '#runtime/db.ts'
+import { authenticateApiKey } from '../../services/accounts/authenticate.ts'
+import { refusal, startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const business = (more: object = {}) => ({
+  projectId: world.projects.demo,
+  businessName: 'Kente House',
+  firstName: 'Efua',
+  lastName: 'Sutherland',
+  email: 'efua@kente.example',
+  mobileNumber: '+12025550177',
+  ...more,
+})
+
+describe('a business account', () => {
+  it('is a merchant of the calling project with an API key that works there and nowhere else', async () => {
+    const made = await world.accounts.createBusinessAccount(business())
+    expect(String(made.pin)).toMatch(/^[1-9]\d{5}$/)
+    expect(made.apiKey).toMatch(/^[A-Za-z0-9]{32}$/)
+    expect(made.authorisationToken).toMatch(/^[A-Za-z0-9]{32}$/)
+    const { demo, other } = world.projects
+    const merchant = await authenticateApiKey(world.db, world.secrets, demo, made.apiKey)
+    expect(merchant).toMatchObject({ merchantId: made.merchantId, businessName: 'Kente House' })
+    const elsewhere = authenticateApiKey(world.db, world.secrets, other, made.apiKey)
+    expect(await refusal(elsewhere)).toBe('PW_INVALID_API_KEY')
+  })
+
+  it('leaves none of its credentials in the database, and a line in the audit', async () => {
+    const made = await world.accounts.createBusinessAccount(business())
+    const row = await world.db.row<{ text: string }>(
+      sql(
+        'test_business_text',
+        `select concat(o, k, m, a) as text from business_owner o
+         join api_key k using (merchant_id) join merchant m using (merchant_id)
+         join access_audit a on a.target_id = m.merchant_id::text where merchant_id = $1`,
+      ),
+      [made.merchantId],
+    )
+    expect(row?.text).toContain('create_business_account')
+    for (const secret of [String(made.pin), made.apiKey, made.authorisationToken]) {
+      expect(row?.text).not.toContain(secret)
+    }
+  })
+
+  it('is refused when something is missing or cannot be', async () => {
+    const wrong: [object, string][] = [
+      [{ businessName: '' }, 'INVALID_PARAMETER business_name'],
+      [{ firstName: '' }, 'INVALID_PARAMETER first_name'],
+      [{ lastName: '' }, 'INVALID_PARAMETER last_name'],
+      [{ email: 'x' }, 'INVALID_PARAMETER email'],
+      [{ mobileNumber: '1' }, 'INVALID_PARAMETER mobile_number'],
+      [{ projectId: '00000000-0000-4000-8000-000000000000' }, 'PROJECT_NOT_FOUND'],
+      [{ projectId: 'x' }, 'INVALID_PARAMETER project_id'],
+    ]
+    for (const [more, reason] of wrong) {
+      expect(await refusal(world.accounts.createBusinessAccount(business(more)))).toBe(reason)
+    }
+  })
+})

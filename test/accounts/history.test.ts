@@ -1,0 +1,158 @@
+// Shows balances and histories as clients see them: of whom, over which window, page by page.
+import { randomUUID } from 'node:crypto'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
+import { refusal, startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const kofi = '+12025550101'
+const esi = '+12025550102'
+
+const balanceOf = (mobileNumber: string, projectId = world.projects.demo) =>
+  world.accounts.getAccountBalance({ projectId, mobileNumber })
+const history = (mobileNumber: string, more: object = {}) =>
+  world.accounts.listAccountTransactions({
+    projectId: world.projects.demo,
+    mobileNumber,
+    ...more,
+  })
+
+/** Credits an account as a project would. */
+async function credit(mobileNumber: string, amountMinor: bigint, reference: string, by?: string) {
+  const { account } = await world.open({
+    lookupType: LookupType.MOBILE,
+    lookupValue: mobileNumber,
+  })
+  const projectId = by ?? world.projects.demo
+  const currency = account?.currency ?? ''
+  const accountId = account?.accountId ?? ''
+  const lines = [
+    { address: { accountId }, currency, amountMinor, feeMinor: 1n },
+    { address: { internal: 'clearing' as const }, currency, amountMinor: -amountMinor },
+  ]
+  const details = { reference, description: 'Lunch', method: 'p2p', metadata: { note: 'thanks' } }
+  const transferId = randomUUID()
+  await world.db.transaction((tx) => postTransfer(tx, { projectId, transferId, lines, details }))
+  return transferId
+}
+
+describe('a balance', () => {
+  it('shows what the seeded people have', async () => {
+    const amounts: [string, bigint, string][] = [
+      ['+12025550100', 1_000_000n, 'USD'],
+      ['+12025550103', 5_000n, 'USD'],
+      ['+12025550105', 300_000n, 'TTD'],
+    ]
+    for (const [mobileNumber, minorUnits, currency] of amounts) {
+      const found = await balanceOf(mobileNumber)
+      expect(found).toMatchObject({
+        currentBalance: { currency, minorUnits },
+        availableBalance: { currency, minorUnits },
+        reservedBalance: { currency, minorUnits: 0n },
+        unclearedBalance: { currency, minorUnits: 0n },
+      })
+      expect(found.asOfTime).toBeDefined()
+    }
+  })
+
+  it('of a suspended account is shown with its status', async () => {
+    const { account, currentBalance } = await balanceOf('+12025550110')
+    expect(account?.accountStatus).toBe(AccountStatus.UNAVAILABLE)
+    expect(currentBalance?.minorUnits).toBe(10_000n)
+  })
+
+  it('of an unknown, an ambiguous or a foreign number is refused', async () => {
+    expect(await refusal(balanceOf('+12025550199'))).toBe('ACCOUNT_NOT_FOUND')
+    expect(await refusal(balanceOf('+12025550109'))).toBe('AMBIGUOUS_MATCH')
+    const { stranger } = world.projects
+    expect(await refusal(balanceOf(kofi, stranger))).toBe('ACCOUNT_NOT_FOUND')
+    expect(await refusal(balanceOf(''))).toBe('INVALID_PARAMETER mobile_number')
+  })
+})
+
+describe('a history', () => {
+  it('shows what moved, newest first, under the names that the client gave', async () => {
+    await credit(kofi, 1_200n, 'lunch-1')
+    const { transactions } = await history(kofi)
+    expect(transactions[0]).toMatchObject({
+      transactionId: 'lunch-1',
+      amount: { currency: 'USD', minorUnits: 1_200n },
+      fees: { currency: 'USD', minorUnits: 1n },
+      description: 'Lunch',
+      transactionMethod: 'p2p',
+      cleared: true,
+      metadata: { note: 'thanks' },
+    })
+    expect(transactions[0]?.clearTime).toEqual(transactions[0]?.postTime)
+    expect(transactions.at(-1)?.description).toBe('Opening balance')
+  })
+
+  it('shows of a movement by another project only that money moved', async () => {
+    const transferId = await credit(kofi, 700n, 'secret-reference', world.projects.other)
+    const { transactions } = await history(kofi)
+    expect(transactions[0]).toMatchObject({
+      transactionId: transferId,
+      amount: { minorUnits: 700n },
+      description: '',
+      metadata: {},
+    })
+  })
+
+  it('goes page by page, and new movements change no page', async () => {
+    for (let count = 1; count <= 5; count += 1) await credit(esi, 1n, `e${count}`)
+    const first = await history(esi, { pageSize: 2 })
+    await credit(esi, 1n, 'late')
+    const pages = [first]
+    for (;;) {
+      const token = pages.at(-1)?.nextPageToken ?? ''
+      if (token === '') break
+      pages.push(await history(esi, { pageSize: 2, pageToken: token }))
+    }
+    const ids = pages.flatMap(({ transactions }) => transactions.map((one) => one.transactionId))
+    expect(ids.slice(0, 5)).toEqual(['e5', 'e4', 'e3', 'e2', 'e1'])
+    expect(pages.map(({ transactions }) => transactions.length)).toEqual([2, 2, 2])
+  })
+
+  it('refuses a page token that is not of this account, project and window', async () => {
+    const { nextPageToken: pageToken } = await history(esi, { pageSize: 1 })
+    const bytes = Buffer.from(pageToken, 'base64url')
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 3) ^ 1, bytes.length - 3)
+    const wrong = [
+      history(esi, { pageToken: 'x' }),
+      history(esi, { pageToken: bytes.toString('base64url') }),
+      history(kofi, { pageToken }),
+      history(esi, { pageToken, projectId: world.projects.other }),
+      history(esi, { pageToken, startTime: timestampFromDate(new Date(0)) }),
+    ]
+    for (const call of wrong) expect(await refusal(call)).toBe('INVALID_PARAMETER page_token')
+  })
+
+  it('covers seven days unless it is told otherwise, by the clock of the database', async () => {
+    await credit(kofi, 5n, 'before')
+    world.testClock.advance(7 * 86_400_000 + 60_000)
+    await credit(kofi, 6n, 'after')
+    const { transactions } = await history(kofi)
+    expect(transactions.map(({ transactionId }) => transactionId)).toEqual(['after'])
+    const all = await history(kofi, { startTime: timestampFromDate(new Date(0)) })
+    expect(all.transactions.length).toBeGreaterThan(2)
+    const none = await history(kofi, { endTime: timestampFromDate(new Date(86_400_000)) })
+    expect(none.transactions).toEqual([])
+  })
+
+  it('with a window or a page that cannot be is refused', async () => {
+    const backwards = history(kofi, {
+      startTime: timestampFromDate(new Date(2_000)),
+      endTime: timestampFromDate(new Date(1_000)),
+    })
+    expect(await refusal(backwards)).toBe('INVALID_PARAMETER start_time')
+    expect(await refusal(history(kofi, { pageSize: 201 }))).toBe('INVALID_PARAMETER page_size')
+  })
+})

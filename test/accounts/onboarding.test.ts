@@ -1,0 +1,243 @@
+// Shows a personal account from its profile to its callback, whoever repeats, fails or races.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { open as openSealed } from '#core/seal.ts'
+import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
+import {
+  AccountStatus,
+  FundsAccessStatus,
+  OnboardingKind,
+  OnboardingStatus,
+  RegistrationStatus,
+} from '#gen/accounts/v1/onboarding_event_pb.js'
+import { sql } from '#runtime/db.ts'
+import { claimTasks } from '../../services/accounts/customers/task-store.ts'
+import { freshNumber, type ProfileInit, refusal, startWorld, until, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const token = 'client-token-0123456789'
+const withCallback = { callbackUrl: 'https://client.example/hook', authorisationToken: token }
+
+const completed = (more: object = {}) => ({
+  case: 'completed' as const,
+  value: { accountLevel: 1, fundsAccessStatus: FundsAccessStatus.LIMITED, ...more },
+})
+const rejected = { case: 'rejected' as const, value: { reason: 'blurred' } }
+
+async function createWithReview(more: ProfileInit = {}) {
+  const { account } = await world.create(more)
+  return { account, reviewId: await world.reviewOf(account?.accountId) }
+}
+
+const lookUp = (lookupValue: string | undefined) =>
+  world.open({ lookupType: LookupType.MOBILE, lookupValue: lookupValue ?? '' })
+
+describe('a profile', () => {
+  it('becomes an account that waits for its review, and the back end is told of it', async () => {
+    const { account, reviewId } = await createWithReview({
+      details: { dob: '1990-01-31', country: 'GH' },
+    })
+    expect(account).toMatchObject({
+      accountStatus: AccountStatus.PENDING_REVIEW,
+      onboardingStatus: OnboardingStatus.PENDING_REVIEW,
+      accountNumber: '',
+      accountType: 'personal',
+      country: 'GH',
+    })
+    const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    expect(told).toMatchObject({
+      institutionName: 'Demo Wallet',
+      firstName: 'Efua',
+      mobileNumber: account?.mobileNumber,
+      details: { dob: '1990-01-31', country: 'GH' },
+      artefacts: [],
+    })
+  })
+
+  it('is refused when something in it cannot be', async () => {
+    const wrong: [ProfileInit, string][] = [
+      [{ firstName: '' }, 'INVALID_PARAMETER first_name'],
+      [{ lastName: 'x'.repeat(101) }, 'INVALID_PARAMETER last_name'],
+      [{ email: 'nobody' }, 'INVALID_PARAMETER email'],
+      [{ mobileNumber: '202' }, 'INVALID_PARAMETER mobile_number'],
+      [{ institutionName: 'Restricted Bank' }, 'INVALID_PARAMETER institution_name'],
+      [{ institutionName: 'No Such Bank' }, 'INVALID_PARAMETER institution_name'],
+      [{ originCountry: 'XX' }, 'INVALID_PARAMETER origin_country'],
+      [{ details: { country: 'Ghana' } }, 'INVALID_PARAMETER country'],
+      [{ details: { shoe_size: '44' } }, 'INVALID_PARAMETER details'],
+      [{ callbackUrl: 'https://client.example/' }, 'MISSING_PARAMETER authorisation_token'],
+      [{ authorisationToken: token }, 'MISSING_PARAMETER callback_url'],
+      [
+        { ...withCallback, callbackUrl: 'http://client.example/' },
+        'INVALID_PARAMETER callback_url',
+      ],
+      [{ ...withCallback, callbackUrl: 'https://10.0.0.1/' }, 'INVALID_PARAMETER callback_url'],
+      [{ ...withCallback, authorisationToken: 'short' }, 'INVALID_PARAMETER authorisation_token'],
+    ]
+    for (const [more, reason] of wrong) expect(await refusal(world.create(more))).toBe(reason)
+  })
+
+  it('is refused while an available account has the number, whoever asks', async () => {
+    const taken = { mobileNumber: '+12025550100' }
+    expect(await refusal(world.create(taken))).toBe('ACCOUNT_EXISTS')
+    const theirs = world.accounts.createPersonalAccount({
+      projectId: world.projects.other,
+      profile: world.profile(taken),
+    })
+    expect(await refusal(theirs)).toBe('ACCOUNT_EXISTS')
+  })
+
+  it('of a project without a grant has no institution', async () => {
+    const call = world.accounts.createPersonalAccount({
+      projectId: world.projects.stranger,
+      profile: world.profile(),
+    })
+    expect(await refusal(call)).toBe('INVALID_PARAMETER institution_name')
+  })
+})
+
+describe('a review', () => {
+  it('that ends well makes the account available, with number, level and an empty balance', async () => {
+    const { account, reviewId } = await createWithReview()
+    await world.reports.reportOnboarding({ reviewId, outcome: completed({ currency: 'TTD' }) })
+    const found = await lookUp(account?.mobileNumber)
+    expect(found.account).toMatchObject({
+      accountStatus: AccountStatus.AVAILABLE,
+      onboardingStatus: OnboardingStatus.COMPLETED,
+      accountLevel: 1,
+      fundsAccessStatus: FundsAccessStatus.LIMITED,
+      currency: 'TTD',
+    })
+    expect(found.account?.accountNumber).toMatch(/^[1-9]\d{9}$/)
+    const balance = await world.accounts.getAccountBalance({
+      projectId: world.projects.demo,
+      mobileNumber: account?.mobileNumber ?? '',
+    })
+    expect(balance.currentBalance).toMatchObject({ currency: 'TTD', minorUnits: 0n })
+  })
+
+  it('keeps its first outcome and calls back once', async () => {
+    const { account, reviewId } = await createWithReview(withCallback)
+    await world.reports.reportOnboarding({ reviewId, outcome: completed() })
+    await world.reports.reportOnboarding({ reviewId, outcome: completed({ accountLevel: 2 }) })
+    await world.reports.reportOnboarding({ reviewId, outcome: rejected })
+    expect((await lookUp(account?.mobileNumber)).account?.accountLevel).toBe(1)
+    expect(await world.eventsOf(account?.accountId)).toHaveLength(1)
+  })
+
+  it('keeps one outcome of many that come at once', async () => {
+    const { account, reviewId } = await createWithReview(withCallback)
+    const outcomes = [completed(), rejected, completed(), rejected, completed(), rejected]
+    await Promise.all(
+      outcomes.map((outcome) => world.reports.reportOnboarding({ reviewId, outcome })),
+    )
+    expect(await world.eventsOf(account?.accountId)).toHaveLength(1)
+  })
+
+  it('calls back with the token sealed for the institution, and forgets the token', async () => {
+    const requestId = randomUUID()
+    const mobileNumber = freshNumber()
+    const mobileNumberAsSent = mobileNumber.slice(2)
+    const { account } = await world.create(
+      { ...withCallback, mobileNumber, mobileNumberAsSent },
+      requestId,
+    )
+    const reviewId = await world.reviewOf(account?.accountId)
+    await world.reports.reportOnboarding({ reviewId, outcome: rejected })
+    const [event] = await world.eventsOf(account?.accountId)
+    expect(event).toMatchObject({
+      projectId: world.projects.demo,
+      kind: OnboardingKind.ONBOARDING,
+      requestId,
+      institutionName: 'Demo Wallet',
+      account: {
+        mobileNumber: mobileNumberAsSent,
+        accountStatus: AccountStatus.UNAVAILABLE,
+        onboardingStatus: OnboardingStatus.REJECTED,
+      },
+      requestStatus: RegistrationStatus.UNSPECIFIED,
+      callbackUrl: withCallback.callbackUrl,
+    })
+    const { keyId, sharedKey } = world.credentials.institution
+    const key = { keyId, key: Buffer.from(sharedKey, 'base64') }
+    const sealed = event?.authorisationTokenSealed ?? ''
+    expect(openSealed(sealed, [key], 'authorisation-token')?.toString()).toBe(token)
+    const row = await world.db.row<{ text: string; sealed: string | null }>(
+      sql(
+        'test_review_text',
+        `select review::text as text, authorisation_token_sealed as sealed from review
+         where review_id = $1`,
+      ),
+      [reviewId],
+    )
+    expect(row?.sealed).toBeNull()
+    expect(row?.text).not.toContain(token)
+  })
+
+  it('calls nobody back who did not ask for it', async () => {
+    const { account, reviewId } = await createWithReview()
+    await world.reports.reportOnboarding({ reviewId, outcome: completed() })
+    expect(await world.eventsOf(account?.accountId)).toEqual([])
+  })
+
+  it('rejects the second of two profiles that end well on one number, also at the same moment', async () => {
+    for (const together of [false, true]) {
+      const mobileNumber = freshNumber()
+      const profiles = [
+        await createWithReview({ mobileNumber, ...withCallback }),
+        await createWithReview({ mobileNumber, ...withCallback }),
+      ]
+      const report = ({ reviewId }: { reviewId: string }) =>
+        world.reports.reportOnboarding({ reviewId, outcome: completed() })
+      if (together) await Promise.all(profiles.map(report))
+      else for (const profile of profiles) await report(profile)
+      const events = await Promise.all(
+        profiles.map(({ account }) => world.eventsOf(account?.accountId)),
+      )
+      const statuses = events.flat().map(({ account }) => account?.onboardingStatus)
+      expect(statuses.toSorted()).toEqual([OnboardingStatus.COMPLETED, OnboardingStatus.REJECTED])
+      expect((await lookUp(mobileNumber)).session).toBeDefined()
+    }
+  })
+
+  it('is refused when it is unknown or its outcome cannot be', async () => {
+    const { reviewId } = await createWithReview()
+    const report = (more: object) => world.reports.reportOnboarding({ reviewId, ...more })
+    for (const unknown of [randomUUID(), 'x', '']) {
+      const call = report({ reviewId: unknown, outcome: completed() })
+      expect(await refusal(call)).toBe('REVIEW_NOT_FOUND')
+    }
+    expect(await refusal(report({}))).toBe('INVALID_PARAMETER outcome')
+    const level = report({ outcome: completed({ accountLevel: 3 }) })
+    expect(await refusal(level)).toBe('INVALID_PARAMETER account_level')
+    const currency = report({ outcome: completed({ currency: 'XXX1' }) })
+    expect(await refusal(currency)).toBe('INVALID_PARAMETER currency')
+  })
+})
+
+describe('the back end', () => {
+  it('is told again until it has answered', async () => {
+    world.backend.failNext(2)
+    const { reviewId } = await createWithReview()
+    const times = () => world.backend.submitted.filter((one) => one.reviewId === reviewId).length
+    await until(() => times() >= 3)
+    expect(times()).toBe(3)
+  })
+
+  it('is told of a review that a killed worker had in hand', async () => {
+    await world.engine.close()
+    const { reviewId } = await createWithReview()
+    const claimed = await claimTasks(world.db, 10, 15_000)
+    expect(claimed.map(({ subjectId }) => subjectId)).toContain(reviewId)
+    const engine = world.start()
+    world.testClock.advance(15_000)
+    const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    expect(told.institutionName).toBe('Demo Wallet')
+    await engine.close()
+  })
+})

@@ -1,0 +1,171 @@
+// Shows how a holder is asked for consent and how his answer, or his silence, reaches the client.
+import { randomUUID } from 'node:crypto'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { sql } from '#runtime/db.ts'
+import { refusal, settings, startWorld, until, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const authorisationToken = 'client-token-0123456789'
+const ama = { mobileNumber: '+12025550100', firstName: 'ama', lastName: 'MENSAH' }
+
+async function request(more: object = {}) {
+  return {
+    projectId: world.projects.demo,
+    requestId: randomUUID(),
+    institutionName: 'Demo Wallet',
+    ...ama,
+    mobileNumberAsSent: '202 555 0100',
+    sessionToken: await world.tokenOf('+12025550100'),
+    authorisationToken,
+    callbackUrl: 'https://client.example/hook',
+    ...more,
+  }
+}
+
+const register = async (more: object = {}) => world.accounts.registerAccount(await request(more))
+
+/** The callbacks about Ama, as what the holder said. */
+const statuses = async (requestId: string) => {
+  const { account } = await world.accounts.getAccountBalance({
+    projectId: world.projects.demo,
+    mobileNumber: ama.mobileNumber,
+  })
+  const events = await world.eventsOf(account?.accountId)
+  return events
+    .filter((event) => event.requestId === requestId)
+    .map(({ requestStatus }) => requestStatus)
+}
+
+const answer = (challengeId: string, said = RegistrationStatus.APPROVED) =>
+  world.reports.reportConsent({ challengeId, answer: said })
+
+describe('a registration', () => {
+  it('puts the question to the holder, by the name of the project', async () => {
+    const { challengeId, expireTime } = await register()
+    const asked = await until(() =>
+      world.backend.asked.find((one) => one.challengeId === challengeId),
+    )
+    expect(asked).toMatchObject({
+      institutionName: 'Demo Wallet',
+      mobileNumber: '+12025550100',
+      clientName: 'demo',
+      expireTime,
+    })
+    const livesMs = timestampMs(expireTime ?? asked.expireTime!) - world.testClock.now().getTime()
+    expect(Math.abs(livesMs - settings.challengeTtlS * 1_000)).toBeLessThan(5_000)
+  })
+
+  it('is refused unless the token is a live session of that very account', async () => {
+    const other = await world.tokenOf('+12025550101')
+    const wrong = [
+      { sessionToken: other },
+      { sessionToken: 'pws_nonsense' },
+      { mobileNumber: '+12025550101' },
+      { firstName: 'Kofi' },
+      { lastName: 'Boateng' },
+      { institutionName: 'Restricted Bank' },
+      { projectId: world.projects.other },
+      { projectId: world.projects.stranger },
+    ]
+    for (const more of wrong) expect(await refusal(register(more))).toBe('SESSION_INVALID')
+  })
+
+  it('is refused with a spent or an expired session', async () => {
+    const spent = await request()
+    await world.db.run(
+      sql(
+        'test_spend_newest',
+        `update session set consumed_by = $1, consume_time = clock_now()
+         where session_id = (select session_id from session order by create_time desc limit 1)`,
+      ),
+      [randomUUID()],
+    )
+    expect(await refusal(world.accounts.registerAccount(spent))).toBe('SESSION_INVALID')
+    const expired = await request()
+    world.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
+    expect(await refusal(world.accounts.registerAccount(expired))).toBe('SESSION_EXPIRED')
+  })
+
+  it('is refused when the account was suspended meanwhile', async () => {
+    const setStatus = sql(
+      'test_set_status',
+      `update account set status = $1::account_status where mobile_number = '+12025550100'`,
+    )
+    const wanted = await request()
+    await world.db.run(setStatus, ['suspended'])
+    expect(await refusal(world.accounts.registerAccount(wanted))).toBe('ACCOUNT_UNAVAILABLE')
+    await world.db.run(setStatus, ['available'])
+    expect((await world.accounts.registerAccount(wanted)).challengeId).toBeDefined()
+  })
+
+  it('is refused when something in it cannot be', async () => {
+    const wrong: [object, string][] = [
+      [{ mobileNumber: '100' }, 'INVALID_PARAMETER mobile_number'],
+      [{ firstName: '' }, 'INVALID_PARAMETER first_name'],
+      [{ callbackUrl: '' }, 'INVALID_PARAMETER callback_url'],
+      [{ callbackUrl: 'https://127.0.0.1/' }, 'INVALID_PARAMETER callback_url'],
+      [{ authorisationToken: 'x'.repeat(41) }, 'INVALID_PARAMETER authorisation_token'],
+      [{ requestId: 'x' }, 'INVALID_PARAMETER request_id'],
+    ]
+    for (const [more, reason] of wrong) expect(await refusal(register(more))).toBe(reason)
+  })
+})
+
+describe("a holder's answer", () => {
+  it('reaches the client once; the first one stands', async () => {
+    const requestId = randomUUID()
+    const { challengeId } = await register({ requestId })
+    await answer(challengeId)
+    await answer(challengeId)
+    await answer(challengeId, RegistrationStatus.REJECTED)
+    expect(await statuses(requestId)).toEqual([RegistrationStatus.APPROVED])
+  })
+
+  it('comes with the number as it was sent, and the token is forgotten', async () => {
+    const requestId = randomUUID()
+    const { challengeId } = await register({ requestId })
+    await answer(challengeId, RegistrationStatus.REJECTED)
+    const row = await world.db.row<{ sealed: string | null; text: string }>(
+      sql(
+        'test_challenge_text',
+        `select authorisation_token_sealed as sealed, challenge::text as text from challenge
+         where challenge_id = $1`,
+      ),
+      [challengeId],
+    )
+    expect(row?.sealed).toBeNull()
+    expect(row?.text).not.toContain(authorisationToken)
+    const { account } = await world.open({ lookupType: 1, lookupValue: ama.mobileNumber })
+    const events = await world.eventsOf(account?.accountId)
+    expect(events.find((event) => event.requestId === requestId)).toMatchObject({
+      kind: OnboardingKind.REGISTRATION,
+      account: { mobileNumber: '202 555 0100' },
+      requestStatus: RegistrationStatus.REJECTED,
+    })
+  })
+
+  it('that does not come in time is a refusal, and a later one is not heard', async () => {
+    const requestId = randomUUID()
+    const { challengeId } = await register({ requestId })
+    world.testClock.advance(settings.challengeTtlS * 1_000)
+    await until(async () => (await statuses(requestId)).length > 0)
+    await answer(challengeId)
+    expect(await statuses(requestId)).toEqual([RegistrationStatus.REJECTED])
+  })
+
+  it('to an unknown question, or one that says nothing, is refused', async () => {
+    const { challengeId } = await register()
+    for (const unknown of [randomUUID(), '', 'x']) {
+      expect(await refusal(answer(unknown))).toBe('REVIEW_NOT_FOUND')
+    }
+    const silent = answer(challengeId, RegistrationStatus.UNSPECIFIED)
+    expect(await refusal(silent)).toBe('INVALID_PARAMETER answer')
+  })
+})

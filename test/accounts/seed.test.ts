@@ -1,0 +1,67 @@
+// Shows that the sandbox's people are there once, whatever happened since, and never in production.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
+import { people } from '../../services/accounts/customers/seed-people.ts'
+import { postTransfer, readBalance } from '../../services/accounts/ledger/ledger.ts'
+import { seedSandbox } from '../../services/accounts/seed.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const seedAgain = (environment: 'local' | 'production') =>
+  seedSandbox(world.db, world.secrets, world.credentials, environment)
+
+describe('the seed', () => {
+  it('gives each person an account number of his own', async () => {
+    expect(new Set(people.map(({ accountNumber }) => accountNumber)).size).toBe(people.length)
+    for (const { accountNumber, firstName } of people) {
+      const { account } = await world.open({
+        lookupType: LookupType.ACCOUNT_NUMBER,
+        lookupValue: accountNumber,
+      })
+      expect(account).toMatchObject({ firstName, accountNumber })
+    }
+  })
+
+  it('gives the demo project a float of a million in two currencies, and no other project', async () => {
+    const { demo, other } = world.projects
+    for (const [projectId, postedMinor] of [
+      [demo, 100_000_000n],
+      [other, 0n],
+    ] as const) {
+      for (const currency of ['USD', 'TTD']) {
+        const address = { floatProjectId: projectId }
+        expect(await readBalance(world.db, { address, currency })).toMatchObject({ postedMinor })
+      }
+    }
+  })
+
+  it('run again leaves every balance as it has become', async () => {
+    const { account } = await world.open({
+      lookupType: LookupType.MOBILE,
+      lookupValue: '+12025550100',
+    })
+    const address = { accountId: account?.accountId ?? '' }
+    const lines = [
+      { address, currency: 'USD', amountMinor: -400n },
+      { address: { internal: 'clearing' as const }, currency: 'USD', amountMinor: 400n },
+    ]
+    const projectId = world.projects.demo
+    await world.db.transaction((tx) =>
+      postTransfer(tx, { projectId, transferId: randomUUID(), lines }),
+    )
+    await seedAgain('local')
+    await seedAgain('local')
+    const { postedMinor } = await readBalance(world.db, { address, currency: 'USD' })
+    expect(postedMinor).toBe(999_600n)
+  })
+
+  it('is refused in production', async () => {
+    await expect(seedAgain('production')).rejects.toThrow('production')
+  })
+})
