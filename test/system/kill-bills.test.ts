@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Mesh, startMesh } from '../support/mesh.ts'
 import { type Answer, type Json, type Merchant, merchant, unique } from './world.ts'
 
-const rounds = Number(process.env['KILL_BILL_ROUNDS'] ?? '6')
+const rounds = Number(process.env['KILL_BILL_ROUNDS'] ?? '4')
 // The biller's time and the margin of a claim, then the enquiries.
 const settleMs = 120_000
 const timeoutMs = rounds * 15_000 + settleMs + 60_000
@@ -83,10 +83,9 @@ it(
        from billing.bill_payment`,
     )
     expect(payments).toHaveLength(all.length)
-    const executions = await mesh.rows<{ id: string; count: string }>(
-      `select id::text, count(*) from simulator.execution where kind = 'bill' group by id`,
+    const executions = await mesh.rows<{ id: string }>(
+      `select subject_id as id from simulator.execution where kind = 'bill'`,
     )
-    expect(executions.every(({ count }) => count === '1')).toBe(true)
     const executed = executions.map(({ id }) => id).toSorted()
     const succeeded = payments.filter(({ state }) => state === 'succeeded').map(({ id }) => id)
     expect(executed).toEqual(succeeded.toSorted())
