@@ -192,6 +192,10 @@ export const reasons = {
   KEY_NOT_FOUND: { ...notFound, meaning: 'There is no such key.' },
   NAME_TAKEN: { ...taken, meaning: 'The name is in use in this environment.' },
   TOO_MANY_KEYS: { ...conflict, meaning: 'Two keys are active already; revoke one first.' },
+  REQUEST_DONE: {
+    ...taken,
+    meaning: 'This request was done before; the secret that it made was shown then.',
+  },
   PAYMENT_NOT_REFUNDABLE: { ...conflict, meaning: 'Only a paid payment can be refunded.' },
   PAYMENT_NOT_PAYABLE: { ...conflict, meaning: 'The share cannot be paid in this way now.' },
   CHARGE_NOT_FOUND: { ...notFound, meaning: 'There is no such charge, payout or refund.' },

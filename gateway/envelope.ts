@@ -117,6 +117,7 @@ const internalReasons = new Set<Reason>([
   'KEY_NOT_FOUND',
   'NAME_TAKEN',
   'TOO_MANY_KEYS',
+  'REQUEST_DONE',
   'PAYMENT_NOT_REFUNDABLE',
   'PAYMENT_NOT_PAYABLE',
   'CHARGE_NOT_FOUND',

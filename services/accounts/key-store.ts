@@ -92,19 +92,34 @@ export function revokeOtherKeys(tx: Queryable, projectId: string, digest: Buffer
   return tx.run(revokeOtherKeysStatement, [projectId, digest])
 }
 
+const countActiveApiKeysStatement = sql(
+  'count_active_api_keys',
+  `select count(*)::int as active from api_key
+   where project_id = $1 and merchant_id = $2 and revoked_at is null`,
+)
+/** Counts the active API keys of a merchant; the caller holds the project's lock. */
+export async function countActiveApiKeys(
+  tx: Queryable,
+  { projectId, merchantId }: Pick<Merchant, 'projectId' | 'merchantId'>,
+): Promise<number> {
+  const row = await tx.row<{ active: number }>(countActiveApiKeysStatement, [projectId, merchantId])
+  return row?.active ?? 0
+}
+
 const insertApiKeyStatement = sql(
   'insert_api_key',
   `insert into api_key (key_id, project_id, merchant_id, digest) values ($1, $2, $3, $4)
-   on conflict (digest) do nothing`,
+   on conflict (digest) do nothing returning issued_at as "issuedAt"`,
 )
-/** Inserts an API key; does nothing when that very key is stored already. */
+/** Inserts an API key; undefined when that very key is stored already. */
 export async function insertApiKey(
   tx: Queryable,
   keyId: string,
   merchant: Pick<Merchant, 'projectId' | 'merchantId'>,
   digest: Buffer,
-): Promise<void> {
-  await tx.run(insertApiKeyStatement, [keyId, merchant.projectId, merchant.merchantId, digest])
+): Promise<Date | undefined> {
+  const values = [keyId, merchant.projectId, merchant.merchantId, digest]
+  return (await tx.row<{ issuedAt: Date }>(insertApiKeyStatement, values))?.issuedAt
 }
 
 const revokeApiKeyStatement = sql(

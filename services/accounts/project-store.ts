@@ -2,7 +2,8 @@
 import { type Queryable, sql } from '#runtime/db.ts'
 import type { Environment, Merchant, Project } from './access.ts'
 
-const projectColumns = `project_id as "projectId", name, environment,
+/** Columns of a project. */
+export const projectColumns = `project_id as "projectId", name, environment,
   account_access as "accountAccess", allowed_ips as "allowedIps"`
 /** Columns of a merchant, as `m`. */
 export const merchantColumns = `m.merchant_id as "merchantId", m.project_id as "projectId",
@@ -102,21 +103,24 @@ export type AuditEntry = {
   action: string
   projectId: string | undefined
   targetId: string
+  /** Further facts; no secrets. */
+  details?: Readonly<Record<string, string>>
 }
 
 const insertAuditStatement = sql(
   'insert_audit',
-  `insert into access_audit (caller, request_id, action, project_id, target_id)
-   values ($1, $2, $3, $4, $5)`,
+  `insert into access_audit (caller, request_id, action, project_id, target_id, details)
+   values ($1, $2, $3, $4, $5, $6)`,
 )
 /** Adds a line to the audit, in the transaction of what it tells of. */
 export async function insertAudit(tx: Queryable, entry: AuditEntry): Promise<void> {
-  const { caller, requestId, action, projectId, targetId } = entry
+  const { caller, requestId, action, projectId, targetId, details = {} } = entry
   await tx.run(insertAuditStatement, [
     caller,
     requestId ?? null,
     action,
     projectId ?? null,
     targetId,
+    details,
   ])
 }

@@ -1,60 +1,42 @@
 // Maps accounts.v1.AccessService to the domain and back; it must not hold a rule or a statement.
+
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
-import { type AccessService, Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
-import { currentContext } from '#runtime/rpc/context.ts'
-import { projectOf } from '#runtime/rpc/project.ts'
-import { type Environment, type Project, requireUuid } from './access.ts'
+import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { requireUuid } from './access.ts'
 import {
-  type Actor,
   type Administration,
   changeProjectAccess,
   createInstitution,
-  createMerchant,
   createProject,
   grantEndpoints,
-  issueSubscriptionKey,
   revokeGrants,
   rotateInstitutionKey,
+} from './administer.ts'
+import {
+  createMerchant,
+  issueApiKey,
+  issueSubscriptionKey,
   withdrawApiKey,
   withdrawSubscriptionKey,
-} from './administer.ts'
+} from './administer-keys.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from './authenticate.ts'
 import { signingSecrets } from './institution-keys.ts'
 import { findGrant } from './institution-store.ts'
 import { findMerchant } from './project-store.ts'
-
-const wireEnvironment = {
-  sandbox: WireEnvironment.SANDBOX,
-  production: WireEnvironment.PRODUCTION,
-} as const satisfies Record<Environment, WireEnvironment>
-
-function environmentOf(wire: WireEnvironment): Environment {
-  if (wire === WireEnvironment.SANDBOX) return 'sandbox'
-  if (wire === WireEnvironment.PRODUCTION) return 'production'
-  throw new Failure('MISSING_PARAMETER', 'environment is required', {
-    details: { field: 'environment' },
-  })
-}
-
-function wireProject({ environment, ...project }: Project) {
-  return { ...project, environment: wireEnvironment[environment] }
-}
-
-function actor(): Actor {
-  const context = currentContext()
-  return { caller: context?.caller?.name ?? 'unknown', requestId: context?.requestId }
-}
-
-/** The project of a call: a UUID, and the one of the caller's token when that names one. */
-function requiredProject(context: HandlerContext, asked: string): string {
-  return requireUuid(projectOf(context, asked), 'project_id')
-}
+import { accessLists } from './service-lists.ts'
+import { actor, environmentOf, requiredProject, wireProject } from './wire.ts'
 
 /** The handlers of AccessService over one administration. */
 export function accessService(administration: Administration): ServiceImpl<typeof AccessService> {
-  return { ...checks(administration), ...changes(administration) }
+  return {
+    ...checks(administration),
+    ...accessLists(administration.db),
+    ...changes(administration),
+    ...keyChanges(administration),
+  }
 }
 
 function checks({ db, secrets }: Administration) {
@@ -94,51 +76,37 @@ function checks({ db, secrets }: Administration) {
 
 function changes(administration: Administration) {
   return {
-    async createProject({ name, environment, accountAccess, allowedIps }) {
+    async createProject({ requestId, name, environment, accountAccess, allowedIps }) {
       const wanted = { name, environment: environmentOf(environment), accountAccess, allowedIps }
-      return { project: wireProject(await createProject(administration, actor(), wanted)) }
+      return { project: wireProject(await createProject(administration, actor(requestId), wanted)) }
     },
-    async updateProjectAccess({ projectId: asked, accountAccess, allowedIps }, context) {
+    async updateProjectAccess(
+      { projectId: asked, accountAccess, allowedIps, updateMask },
+      context,
+    ) {
       const projectId = requiredProject(context, asked)
+      const isNamed = maskReader(updateMask, ['account_access', 'allowed_ips'])
       const project = await changeProjectAccess(
         administration,
         actor(),
         projectId,
-        accountAccess,
-        allowedIps,
+        isNamed('account_access') ? accountAccess : undefined,
+        isNamed('allowed_ips') ? allowedIps : undefined,
       )
       return { project: wireProject(project) }
     },
-    async issueSubscriptionKey({ projectId: asked }, context) {
-      const projectId = requiredProject(context, asked)
-      const issued = await issueSubscriptionKey(administration, actor(), projectId)
-      const { keyId, subscriptionKey, issuedAt } = issued
-      return { keyId, subscriptionKey, issueTime: timestampFromDate(issuedAt) }
-    },
-    async revokeSubscriptionKey({ keyId }) {
-      const revokedAt = await withdrawSubscriptionKey(administration, actor(), keyId)
-      return { revokeTime: timestampFromDate(revokedAt) }
-    },
-    async createMerchant({ projectId: asked, businessName, mobileNumber }, context) {
-      const projectId = requiredProject(context, asked)
-      return createMerchant(administration, actor(), { projectId, businessName, mobileNumber })
-    },
-    async revokeApiKey({ keyId }) {
-      const revokedAt = await withdrawApiKey(administration, actor(), keyId)
-      return { revokeTime: timestampFromDate(revokedAt) }
-    },
-    async createInstitution({ name, environment }) {
+    async createInstitution({ requestId, name, environment }) {
       const made = await createInstitution(
         administration,
-        actor(),
+        actor(requestId),
         name,
         environmentOf(environment),
       )
       const institution = { ...made.institution, environment }
       return { institution, key: made.key }
     },
-    async rotateInstitutionKey({ institutionId }) {
-      return { key: await rotateInstitutionKey(administration, actor(), institutionId) }
+    async rotateInstitutionKey({ requestId, institutionId }) {
+      return { key: await rotateInstitutionKey(administration, actor(requestId), institutionId) }
     },
     async grantEndpoints({ projectId: asked, institutionId, endpoints }, context) {
       const wanted = { projectId: requiredProject(context, asked), institutionId, endpoints }
@@ -147,6 +115,47 @@ function changes(administration: Administration) {
     async revokeGrants({ projectId: asked, institutionId, endpoints }, context) {
       const wanted = { projectId: requiredProject(context, asked), institutionId, endpoints }
       return { endpoints: await revokeGrants(administration, actor(), wanted) }
+    },
+  } satisfies Partial<ServiceImpl<typeof AccessService>>
+}
+
+/** Tells which fields a mask names; none at all means every one. */
+function maskReader(mask: FieldMask | undefined, known: string[]): (field: string) => boolean {
+  const paths = mask?.paths ?? []
+  if (paths.every((path) => known.includes(path))) {
+    return (field) => paths.length === 0 || paths.includes(field)
+  }
+  throw new Failure('INVALID_PARAMETER', `update_mask may name ${known.join(' and ')}`, {
+    details: { field: 'update_mask' },
+  })
+}
+
+function keyChanges(administration: Administration) {
+  return {
+    async issueSubscriptionKey({ requestId, projectId: asked }, context) {
+      const projectId = requiredProject(context, asked)
+      const issued = await issueSubscriptionKey(administration, actor(requestId), projectId)
+      const { keyId, subscriptionKey, issuedAt } = issued
+      return { keyId, subscriptionKey, issueTime: timestampFromDate(issuedAt) }
+    },
+    async revokeSubscriptionKey({ keyId }) {
+      const revokedAt = await withdrawSubscriptionKey(administration, actor(), keyId)
+      return { revokeTime: timestampFromDate(revokedAt) }
+    },
+    async createMerchant({ requestId, projectId: asked, businessName, mobileNumber }, context) {
+      const projectId = requiredProject(context, asked)
+      const wanted = { projectId, businessName, mobileNumber }
+      return createMerchant(administration, actor(requestId), wanted)
+    },
+    async issueApiKey({ requestId, projectId: asked, merchantId }, context) {
+      const projectId = requiredProject(context, asked)
+      const issued = await issueApiKey(administration, actor(requestId), projectId, merchantId)
+      const { keyId, apiKey, issuedAt } = issued
+      return { keyId, apiKey, issueTime: timestampFromDate(issuedAt) }
+    },
+    async revokeApiKey({ keyId }) {
+      const revokedAt = await withdrawApiKey(administration, actor(), keyId)
+      return { revokeTime: timestampFromDate(revokedAt) }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
 }

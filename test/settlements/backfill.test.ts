@@ -106,6 +106,7 @@ describe('the backfill', () => {
     down = false
     await until(async () => (await postedIds()).length === 3)
     await job.close()
+    expect(await postedIds()).toEqual(await settlementIds())
   })
 })
 

@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file accounts/v1/access.proto.
@@ -378,6 +378,13 @@ export declare type CreateProjectRequest = Message<"accounts.v1.CreateProjectReq
    * @generated from field: repeated string allowed_ips = 4;
    */
   allowedIps: string[];
+
+  /**
+   * UUID of the caller's choice that makes a repeat harmless: the same one answers with the same project. Empty: each call counts.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
 };
 
 /**
@@ -418,6 +425,14 @@ export declare type IssueSubscriptionKeyRequest = Message<"accounts.v1.IssueSubs
    * @generated from field: string project_id = 1;
    */
   projectId: string;
+
+  /**
+   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
+   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
 };
 
 /**
@@ -526,6 +541,14 @@ export declare type CreateMerchantRequest = Message<"accounts.v1.CreateMerchantR
    * @generated from field: string mobile_number = 3;
    */
   mobileNumber: string;
+
+  /**
+   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
+   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   *
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
 };
 
 /**
@@ -627,6 +650,14 @@ export declare type CreateInstitutionRequest = Message<"accounts.v1.CreateInstit
    * @generated from field: accounts.v1.Environment environment = 2;
    */
   environment: Environment;
+
+  /**
+   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
+   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
 };
 
 /**
@@ -674,6 +705,14 @@ export declare type RotateInstitutionKeyRequest = Message<"accounts.v1.RotateIns
    * @generated from field: string institution_id = 1;
    */
   institutionId: string;
+
+  /**
+   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
+   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
 };
 
 /**
@@ -870,6 +909,13 @@ export declare type UpdateProjectAccessRequest = Message<"accounts.v1.UpdateProj
    * @generated from field: repeated string allowed_ips = 3;
    */
   allowedIps: string[];
+
+  /**
+   * Which of `account_access` and `allowed_ips` to change. Unset or empty: both.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 4;
+   */
+  updateMask?: FieldMask | undefined;
 };
 
 /**
@@ -897,6 +943,671 @@ export declare type UpdateProjectAccessResponse = Message<"accounts.v1.UpdatePro
  * Use `create(UpdateProjectAccessResponseSchema)` to create a new message.
  */
 export declare const UpdateProjectAccessResponseSchema: GenMessage<UpdateProjectAccessResponse>;
+
+/**
+ * Issues another API key for a merchant.
+ *
+ * @generated from message accounts.v1.IssueApiKeyRequest
+ */
+export declare type IssueApiKeyRequest = Message<"accounts.v1.IssueApiKeyRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the merchant.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
+   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message accounts.v1.IssueApiKeyRequest.
+ * Use `create(IssueApiKeyRequestSchema)` to create a new message.
+ */
+export declare const IssueApiKeyRequestSchema: GenMessage<IssueApiKeyRequest>;
+
+/**
+ * Answers IssueApiKeyRequest.
+ *
+ * @generated from message accounts.v1.IssueApiKeyResponse
+ */
+export declare type IssueApiKeyResponse = Message<"accounts.v1.IssueApiKeyResponse"> & {
+  /**
+   * UUID of the key, to revoke it by.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * The API key, 32 base62 characters. Shown here and never again.
+   *
+   * @generated from field: string api_key = 2;
+   */
+  apiKey: string;
+
+  /**
+   * When it was issued.
+   *
+   * @generated from field: google.protobuf.Timestamp issue_time = 3;
+   */
+  issueTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message accounts.v1.IssueApiKeyResponse.
+ * Use `create(IssueApiKeyResponseSchema)` to create a new message.
+ */
+export declare const IssueApiKeyResponseSchema: GenMessage<IssueApiKeyResponse>;
+
+/**
+ * Asks for a project.
+ *
+ * @generated from message accounts.v1.GetProjectRequest
+ */
+export declare type GetProjectRequest = Message<"accounts.v1.GetProjectRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message accounts.v1.GetProjectRequest.
+ * Use `create(GetProjectRequestSchema)` to create a new message.
+ */
+export declare const GetProjectRequestSchema: GenMessage<GetProjectRequest>;
+
+/**
+ * Answers GetProjectRequest.
+ *
+ * @generated from message accounts.v1.GetProjectResponse
+ */
+export declare type GetProjectResponse = Message<"accounts.v1.GetProjectResponse"> & {
+  /**
+   * The project.
+   *
+   * @generated from field: accounts.v1.Project project = 1;
+   */
+  project?: Project | undefined;
+};
+
+/**
+ * Describes the message accounts.v1.GetProjectResponse.
+ * Use `create(GetProjectResponseSchema)` to create a new message.
+ */
+export declare const GetProjectResponseSchema: GenMessage<GetProjectResponse>;
+
+/**
+ * Asks for projects.
+ *
+ * @generated from message accounts.v1.ListProjectsRequest
+ */
+export declare type ListProjectsRequest = Message<"accounts.v1.ListProjectsRequest"> & {
+  /**
+   * Only those of one world. UNSPECIFIED: of both.
+   *
+   * @generated from field: accounts.v1.Environment environment = 1;
+   */
+  environment: Environment;
+
+  /**
+   * Only those of this name. Empty: all.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Most projects of one answer, 1 to 200. Zero: 50.
+   *
+   * @generated from field: uint32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the answer before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListProjectsRequest.
+ * Use `create(ListProjectsRequestSchema)` to create a new message.
+ */
+export declare const ListProjectsRequestSchema: GenMessage<ListProjectsRequest>;
+
+/**
+ * Answers ListProjectsRequest.
+ *
+ * @generated from message accounts.v1.ListProjectsResponse
+ */
+export declare type ListProjectsResponse = Message<"accounts.v1.ListProjectsResponse"> & {
+  /**
+   * Projects, oldest first.
+   *
+   * @generated from field: repeated accounts.v1.Project projects = 1;
+   */
+  projects: Project[];
+
+  /**
+   * Asks for the next page. Empty: this is the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListProjectsResponse.
+ * Use `create(ListProjectsResponseSchema)` to create a new message.
+ */
+export declare const ListProjectsResponseSchema: GenMessage<ListProjectsResponse>;
+
+/**
+ * A key as it is remembered: never the key itself.
+ *
+ * @generated from message accounts.v1.IssuedKey
+ */
+export declare type IssuedKey = Message<"accounts.v1.IssuedKey"> & {
+  /**
+   * UUID of the key.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * UUID of the merchant that an API key is of. Empty for a subscription key.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * When it was issued.
+   *
+   * @generated from field: google.protobuf.Timestamp issue_time = 3;
+   */
+  issueTime?: Timestamp | undefined;
+
+  /**
+   * When it was revoked. Unset while it is active.
+   *
+   * @generated from field: google.protobuf.Timestamp revoke_time = 4;
+   */
+  revokeTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message accounts.v1.IssuedKey.
+ * Use `create(IssuedKeySchema)` to create a new message.
+ */
+export declare const IssuedKeySchema: GenMessage<IssuedKey>;
+
+/**
+ * Asks for the subscription keys of a project.
+ *
+ * @generated from message accounts.v1.ListSubscriptionKeysRequest
+ */
+export declare type ListSubscriptionKeysRequest = Message<"accounts.v1.ListSubscriptionKeysRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListSubscriptionKeysRequest.
+ * Use `create(ListSubscriptionKeysRequestSchema)` to create a new message.
+ */
+export declare const ListSubscriptionKeysRequestSchema: GenMessage<ListSubscriptionKeysRequest>;
+
+/**
+ * Answers ListSubscriptionKeysRequest.
+ *
+ * @generated from message accounts.v1.ListSubscriptionKeysResponse
+ */
+export declare type ListSubscriptionKeysResponse = Message<"accounts.v1.ListSubscriptionKeysResponse"> & {
+  /**
+   * The newest 200 keys, newest first, revoked ones among them.
+   *
+   * @generated from field: repeated accounts.v1.IssuedKey keys = 1;
+   */
+  keys: IssuedKey[];
+};
+
+/**
+ * Describes the message accounts.v1.ListSubscriptionKeysResponse.
+ * Use `create(ListSubscriptionKeysResponseSchema)` to create a new message.
+ */
+export declare const ListSubscriptionKeysResponseSchema: GenMessage<ListSubscriptionKeysResponse>;
+
+/**
+ * Asks for the API keys of a project's merchants.
+ *
+ * @generated from message accounts.v1.ListApiKeysRequest
+ */
+export declare type ListApiKeysRequest = Message<"accounts.v1.ListApiKeysRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the merchant. Empty: of all.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListApiKeysRequest.
+ * Use `create(ListApiKeysRequestSchema)` to create a new message.
+ */
+export declare const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest>;
+
+/**
+ * Answers ListApiKeysRequest.
+ *
+ * @generated from message accounts.v1.ListApiKeysResponse
+ */
+export declare type ListApiKeysResponse = Message<"accounts.v1.ListApiKeysResponse"> & {
+  /**
+   * The newest 200 keys, newest first, revoked ones among them.
+   *
+   * @generated from field: repeated accounts.v1.IssuedKey keys = 1;
+   */
+  keys: IssuedKey[];
+};
+
+/**
+ * Describes the message accounts.v1.ListApiKeysResponse.
+ * Use `create(ListApiKeysResponseSchema)` to create a new message.
+ */
+export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
+
+/**
+ * Asks for institutions.
+ *
+ * @generated from message accounts.v1.ListInstitutionsRequest
+ */
+export declare type ListInstitutionsRequest = Message<"accounts.v1.ListInstitutionsRequest"> & {
+  /**
+   * Only those of one world. UNSPECIFIED: of both.
+   *
+   * @generated from field: accounts.v1.Environment environment = 1;
+   */
+  environment: Environment;
+
+  /**
+   * Only those of this name. Empty: all.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Most institutions of one answer, 1 to 200. Zero: 50.
+   *
+   * @generated from field: uint32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the answer before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListInstitutionsRequest.
+ * Use `create(ListInstitutionsRequestSchema)` to create a new message.
+ */
+export declare const ListInstitutionsRequestSchema: GenMessage<ListInstitutionsRequest>;
+
+/**
+ * Answers ListInstitutionsRequest.
+ *
+ * @generated from message accounts.v1.ListInstitutionsResponse
+ */
+export declare type ListInstitutionsResponse = Message<"accounts.v1.ListInstitutionsResponse"> & {
+  /**
+   * Institutions, oldest first.
+   *
+   * @generated from field: repeated accounts.v1.Institution institutions = 1;
+   */
+  institutions: Institution[];
+
+  /**
+   * Asks for the next page. Empty: this is the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListInstitutionsResponse.
+ * Use `create(ListInstitutionsResponseSchema)` to create a new message.
+ */
+export declare const ListInstitutionsResponseSchema: GenMessage<ListInstitutionsResponse>;
+
+/**
+ * Asks for an institution.
+ *
+ * @generated from message accounts.v1.GetInstitutionRequest
+ */
+export declare type GetInstitutionRequest = Message<"accounts.v1.GetInstitutionRequest"> & {
+  /**
+   * UUID of the institution.
+   *
+   * @generated from field: string institution_id = 1;
+   */
+  institutionId: string;
+};
+
+/**
+ * Describes the message accounts.v1.GetInstitutionRequest.
+ * Use `create(GetInstitutionRequestSchema)` to create a new message.
+ */
+export declare const GetInstitutionRequestSchema: GenMessage<GetInstitutionRequest>;
+
+/**
+ * A key of an institution as it is remembered: neither key nor secret.
+ *
+ * @generated from message accounts.v1.LiveInstitutionKey
+ */
+export declare type LiveInstitutionKey = Message<"accounts.v1.LiveInstitutionKey"> & {
+  /**
+   * Eight hexadecimal digits that name the key inside sealed values.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * When it was issued.
+   *
+   * @generated from field: google.protobuf.Timestamp issue_time = 2;
+   */
+  issueTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message accounts.v1.LiveInstitutionKey.
+ * Use `create(LiveInstitutionKeySchema)` to create a new message.
+ */
+export declare const LiveInstitutionKeySchema: GenMessage<LiveInstitutionKey>;
+
+/**
+ * Answers GetInstitutionRequest.
+ *
+ * @generated from message accounts.v1.GetInstitutionResponse
+ */
+export declare type GetInstitutionResponse = Message<"accounts.v1.GetInstitutionResponse"> & {
+  /**
+   * The institution.
+   *
+   * @generated from field: accounts.v1.Institution institution = 1;
+   */
+  institution?: Institution | undefined;
+
+  /**
+   * Its live keys, newest first; two while a rotation is under way.
+   *
+   * @generated from field: repeated accounts.v1.LiveInstitutionKey live_keys = 2;
+   */
+  liveKeys: LiveInstitutionKey[];
+};
+
+/**
+ * Describes the message accounts.v1.GetInstitutionResponse.
+ * Use `create(GetInstitutionResponseSchema)` to create a new message.
+ */
+export declare const GetInstitutionResponseSchema: GenMessage<GetInstitutionResponse>;
+
+/**
+ * Asks for the grants of a project.
+ *
+ * @generated from message accounts.v1.ListGrantsRequest
+ */
+export declare type ListGrantsRequest = Message<"accounts.v1.ListGrantsRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the institution. Empty: of all.
+   *
+   * @generated from field: string institution_id = 2;
+   */
+  institutionId: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListGrantsRequest.
+ * Use `create(ListGrantsRequestSchema)` to create a new message.
+ */
+export declare const ListGrantsRequestSchema: GenMessage<ListGrantsRequest>;
+
+/**
+ * An endpoint of an institution that a project may use.
+ *
+ * @generated from message accounts.v1.Grant
+ */
+export declare type Grant = Message<"accounts.v1.Grant"> & {
+  /**
+   * UUID of the institution.
+   *
+   * @generated from field: string institution_id = 1;
+   */
+  institutionId: string;
+
+  /**
+   * Name of the institution.
+   *
+   * @generated from field: string institution_name = 2;
+   */
+  institutionName: string;
+
+  /**
+   * Endpoint, as "<METHOD> <path>".
+   *
+   * @generated from field: string endpoint = 3;
+   */
+  endpoint: string;
+
+  /**
+   * When it was granted.
+   *
+   * @generated from field: google.protobuf.Timestamp grant_time = 4;
+   */
+  grantTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message accounts.v1.Grant.
+ * Use `create(GrantSchema)` to create a new message.
+ */
+export declare const GrantSchema: GenMessage<Grant>;
+
+/**
+ * Answers ListGrantsRequest.
+ *
+ * @generated from message accounts.v1.ListGrantsResponse
+ */
+export declare type ListGrantsResponse = Message<"accounts.v1.ListGrantsResponse"> & {
+  /**
+   * Every grant, by institution name and endpoint.
+   *
+   * @generated from field: repeated accounts.v1.Grant grants = 1;
+   */
+  grants: Grant[];
+};
+
+/**
+ * Describes the message accounts.v1.ListGrantsResponse.
+ * Use `create(ListGrantsResponseSchema)` to create a new message.
+ */
+export declare const ListGrantsResponseSchema: GenMessage<ListGrantsResponse>;
+
+/**
+ * One line of the audit: who changed what.
+ *
+ * @generated from message accounts.v1.AuditEntry
+ */
+export declare type AuditEntry = Message<"accounts.v1.AuditEntry"> & {
+  /**
+   * UUID of the line.
+   *
+   * @generated from field: string audit_id = 1;
+   */
+  auditId: string;
+
+  /**
+   * When, by the database clock.
+   *
+   * @generated from field: google.protobuf.Timestamp occur_time = 2;
+   */
+  occurTime?: Timestamp | undefined;
+
+  /**
+   * Name of the process or bearer that asked.
+   *
+   * @generated from field: string caller = 3;
+   */
+  caller: string;
+
+  /**
+   * The call's `pw-request-id`. Empty when it had none.
+   *
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+
+  /**
+   * What was done, for example "issue_subscription_key".
+   *
+   * @generated from field: string action = 5;
+   */
+  action: string;
+
+  /**
+   * UUID of the project concerned. Empty: of no single one.
+   *
+   * @generated from field: string project_id = 6;
+   */
+  projectId: string;
+
+  /**
+   * What it was done to: id of a project, key, merchant or institution.
+   *
+   * @generated from field: string target_id = 7;
+   */
+  targetId: string;
+
+  /**
+   * Further facts, such as the endpoints of a grant. No secrets.
+   *
+   * @generated from field: map<string, string> details = 8;
+   */
+  details: { [key: string]: string };
+};
+
+/**
+ * Describes the message accounts.v1.AuditEntry.
+ * Use `create(AuditEntrySchema)` to create a new message.
+ */
+export declare const AuditEntrySchema: GenMessage<AuditEntry>;
+
+/**
+ * Asks for the audit.
+ *
+ * @generated from message accounts.v1.ListAuditRequest
+ */
+export declare type ListAuditRequest = Message<"accounts.v1.ListAuditRequest"> & {
+  /**
+   * UUID of the project. Empty: of all.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Most lines of one answer, 1 to 200. Zero: 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the answer before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListAuditRequest.
+ * Use `create(ListAuditRequestSchema)` to create a new message.
+ */
+export declare const ListAuditRequestSchema: GenMessage<ListAuditRequest>;
+
+/**
+ * Answers ListAuditRequest.
+ *
+ * @generated from message accounts.v1.ListAuditResponse
+ */
+export declare type ListAuditResponse = Message<"accounts.v1.ListAuditResponse"> & {
+  /**
+   * Lines, newest first.
+   *
+   * @generated from field: repeated accounts.v1.AuditEntry entries = 1;
+   */
+  entries: AuditEntry[];
+
+  /**
+   * Asks for the next page. Empty: this is the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListAuditResponse.
+ * Use `create(ListAuditResponseSchema)` to create a new message.
+ */
+export declare const ListAuditResponseSchema: GenMessage<ListAuditResponse>;
 
 /**
  * Asks for the secrets that sign an institution's callbacks.
@@ -993,7 +1704,8 @@ export enum Environment {
 export declare const EnvironmentSchema: GenEnum<Environment>;
 
 /**
- * Checks credentials for the gateway and administers them for operators.
+ * Checks credentials for the gateway and administers them for operators. A `request_id` that was used with other
+ * content is ALREADY_EXISTS (REQUEST_ID_REUSED).
  *
  * @generated from service accounts.v1.AccessService
  */
@@ -1053,6 +1765,86 @@ export declare const AccessService: GenService<{
     output: typeof GetSigningSecretsResponseSchema;
   },
   /**
+   * Reads a project. NOT_FOUND for an unknown one.
+   *
+   * @generated from rpc accounts.v1.AccessService.GetProject
+   */
+  getProject: {
+    methodKind: "unary";
+    input: typeof GetProjectRequestSchema;
+    output: typeof GetProjectResponseSchema;
+  },
+  /**
+   * Lists projects. INVALID_ARGUMENT for a page size or token that is not one.
+   *
+   * @generated from rpc accounts.v1.AccessService.ListProjects
+   */
+  listProjects: {
+    methodKind: "unary";
+    input: typeof ListProjectsRequestSchema;
+    output: typeof ListProjectsResponseSchema;
+  },
+  /**
+   * Lists subscription keys, by id and dates. NOT_FOUND for an unknown project.
+   *
+   * @generated from rpc accounts.v1.AccessService.ListSubscriptionKeys
+   */
+  listSubscriptionKeys: {
+    methodKind: "unary";
+    input: typeof ListSubscriptionKeysRequestSchema;
+    output: typeof ListSubscriptionKeysResponseSchema;
+  },
+  /**
+   * Lists API keys, by id and dates. NOT_FOUND for an unknown project.
+   *
+   * @generated from rpc accounts.v1.AccessService.ListApiKeys
+   */
+  listApiKeys: {
+    methodKind: "unary";
+    input: typeof ListApiKeysRequestSchema;
+    output: typeof ListApiKeysResponseSchema;
+  },
+  /**
+   * Lists institutions. INVALID_ARGUMENT for a page size or token that is not one.
+   *
+   * @generated from rpc accounts.v1.AccessService.ListInstitutions
+   */
+  listInstitutions: {
+    methodKind: "unary";
+    input: typeof ListInstitutionsRequestSchema;
+    output: typeof ListInstitutionsResponseSchema;
+  },
+  /**
+   * Reads an institution. NOT_FOUND for an unknown one.
+   *
+   * @generated from rpc accounts.v1.AccessService.GetInstitution
+   */
+  getInstitution: {
+    methodKind: "unary";
+    input: typeof GetInstitutionRequestSchema;
+    output: typeof GetInstitutionResponseSchema;
+  },
+  /**
+   * Lists grants. NOT_FOUND for an unknown project.
+   *
+   * @generated from rpc accounts.v1.AccessService.ListGrants
+   */
+  listGrants: {
+    methodKind: "unary";
+    input: typeof ListGrantsRequestSchema;
+    output: typeof ListGrantsResponseSchema;
+  },
+  /**
+   * Lists the audit. INVALID_ARGUMENT for a page size or token that is not one.
+   *
+   * @generated from rpc accounts.v1.AccessService.ListAudit
+   */
+  listAudit: {
+    methodKind: "unary";
+    input: typeof ListAuditRequestSchema;
+    output: typeof ListAuditResponseSchema;
+  },
+  /**
    * Makes a project. INVALID_ARGUMENT for bad values, ALREADY_EXISTS for a taken name.
    *
    * @generated from rpc accounts.v1.AccessService.CreateProject
@@ -1101,6 +1893,16 @@ export declare const AccessService: GenService<{
     methodKind: "unary";
     input: typeof CreateMerchantRequestSchema;
     output: typeof CreateMerchantResponseSchema;
+  },
+  /**
+   * Issues another API key. NOT_FOUND for an unknown merchant, FAILED_PRECONDITION when two are active already.
+   *
+   * @generated from rpc accounts.v1.AccessService.IssueApiKey
+   */
+  issueApiKey: {
+    methodKind: "unary";
+    input: typeof IssueApiKeyRequestSchema;
+    output: typeof IssueApiKeyResponseSchema;
   },
   /**
    * Revokes an API key at once. NOT_FOUND for an unknown key.

@@ -1,0 +1,180 @@
+// Maps the reading half of administration, in accounts.v1.AccessService, to the stores and back; it must not show a secret.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
+import type { AccessService, Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
+import type { Queryable } from '#runtime/db.ts'
+import { type Project, requireUuid } from './access.ts'
+import {
+  type AuditLine,
+  findInstitution,
+  findProject,
+  type IssuedKey,
+  type Listing,
+  listApiKeys,
+  listAudit,
+  listInstitutions,
+  listLiveKeyIds,
+  listProjectGrants,
+  listProjects,
+  listSubscriptionKeys,
+} from './list-store.ts'
+import { knownEnvironment, requiredProject, wireEnvironment, wireProject } from './wire.ts'
+
+const pageSizes = { usual: 50, most: 200 } as const
+
+/** The handlers that only read. */
+export function accessLists(db: Queryable) {
+  return {
+    async getProject({ projectId: asked }, context) {
+      return { project: wireProject(await existing(db, requiredProject(context, asked))) }
+    },
+    async listProjects(request) {
+      const listing = listingOf(request)
+      const page = pageOf(await listProjects(db, listing), listing, ({ projectId }) => projectId)
+      return { projects: page.rows.map(wireProject), nextPageToken: page.next }
+    },
+    async listSubscriptionKeys({ projectId: asked }, context) {
+      const { projectId } = await existing(db, requiredProject(context, asked))
+      const keys = await listSubscriptionKeys(db, projectId, pageSizes.most)
+      return { keys: keys.map(keyMessage) }
+    },
+    async listApiKeys({ projectId: asked, merchantId }, context) {
+      const { projectId } = await existing(db, requiredProject(context, asked))
+      const merchant = optionalId(merchantId, 'merchant_id')
+      const keys = await listApiKeys(db, projectId, merchant, pageSizes.most)
+      return { keys: keys.map(keyMessage) }
+    },
+    async listInstitutions(request) {
+      const listing = listingOf(request)
+      const found = await listInstitutions(db, listing)
+      const page = pageOf(found, listing, ({ institutionId }) => institutionId)
+      const institutions = page.rows.map((one) => ({
+        ...one,
+        environment: wireEnvironment[one.environment],
+      }))
+      return { institutions, nextPageToken: page.next }
+    },
+    async getInstitution({ institutionId }) {
+      requireUuid(institutionId, 'institution_id')
+      const institution = await findInstitution(db, institutionId)
+      if (institution === undefined) {
+        throw new Failure('INSTITUTION_NOT_FOUND', `no institution ${institutionId}`)
+      }
+      const keys = await listLiveKeyIds(db, institutionId)
+      return {
+        institution: { ...institution, environment: wireEnvironment[institution.environment] },
+        liveKeys: keys.map(({ keyId, issuedAt }) => ({
+          keyId,
+          issueTime: timestampFromDate(issuedAt),
+        })),
+      }
+    },
+    async listGrants({ projectId: asked, institutionId }, context) {
+      const { projectId } = await existing(db, requiredProject(context, asked))
+      const institution = optionalId(institutionId, 'institution_id')
+      const grants = await listProjectGrants(db, projectId, institution)
+      return {
+        grants: grants.map(({ grantedAt, ...grant }) => ({
+          ...grant,
+          grantTime: timestampFromDate(grantedAt),
+        })),
+      }
+    },
+    async listAudit({ projectId, pageSize, pageToken }) {
+      const listing = {
+        projectId: optionalId(projectId, 'project_id'),
+        before: readPlace(pageToken),
+        limit: limitOf(pageSize) + 1,
+      }
+      const { rows, next } = pageOf(await listAudit(db, listing), listing, placeToken)
+      return { entries: rows.map(auditMessage), nextPageToken: next }
+    },
+  } satisfies Partial<ServiceImpl<typeof AccessService>>
+}
+
+async function existing(db: Queryable, projectId: string): Promise<Project> {
+  const project = await findProject(db, projectId)
+  if (project === undefined) throw new Failure('PROJECT_NOT_FOUND', `no project ${projectId}`)
+  return project
+}
+
+type ListRequest = {
+  environment: WireEnvironment
+  name: string
+  pageSize: number
+  pageToken: string
+}
+
+/** One row more than the page holds, so that its end shows. */
+function listingOf({ environment, name, pageSize, pageToken }: ListRequest): Listing {
+  if (pageToken !== '' && !isUuid(pageToken)) throw badToken()
+  return {
+    environment: knownEnvironment(environment) ?? null,
+    name: name === '' ? null : name,
+    afterId: pageToken === '' ? null : pageToken,
+    limit: limitOf(pageSize) + 1,
+  }
+}
+
+function limitOf(pageSize: number): number {
+  if (pageSize <= pageSizes.most) return pageSize === 0 ? pageSizes.usual : pageSize
+  throw new Failure('INVALID_PARAMETER', `page_size must be 1 to ${pageSizes.most}`, {
+    details: { field: 'page_size' },
+  })
+}
+
+function pageOf<T>(
+  found: T[],
+  { limit }: { limit: number },
+  tokenOf: (row: T) => string,
+): { rows: T[]; next: string } {
+  const rows = found.slice(0, limit - 1)
+  const last = rows.at(-1)
+  return { rows, next: found.length < limit || last === undefined ? '' : tokenOf(last) }
+}
+
+function placeToken({ place, auditId }: AuditLine): string {
+  return `${place}.${auditId}`
+}
+
+function readPlace(token: string): { place: string; auditId: string } | undefined {
+  if (token === '') return undefined
+  const [place = '', auditId = ''] = token.split('.')
+  if (!/^\d{1,17}$/.test(place) || !isUuid(auditId)) throw badToken()
+  return { place, auditId }
+}
+
+function badToken(): Failure {
+  return new Failure('INVALID_PARAMETER', 'page_token is not one of ours', {
+    details: { field: 'page_token' },
+  })
+}
+
+function optionalId(id: string, field: string): string | null {
+  return id === '' ? null : requireUuid(id, field)
+}
+
+function keyMessage({ keyId, merchantId, issuedAt, revokedAt }: IssuedKey) {
+  return {
+    keyId,
+    merchantId,
+    issueTime: timestampFromDate(issuedAt),
+    ...(revokedAt === null ? {} : { revokeTime: timestampFromDate(revokedAt) }),
+  }
+}
+
+function auditMessage(line: AuditLine) {
+  const { auditId, occurredAt, caller, requestId, action, projectId, targetId, details } = line
+  return {
+    auditId,
+    occurTime: timestampFromDate(occurredAt),
+    caller,
+    requestId: requestId ?? '',
+    action,
+    projectId: projectId ?? '',
+    targetId,
+    details,
+  }
+}
