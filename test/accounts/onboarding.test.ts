@@ -59,6 +59,13 @@ describe('a profile', () => {
     })
   })
 
+  it('has the country that its details name by code, else that of the call', async () => {
+    const ghana = await world.create({ details: { country: 'Ghana' }, originCountry: 'TT' })
+    expect(ghana.account?.country).toBe('TT')
+    const code = await world.create({ details: { country: 'GH' }, originCountry: 'TT' })
+    expect(code.account?.country).toBe('GH')
+  })
+
   it('is refused when something in it cannot be', async () => {
     const wrong: [ProfileInit, string][] = [
       [{ firstName: '' }, 'INVALID_PARAMETER first_name'],
@@ -68,7 +75,6 @@ describe('a profile', () => {
       [{ institutionName: 'Restricted Bank' }, 'INVALID_PARAMETER institution_name'],
       [{ institutionName: 'No Such Bank' }, 'INVALID_PARAMETER institution_name'],
       [{ originCountry: 'XX' }, 'INVALID_PARAMETER origin_country'],
-      [{ details: { country: 'Ghana' } }, 'INVALID_PARAMETER country'],
       [{ details: { shoe_size: '44' } }, 'INVALID_PARAMETER details'],
       [{ callbackUrl: 'https://client.example/' }, 'MISSING_PARAMETER authorisation_token'],
       [{ authorisationToken: token }, 'MISSING_PARAMETER callback_url'],

@@ -1,4 +1,5 @@
 // Checks what a client tells of a new customer. Pure; it must not know how anything is stored.
+import { isCountry } from '#core/country.ts'
 import { Failure } from '#core/errors.ts'
 import { requireE164 } from '../access.ts'
 import {
@@ -75,9 +76,8 @@ export function checkProfile(profile: Profile, settings: CustomerSettings): void
   requireCallback(profile, settings)
 }
 
-/** The country of the account that a profile asks for. */
+/** The country of the account that a profile asks for. Details are free text: a country that is no code stays one. */
 export function countryOf({ details, originCountry }: Profile): string {
-  const named = details['country']
-  if (named !== undefined && named !== '') return requireCountry(named, 'country')
-  return requireCountry(originCountry, 'origin_country')
+  const named = details['country'] ?? ''
+  return isCountry(named) ? named : requireCountry(originCountry, 'origin_country')
 }
