@@ -12,31 +12,32 @@ import type {
 export function newReviewBackend() {
   const submitted: MessageShape<typeof SubmitOnboardingRequestSchema>[] = []
   const asked: MessageShape<typeof RequestConsentRequestSchema>[] = []
-  let failures = 0
+  const failures = new Map<string, number>()
   const reviews: ServiceImpl<typeof ReviewService> = {
     async submitOnboarding(request) {
       submitted.push(request)
-      fail()
+      fail(request.mobileNumber)
       return {}
     },
     async requestConsent(request) {
       asked.push(request)
-      fail()
+      fail(request.mobileNumber)
       return {}
     },
   }
-  function fail(): void {
-    if (failures === 0) return
-    failures -= 1
+  function fail(mobileNumber: string): void {
+    const left = failures.get(mobileNumber) ?? 0
+    if (left === 0) return
+    failures.set(mobileNumber, left - 1)
     throw new Failure('SERVICE_UNAVAILABLE', 'not now')
   }
   return {
     reviews,
     submitted,
     asked,
-    /** Lets the next calls fail after they were heard. */
-    failNext(count: number) {
-      failures = count
+    /** Lets the next calls about a number fail after they were heard. */
+    failNext(mobileNumber: string, count: number) {
+      failures.set(mobileNumber, count)
     },
   }
 }

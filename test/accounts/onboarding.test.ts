@@ -228,8 +228,9 @@ describe('a review', () => {
 
 describe('the back end', () => {
   it('is told again until it has answered', async () => {
-    world.backend.failNext(2)
-    const { reviewId } = await createWithReview()
+    const mobileNumber = freshNumber()
+    world.backend.failNext(mobileNumber, 2)
+    const { reviewId } = await createWithReview({ mobileNumber })
     const times = () => world.backend.submitted.filter((one) => one.reviewId === reviewId).length
     await until(() => times() >= 3)
     expect(times()).toBe(3)

@@ -1,12 +1,12 @@
 // Makes business accounts: merchants of a project with credentials that are shown once. It must not know the wire.
 import { randomInt } from 'node:crypto'
-import { Failure } from '#core/errors.ts'
 import { newId, newKey } from '#core/id.ts'
 import { requireE164, requireName } from '../access.ts'
-import type { Actor } from '../administer.ts'
+import { existingProject } from '../administer.ts'
+import { type Actor, change } from '../change.ts'
 import { keyDigest, newApiKey } from '../credentials.ts'
 import { insertApiKey } from '../key-store.ts'
-import { insertAudit, insertMerchant, lockProject } from '../project-store.ts'
+import { insertMerchant } from '../project-store.ts'
 import { hashPin, sealAtRest } from './at-rest.ts'
 import { insertBusinessOwner } from './business-store.ts'
 import { type Customers, requireEmail, requireText } from './customers.ts'
@@ -38,7 +38,7 @@ export async function createBusinessAccount(
   actor: Actor,
   wanted: NewBusiness,
 ): Promise<BusinessCredentials> {
-  const { db, secrets, tellAccessChanged } = customers
+  const { secrets } = customers
   const merchant = {
     projectId: wanted.projectId,
     merchantId: newId(),
@@ -57,12 +57,12 @@ export async function createBusinessAccount(
   const { salt: pinSalt, hash: pinHash } = await hashPin(secrets, pin)
   const token = Buffer.from(authorisationToken)
   const authorisationTokenSealed = sealAtRest(secrets, 'authorisation-token-at-rest', token)
-  await db.transaction(async (tx) => {
-    if ((await lockProject(tx, projectId)) === undefined) {
-      throw new Failure('PROJECT_NOT_FOUND', `no project ${projectId}`)
-    }
+  const result = { merchantId, pin, apiKey, authorisationToken }
+  return change(customers, actor, async (tx) => {
+    await existingProject(tx, projectId)
     await insertMerchant(tx, merchant)
-    await insertApiKey(tx, newId(), merchant, keyDigest(secrets, apiKey))
+    const keyId = newId()
+    await insertApiKey(tx, keyId, merchant, keyDigest(secrets, apiKey))
     await insertBusinessOwner(tx, {
       projectId,
       merchantId,
@@ -72,9 +72,6 @@ export async function createBusinessAccount(
       authorisationTokenSealed,
     })
     const action = 'create_business_account'
-    await insertAudit(tx, { ...actor, action, projectId, targetId: merchantId })
-    await tellAccessChanged(tx, projectId)
+    return { action, targetId: merchantId, projectId, details: { key_id: keyId }, result }
   })
-  customers.kick()
-  return { merchantId, pin, apiKey, authorisationToken }
 }
