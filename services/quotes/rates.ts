@@ -24,7 +24,13 @@ const rememberMs = 5_000
 // More than the pairs of any project; each is a few hundred bytes.
 const mostRemembered = 5_000
 
-type Remembered = { rate: Promise<Rate>; untilMs: number; last: Rate | undefined }
+type Remembered = {
+  rate: Promise<Rate>
+  untilMs: number
+  isSettled: boolean
+  /** Of this question once it is settled, until then of the one before. */
+  last: Rate | undefined
+}
 
 /**
  * Asks the source once in some seconds for each pair; calls that come together share one question. While the source does not
@@ -55,11 +61,17 @@ export function rateFinder({ source, maxAgeS, log, onAsked, now = () => new Date
     const key = `${base} ${quoted}`
     const nowMs = now().getTime()
     const known = remembered.get(key)
-    const isKnown = known !== undefined && nowMs < known.untilMs
-    const entry = isKnown ? known : remember(key, base, quoted, nowMs, known?.last)
+    const isServed = known !== undefined && serves(known, nowMs)
+    const entry = isServed ? known : remember(key, base, quoted, nowMs, known?.last)
     const rate = await entry.rate
     if (!isFresh(rate)) throw noRate(new Error('the rate is older than it may be'))
     return rate
+  }
+
+  /** A rate that grew old while it was remembered is asked for again. */
+  function serves({ untilMs, isSettled, last }: Remembered, nowMs: number): boolean {
+    if (nowMs >= untilMs) return false
+    return !isSettled || (last !== undefined && isFresh(last))
   }
 
   function remember(
@@ -73,6 +85,7 @@ export function rateFinder({ source, maxAgeS, log, onAsked, now = () => new Date
       // Shared by calls, so bound to the deadline and the abort of none of them.
       rate: runDetached(() => ask(base, quoted, last)),
       untilMs: nowMs + rememberMs,
+      isSettled: false,
       last,
     }
     remembered.delete(key)
@@ -85,6 +98,7 @@ export function rateFinder({ source, maxAgeS, log, onAsked, now = () => new Date
   async function settle(key: string, entry: Remembered): Promise<void> {
     try {
       entry.last = await entry.rate
+      entry.isSettled = true
     } catch {
       // A question that failed is asked again.
       if (remembered.get(key) === entry) remembered.delete(key)

@@ -187,8 +187,14 @@ describe('a rate', () => {
   it('that is too old is not used', async () => {
     world.source.state.ageMs = 901_000
     expect(await refused()).toBe('SERVICE_UNAVAILABLE')
-    world.testClock.advance(6_000)
     world.source.state.ageMs = 899_000
+    expect(await world.quote()).toBeDefined()
+  })
+
+  it('that grows too old while it is remembered is asked for again', async () => {
+    world.source.state.ageMs = 899_000
+    expect(await world.quote()).toBeDefined()
+    world.testClock.advance(2_000)
     expect(await world.quote()).toBeDefined()
   })
 
