@@ -1,5 +1,4 @@
 // Proves what a request costs in round trips to the database, counted on the wire between payments and PostgreSQL.
-import net from 'node:net'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#core/id.ts'
@@ -9,6 +8,7 @@ import { paymentMetrics } from '../../services/payments/metrics.ts'
 import type { NewPayment } from '../../services/payments/new-payment.ts'
 import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { settings } from './world.ts'
 
 let database: TestDatabase
@@ -98,38 +98,5 @@ function request(payerCount: number, payeeCount: number): NewPayment {
     payees: Array.from({ length: payeeCount }, () => payee),
     urls: { success: '', error: '', notify: '', callback: '' },
     fingerprint: Buffer.alloc(32, 7),
-  }
-}
-
-type CountingWire = { url: string; roundTrips(): number; close(): Promise<void> }
-
-/** A relay in front of PostgreSQL that counts the answers `ready for query`: one ends each round trip. */
-async function countRoundTrips(target: URL): Promise<CountingWire> {
-  let count = 0
-  const server = net.createServer((client) => {
-    const upstream = net.connect(Number(target.port), target.hostname)
-    client.pipe(upstream)
-    upstream.pipe(client)
-    let pending: Buffer = Buffer.alloc(0)
-    upstream.on('data', (chunk: Buffer) => {
-      pending = Buffer.concat([pending, chunk])
-      // Each message is a letter, then a length that counts itself.
-      while (pending.length >= 5) {
-        const length = 1 + pending.readInt32BE(1)
-        if (pending.length < length) return
-        if (pending[0] === 'Z'.charCodeAt(0)) count += 1
-        pending = pending.subarray(length)
-      }
-    })
-    upstream.on('error', () => client.destroy())
-    client.on('error', () => upstream.destroy())
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = new URL(target)
-  url.port = String((server.address() as net.AddressInfo).port)
-  return {
-    url: url.href,
-    roundTrips: () => count,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
   }
 }

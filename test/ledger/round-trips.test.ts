@@ -1,0 +1,94 @@
+// Proves what the ledger costs in round trips to the database, counted on the wire.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newId } from '#core/id.ts'
+import { type Database, openDatabase } from '#runtime/db.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { createHold, postHold } from '../../services/accounts/ledger/hold.ts'
+import { postTransfer, readBalance } from '../../services/accounts/ledger/ledger.ts'
+import { beginMovement } from '../../services/accounts/ledger/movement.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
+import { moving, newAccount, newCustomer, newSession, newShop, userLimits } from './world.ts'
+
+let database: TestDatabase
+let wire: CountingWire
+let db: Database
+
+beforeAll(async () => {
+  database = await createTestDatabase('accounts', migrationFolders('accounts'))
+  wire = await countRoundTrips(new URL(database.url))
+  db = openDatabase({ url: wire.url, service: 'accounts', log: silentLog, poolSize: 1 })
+  // The first statement of a connection pays for the connection.
+  await db.ready()
+})
+afterAll(async () => {
+  await db.close()
+  await wire.close()
+  await database.drop()
+})
+
+const clearing = { internal: 'clearing' } as const
+
+async function cost(work: () => Promise<unknown>): Promise<number> {
+  const before = wire.roundTrips()
+  await work()
+  return wire.roundTrips() - before
+}
+
+it('a transfer is one round trip, and a repeat of it two', async () => {
+  const projectId = newId()
+  const accountId = await newCustomer(db, { projectId, amountMinor: 100n })
+  const payee = await newCustomer(db, { projectId, amountMinor: 0n })
+  const lines = [
+    ...moving({ accountId }, { accountId: payee }, 5n),
+    ...moving({ accountId }, { internal: 'fee_income' }, 1n),
+  ]
+  const wanted = { projectId, transferId: newId(), lines }
+  expect(await cost(() => postTransfer(db, wanted))).toBe(1)
+  expect(await cost(() => postTransfer(db, wanted))).toBe(2)
+})
+
+it('the first transfer of a float opens it in two round trips more', async () => {
+  const projectId = newId()
+  const post = () => {
+    const lines = moving(clearing, { floatProjectId: projectId }, 5n)
+    return postTransfer(db, { projectId, transferId: newId(), lines })
+  }
+  expect(await cost(post)).toBe(3)
+  expect(await cost(post)).toBe(1)
+})
+
+it('a hold is one round trip, and posting it another', async () => {
+  const projectId = newId()
+  const accountId = await newCustomer(db, { projectId, amountMinor: 100n })
+  const holdId = newId()
+  const expireTime = new Date(Date.now() + 60_000)
+  const wanted = { projectId, holdId, address: { accountId }, currency: 'TTD', amountMinor: 50n }
+  expect(await cost(() => createHold(db, { ...wanted, expireTime }))).toBe(1)
+  const lines = moving({ accountId }, clearing, 40n)
+  expect(await cost(() => postHold(db, { projectId, holdId, lines }))).toBe(1)
+})
+
+it('a balance is one round trip', async () => {
+  const projectId = newId()
+  expect(await cost(() => readBalance(db, { address: clearing, projectId, currency: 'TTD' }))).toBe(
+    1,
+  )
+})
+
+it('a movement is begin, claim, four statements at once, and commit', async () => {
+  const shop = await newShop(db)
+  const accountId = await newAccount(db, shop, { amountMinor: 1_000n })
+  const sessionTokenHash = await newSession(db, shop, accountId)
+  const limitUse = { accountId, currency: 'TTD', amountMinor: 10n }
+  const lines = moving({ accountId }, clearing, 10n)
+  const wanted = {
+    ...shop,
+    movementId: newId(),
+    sessionTokenHash,
+    limitUse,
+    lines,
+    hold: undefined,
+  }
+  expect(await cost(() => beginMovement({ db, userLimits }, wanted))).toBe(7)
+})
