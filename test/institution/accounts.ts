@@ -1,0 +1,265 @@
+// Accounts for the tests of this folder, in memory but with the promises of its contract: people, sessions, movements.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { create, equals } from '@bufbuild/protobuf'
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { Failure, type Reason } from '#core/errors.ts'
+import { hashToken } from '#core/token.ts'
+import { CheckGrantResponseSchema } from '#gen/accounts/v1/access_pb.js'
+import {
+  AccountSchema,
+  ReferencedAccountSchema,
+  ResolveSessionResponseSchema,
+  SessionState,
+} from '#gen/accounts/v1/accounts_pb.js'
+import { InternalAccount, type Posting } from '#gen/accounts/v1/ledger_pb.js'
+import {
+  type BeginMovementRequest,
+  BeginMovementRequestSchema,
+  BeginMovementResponseSchema,
+  CompleteMovementRequestSchema,
+  CompleteMovementResponseSchema,
+} from '#gen/accounts/v1/movement_pb.js'
+import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import type { Peers } from '../../services/institution/institution.ts'
+
+export const institutionId = '0198c000-0000-7000-8000-0000000000f1'
+export const institutionName = 'Demo Wallet'
+
+/** A refusal of a stand-in. */
+export function no(reason: Reason): Failure {
+  return new Failure(reason, 'refused by a stand-in')
+}
+
+type Movement = {
+  request: BeginMovementRequest | undefined
+  state: 'waiting' | 'posted' | 'cancelled'
+  beginTime: Date
+  postings: Posting[]
+}
+
+export type Person = {
+  accountId: string
+  mobileNumber: string
+  accountNumber: string
+  currency: string
+  status: AccountStatus
+  /** Available minor units. */
+  balance: bigint
+}
+
+/** Accounts: people, sessions, movements. */
+export function newAccounts(now: () => Date) {
+  const people = new Map<string, Person>()
+  const sessions = new Map<string, { accountId: string; spentBy?: string; expireTime: Date }>()
+  const movements = new Map<string, Movement>()
+  const internal = new Map<string, bigint>()
+  const state = { limitMinor: 10n ** 12n, granted: true, begins: 0 }
+
+  function apply(postings: Posting[]): void {
+    const sums = new Map<string, bigint>()
+    for (const { address, amount, feeMinorUnits } of postings) {
+      if (amount === undefined || address === undefined) throw no('INVALID_PARAMETER')
+      const { minorUnits, currency } = amount
+      if (minorUnits === 0n || feeMinorUnits < 0n) throw no('INVALID_PARAMETER')
+      sums.set(currency, (sums.get(currency) ?? 0n) + minorUnits)
+      const { holder } = address
+      if (holder.case === 'accountId') {
+        const person = people.get(holder.value)
+        if (person === undefined || person.currency !== currency) {
+          throw no('LEDGER_ACCOUNT_NOT_FOUND')
+        }
+        person.balance += minorUnits
+        continue
+      }
+      const name = `${InternalAccount[Number(holder.value)]} ${currency}`
+      internal.set(name, (internal.get(name) ?? 0n) + minorUnits)
+    }
+    if ([...sums.values()].some((sum) => sum !== 0n)) throw no('INVALID_PARAMETER')
+  }
+
+  function begin(request: BeginMovementRequest): { beginTime: Date; repeated: boolean } {
+    const known = movements.get(request.movementId)
+    if (known !== undefined) {
+      if (
+        known.request !== undefined &&
+        !equals(BeginMovementRequestSchema, known.request, request)
+      ) {
+        throw no('LEDGER_CONFLICT')
+      }
+      if (known.state === 'cancelled') throw no('HOLD_CLOSED')
+      return { beginTime: known.beginTime, repeated: true }
+    }
+    const session = sessions.get(Buffer.from(request.sessionTokenHash).toString('hex'))
+    if (session === undefined || session.spentBy !== undefined) throw no('SESSION_INVALID')
+    if (session.expireTime <= now()) throw no('SESSION_EXPIRED')
+    const { beginBeforeTime } = request
+    if (beginBeforeTime !== undefined && timestampDate(beginBeforeTime) <= now()) {
+      throw no('QUOTE_EXPIRED')
+    }
+    const counted = request.limitUse?.amount?.minorUnits ?? 0n
+    if (counted > state.limitMinor) throw no('LIMIT_EXCEEDED')
+    const debits = request.postings.flatMap(({ address, amount }) =>
+      address?.holder.case === 'accountId' && amount !== undefined && amount.minorUnits < 0n
+        ? [{ accountId: address.holder.value, minor: -amount.minorUnits }]
+        : [],
+    )
+    const { hold } = request
+    if (hold !== undefined)
+      debits.push({ accountId: hold.accountId, minor: hold.amount?.minorUnits ?? 0n })
+    for (const { accountId, minor } of debits) {
+      const person = people.get(accountId)
+      if (person === undefined) throw no('LEDGER_ACCOUNT_NOT_FOUND')
+      if (person.balance < minor) throw no('INSUFFICIENT_FUNDS')
+    }
+    if (request.postings.length > 0) apply(request.postings)
+    else if (hold !== undefined) person(hold.accountId).balance -= hold.amount?.minorUnits ?? 0n
+    session.spentBy = request.movementId
+    const beginTime = now()
+    const isPosted = request.postings.length > 0
+    movements.set(request.movementId, {
+      request,
+      state: isPosted ? 'posted' : 'waiting',
+      beginTime,
+      postings: request.postings,
+    })
+    return { beginTime, repeated: false }
+  }
+
+  function person(accountId: string): Person {
+    const found = people.get(accountId)
+    if (found === undefined) throw no('ACCOUNT_NOT_FOUND')
+    return found
+  }
+
+  function release(movement: Movement): void {
+    const hold = movement.request?.hold
+    if (hold !== undefined) person(hold.accountId).balance += hold.amount?.minorUnits ?? 0n
+  }
+
+  const messageOf = (one: Person) =>
+    create(AccountSchema, {
+      accountId: one.accountId,
+      institutionId,
+      institutionName,
+      accountNumber: one.accountNumber,
+      mobileNumber: one.mobileNumber,
+      currency: one.currency,
+      accountStatus: one.status,
+    })
+
+  const peers: Pick<Peers, 'accounts' | 'movements' | 'access'> = {
+    access: {
+      checkGrant: async () => create(CheckGrantResponseSchema, { granted: state.granted }),
+    },
+    accounts: {
+      async resolveSession(request) {
+        const token = request.token?.value ?? ''
+        const hash = hashToken(token.replace(/^sealed:[^:]*:/, ''))
+        const session = sessions.get(hash.toString('hex'))
+        if (session === undefined || request.institutionName !== institutionName) {
+          throw no('SESSION_INVALID')
+        }
+        const references = (request.references ?? []).map(({ mobileNumber, accountNumber }) => {
+          const matches = [...people.values()].filter((one) =>
+            (accountNumber ?? '') !== ''
+              ? one.accountNumber === accountNumber
+              : one.mobileNumber === mobileNumber,
+          )
+          const [match] = matches
+          return create(ReferencedAccountSchema, {
+            ...(match !== undefined && matches.length === 1 ? { account: messageOf(match) } : {}),
+            ambiguous: matches.length > 1,
+          })
+        })
+        const isSpent = session.spentBy !== undefined
+        const isExpired = session.expireTime <= now()
+        const live = isExpired ? SessionState.EXPIRED : SessionState.LIVE
+        return create(ResolveSessionResponseSchema, {
+          sessionId: randomUUID(),
+          tokenHash: hash,
+          state: isSpent ? SessionState.SPENT : live,
+          account: messageOf(person(session.accountId)),
+          references,
+          limitCurrency: 'TTD',
+        })
+      },
+    },
+    movements: {
+      async beginMovement(request) {
+        state.begins += 1
+        const { beginTime, repeated } = begin(create(BeginMovementRequestSchema, init(request)))
+        const time = timestampFromDate(beginTime)
+        return create(BeginMovementResponseSchema, { beginTime: time, repeatedCall: repeated })
+      },
+      async completeMovement(request) {
+        const { movementId, postings } = create(CompleteMovementRequestSchema, init(request))
+        const known = movements.get(movementId)
+        if (known === undefined) throw no('MOVEMENT_NOT_FOUND')
+        if (known.state === 'cancelled') throw no('HOLD_CLOSED')
+        if (known.state === 'waiting') {
+          release(known)
+          apply(postings)
+          known.state = 'posted'
+          known.postings = postings
+        }
+        return create(CompleteMovementResponseSchema, { postTime: timestampFromDate(now()) })
+      },
+      async cancelMovement({ movementId = '' }) {
+        const known = movements.get(movementId)
+        if (known?.state === 'posted') throw no('HOLD_CLOSED')
+        if (known === undefined) {
+          movements.set(movementId, {
+            request: undefined,
+            state: 'cancelled',
+            beginTime: now(),
+            postings: [],
+          })
+        } else if (known.state === 'waiting') {
+          release(known)
+          known.state = 'cancelled'
+        }
+        return { $typeName: 'accounts.v1.CancelMovementResponse' }
+      },
+    },
+  }
+  return {
+    peers,
+    people,
+    sessions,
+    movements,
+    internal,
+    state,
+    person(more: Partial<Person> = {}): Person {
+      const number = String(people.size + 1).padStart(4, '0')
+      const one: Person = {
+        accountId: randomUUID(),
+        mobileNumber: `+1868350${number}`,
+        accountNumber: `ACC${number}`,
+        currency: 'USD',
+        status: AccountStatus.AVAILABLE,
+        balance: 1_000_000n,
+        ...more,
+      }
+      people.set(one.accountId, one)
+      return one
+    },
+    session(one: Person, ttlMs = 900_000): string {
+      const token = `pws_${randomBytes(32).toString('base64url')}`
+      sessions.set(hashToken(token).toString('hex'), {
+        accountId: one.accountId,
+        expireTime: new Date(now().getTime() + ttlMs),
+      })
+      return token
+    },
+    isSpent: (token: string) =>
+      sessions.get(hashToken(token).toString('hex'))?.spentBy !== undefined,
+    /** Movements that moved or hold money. */
+    standing: () => [...movements.values()].filter(({ state }) => state !== 'cancelled'),
+  }
+}
+
+/** What a client hands to a method, as an initializer. */
+export function init<T>(request: T): Exclude<T, undefined> {
+  if (request === undefined) throw new Error('a call without a request')
+  return request as Exclude<T, undefined>
+}

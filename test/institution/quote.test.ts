@@ -1,0 +1,150 @@
+// Transactions that execute a quote: once, in time, for its amounts, with the residual of rounding posted.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
+import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
+import { QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+import type { Quote } from './peers.ts'
+import { type Order, refusal, startWorld, until, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+/** A sender in dollars, a recipient in TT dollars, and a quote between them. */
+function exchange(more: Partial<Quote> = {}) {
+  const { accounts, quotes } = world
+  const ama = accounts.person()
+  const abena = accounts.person({ currency: 'TTD' })
+  const quote = quotes.quote(more)
+  const token = accounts.session(ama)
+  const order = (rest: Order = {}) =>
+    world.order(token, ama, abena, {
+      amount: '678.29',
+      senderAmount: '100.00',
+      senderCurrency: 'USD',
+      quoteId: quote.quoteId,
+      ...rest,
+    })
+  return { ama, abena, token, quote, order }
+}
+
+describe('a quote', () => {
+  it('is executed: each side in its currency, through our position, the rounding apart', async () => {
+    const before = new Map(world.accounts.internal)
+    const { ama, abena, quote, order } = exchange({
+      rounding: { currency: 'TTD', minorUnits: -1n },
+    })
+    const made = await world.create(order())
+    expect(made.status).toBe(TransactionStatus.COMPLETED)
+    expect([ama.balance, abena.balance]).toEqual([990_000n, 1_067_829n])
+    const change = (name: string) =>
+      (world.accounts.internal.get(name) ?? 0n) - (before.get(name) ?? 0n)
+    expect(change('FX_POSITION USD')).toBe(10_000n)
+    expect(change('FX_POSITION TTD')).toBe(-67_828n)
+    expect(change('FX_ROUNDING TTD')).toBe(-1n)
+    expect(quote).toMatchObject({
+      isUsed: true,
+      receiptId: made.institutionReceiptId,
+      status: QuoteTransactionStatus.COMPLETED,
+    })
+    expect(made.quoteId).toBe(quote.quoteId)
+  })
+
+  it('is refused for other amounts, when it has expired, and when it was used', async () => {
+    const { order, quote, token } = exchange()
+    expect(await refusal(world.create(order({ amount: '678.30' })))).toBe('QUOTE_MISMATCH')
+    const used = exchange()
+    await world.create(used.order())
+    expect(await refusal(world.create(order({ quoteId: used.quote.quoteId })))).toBe(
+      'QUOTE_ALREADY_USED',
+    )
+    world.testClock.advance(300_000)
+    expect(await refusal(world.create(order()))).toBe('QUOTE_EXPIRED')
+    expect(quote.reservedBy).toBeUndefined()
+    expect(world.accounts.isSpent(token)).toBe(false)
+  })
+
+  it('is not executed when it expires between its reservation and the movement', async () => {
+    const { ama, order, quote, token } = exchange()
+    const rows = await world.rowCount()
+    const { movements } = world.accounts.peers
+    const begin = movements.beginMovement
+    movements.beginMovement = async (...args) => {
+      quote.expireTime = new Date(0)
+      world.testClock.advance(301_000)
+      return begin(...args)
+    }
+    expect(await refusal(world.create(order()))).toBe('QUOTE_EXPIRED')
+    movements.beginMovement = begin
+    expect([ama.balance, world.accounts.isSpent(token)]).toEqual([1_000_000n, false])
+    expect([quote.reservedBy, quote.isUsed]).toEqual([undefined, false])
+    expect(await world.rowCount()).toBe(rows)
+  })
+
+  it('is free again when the movement is refused', async () => {
+    const { ama, order, quote } = exchange()
+    ama.balance = 1n
+    expect(await refusal(world.create(order()))).toBe('INSUFFICIENT_FUNDS')
+    expect(quote.reservedBy).toBeUndefined()
+    ama.balance = 1_000_000n
+    expect((await world.create(order())).status).toBe(TransactionStatus.COMPLETED)
+  })
+
+  it('is executed once by many at once', async () => {
+    const { quote } = exchange()
+    const answers = await Promise.allSettled(
+      Array.from({ length: 10 }, () => {
+        const { order } = exchange()
+        return world.create(order({ quoteId: quote.quoteId }))
+      }),
+    )
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('is given back later when it cannot be given back at once, and nothing is begun meanwhile', async () => {
+    const { ama, order, quote } = exchange()
+    const { quotes } = world.quotes.peers
+    const release = quotes.releaseQuote
+    quotes.releaseQuote = () => Promise.reject(new Error('away'))
+    ama.balance = 1n
+    const rows = await world.rowCount()
+    expect(await refusal(world.create(order()))).toBe('INSUFFICIENT_FUNDS')
+    ama.balance = 1_000_000n
+    world.testClock.advance(40_000)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(ama.balance).toBe(1_000_000n)
+    quotes.releaseQuote = release
+    await until(async () => {
+      world.testClock.advance(1_000)
+      return (await world.rowCount()) === rows
+    })
+    expect([quote.reservedBy, ama.balance]).toEqual([undefined, 1_000_000n])
+  })
+
+  it('follows its transfer to the end', async () => {
+    const { order, quote, ama } = exchange()
+    const asked = order({
+      type: TransactionType.CASHOUT,
+      creditParty: { accountNumber: 'ELSEWHERE', currency: 'TTD' },
+    })
+    const made = await world.create(asked)
+    expect(quote).toMatchObject({ isUsed: true, status: QuoteTransactionStatus.PENDING })
+    await world.end(made.movementId, TransferOutcome.FAILED)
+    await until(() => quote.status === QuoteTransactionStatus.FAILED)
+    expect(ama.balance).toBe(1_000_000n)
+  })
+
+  it('of one currency needs no exchange', async () => {
+    const money = { currency: 'USD', minorUnits: 10_000n }
+    const quote = world.quotes.quote({ debit: money, credit: money })
+    const { accounts } = world
+    const ama = accounts.person()
+    const asked = world.order(accounts.session(ama), ama, accounts.person(), {
+      quoteId: quote.quoteId,
+    })
+    expect((await world.create(asked)).status).toBe(TransactionStatus.COMPLETED)
+    expect(quote.isUsed).toBe(true)
+  })
+})

@@ -1,0 +1,213 @@
+// Transactions that wait for the back end: held, told, enquired about, taken back, ended; never guessed.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TransferState } from '#gen/backend/v1/transfers_pb.js'
+import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
+import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
+import { type Order, refusal, settings, startWorld, until, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+const outside = { accountNumber: 'ELSEWHERE-1', organizationId: 'Far Bank' }
+
+/** A holder, his session, and a transaction to the outside. */
+function sender(more: Order = {}) {
+  const ama = world.accounts.person()
+  const token = world.accounts.session(ama)
+  const type = TransactionType.INTTRANSFER
+  const asked = world.order(token, ama, ama, { type, creditParty: outside, ...more })
+  return { ama, token, asked }
+}
+
+/** A holder who gets money from the outside. */
+function receiver(type: TransactionType, more: Order = {}) {
+  const ama = world.accounts.person()
+  const token = world.accounts.session(ama)
+  const asked = world.order(token, ama, ama, { type, debitParty: outside, ...more })
+  return { ama, token, asked }
+}
+
+describe('a transfer to the outside', () => {
+  it('keeps the money back, with the fees, until it arrives', async () => {
+    const fees = [{ type: 'sender_pays', amount: '2.00' }]
+    const { ama, asked } = sender({ fees })
+    const made = await world.create(asked)
+    expect(made.status).toBe(TransactionStatus.PENDING)
+    expect(ama.balance).toBe(989_800n)
+    await world.end(made.movementId, TransferOutcome.COMPLETED)
+    await world.becomes(made.transactionId, TransactionStatus.COMPLETED)
+    expect(ama.balance).toBe(989_800n)
+    expect(world.accounts.movements.get(made.movementId)?.state).toBe('posted')
+    expect(await world.events(made.transactionId)).toEqual(['ACCEPTED', 'COMPLETED'])
+    const ended = await world.get(made.transactionId)
+    expect(ended.endTime).toBeDefined()
+    expect(await world.create(asked)).toEqual(ended)
+  })
+
+  it('gives the money back when it fails', async () => {
+    const { ama, asked } = sender({ type: TransactionType.CASHOUT })
+    const made = await world.create(asked)
+    await world.end(made.movementId, TransferOutcome.FAILED)
+    await world.becomes(made.transactionId, TransactionStatus.FAILED)
+    expect(ama.balance).toBe(1_000_000n)
+    expect(await world.events(made.transactionId)).toEqual(['ACCEPTED', 'FAILED'])
+  })
+
+  it('tells the back end both sides, what each pays and gets, and who they are', async () => {
+    const { ama, asked } = sender({
+      fees: [
+        { type: 'sender_pays', amount: '2.00' },
+        { type: 'recipient_pays', amount: '1.00' },
+      ],
+      senderKyc: { nationality: 'TT' },
+      recipientKyc: { full_name: 'Kofi Boateng', country: 'GH' },
+      transferInformation: { remittance_purpose: 'family' },
+    })
+    const { movementId } = await world.create(asked)
+    const { request } = await until(() => world.backend.transfers.get(movementId))
+    expect(request).toMatchObject({
+      debitAmount: { currency: 'USD', minorUnits: 10_200n },
+      creditAmount: { currency: 'USD', minorUnits: 9_900n },
+      debitParty: { mobileNumber: ama.mobileNumber, kyc: { nationality: 'TT' } },
+      creditParty: { accountNumber: 'ELSEWHERE-1', kyc: { full_name: 'Kofi Boateng' } },
+      transferInformation: { remittance_purpose: 'family' },
+    })
+  })
+
+  it('goes to the holder’s own account elsewhere, but not to the one that it comes from', async () => {
+    const { ama, token, asked } = sender()
+    const same = { ...asked, creditParty: { mobileNumber: ama.mobileNumber } }
+    expect(await refusal(world.create(same))).toBe('SAME_PARTIES')
+    const elsewhere = { mobileNumber: ama.mobileNumber, accountNumber: 'ELSEWHERE-2' }
+    await world.create({ ...asked, creditParty: elsewhere })
+    expect(world.accounts.isSpent(token)).toBe(true)
+  })
+})
+
+describe('a transfer from the outside', () => {
+  it.each([TransactionType.DEPOSIT, TransactionType.INTTRANSFER])(
+    'holds nothing and credits the holder once it arrived (%s)',
+    async (type) => {
+      const fees = [{ type: 'recipient_pays', amount: '1.00' }]
+      const { ama, asked } = receiver(type, { fees })
+      const made = await world.create(asked)
+      expect([made.status, ama.balance]).toEqual([TransactionStatus.PENDING, 1_000_000n])
+      await world.end(made.movementId, TransferOutcome.COMPLETED)
+      await world.becomes(made.transactionId, TransactionStatus.COMPLETED)
+      expect(ama.balance).toBe(1_009_900n)
+    },
+  )
+
+  it('is not the debit party’s to make when it is a deposit', async () => {
+    const { asked } = sender({ type: TransactionType.DEPOSIT })
+    expect(await refusal(world.create(asked))).toBe('PARTY_NOT_ALLOWED')
+    const { asked: cashout } = receiver(TransactionType.CASHOUT)
+    expect(await refusal(world.create(cashout))).toBe('PARTY_NOT_ALLOWED')
+  })
+})
+
+describe('an outcome that nobody reports', () => {
+  it('is enquired for on schedule', async () => {
+    const { asked } = sender()
+    const { movementId, transactionId } = await world.create(asked)
+    const transfer = await until(() => world.backend.transfers.get(movementId))
+    transfer.state = TransferState.COMPLETED
+    expect(await world.statusOf(transactionId)).toBe('PENDING')
+    world.testClock.advance(2_500)
+    await world.becomes(transactionId, TransactionStatus.COMPLETED)
+  })
+
+  it('is a failure when the back end does not know the transfer and will refuse it for ever', async () => {
+    const { ama, asked } = sender()
+    const { movementId, transactionId } = await world.create(asked)
+    await until(() => world.backend.transfers.get(movementId))
+    world.backend.transfers.delete(movementId)
+    world.testClock.advance(2_500)
+    await world.becomes(transactionId, TransactionStatus.FAILED)
+    expect(ama.balance).toBe(1_000_000n)
+  })
+
+  it('stays pending while the back end says so, until the deadline takes the transfer back', async () => {
+    const { ama, asked } = sender()
+    const { movementId, transactionId } = await world.create(asked)
+    const transfer = await until(() => world.backend.transfers.get(movementId))
+    for (const [, waitS] of settings.enquiryScheduleS.entries()) {
+      const { enquiries } = world.backend.state
+      world.testClock.advance(waitS * 1_000 + 500)
+      await until(() => world.backend.state.enquiries > enquiries)
+      expect(await world.statusOf(transactionId)).toBe('PENDING')
+    }
+    world.testClock.advance(settings.transferTtlS * 1_000)
+    await world.becomes(transactionId, TransactionStatus.CANCELLED)
+    expect(transfer.state).toBe(TransferState.CANCELLED)
+    expect(ama.balance).toBe(1_000_000n)
+    expect(await world.events(transactionId)).toEqual(['ACCEPTED', 'CANCELLED'])
+  })
+
+  it('is what it had become when the deadline came too late', async () => {
+    const { ama, asked } = sender()
+    const { movementId, transactionId } = await world.create(asked)
+    const transfer = await until(() => world.backend.transfers.get(movementId))
+    transfer.state = TransferState.COMPLETED
+    world.testClock.advance(settings.transferTtlS * 1_000 + 1_000)
+    await world.becomes(transactionId, TransactionStatus.COMPLETED)
+    expect(ama.balance).toBe(990_000n)
+  })
+
+  it('is no failure while the back end cannot be reached', async () => {
+    const { ama, asked } = sender()
+    world.backend.state.isDown = true
+    const { movementId, transactionId } = await world.create(asked)
+    world.testClock.advance(10_000)
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    expect(await world.statusOf(transactionId)).toBe('PENDING')
+    expect(ama.balance).toBe(990_000n)
+    world.backend.state.isDown = false
+    world.testClock.advance(60_000)
+    await until(() => world.backend.transfers.get(movementId))
+    await world.end(movementId, TransferOutcome.COMPLETED)
+    await world.becomes(transactionId, TransactionStatus.COMPLETED)
+  })
+
+  it('is asked for when the back end refuses the transfer itself', async () => {
+    world.backend.state.refusesAll = true
+    const { ama, asked } = sender()
+    const { transactionId } = await world.create(asked)
+    await world.becomes(transactionId, TransactionStatus.FAILED)
+    world.backend.state.refusesAll = false
+    expect(ama.balance).toBe(1_000_000n)
+  })
+})
+
+describe('a report', () => {
+  it('counts once: the first outcome stands', async () => {
+    const { ama, asked } = sender()
+    const { movementId, transactionId } = await world.create(asked)
+    await world.end(movementId, TransferOutcome.COMPLETED)
+    await world.end(movementId, TransferOutcome.COMPLETED)
+    await world.end(movementId, TransferOutcome.FAILED)
+    await world.becomes(transactionId, TransactionStatus.COMPLETED)
+    await world.end(movementId, TransferOutcome.CANCELLED)
+    expect(await world.statusOf(transactionId)).toBe('COMPLETED')
+    expect(ama.balance).toBe(990_000n)
+    expect(await world.events(transactionId)).toEqual(['ACCEPTED', 'COMPLETED'])
+  })
+
+  it('of a transfer that nobody made is refused', async () => {
+    const { order, accounts } = world
+    const ama = accounts.person()
+    const p2p = await world.create(order(accounts.session(ama), ama, accounts.person()))
+    const report = (transferId: string, outcome = TransferOutcome.FAILED) =>
+      refusal(world.reports.reportTransfer({ transferId, outcome }))
+    expect(await report('not a uuid')).toBe('TRANSFER_NOT_FOUND')
+    expect(await report('0198c000-0000-7000-8000-0000000000ee')).toBe('TRANSFER_NOT_FOUND')
+    expect(await report(p2p.movementId)).toBe('TRANSFER_NOT_FOUND')
+    expect(await report(p2p.movementId, TransferOutcome.UNSPECIFIED)).toBe(
+      'MISSING_PARAMETER outcome',
+    )
+    expect(await world.statusOf(p2p.transactionId)).toBe('COMPLETED')
+  })
+})
