@@ -19,11 +19,11 @@ export type WarmUp = { answers: number; mostMs: number }
 /** What came back within the measured time. */
 export type LoadResult = {
   answered: number
-  /** Answers other than 200, over the whole run. */
+  /** Answers of another status than the request's good one, over the whole run. */
   refused: number
   /** The beginning of the first of them. */
   firstRefusal: string
-  /** All 200 answers, with those of the warm-up. */
+  /** All good answers, with those of the warm-up. */
   accepted: number
   seconds: number
   p50Ms: number
@@ -33,7 +33,6 @@ export type LoadResult = {
 /** What the process tells: the measured time has begun, and has ended. */
 export type LoadNews = { kind: 'begin' } | { kind: 'end' } | { kind: 'result'; result: LoadResult }
 
-const accepted = Buffer.from('HTTP/1.1 200 ')
 const headEnd = Buffer.from('\r\n\r\n')
 const lengthHeader = /\r\ncontent-length: *(\d+)/i
 
@@ -111,6 +110,7 @@ function keepBusy(
 ): Promise<void> {
   const request = Buffer.from(shape.before + ' '.repeat(shape.idLength) + shape.after)
   const idAt = Buffer.byteLength(shape.before)
+  const accepted = Buffer.from(`HTTP/1.1 ${shape.status} `)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = net.connect({ port, host: '127.0.0.1', noDelay: true })
   let sentMs = 0

@@ -18,7 +18,7 @@ export type Measured = LoadResult & {
 export const connections = 64
 const loadProgram = path.join(import.meta.dirname, 'load.ts')
 
-/** Runs a load. Throws when any answer was not 200: a refusal is cheaper than an answer. */
+/** Runs a load. Throws when any answer was not a good one: a refusal is cheaper than an answer. */
 export async function measure(
   system: Pick<System, 'pids' | 'target'>,
   job: Pick<LoadJob, 'shape' | 'ids' | 'warmUp' | 'measuredMs'>,

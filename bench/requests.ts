@@ -8,8 +8,8 @@ export type Target = {
   apiKey: string
 }
 
-/** A request as text before and after an id of a fixed length. */
-export type RequestShape = { before: string; after: string; idLength: number }
+/** A request as text before and after an id of a fixed length, and the status of a good answer. */
+export type RequestShape = { before: string; after: string; idLength: number; status: number }
 
 /** Length of the transaction ids that the load makes up. */
 export const transactionIdLength = 24
@@ -70,6 +70,29 @@ export function createShape(target: Target, receiver?: string): RequestShape {
   return split(head + body, mark)
 }
 
+/** POST /bill_payments/pay, each with an idempotency key of its own. */
+export function billShape(target: Target): RequestShape {
+  const mark = '~'.repeat(transactionIdLength)
+  const body = JSON.stringify({
+    biller_code: 'DEMO_POWER',
+    product_code: 'PREPAID',
+    amount: '1.25',
+    currency: 'USD',
+    customer_reference: '12345678',
+    customer_mobile_no: '+12025550108',
+    external_reference: 'order-1001',
+    id_type: 'DP',
+    id_number: 'AB123456',
+    description: 'Prepaid electricity for March',
+  })
+  const head = headOf('POST /bill_payments/pay?version=2026-07-01', target, {
+    'idempotency-key': mark,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+  })
+  return split(head + body, mark, 201)
+}
+
 /** GET /payments/status, each of some payment. */
 export function statusShape(target: Target): RequestShape {
   const mark = '~'.repeat(paymentIdLength)
@@ -83,7 +106,8 @@ function headOf(line: string, target: Target, more: Record<string, string>): str
   return `${line} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`
 }
 
-function split(text: string, mark: string): RequestShape {
+function split(text: string, mark: string, status = 200): RequestShape {
   const at = text.indexOf(mark)
-  return { before: text.slice(0, at), after: text.slice(at + mark.length), idLength: mark.length }
+  const idLength = mark.length
+  return { before: text.slice(0, at), after: text.slice(at + idLength), idLength, status }
 }

@@ -6,8 +6,9 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLogger } from '#runtime/log.ts'
+import type { ServingProcess } from '#runtime/setting.ts'
 import { makeDatabase, migrateAll, seed } from '../deploy/local/database.ts'
-import { processNames } from '../deploy/local/parts.ts'
+import { nodeParts, processNames } from '../deploy/local/parts.ts'
 import { startPostgres } from '../deploy/local/postgres.ts'
 import {
   prepareSandboxFile,
@@ -15,7 +16,7 @@ import {
   sandboxAddresses,
 } from '../deploy/local/sandbox-file.ts'
 import { prepareSecrets } from '../deploy/local/secrets.ts'
-import { servingPort } from '../deploy/local/settings.ts'
+import { readLaunchSettings, servingPort } from '../deploy/local/settings.ts'
 import { spawnTied, type TiedProcess } from '../deploy/local/tied-process.ts'
 import { type Target, targetOf } from './requests.ts'
 
@@ -37,6 +38,8 @@ const ports = { port: 18_180, portBase: 17_100 }
 const readyWithinMs = 60_000
 const stopWithinMs = 30_000
 const bench = import.meta.dirname
+/** The yardsticks send no messages. */
+const nowhere = 'nats://127.0.0.1:1'
 
 /** A new folder that PostgreSQL's own user may enter. */
 export function emptyFolder(): string {
@@ -113,8 +116,20 @@ export async function startMesh(env: Record<string, string> = {}): Promise<Syste
   }
 }
 
-/** The yardstick: PostgreSQL with the same settings, schemas and rows, and one program. */
-export async function startOneProcess(): Promise<System> {
+/** A program that answers in place of the mesh, and what it needs beside PostgreSQL. */
+export type Yardstick = {
+  /** File in this folder. */
+  program: string
+  /** Whose secrets and settings it has. */
+  service: ServingProcess
+  /** Other parts of the product that it stands on. */
+  parts?: ServingProcess[]
+}
+
+const ofPayments: Yardstick = { program: 'one-process.ts', service: 'payments' }
+
+/** A yardstick: PostgreSQL with the same settings, schemas and rows, and one program. */
+export async function startOneProcess(yardstick: Yardstick = ofPayments): Promise<System> {
   const dataDir = emptyFolder()
   const log = createLogger({ part: 'bench', level: 'warn' })
   const addresses = sandboxAddresses(`http://127.0.0.1:${ports.port}`, (name) =>
@@ -130,35 +145,52 @@ export async function startOneProcess(): Promise<System> {
   const databaseUrl = await makeDatabase(postgres.adminUrl, 'payweave')
   await migrateAll(databaseUrl, log)
   await seed({ databaseUrl, dataDir, sandbox, environment: 'local', log })
-  const secretsOf = (name: string): string => path.join(dataDir, 'secrets', name)
-  const program = fork(path.join(bench, 'one-process.ts'), {
-    env: {
-      ...process.env,
-      PORT: String(ports.port),
-      PORT_BASE: String(ports.portBase),
-      DATABASE_URL: databaseUrl,
-      NATS_URL: 'nats://127.0.0.1:1',
-      SECRETS_DIR: secretsOf('payments'),
-      ACCOUNTS_SECRETS_DIR: secretsOf('accounts'),
-    },
+  const env = { ...process.env, PORT: String(ports.port), PORT_BASE: String(ports.portBase) }
+  const launch = readLaunchSettings({ ...env, PAYWEAVE_DATA_DIR: dataDir })
+  const parts = nodeParts(launch, { databaseUrl, natsUrl: nowhere }, process.env)
+  const beside = parts.filter(({ name }) => yardstick.parts?.some((wanted) => wanted === name))
+  const running: Program[] = []
+  for (const { name, script, env: own } of beside) running.push(await run(name, script, own))
+  const program = await run('one process', path.join(bench, yardstick.program), {
+    ...env,
+    DATABASE_URL: databaseUrl,
+    NATS_URL: nowhere,
+    SECRETS_DIR: path.join(dataDir, 'secrets', yardstick.service),
+    ACCOUNTS_SECRETS_DIR: path.join(dataDir, 'secrets', 'accounts'),
   })
-  await once(program, 'message')
+  running.unshift(program)
   const stopServing = async () => {
-    if (program.exitCode !== null) return
-    const ended = once(program, 'exit')
-    program.disconnect()
-    await ended
+    for (const one of running) await one.stop()
   }
+  const pids = running.map(({ name, pid }) => [name, pid] as const)
   return {
     target: targetOf(sandbox, ports.port),
     sandbox,
-    pids: { 'one process': program.pid ?? 0, postgres: postgres.pid },
+    pids: { ...Object.fromEntries(pids), postgres: postgres.pid },
     databaseUrl,
     stopServing,
     async stop() {
       await stopServing()
       await postgres.stop()
       fs.rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+type Program = { name: string; pid: number; stop(): Promise<void> }
+
+/** Forks a script that tells when it is ready and ends when it is let go. */
+async function run(name: string, script: string, env: NodeJS.ProcessEnv): Promise<Program> {
+  const program = fork(script, { env })
+  await once(program, 'message')
+  return {
+    name,
+    pid: program.pid ?? 0,
+    async stop() {
+      if (program.exitCode !== null) return
+      const ended = once(program, 'exit')
+      program.disconnect()
+      await ended
     },
   }
 }

@@ -1,0 +1,164 @@
+// The edge of the yardsticks: the gateway's own checks over the tables of accounts, in one program. It must not leave out a
+// check that the gateway makes, nor know what a route does.
+import { hash } from 'node:crypto'
+import { type FastifyRequest, fastify } from 'fastify'
+import { type Failure, reasons } from '#core/errors.ts'
+import { readSettings } from '#runtime/config.ts'
+import type { Database } from '#runtime/db.ts'
+import { runWithContext } from '#runtime/rpc/context.ts'
+import { readSecret } from '#runtime/secrets.ts'
+import { childTraceparent } from '#runtime/trace.ts'
+import { type AnswerCache, answerCache } from '../gateway/answer-cache.ts'
+import { type AddressMatch, clientIpReader, parseRanges } from '../gateway/client-ip.ts'
+import { startEdgeRequest } from '../gateway/edge-request.ts'
+import { type Answer, errorBody, publicFailure, refusal, successBody } from '../gateway/envelope.ts'
+import { headerCheck } from '../gateway/headers.ts'
+import { readJson } from '../gateway/json-body.ts'
+import { rateLimit } from '../gateway/rate-limit.ts'
+import type { Input, RouteRow } from '../gateway/route.ts'
+import {
+  authenticateApiKey,
+  authenticateSubscriptionKey,
+} from '../services/accounts/authenticate.ts'
+import { accountSecrets } from '../services/accounts/credentials.ts'
+
+/** Who asks; the merchant is empty on routes without an api_key, the idempotency key on those without one. */
+export type Asker = { projectId: string; merchantId: string; idempotencyKey: string }
+/** Does what a route does with what was asked. */
+export type Operation = (asked: unknown, asker: Asker) => Promise<Answer>
+type Project = { projectId: string; keyId: string; allowsAddress: AddressMatch | undefined }
+
+/** Settings of the gateway, with which the yardsticks answer. */
+export const edge = { ...readSettings('gateway'), allowLoopback: true }
+
+/** A memory for answers, as the gateway has it. */
+export function remembering<T>(lifeMs: number): AnswerCache<T> {
+  return answerCache({ maxEntries: 10_000, lifeMs: () => lifeMs, refusedLifeMs: () => 1_000 })
+}
+
+/** Answers routes by their rows and operations, and tells the parent process when it does. */
+export async function serveEdge(
+  accounts: Database,
+  routes: readonly { row: RouteRow; operate: Operation }[],
+): Promise<void> {
+  const app = fastify({ bodyLimit: 64 * 1024 })
+  const readClientIp = clientIpReader(edge.trustedProxies)
+  const authenticate = authenticator(accounts)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    (request, raw: Buffer, done) => {
+      try {
+        const { 'content-type': type, 'content-encoding': encoding } = request.headers
+        done(null, readJson(raw, type, encoding))
+      } catch (error) {
+        done(error as Failure, undefined)
+      }
+    },
+  )
+  for (const { row, operate } of routes) {
+    const { method, envelope: form, path } = row
+    const answer = answering(row, operate, authenticate)
+    app.route({
+      method,
+      url: path,
+      async handler(request, reply) {
+        const { requestId, clientIp } = startEdgeRequest(request.raw, readClientIp)
+        void reply.headers({
+          'content-type': 'application/json; charset=utf-8',
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+          'pw-request-id': requestId,
+        })
+        const facts = { form, method, requestId, clientIp }
+        const context = { requestId, traceparent: childTraceparent(undefined) }
+        try {
+          const told = await runWithContext(context, () => answer(request, clientIp.request_ip))
+          return reply.code(told.code).send(successBody(facts, told))
+        } catch (error) {
+          const failure = publicFailure(error)
+          const code = reasons[failure.reason].http
+          return reply.code(code).send(errorBody(facts, failure, code))
+        }
+      },
+    })
+  }
+  await app.listen({ host: '127.0.0.1', port: edge.port })
+  process.send?.({ ready: true })
+  process.once('disconnect', () => process.exit(0))
+}
+
+/** A row of some routes by its path. */
+export function rowOf(rows: readonly RouteRow[], path: string): RouteRow {
+  const row = rows.find((one) => one.path === path)
+  if (row === undefined) throw new Error(`there is no route ${path}`)
+  return row
+}
+
+const checkHeaders = headerCheck(edge.requestDateToleranceS)
+const limit = rateLimit(edge.rateLimitRps, edge.gatewayReplicas)
+
+/** Every check of a row, then its operation. */
+function answering(row: RouteRow, operate: Operation, authenticate: Authenticator) {
+  return async (request: FastifyRequest, requestIp: string): Promise<Answer> => {
+    const { headers } = request
+    const checked = checkHeaders(headers, row)
+    const { subscriptionKey, claimedIp, originCountry, idempotencyKey } = checked
+    const { allowsAddress, projectId, keyId } = await authenticate.project(subscriptionKey)
+    if (allowsAddress !== undefined) {
+      if (!allowsAddress(claimedIp) || !allowsAddress(requestIp)) throw refusal('PW_IP_NOT_ALLOWED')
+    }
+    limit(keyId)
+    const query = row.query(request.query as Record<string, unknown>)
+    const json = request.body as ReturnType<typeof readJson> | undefined
+    if (row.body !== undefined && json === undefined) throw refusal('INVALID_JSON')
+    const body = json === undefined ? undefined : row.body?.(json.fields, json.isPlain)
+    const input: Input<unknown, unknown> = {
+      query,
+      body,
+      originCountry,
+      settings: { ...edge, environment: 'local' },
+    }
+    const asked = row.read(input)
+    const { credential } = row
+    const merchantId =
+      credential.kind === 'api_key'
+        ? await authenticate.merchant(projectId, credential.of(input))
+        : ''
+    return operate(asked, { projectId, merchantId, idempotencyKey })
+  }
+}
+
+type Authenticator = ReturnType<typeof authenticator>
+
+/** Credentials by the tables of accounts, remembered for as long as the gateway does. */
+function authenticator(accounts: Database) {
+  const dir = process.env['ACCOUNTS_SECRETS_DIR'] ?? ''
+  const secrets = accountSecrets(readSecret(dir, 'pepper'), readSecret(dir, 'seal.key'))
+  const projects = remembering<Project>(5_000)
+  const keys = remembering<string>(5_000)
+  return {
+    project: (subscriptionKey: string): Project | Promise<Project> =>
+      projects.get(digest(subscriptionKey), async () => {
+        const found = await authenticateSubscriptionKey(
+          accounts,
+          secrets,
+          subscriptionKey,
+          'sandbox',
+        )
+        const { projectId, allowedIps } = found.project
+        const allowsAddress = allowedIps.length === 0 ? undefined : parseRanges(allowedIps)
+        return { projectId, keyId: found.keyId, allowsAddress }
+      }),
+    merchant: (projectId: string, apiKey: string): string | Promise<string> =>
+      keys.get(digest(`${projectId} ${apiKey}`), async () => {
+        const { merchantId } = await authenticateApiKey(accounts, secrets, projectId, apiKey)
+        return merchantId
+      }),
+  }
+}
+
+function digest(secret: string): string {
+  return hash('sha256', secret, 'base64')
+}
