@@ -92,7 +92,7 @@ export interface RetryTerms {
   scheduleS: readonly number[]
   /** Failures before this one. */
   failures: number
-  /** Attempts before this one that cost none of the schedule; none when unset. */
+  /** Attempts of this round before this one that cost none of the schedule; none when unset. */
   uncounted?: number
   /** Between 0 and 1: draws the jitter. */
   random: number
@@ -150,9 +150,15 @@ export function endpointId(projectId: string, origin: string): string {
   return namedUuid('endpoint', projectId, origin)
 }
 
-/** The receiver that a project's URL leads to. Throws a RangeError for a text that is no URL. */
+/** As many characters as the table takes. */
+const longestUrl = 2_048
+
+/** The receiver that a project's URL leads to. Throws a RangeError for a text that is no URL or too long. */
 export function receiverOf(projectId: string, url: string) {
-  if (!URL.canParse(url)) throw new RangeError('the event has a URL that is none')
+  if (!URL.canParse(url) || url.includes('\0')) {
+    throw new RangeError('the event has a URL that is none')
+  }
+  if (url.length > longestUrl) throw new RangeError('the event has a URL that is too long')
   const target = new URL(url)
   const { origin } = target
   return { endpointId: endpointId(projectId, origin), url, origin, hostname: hostOf(target) }

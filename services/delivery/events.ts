@@ -1,6 +1,7 @@
 // Turns events into the pushes that they call for, bodies and all; it must not send them.
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { isUuid } from '#core/id.ts'
 import { type NoticeView, renderNotice } from '#core/payment-notice.ts'
 import { renderCallback } from '#core/payment-snapshot.ts'
 import { type PaymentView, readPayment } from '#core/payment-view.ts'
@@ -92,6 +93,8 @@ function readNotice(notice: Notice): { name: string; noticeView: NoticeView } {
 function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
   const projectId = event.projectId === '' ? (payment?.projectId ?? '') : event.projectId
   const subjectId = payment?.paymentId ?? ''
+  if (!isUuid(projectId)) throw new RangeError('the event does not say whose it is')
+  if (subjectId.includes('\0')) throw new RangeError('the event has a payment id that is none')
   return (...[kind, name, party, body, url]: [...NamedPush, url: string]): NewDelivery => ({
     deliveryId: deliveryId(event.eventId, name, party),
     projectId,

@@ -64,6 +64,16 @@ describe('an event', () => {
   })
 
   it.each([
+    ['a project that is no UUID', createdEvent({ ...urls, projectId: 'demo' })],
+    ['no project', createdEvent({ ...urls, projectId: '' })],
+    ['a URL that is none', createdEvent({ notify: 'not a URL' })],
+    ['a URL that no table keeps', createdEvent({ notify: 'https://m.example/\0' })],
+    ['a URL that is too long', createdEvent({ notify: `https://m.example/${'a'.repeat(2_031)}` })],
+  ])('with %s is poison: no repeat would help', (_what, event) => {
+    expect(() => deliveriesOf(event)).toThrow(PoisonEvent)
+  })
+
+  it.each([
     ['of a kind that is not known', { kind: NoticeKind.UNSPECIFIED, payerIndex: 0 }],
     ['about nobody', { kind: NoticeKind.PAYMENT_FAILED, payerIndex: 7 }],
   ])('with a notice %s is poison', (_what, notice) => {
