@@ -14,6 +14,8 @@ export interface Claimed {
   failures: number
   /** Number of the attempt, from 1. */
   number: number
+  /** Attempts of the rounds before this one. */
+  earlierAttempts: number
   startedAt: Date
   occurredAt: Date
   leaseToken: string
@@ -121,7 +123,7 @@ const claimStatement = sql(
      from picked
      where delivery.delivery_id = picked.delivery_id
      returning delivery.delivery_id, delivery.endpoint_id, project_id, subject_id, kind, url, body,
-       failures, attempts, round, attempt_started_at, occurred_at, picked.hostname
+       failures, attempts, earlier_attempts, round, attempt_started_at, occurred_at, picked.hostname
    ), begun as (
      insert into attempt (delivery_id, number, started_at, endpoint_id, round)
      select delivery_id, attempts, attempt_started_at, endpoint_id, round from claimed
@@ -154,8 +156,8 @@ const claimStatement = sql(
    )
    select delivery_id as "deliveryId", endpoint_id as "endpointId", project_id as "projectId",
      subject_id as "subjectId", kind, url, body, failures, attempts as number,
-     attempt_started_at as "startedAt", occurred_at as "occurredAt", $3::uuid as "leaseToken",
-     round, hostname
+     earlier_attempts as "earlierAttempts", attempt_started_at as "startedAt",
+     occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname
    from claimed`,
 )
 

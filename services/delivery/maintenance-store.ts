@@ -14,15 +14,22 @@ export async function keepAttemptDays(
 
 const deleteStatement = sql(
   'delivery_delete_ended',
-  `delete from delivery using (
+  `with done as (
      select delivery_id from delivery
-     where ended_at < clock_now() - interval '30 days'
-       and (state not in ('exhausted', 'blocked') or ended_at < clock_now() - interval '90 days')
+     where state in ('delivered', 'gone', 'cancelled')
+       and ended_at < clock_now() - interval '30 days'
      order by ended_at
      limit $1
      for update skip locked
-   ) as old
-   where delivery.delivery_id = old.delivery_id`,
+   ), dead as (
+     select delivery_id from delivery
+     where state in ('exhausted', 'blocked') and ended_at < clock_now() - interval '90 days'
+     limit $1
+     for update skip locked
+   ), old as (
+     select delivery_id from done union all select delivery_id from dead limit $1
+   )
+   delete from delivery using old where delivery.delivery_id = old.delivery_id`,
 )
 
 /** Deletes up to `limit` deliveries that ended 30 days ago, or 90 when they were given up. */

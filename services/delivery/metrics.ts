@@ -48,7 +48,7 @@ export function deliveryMetrics(source: MetricsSource): DeliveryMetrics {
     }),
     firstPost: new Histogram({
       name: 'payweave_delivery_first_post_seconds',
-      help: 'From the commit of the fact to the first POST.',
+      help: 'From the commit of the fact to the first POST, unless a first attempt came to none.',
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
       registers,
     }),

@@ -13,8 +13,8 @@ const beginStatement = sql(
      for update
    ), replayed as (
      update delivery set
-       state = 'pending', round = round + 1, failures = 0, ended_at = null,
-       next_attempt_at = date_trunc('milliseconds', clock_now())
+       state = 'pending', round = round + 1, failures = 0, earlier_attempts = attempts,
+       ended_at = null, next_attempt_at = date_trunc('milliseconds', clock_now())
      from ended
      where delivery.delivery_id = ended.delivery_id
      returning delivery.endpoint_id

@@ -70,14 +70,15 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
   const claimLimits = { endpoints: endpointsPerClaim, leaseS, hostLimit }
 
   async function deliver(claimed: Claimed): Promise<void> {
-    if (claimed.number === 1) {
-      metrics.firstPost.observe((claimed.startedAt.getTime() - claimed.occurredAt.getTime()) / 1e3)
-    }
     const end = await attempt(options, claimed, cutting.signal)
     if (abandoned) return
+    if (claimed.number === 1 && end.outcome !== 'unsigned' && end.outcome !== 'blocked') {
+      metrics.firstPost.observe((claimed.startedAt.getTime() - claimed.occurredAt.getTime()) / 1e3)
+    }
     const { scheduleS } = options
-    const { failures, number } = claimed
-    const terms = { scheduleS, failures, uncounted: number - 1 - failures, random: random() }
+    const { failures, number, earlierAttempts } = claimed
+    const uncounted = number - 1 - earlierAttempts - failures
+    const terms = { scheduleS, failures, uncounted, random: random() }
     const completion: Completion = { claimed, end, verdict: judge(end, terms) }
     completer.add(completion)
   }

@@ -1,10 +1,12 @@
 // Shows that old rows go, each in its time, and that attempts always find a partition.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { type Queryable, type Sql, sql } from '#runtime/db.ts'
 import {
   deleteEnded,
   forgetGone,
   keepAttemptDays,
 } from '../../services/delivery/maintenance-store.ts'
+import { listDeliveries } from '../../services/delivery/read-store.ts'
 import { createSetting, until } from './setting.ts'
 
 let setting: Awaited<ReturnType<typeof createSetting>>
@@ -26,6 +28,60 @@ async function partitions(): Promise<string[]> {
 
 const nameOf = (day: Date) => `attempt_${day.toISOString().slice(0, 10).replaceAll('-', '')}`
 const inDays = (days: number) => new Date(setting.clock.now().getTime() + days * dayMs)
+
+/** What a statement did, as PostgreSQL explains it. */
+async function explained(work: (db: Queryable) => Promise<unknown>): Promise<string> {
+  let plan: { 'QUERY PLAN': string }[] = []
+  const explain = async ({ name, text }: Sql, values: unknown[]) => {
+    const statement = sql(`explain_${name}`, `explain (analyze, timing off) ${text}`)
+    plan = await setting.db.rows(statement, values)
+    return []
+  }
+  const run = async (statement: Sql, values: unknown[]) => (await explain(statement, values)).length
+  await work({ rows: explain, row: async () => undefined, run })
+  return plan.map((line) => line['QUERY PLAN']).join('\n')
+}
+
+describe('among many rows', () => {
+  it('those given up are not walked again and again while they are kept', async () => {
+    await setting.push({ url: 'https://a.example/' })
+    await copy(5_000, 'exhausted', 40)
+    await copy(5, 'delivered', 31)
+    const plan = await explained((db) => deleteEnded(db, 1_000))
+    expect(plan).toMatch(/delivery_done/)
+    expect(plan).not.toMatch(/Rows Removed|Seq Scan on delivery/)
+    expect(await setting.count("state = 'delivered'")).toBe(0)
+    expect(await setting.count("state = 'exhausted'")).toBe(5_000)
+  })
+
+  it.each(['exhausted', 'delivered', 'pending'] as const)(
+    'a project finds the few that are %s without reading the others',
+    async (state) => {
+      await setting.push({ url: 'https://a.example/' })
+      await copy(5_000, state === 'delivered' ? 'cancelled' : 'delivered', 1)
+      if (state !== 'pending') await copy(5, state, 1)
+      const { projectId } = setting
+      const plan = await explained((db) => listDeliveries(db, { projectId, state, limit: 50 }))
+      expect(plan).toMatch(/delivery_project_state/)
+      expect(plan).not.toMatch(/Rows Removed by Filter: \d\d/)
+    },
+  )
+})
+
+/** Copies the pushes that wait, as ended so many days ago. */
+async function copy(count: number, state: string, daysAgo: number): Promise<void> {
+  const at = inDays(-daysAgo).toISOString()
+  await setting.asOwner(
+    `insert into delivery.delivery (
+       delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state,
+       occurred_at, created_at, ended_at
+     )
+     select gen_random_uuid(), project_id, endpoint_id, event_id, kind, subject_id, url, body,
+       '${state}', occurred_at, '${at}', '${at}'
+     from delivery.delivery cross join generate_series(1, ${count}) where state = 'pending'`,
+  )
+  await setting.asOwner('analyze delivery.delivery')
+}
 
 describe('maintenance', () => {
   it('keeps partitions for the days to come and drops those that are over', async () => {

@@ -1,4 +1,6 @@
 // Shows which callback an onboarding event makes, that it stays the same, and which events are refused.
+import { randomUUID } from 'node:crypto'
+import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   AccountStatus,
@@ -9,6 +11,7 @@ import {
 } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { PoisonEvent } from '#runtime/events/inbox.ts'
 import { deliveriesOf, takeIn } from '../../services/delivery/events.ts'
+import { replayDelivery } from '../../services/delivery/operate-store.ts'
 import { findSigning } from '../../services/delivery/signing-store.ts'
 import { completedAccount, onboardingEvent, someSealedToken } from './onboarding-event.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
@@ -168,6 +171,49 @@ describe('a callback that is laid down', () => {
     ])
     expect(receiver.requests).toHaveLength(1)
     expect(await setting.count('failures = 0')).toBe(1)
+  })
+
+  it('whose first attempt was not sent tells no time until the first POST', async () => {
+    const metrics = new Registry()
+    let signs = 0
+    setting.worker({
+      metrics,
+      sign: async () => {
+        signs += 1
+        if (signs > 1) return { headers }
+        return { end: { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } }
+      },
+    })
+    const id = await layDown(receiver.url)
+    await until(async () => signs === 1 && (await setting.state(id)) === 'pending')
+    setting.clock.advance(5_000)
+    await until(async () => (await setting.state(id)) === 'delivered')
+    const counted = async () =>
+      /payweave_delivery_first_post_seconds_count (\d+)/.exec(await metrics.metrics())?.[1]
+    expect(await counted()).toBe('0')
+    await layDown(receiver.url)
+    await until(async () => (await counted()) === '1')
+  })
+
+  it('waits as at first after a replay, however many attempts came before', async () => {
+    const unavailable = { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } as const
+    setting.worker({ sign: async () => ({ end: unavailable }) })
+    const id = await layDown(receiver.url)
+    await setting.asOwner(
+      `update delivery.delivery set state = 'exhausted', attempts = 9, failures = 3,
+         next_attempt_at = null, lease_token = null, lease_until = null, ended_at = now()`,
+    )
+    await replayDelivery(setting.db, setting.projectId, id, randomUUID())
+    const waits = async () => {
+      const [row] = await setting.asOwner<{ waitS: number }>(
+        `select extract(epoch from next_attempt_at - attempt_started_at)::float8 as "waitS"
+         from delivery.delivery where state = 'pending' and attempts > 9`,
+      )
+      return row?.waitS ?? 0
+    }
+    await until(async () => (await waits()) > 0)
+    expect(await waits()).toBeGreaterThanOrEqual(2)
+    expect(await waits()).toBeLessThan(4)
   })
 
   it('that nobody can sign is given up at once, where people see it', async () => {

@@ -81,28 +81,34 @@ describe('a herd of 50,000 pushes that are due at once', () => {
 })
 
 describe('a hostname that many projects share', () => {
-  it('gets no more POSTs at once from a process than its limit, and all of them in the end', async () => {
-    let atOnce = 0
-    let mostAtOnce = 0
-    receiver.answer((_request, response) => {
-      atOnce += 1
-      mostAtOnce = Math.max(mostAtOnce, atOnce)
-      setTimeout(() => {
-        atOnce -= 1
-        response.end()
-      }, 30)
-    })
-    const projects = Array.from({ length: 12 }, () => randomUUID())
-    await setting.push(
-      ...projects.flatMap((projectId) =>
-        [1, 2, 3, 4].map(() => ({ url: receiver.url, projectId })),
-      ),
-    )
-    await setting.asOwner('update delivery.endpoint set limit_now = 16')
-    setting.worker({ hostLimit: 5 })
-    await until(() => receiver.requests.length === 48, 15_000)
-    expect(mostAtOnce).toBe(5)
-  })
+  it.each([
+    ['a limit that is given', { hostLimit: 5 }, 5],
+    ['the limit of 32 that nobody has to give', {}, 32],
+  ])(
+    'gets no more POSTs at once from a process than %s, and all in the end',
+    async (_which, changes, most) => {
+      let atOnce = 0
+      let mostAtOnce = 0
+      receiver.answer((_request, response) => {
+        atOnce += 1
+        mostAtOnce = Math.max(mostAtOnce, atOnce)
+        setTimeout(() => {
+          atOnce -= 1
+          response.end()
+        }, 30)
+      })
+      const projects = Array.from({ length: 12 }, () => randomUUID())
+      await setting.push(
+        ...projects.flatMap((projectId) =>
+          Array.from({ length: 8 }, () => ({ url: receiver.url, projectId })),
+        ),
+      )
+      await setting.asOwner('update delivery.endpoint set limit_now = 16')
+      setting.worker(changes)
+      await until(() => receiver.requests.length === 96, 15_000)
+      expect(mostAtOnce).toBe(most)
+    },
+  )
 })
 
 describe('a delivery process', () => {

@@ -27,6 +27,8 @@ export interface WorkerChanges extends Partial<EgressRule> {
   inHandLimit?: number
   hostLimit?: number
   sign?: Sign
+  /** Where its metrics go; nowhere when unset. */
+  metrics?: Registry
 }
 
 /** One delivery to lay down. */
@@ -69,7 +71,7 @@ export async function createSetting() {
       poster,
       sign: changes.sign ?? cannotSign,
       log: silentLog,
-      metrics: deliveryMetrics({ metrics: new Registry(), db, log: silentLog }),
+      metrics: deliveryMetrics({ metrics: changes.metrics ?? new Registry(), db, log: silentLog }),
       scheduleS,
       breaker,
       timeoutMs,

@@ -37,6 +37,7 @@ function ended(changes: Partial<EndedAttempt['claimed']> = {}): EndedAttempt {
       body: Buffer.from('{}'),
       failures: 0,
       number: 1,
+      earlierAttempts: 0,
       startedAt: new Date(),
       occurredAt: new Date(),
       leaseToken: randomUUID(),
