@@ -31,12 +31,19 @@ export interface Command {
   run(context: CommandContext): Promise<void>
 }
 
-/** Options of every command that talks to services. */
+/** Options of every command that talks to a service. */
+export function optionsFor(part: 'delivery' | 'accounts') {
+  return {
+    'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
+    url: `address of the ${part} service, instead of that of sandbox.json`,
+    token: 'bearer that goes with --url (better: PAYWEAVE_TOKEN)',
+  } as const
+}
+
+/** Options of every command on deliveries. */
 export const connectionOptions = {
   project: 'UUID, or a name in sandbox.json (demo)',
-  'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
-  url: 'address of the delivery service, instead of that of sandbox.json',
-  token: 'bearer that goes with --url (better: PAYWEAVE_TOKEN)',
+  ...optionsFor('delivery'),
 } as const
 
 /** The options of a command as node:util reads them. */

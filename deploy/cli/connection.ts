@@ -26,13 +26,16 @@ export interface Connection {
   close(): Promise<void>
 }
 
-const audience = 'delivery'
 const defaultProject = 'demo'
 
-/** Reads options, environment and sandbox.json; connects with the first call. */
-export function connect(options: ConnectionOptions, env: NodeJS.ProcessEnv): Connection {
+/** Reads options, environment and sandbox.json; connects to a service with the first call. */
+export function connect(
+  options: ConnectionOptions,
+  env: NodeJS.ProcessEnv,
+  audience: 'delivery' | 'accounts' = 'delivery',
+): Connection {
   const sandbox = readSandbox(options, env)
-  const url = httpUrl(options.url ?? sandbox?.grpc.delivery ?? missing('--url'))
+  const url = httpUrl(options.url ?? sandbox?.grpc[audience] ?? missing('--url'))
   const token = options.token ?? env['PAYWEAVE_TOKEN'] ?? sandbox?.grpc_token ?? missing('--token')
   const identity = bearerIdentity(token)
   const pools = [createRpcPool(url, { lasting: true })]

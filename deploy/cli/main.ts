@@ -4,11 +4,23 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import { type Command, type CommandContext, parserOptions } from './command.ts'
 import { deliveryCommands } from './deliveries.ts'
+import { institutionCommands } from './institutions.ts'
+import { keyCommands } from './keys.ts'
+import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
+import { projectCommands } from './projects.ts'
 import { tailCommand } from './tail.ts'
 import { UsageError } from './usage-error.ts'
 
-const commands: Command[] = [tailCommand, ...deliveryCommands, listenCommand]
+const commands: Command[] = [
+  tailCommand,
+  ...deliveryCommands,
+  listenCommand,
+  ...projectCommands,
+  ...keyCommands,
+  ...institutionCommands,
+  ...ledgerCommands,
+]
 const exit = { done: 0, failed: 1, usage: 2 } as const
 
 /** Runs what was typed; resolves with the exit code. */

@@ -1,0 +1,203 @@
+// Shows the command line against accounts on a real database: what it makes, prints and refuses, and with which exit code.
+import { execFile } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import {
+  authenticateApiKey,
+  authenticateSubscriptionKey,
+} from '../../services/accounts/authenticate.ts'
+import { accountSecrets } from '../../services/accounts/credentials.ts'
+import { accessService } from '../../services/accounts/service.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+const bearer = 'operator-credential-0123456789'
+const secrets = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2))
+let dir: string
+let database: TestDatabase
+let db: ReturnType<TestDatabase['open']>
+let server: RpcServer
+
+beforeAll(async () => {
+  dir = mkdtempSync(path.join(os.tmpdir(), 'payweave-administration-'))
+  const sha256 = createHash('sha256').update(bearer).digest('hex')
+  writeIdentities(dir, ['accounts'], [{ name: 'operator', sha256, rpcs: ['*'] }])
+  database = await createTestDatabase('accounts', migrationFolders('accounts'))
+  db = database.open()
+  const administration = { db, secrets, tellAccessChanged: async () => {}, kick: () => {} }
+  server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    identity: openIdentity({ name: 'accounts', dir: path.join(dir, 'accounts'), log: silentLog }),
+    log: silentLog,
+    services: [AccessService],
+    routes: (router) => router.service(AccessService, accessService(administration)),
+  })
+  writeFileSync(
+    path.join(dir, 'sandbox.json'),
+    JSON.stringify({
+      grpc: { accounts: `http://127.0.0.1:${server.port}` },
+      grpc_token: bearer,
+      projects: {},
+    }),
+  )
+})
+afterAll(async () => {
+  await server.close()
+  await database.drop()
+  rmSync(dir, { recursive: true })
+})
+
+type Ran = { code: number; out: string; err: string }
+
+function run(...words: string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['deploy/cli/payweave.mjs', ...words],
+      { cwd: root, env: { ...process.env, PAYWEAVE_DATA_DIR: dir } },
+      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
+    )
+  })
+}
+
+/** What a command prints with --json, line by line. It must end well. */
+async function json<T = Record<string, string>>(...words: string[]): Promise<T[]> {
+  const { code, out, err } = await run(...words, '--json')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T)
+}
+
+async function one(...words: string[]): Promise<Record<string, string>> {
+  const [line, ...more] = await json(...words)
+  expect(more).toEqual([])
+  return line ?? {}
+}
+
+const opens = (key: string) => authenticateSubscriptionKey(db, secrets, key, 'sandbox')
+
+describe('payweave project and key', { timeout: 60_000 }, () => {
+  it('make a project that a person can use, rotate its key, and refuse a third', async () => {
+    const made = await run('project', 'create', 'Shop', '--allowed-ips', '203.0.113.7,10.0.0.0/8')
+    expect(made.out).toMatch(/^project {6}[0-9a-f-]{36}$/m)
+    expect(made.out).toContain('allowed ips  203.0.113.7, 10.0.0.0/8')
+    const issue = () => one('key', 'issue', '--project', 'Shop')
+    const [first, second] = [await issue(), await issue()]
+    for (const { subscription_key: key = '' } of [first, second]) {
+      expect((await opens(key)).project).toMatchObject({ name: 'Shop', accountAccess: false })
+    }
+    const third = await run('key', 'issue', '--project', 'Shop')
+    expect(third).toMatchObject({ code: 1, out: '' })
+    expect(third.err).toContain('TOO_MANY_KEYS')
+    const revoked = await run('key', 'revoke', first['key_id'] ?? '')
+    expect(revoked).toMatchObject({ code: 0, err: '' })
+    await expect(opens(first['subscription_key'] ?? '')).rejects.toThrow('not valid')
+    await opens(second['subscription_key'] ?? '')
+    const list = await run('key', 'list', '--project', 'Shop')
+    expect(list.out.split('\n').map((line) => /(active|revoked)/.exec(line)?.[0])).toEqual([
+      'active',
+      'revoked',
+      undefined,
+    ])
+    expect(list.out).not.toContain('pwk_')
+  })
+
+  it('change what is said and leave the rest', async () => {
+    await run('project', 'create', 'Changing', '--allowed-ips', '10.0.0.1')
+    const changed = await one('project', 'update', 'Changing', '--account-access', 'on')
+    expect(changed).toMatchObject({ account_access: true, allowed_ips: ['10.0.0.1'] })
+    await run('project', 'update', 'Changing', '--allowed-ips', 'none')
+    const shown = await run('project', 'show', 'Changing')
+    expect(shown.out).toContain('account api  on')
+    expect(shown.out).toContain('allowed ips  any')
+    const names = (await json('project', 'list')).map(({ name }) => name)
+    expect(names).toContain('Changing')
+  })
+
+  it('make nothing twice for one request id, and tell what was made', async () => {
+    await run('project', 'create', 'Repeated')
+    const words = ['key', 'issue', '--project', 'Repeated', '--request-id', randomUUID()]
+    const { key_id: keyId = 'none' } = await one(...words)
+    const again = await run(...words)
+    expect(again).toMatchObject({ code: 1, out: '' })
+    expect(again.err).toContain('REQUEST_DONE')
+    expect(again.err).toContain(keyId)
+  })
+
+  it('tell how to go on when the answer is lost', async () => {
+    const words = ['project', 'create', 'Lost', '--url', 'http://127.0.0.1:1', '--token', 'x']
+    const { code, err } = await run(...words)
+    expect(code).toBe(1)
+    expect(err).toMatch(/say it again with --request-id [0-9a-f-]{36}/)
+  })
+})
+
+describe('payweave merchant, institution, grant and audit', { timeout: 60_000 }, () => {
+  it('make a merchant whose key works, and rotate that key', async () => {
+    const { project_id: projectId = '' } = await one('project', 'create', 'Mall')
+    const words = ['merchant', 'create', 'Mall Shop', '--mobile', '+12025550123']
+    const made = await run(...words, '--project', projectId)
+    const merchantId = /^merchant {2}(\S+)$/m.exec(made.out)?.[1] ?? ''
+    const apiKey = /^api key {3}(\S+)$/m.exec(made.out)?.[1] ?? ''
+    expect(await authenticateApiKey(db, secrets, projectId, apiKey)).toMatchObject({ merchantId })
+    const second = await one('key', 'issue', '--project', 'Mall', '--merchant', merchantId)
+    await authenticateApiKey(db, secrets, projectId, second['api_key'] ?? '')
+    const keyId = /^key id {4}(\S+)$/m.exec(made.out)?.[1] ?? ''
+    expect((await run('key', 'revoke', keyId)).code).toBe(0)
+    await expect(authenticateApiKey(db, secrets, projectId, apiKey)).rejects.toThrow('not valid')
+  })
+
+  it('make an institution, rotate its keys and grant its endpoints', async () => {
+    await run('project', 'create', 'Granted')
+    const made = await run('institution', 'create', 'City Bank')
+    expect(made.out).toMatch(/^shared key {6}\S{44}$/m)
+    const rotated = await run('institution', 'rotate', 'City Bank')
+    expect(rotated.out).toMatch(/^signing secret {2}\S{48}$/m)
+    const shown = await run('institution', 'show', 'City Bank')
+    expect(shown.out.match(/^live key/gm)).toHaveLength(2)
+    expect(shown.out).not.toContain('secret')
+    const forProject = ['--project', 'Granted']
+    const endpoints = ['POST /institution/quote', 'GET /institution/post']
+    const added = await json('grant', 'add', 'City Bank', ...endpoints, ...forProject)
+    expect(added.map(({ endpoint }) => endpoint)).toEqual(endpoints.toSorted())
+    await run('grant', 'remove', 'City Bank', 'GET /institution/post', ...forProject)
+    const left = await json('grant', 'list', ...forProject)
+    expect(left).toMatchObject([
+      { endpoint: 'POST /institution/quote', institution_name: 'City Bank' },
+    ])
+    const audit = await json('audit', 'list', '--project', 'Granted')
+    expect(audit.map(({ action, caller }) => [action, caller])).toEqual([
+      ['revoke_grants', 'operator'],
+      ['grant_endpoints', 'operator'],
+      ['create_project', 'operator'],
+    ])
+    const all = await run('audit', 'list', '--limit', '5')
+    expect(all.out.trim().split('\n')).toHaveLength(5)
+  })
+})
+
+it.each([
+  ['a project that nobody has', ['project', 'show', 'Nobody'], 1],
+  ['an unknown key', ['key', 'revoke', randomUUID()], 1],
+  ['no project', ['key', 'issue'], 2],
+  ['no name', ['project', 'create'], 2],
+  ['an environment that is none', ['project', 'create', 'x', '--environment', 'moon'], 2],
+  ['a switch that is neither on nor off', ['project', 'update', 'x', '--account-access', '1'], 2],
+  ['nothing to change', ['project', 'update', 'x'], 2],
+  ['a request id that is none', ['project', 'create', 'x', '--request-id', 'x'], 2],
+  ['an address that is none', ['project', 'create', 'Ip', '--allowed-ips', 'x'], 1],
+  ['help', ['key', 'issue', '--help'], 0],
+] as const)('ends after %s as documented', { timeout: 20_000 }, async (_what, words, code) => {
+  expect((await run(...words)).code).toBe(code)
+})
