@@ -1,0 +1,116 @@
+// Shows that the tables let an account, a review and a question go where their machines say, and nowhere else.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isCheckViolation, sql } from '#runtime/db.ts'
+import { type AccountStatus, accountMachine } from '../../services/accounts/customers/account.ts'
+import { refusal, startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+  // No worker may take what a test puts into the tables.
+  await world.engine.close()
+})
+afterAll(() => world.stop())
+
+const statuses = Object.keys(accountMachine) as AccountStatus[]
+
+const insertAccount = sql(
+  'test_insert_account',
+  `insert into account
+     (account_id, institution_id, account_number, mobile_number, email, email_folded, first_name,
+      first_name_folded, last_name, last_name_folded, country, currency, status)
+   select $1, institution_id, $3, '+12025550000', 'a@b.c', 'a@b.c', 'A', 'a',
+     'B', 'b', 'US', 'USD', $2::account_status
+   from institution where name = 'Demo Wallet'`,
+)
+const setStatus = sql(
+  'test_move_account',
+  'update account set status = $2::account_status where account_id = $1',
+)
+
+/** True when the table let it pass, false when the guard refused it. */
+async function passes(work: Promise<unknown>): Promise<boolean> {
+  try {
+    await work
+    return true
+  } catch (error) {
+    if (isCheckViolation(error)) return false
+    throw error
+  }
+}
+
+describe('an account', () => {
+  it.each(statuses)('that is %s goes only where its machine leads', async (from) => {
+    const reached: string[] = []
+    for (const to of statuses.filter((status) => status !== from)) {
+      const accountId = randomUUID()
+      await world.db.run(insertAccount, [accountId, from, accountId.slice(0, 8)])
+      if (await passes(world.db.run(setStatus, [accountId, to]))) reached.push(to)
+    }
+    expect(reached.toSorted()).toEqual(Object.values(accountMachine[from]).toSorted())
+  })
+
+  it('that is available has a number', async () => {
+    const withoutNumber = sql(
+      'test_take_number',
+      "update account set account_number = null where account_number = '1000000100'",
+    )
+    expect(await passes(world.db.run(withoutNumber, []))).toBe(false)
+  })
+
+  it('shares its number with no other of its institution', async () => {
+    const repeatNumber = sql(
+      'test_repeat_number',
+      "update account set account_number = '1000000100' where account_number = '1000000101'",
+    )
+    await expect(world.db.run(repeatNumber, [])).rejects.toThrow('account_number_once')
+  })
+})
+
+describe('what has ended', () => {
+  it('does not begin again, and keeps no token', async () => {
+    const made = await world.create({
+      callbackUrl: 'https://client.example/hook',
+      authorisationToken: 'client-token-0123456789',
+    })
+    const reviewId = await world.reviewOf(made.account?.accountId)
+    const outcome = { case: 'rejected' as const, value: { reason: '' } }
+    await world.reports.reportOnboarding({ reviewId, outcome })
+    const changes = [
+      "state = 'open', end_time = null",
+      "state = 'completed'",
+      "authorisation_token_sealed = 'x'",
+    ]
+    for (const [index, change] of changes.entries()) {
+      const statement = sql(
+        `test_reopen_${index}`,
+        `update review set ${change} where review_id = $1`,
+      )
+      expect(await passes(world.db.run(statement, [reviewId]))).toBe(false)
+    }
+  })
+
+  it('as a question does not begin again either', async () => {
+    const { challengeId } = await world.accounts.registerAccount({
+      projectId: world.projects.demo,
+      institutionName: 'Demo Wallet',
+      mobileNumber: '+12025550100',
+      firstName: 'Ama',
+      lastName: 'Mensah',
+      sessionToken: await world.tokenOf('+12025550100'),
+      authorisationToken: 'client-token-0123456789',
+      callbackUrl: 'https://client.example/hook',
+    })
+    await world.reports.reportConsent({ challengeId, answer: 2 })
+    const reopened = sql(
+      'test_reopen_challenge',
+      `update challenge set state = 'open', end_time = null, authorisation_token_sealed = 'x'
+       where challenge_id = $1`,
+    )
+    expect(await passes(world.db.run(reopened, [challengeId]))).toBe(false)
+    expect(await refusal(world.reports.reportConsent({ challengeId, answer: 0 }))).toBe(
+      'INVALID_PARAMETER answer',
+    )
+  })
+})
