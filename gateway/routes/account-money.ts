@@ -87,9 +87,12 @@ function retellNumber(error: unknown): never {
       const message = 'Several accounts have this mobile number.'
       throw new Failure(error.reason, message, { cause: error })
     }
-    if (error.details['field'] === 'page_token') {
-      throw invalidField('cursor', 'must be the next_cursor of the page before')
+    const { field } = error.details
+    if (field === 'page_token') {
+      throw invalidField('cursor', 'must be the next_cursor of the page before, with its dates')
     }
+    // Here both dates are known to be in order, so it is the end that was not given.
+    if (field === 'start_time') throw invalidField('start_date', 'must not be in the future')
   }
   return retell()(error)
 }

@@ -135,7 +135,7 @@ describe('POST /account/transaction_history', () => {
     })
   })
 
-  it('names the cursor when it is not ours', async () => {
+  it('names the field that the service refuses', async () => {
     edge.seen.accounts.refuseWith = new Failure('INVALID_PARAMETER', 'page_token must be ours', {
       details: { field: 'page_token' },
     })
@@ -143,7 +143,15 @@ describe('POST /account/transaction_history', () => {
     expect(seen.body).toMatchObject({
       code: 400,
       errorCode: 'INVALID_PARAMETER',
-      message: 'cursor must be the next_cursor of the page before.',
+      message: 'cursor must be the next_cursor of the page before, with its dates.',
     })
+    edge.seen.accounts.refuseWith = new Failure('INVALID_PARAMETER', 'start_time must be', {
+      details: { field: 'start_time' },
+    })
+    const late = await post(edge, 'transaction_history', {
+      mobile_number,
+      start_date: '2999-01-01',
+    })
+    expect(late.body['message']).toBe('start_date must not be in the future.')
   })
 })
