@@ -133,6 +133,12 @@ const paidStory = {
 }
 const cancelledStory = { types: ['payment_cancelled', 'payment_initiated'], states: ['Cancelled'] }
 
+/** Settlements without their transfer, and transfers of payments without their settlement. */
+const unevenLedger = `
+  select s.settlement_id, t.transfer_id from payments.settlement s
+  full join accounts.transfer t on t.project_id = s.project_id and t.transfer_id = s.settlement_id
+  where t.transfer_id is null or (s.settlement_id is null and t.method = 'payment')`
+
 it(
   'whatever is killed, nothing acknowledged is lost, nothing is paid twice and every event arrives',
   async () => {
@@ -182,6 +188,8 @@ it(
       (open) => expect(open).toEqual([]),
       settleMs,
     )
+    // Confirmed by the ledger too: what moved is posted, and nothing else is.
+    expect(await mesh.rows(unevenLedger)).toEqual([])
     await mesh.ready()
   },
   timeoutMs,

@@ -107,12 +107,13 @@ describe('a subscription key', () => {
       expect(subscriptionKey).toMatch(/^pwk_test_[0-9A-Za-z]{23}$/)
       expect((await call(subscriptionKey)).body['errorCode']).toBe('PW_INVALID_API_KEY')
     }
+    await expect(issue()).rejects.toThrow('2 active keys')
     await team.accounts.call(AccessService.method.revokeSubscriptionKey, { keyId: first.keyId })
     // Sooner than the five seconds for which an answer may be kept.
     await eventually(
       () => call(first.subscriptionKey),
       (answer) => expect(answer.body['errorCode']).toBe('PW_INVALID_SUBSCRIPTION_KEY'),
-      2_000,
+      1_000,
     )
     expect((await call(second.subscriptionKey)).body['errorCode']).toBe('PW_INVALID_API_KEY')
   })

@@ -34,6 +34,7 @@ const usualPauseMs = { caughtUp: 60_000, failed: 2_000 }
  */
 export function startBackfill(options: BackfillOptions): Loop {
   const { log, pauseMs = usualPauseMs } = options
+  const stopping = new AbortController()
   let failing = false
   let again: NodeJS.Timeout | undefined
   const loop = startLoop({
@@ -42,10 +43,11 @@ export function startBackfill(options: BackfillOptions): Loop {
     pauseMs: pauseMs.caughtUp,
     async round() {
       try {
-        const { caughtUp } = await backfillPage(options)
+        const { caughtUp } = await backfillPage(options, stopping.signal)
         failing = false
         return !caughtUp
       } catch (error) {
+        if (stopping.signal.aborted) return false
         if (!failing) log.warn({ err: error, kind: 'settlements' }, 'settlements not read back')
         failing = true
         again = setTimeout(loop.kick, pauseMs.failed)
@@ -56,6 +58,7 @@ export function startBackfill(options: BackfillOptions): Loop {
   return {
     kick: loop.kick,
     close() {
+      stopping.abort()
       clearTimeout(again)
       return loop.close()
     },
@@ -63,10 +66,14 @@ export function startBackfill(options: BackfillOptions): Loop {
 }
 
 /** Works on one page and moves the cursor past it. */
-export async function backfillPage(options: BackfillOptions): Promise<{ caughtUp: boolean }> {
+export async function backfillPage(
+  options: BackfillOptions,
+  signal?: AbortSignal,
+): Promise<{ caughtUp: boolean }> {
   const { db, payments, log, posted } = options
   const state = await readBackfill(db)
-  const page = await payments.listSettlements({ pageToken: state.pageToken })
+  const asked = { pageToken: state.pageToken }
+  const page = await payments.listSettlements(asked, signal === undefined ? {} : { signal })
   const { settlements, nextPageToken: nextToken, caughtUp } = page
   const lacking = await lackingOf(db, settlements)
   const { postedCount, refusals } = await postLacking(db, lacking)
