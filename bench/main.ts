@@ -1,7 +1,14 @@
 // `npm run bench`: measures the parts named on the command line, or all, and writes results.md when told to record.
 import { compareCreate, compareStatus } from './compare.ts'
+import { compareBill } from './compare-bill.ts'
 import { measureFootprint } from './footprint.ts'
-import { describeFootprint, describeStored, describeTurns, record } from './report.ts'
+import {
+  describeBills,
+  describeFootprint,
+  describeStored,
+  describeTurns,
+  record,
+} from './report.ts'
 
 const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> = {
   async create() {
@@ -17,6 +24,12 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
       title: 'Status',
       lines: describeTurns(turns, { what: 'reads', route, leastRatio: 0.35 }),
     }
+  },
+  async bill() {
+    const turns = await compareBill(say)
+    const route = '`POST /bill_payments/pay`'
+    const lines = describeTurns(turns, { what: 'payments', route })
+    return { title: 'Bill payments', lines: [...lines, '', ...describeBills(turns)] }
   },
   async footprint() {
     return { title: 'Start-up and memory', lines: describeFootprint(await measureFootprint(say)) }

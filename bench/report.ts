@@ -3,16 +3,19 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { Turn } from './compare.ts'
+import type { BillTurn } from './compare-bill.ts'
 import type { Footprint } from './footprint.ts'
 import { connections, type Measured } from './measure.ts'
 
 const file = path.join(import.meta.dirname, 'results.md')
 
-/** What was compared with what must be reached. */
-export type Goal = { what: string; route: string; leastRatio: number }
+/** What was compared with what must be reached, where something must. */
+export type Goal = { what: string; route: string; leastRatio?: number }
+/** What the comparison of any route has. */
+type Compared = Pick<Turn, 'product' | 'oneProcess' | 'statement'>
 
 /** The comparison of product and yardsticks. */
-export function describeTurns(turns: Turn[], { what, route, leastRatio }: Goal): string[] {
+export function describeTurns(turns: Compared[], { what, route, leastRatio }: Goal): string[] {
   const ratios = turns.map(({ product, oneProcess }) => product.perSecond / oneProcess.perSecond)
   const rows = turns.map(({ product, oneProcess, statement }, index) => [
     String(index + 1),
@@ -26,10 +29,9 @@ export function describeTurns(turns: Turn[], { what, route, leastRatio }: Goal):
     `${percent(product.othersShare)} / ${percent(oneProcess.othersShare)}`,
   ])
   const reached = median(ratios)
-  const [verdict, relation] = reached >= leastRatio ? ['reached', '≥'] : ['missed', '<']
   return [
     `${route}, ${connections} connections. **Ratio to one process: median ${reached.toFixed(2)}`,
-    `(${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}) ${relation} ${leastRatio}: ${verdict}.**`,
+    `(${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})${verdict(reached, leastRatio)}.**`,
     '',
     ...table(
       [
@@ -49,6 +51,26 @@ export function describeTurns(turns: Turn[], { what, route, leastRatio }: Goal):
     'CPU per request in µs, median of the turns:',
     '',
     ...cpuTable(turns),
+  ]
+}
+
+function verdict(reached: number, leastRatio: number | undefined): string {
+  if (leastRatio === undefined) return ''
+  return reached >= leastRatio ? ` ≥ ${leastRatio}: reached` : ` < ${leastRatio}: missed`
+}
+
+/** What the product had still to tell its ledger. */
+export function describeBills(turns: BillTurn[]): string[] {
+  const rows = turns.map(({ payments, unsettled, settledAfterMs }, index) => [
+    String(index + 1),
+    String(payments),
+    String(unsettled),
+    seconds(settledAfterMs),
+  ])
+  return [
+    'Work behind the answers when the load ended:',
+    '',
+    ...table(['turn', 'payments', 'not yet posted in the ledger', 'all posted after s'], rows),
   ]
 }
 
@@ -108,8 +130,8 @@ function circumstances(): string {
   return `${day} UTC, ${os.cpus().length} cores (${model}), Node.js ${process.version}, load average ${load.toFixed(1)} at the end.`
 }
 
-function cpuTable(turns: Turn[]): string[] {
-  const of = (name: string, pick: (turn: Turn) => Measured): string => {
+function cpuTable(turns: Compared[]): string[] {
+  const of = (name: string, pick: (turn: Compared) => Measured): string => {
     const values = turns.map((turn) => pick(turn).cpuMicros[name])
     return values.includes(undefined) ? '' : whole(median(values as number[]))
   }
@@ -124,7 +146,7 @@ function cpuTable(turns: Turn[]): string[] {
     of(name, (turn) => turn.product),
     of(name, (turn) => turn.oneProcess),
   ])
-  const all = (pick: (turn: Turn) => Measured): string =>
+  const all = (pick: (turn: Compared) => Measured): string =>
     whole(
       median(
         turns.map((turn) => total(pick(turn).cpuMicros) - (pick(turn).cpuMicros['load'] ?? 0)),
@@ -134,7 +156,8 @@ function cpuTable(turns: Turn[]): string[] {
   return table(['process', 'product', 'one process'], [...rows, sums])
 }
 
-function table(head: string[], rows: string[][]): string[] {
+/** A table in Markdown. */
+export function table(head: string[], rows: string[][]): string[] {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
 }
 
@@ -146,7 +169,8 @@ function seconds(ms: number): string {
   return (ms / 1_000).toFixed(1)
 }
 
-function median(values: number[]): number {
+/** The middle one of some values. */
+export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
@@ -155,6 +179,7 @@ function total(values: Record<string, number>): number {
   return Object.values(values).reduce((sum, value) => sum + value, 0)
 }
 
-function whole(value: number): string {
+/** A number without decimals. */
+export function whole(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }
