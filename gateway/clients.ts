@@ -4,6 +4,7 @@ import type { Client } from '@connectrpc/connect'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
@@ -23,6 +24,7 @@ export function openClients(settings: SettingsOf<'gateway'>, identity: Identity)
   const accounts = clientsOf('accounts', settings.accountsUrl, identity)
   const billing = clientsOf('billing', settings.billingUrl, identity)
   const quotes = clientsOf('quotes', settings.quotesUrl, identity)
+  const institution = clientsOf('institution', settings.institutionUrl, identity)
   return {
     payments: payments.of(PaymentsService),
     checkout: payments.of(CheckoutService, walletTimeoutMs),
@@ -30,7 +32,8 @@ export function openClients(settings: SettingsOf<'gateway'>, identity: Identity)
     accounts: accounts.of(AccountsService),
     billing: billing.of(BillingService, billTimeoutMs),
     quotes: quotes.of(QuotesService),
-    closers: [payments, accounts, billing, quotes],
+    institution: institution.of(InstitutionService),
+    closers: [payments, accounts, billing, quotes, institution],
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Client } from '@connectrpc/connect'
 import type { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import type { BillingService } from '#gen/billing/v1/billing_pb.js'
+import type { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import type { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import type { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
@@ -45,6 +46,9 @@ export type BillingClient = Pick<Client<typeof BillingService>, 'payBill' | 'get
 /** The calls that the routes of quotes make. */
 export type QuotesClient = Pick<Client<typeof QuotesService>, 'createQuote' | 'getQuote'>
 
+/** The calls that the routes of institution transactions make. */
+export type InstitutionClient = Client<typeof InstitutionService>
+
 /** What the routes call. */
 export type EdgeServices = {
   access: Access
@@ -52,6 +56,7 @@ export type EdgeServices = {
   quotes: QuotesClient
   accounts: AccountsClient
   billing: BillingClient
+  institution: InstitutionClient
 }
 
 /** What the hosted pages call and sign with. */

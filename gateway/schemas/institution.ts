@@ -16,13 +16,23 @@ import {
 
 const keyValuePairs = list(record({ key: text(1, 64), value: text(0, 1000) }), 0, 32)
 
+/** Longest text of each field of a party, in both of its shapes. */
+export const partyLengths = {
+  mobile_number: 32,
+  organization_id: 100,
+  account_number: 64,
+  account_type: 64,
+  currency: 3,
+  metadata: 1000,
+}
+
 const partyFields = record({
-  mobile_number: optional(text(0, 32)),
-  organization_id: optional(text(0, 100)),
-  account_number: optional(text(0, 64)),
-  account_type: optional(text(0, 64)),
+  mobile_number: optional(text(0, partyLengths.mobile_number)),
+  organization_id: optional(text(0, partyLengths.organization_id)),
+  account_number: optional(text(0, partyLengths.account_number)),
+  account_type: optional(text(0, partyLengths.account_type)),
   currency: optional(currency()),
-  metadata: optional(multilineText(1000)),
+  metadata: optional(multilineText(partyLengths.metadata)),
 })
 
 const party = Type.Union([partyFields, keyValuePairs], {
@@ -106,4 +116,11 @@ export const institutionHistoryQuery = record({
   mobile_number: mobileNumber(),
   start_datetime: optional(dayOrMoment()),
   end_datetime: optional(dayOrMoment()),
+  limit: optional(
+    Type.String({
+      pattern: '^([1-9]\\d?|1\\d\\d|200)$',
+      rule: 'must be an integer from 1 to 200',
+    }),
+  ),
+  cursor: optional(text(1, 512)),
 })

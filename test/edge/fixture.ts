@@ -11,6 +11,7 @@ import { Failure } from '#core/errors.ts'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import {
   type CreatePaymentRequest,
   FraudCheckStatus,
@@ -32,6 +33,11 @@ import { gatewayMetrics } from '../../gateway/gateway-metrics.ts'
 import type { EdgeSettings, GatewayOptions } from '../../gateway/options.ts'
 import { accountsStandIn, newSeenAccounts, type SeenAccounts } from './accounts-stand-in.ts'
 import { billingStandIn, newSeenBills, type SeenBills } from './billing-stand-in.ts'
+import {
+  institutionStandIn,
+  newSeenTransactions,
+  type SeenTransactions,
+} from './institution-stand-in.ts'
 import { newSeenQuotes, quotesStandIn, type SeenQuotes } from './quotes-stand-in.ts'
 
 /** Keys that the stand-in for accounts knows, by what they may do. */
@@ -62,6 +68,7 @@ export type StandIns = {
   accounts: SeenAccounts
   bills: SeenBills
   quotes: SeenQuotes
+  transactions: SeenTransactions
 }
 
 export type EdgeFixture = Awaited<ReturnType<typeof startEdge>>
@@ -83,7 +90,7 @@ export async function startEdge(
   overrides: Partial<GatewayOptions> = {},
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-edge-'))
-  writeIdentities(dir, ['gateway', 'accounts', 'payments', 'billing', 'quotes'])
+  writeIdentities(dir, ['gateway', 'accounts', 'payments', 'billing', 'quotes', 'institution'])
   const lines: Array<Record<string, unknown>> = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const log = createLogger({ part: 'gateway', level: 'info', destination })
@@ -96,6 +103,7 @@ export async function startEdge(
     accounts: newSeenAccounts(),
     bills: newSeenBills(),
     quotes: newSeenQuotes(),
+    transactions: newSeenTransactions(),
   }
   const listen = { host: '127.0.0.1', port: 0, log: quiet }
   const accounts = await serveRpc({
@@ -124,6 +132,12 @@ export async function startEdge(
     identity: identityOf('quotes'),
     services: [QuotesService],
     routes: (router) => router.service(QuotesService, quotesStandIn(seen.quotes)),
+  })
+  const institution = await serveRpc({
+    ...listen,
+    identity: identityOf('institution'),
+    services: [InstitutionService],
+    routes: (router) => router.service(InstitutionService, institutionStandIn(seen.transactions)),
   })
   const rpc = { identity: identityOf('gateway'), timeoutMs: rpcTimeoutMs }
   const metrics = gatewayMetrics(new Registry())
@@ -154,6 +168,11 @@ export async function startEdge(
         url: `http://127.0.0.1:${quotes.port}`,
         audience: 'quotes',
       }),
+      institution: createRpcClient(InstitutionService, {
+        ...rpc,
+        url: `http://127.0.0.1:${institution.port}`,
+        audience: 'institution',
+      }),
     },
     log,
     metrics,
@@ -173,7 +192,8 @@ export async function startEdge(
     stopPayments: () => payments.close(),
     async close() {
       await app.close()
-      await Promise.all([accounts.close(), payments.close(), billing.close(), quotes.close()])
+      const servers = [accounts, payments, billing, quotes, institution]
+      await Promise.all(servers.map((server) => server.close()))
       rmSync(dir, { recursive: true })
     },
   }

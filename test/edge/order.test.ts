@@ -189,7 +189,7 @@ describe.each(goodRequests)('$method $path', (good) => {
 
   it('lets a good request through to its operation', async () => {
     const { status, body } = await send(draftOf(good))
-    const isBuilt = /^\/((payments|account)\/|quote$|institution\/(quote|post)$)/.test(good.path)
+    const isBuilt = /^\/((payments|account|institution)\/|quote$)/.test(good.path)
     const outcome = isBuilt ? [200, 200, 'success'] : [503, 503, 'error']
     expect([status, body['code'], body['status']]).toEqual(outcome)
   })

@@ -222,19 +222,19 @@ describe('a value of a route to come', () => {
     const good = goodOf('POST /institution/transaction')
     const body = change(good.body, field, value)
     const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
-    expect(seen.body['errorCode']).toBe('SERVICE_UNAVAILABLE')
+    expect(seen.body['code']).toBe(200)
   })
 
-  it.each<[unknown, string]>([
-    [{ note: 'two\nlines' }, 'SERVICE_UNAVAILABLE'],
-    ['two\nlines', 'SERVICE_UNAVAILABLE'],
-    [7, 'INVALID_PARAMETER'],
-    [{ note: 'bell\u0007' }, 'INVALID_PARAMETER'],
+  it.each<[unknown, number]>([
+    [{ note: 'two\nlines' }, 200],
+    ['two\nlines', 200],
+    [7, 400],
+    [{ note: 'bell\u0007' }, 400],
   ])('in the metadata of a quoted party may be a text or an object: %j', async (metadata, code) => {
     const good = goodOf('POST /quote')
     const body = change(good.body, 'debit_party', { metadata })
     const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
-    expect(seen.body['code']).toBe(code === 'INVALID_PARAMETER' ? 400 : 503)
+    expect(seen.body['code']).toBe(code)
   })
 
   it('of a query is checked too', async () => {
@@ -245,7 +245,7 @@ describe('a value of a route to come', () => {
     expect((await get(`/account/balance?${v}&mobile_number=+12025550100`)).status).toBe(200)
     const history = `/institution/transaction_history?${v}&mobile_number=12025550100`
     expect((await get(`${history}&start_datetime=2026-13-01`)).status).toBe(400)
-    expect((await get(`${history}&start_datetime=2026-01-01%2000:00:00`)).status).toBe(503)
+    expect((await get(`${history}&start_datetime=2026-01-01%2000:00:00`)).status).toBe(200)
   })
 
   it('quotes: the currencies of both parties exist', async () => {
