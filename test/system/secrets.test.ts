@@ -3,9 +3,10 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { accountClient, callbackReceiver, newProfile, tokenOf } from './account-client.ts'
 import { formOf, open, payByCard, submit } from './browser.ts'
 import { grpcClient, refusalOf } from './grpc.ts'
-import { createdOf, merchant, order, payer, receiver, sharedMesh, unique } from './world.ts'
+import { createdOf, merchant, order, payer, person, receiver, sharedMesh, unique } from './world.ts'
 
 const mesh = sharedMesh()
 const shop = merchant(mesh)
@@ -26,6 +27,7 @@ const canary = {
   header: unique('CanaryHeader'),
 }
 const planted: string[] = []
+const credentials: string[] = []
 
 beforeAll(async () => {
   const inbox = receiver(mesh)
@@ -68,7 +70,38 @@ beforeAll(async () => {
   stranger.close()
   await shop.cancel(created.id)
   await inbox.told(['payment_cancelled'])
+  await plantInAccounts()
 })
+
+/** The same in the routes of accounts: look-ups, profiles, credentials, consent, and what is refused of each. */
+async function plantInAccounts(): Promise<void> {
+  const demo = accountClient(mesh)
+  const found = await demo.session({ lookup_type: 'MOBILE', lookup_value: person(0) })
+  const callback = callbackReceiver(mesh)
+  const people = { first_name: canary.name, last_name: canary.name, email: canary.email }
+  const profile = { ...newProfile(people), ...callback.asked }
+  await demo.personalForm(
+    { ...profile, occupation: canary.description },
+    { selfie: `%PDF-${canary.urlSecret}` },
+  )
+  await callback.proved()
+  await demo.personalForm({ ...profile, occupation: canary.description, email: '' })
+  const { body } = await demo.business({ ...newProfile(people), business_name: canary.description })
+  const session_token = tokenOf(found)
+  const { mobile_number: _, ...rest } = profile
+  await demo.register({ ...rest, mobile_number: person(0), session_token })
+  await demo.register({
+    ...rest,
+    mobile_number: person(0),
+    session_token: `pws_${canary.linkToken}`,
+  })
+  credentials.push(
+    session_token,
+    callback.asked.authorisation_token,
+    String(body['api_key']),
+    String(body['authorisation_token']),
+  )
+}
 
 /** Every file that parts and stores write their logs to. */
 function logFiles(): string[] {
@@ -131,9 +164,15 @@ describe('no log file holds', () => {
     expect(linesWith(/\/pay\/[\w-]{20,}/g)).toEqual([])
   })
 
+  it('a token or a credential of accounts', () => {
+    expect(credentials).toHaveLength(4)
+    for (const secret of credentials) expect(linesWith(literal(secret))).toEqual([])
+    expect(linesWith(/pws_[\w-]{8,}/g)).toEqual([])
+  })
+
   it('a phone number, a name or an e-mail address', () => {
-    expect(linesWith(/\+?1?202555\d{4}|1868350\d{4}/g)).toEqual([])
-    expect(linesWith(/Boateng|kofi@|Demo Store/g)).toEqual([])
+    expect(linesWith(/\+?1?202555\d{4}|1868350\d{4}|\+1246\d{7}/g)).toEqual([])
+    expect(linesWith(/Boateng|Mensah|Sutherland|kofi@|Demo Store/g)).toEqual([])
   })
 
   it('a password of the database or of NATS', () => {

@@ -2,6 +2,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Mesh, startMesh } from '../support/mesh.ts'
+import { accountClient, callbackReceiver, dataOf, tokenOf } from './account-client.ts'
 import { open } from './browser.ts'
 import { expectRefused } from './refusal.ts'
 import {
@@ -34,6 +35,9 @@ beforeAll(async () => {
       REQUEST_DATE_TOLERANCE_S: '60',
       RATE_LIMIT_RPS: '50',
       DELIVERY_SCHEDULE_S: '1',
+      SESSION_TTL_S: '2',
+      SESSION_LOOKUPS_PER_MIN: '5',
+      CHALLENGE_TTL_S: '1',
       FEE_SCHEDULE: JSON.stringify({
         card_processing: '10.00',
         platform_processing: '1.00',
@@ -222,6 +226,52 @@ describe('the settings of a start', () => {
         ]),
       (rows) => expect(rows).toEqual([{ state: 'exhausted', attempts: 2 }]),
     )
+  })
+})
+
+describe('a session', { concurrent: true }, () => {
+  const lookup = (nn: number) => ({ lookup_type: 'MOBILE', lookup_value: person(nn) })
+  const registration = (nn: number, first_name: string, last_name: string) => ({
+    mobile_number: person(nn),
+    institution_name: 'Demo Wallet',
+    first_name,
+    last_name,
+  })
+
+  it('lives as long as SESSION_TTL_S says', async () => {
+    const demo = accountClient(mesh)
+    const opened = await demo.session(lookup(1))
+    const session_token = tokenOf(opened)
+    expect(dataOf(opened)['session']).toMatchObject({ ttl_seconds: 2 })
+    const body = {
+      ...registration(1, 'Kofi', 'Boateng'),
+      ...callbackReceiver(mesh).asked,
+      session_token,
+    }
+    await eventually(
+      () => demo.register(body),
+      ({ body: answer }) =>
+        expect(answer).toMatchObject({ code: 401, errorCode: 'SESSION_EXPIRED' }),
+    )
+  })
+
+  it('is opened for one value as often by minute as SESSION_LOOKUPS_PER_MIN says', async () => {
+    const demo = accountClient(mesh)
+    for (let count = 0; count < 5; count += 1) tokenOf(await demo.session(lookup(3)))
+    const refused = await demo.session(lookup(3))
+    expect(refused.body).toMatchObject({ code: 429, errorCode: 'RATE_LIMIT_EXCEEDED' })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await accountClient(mesh, 'other').session(lookup(3))).status).toBe(200)
+  })
+
+  it('leads to a question that lapses after CHALLENGE_TTL_S, which is a refusal', async () => {
+    const demo = accountClient(mesh)
+    const callback = callbackReceiver(mesh)
+    const session_token = tokenOf(await demo.session(lookup(0)))
+    const body = { ...registration(0, 'Ama', 'Mensah'), ...callback.asked, session_token }
+    const asked = await demo.register(body)
+    expect(asked.status, asked.text).toBe(200)
+    expect(await callback.proved()).toMatchObject({ request_status: 'rejected' })
   })
 })
 
