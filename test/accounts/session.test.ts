@@ -52,6 +52,18 @@ describe('a look-up', () => {
     expect(named.account?.firstName).toBe('Adwoa')
   })
 
+  it('of a number with a suspended account beside an available one is ambiguous all the same', async () => {
+    const move = sql(
+      'test_move_kojo',
+      `update account set status = $1::account_status where account_number = '2000000109'`,
+    )
+    await world.db.run(move, ['suspended'])
+    expect(await refusal(world.open(byMobile('+12025550109')))).toBe('AMBIGUOUS_MATCH')
+    const kojo = await world.open({ ...byMobile('+12025550109'), firstName: 'Kojo' })
+    expect(kojo.session).toBeUndefined()
+    await world.db.run(move, ['available'])
+  })
+
   it('of an unknown number finds nothing and says what was looked up by', async () => {
     const call = world.open(byMobile('+12025550199'))
     expect(await refusal(call)).toBe('ACCOUNT_NOT_FOUND')
@@ -246,6 +258,20 @@ describe('a session token', () => {
     expect(await refusal(resolve(form))).toBe('SESSION_INVALID')
     await world.db.run(setRetired, [keyId, null])
     expect((await resolve(form)).state).toBe(SessionState.LIVE)
+  })
+
+  it('is worth nothing to a project that has lost its grants', async () => {
+    const projectId = world.projects.other
+    const { session } = await world.open({ ...byMobile('+12025550100'), projectId })
+    const form = { ...plain(session?.sessionToken ?? ''), projectId }
+    expect((await resolve(form)).state).toBe(SessionState.LIVE)
+    await world.db.run(
+      sql('test_lose_grants', 'delete from endpoint_grant where project_id = $1'),
+      [projectId],
+    )
+    expect(await refusal(resolve(form))).toBe('SESSION_INVALID')
+    const lookup = world.open({ ...byMobile('+12025550100'), projectId })
+    expect(await refusal(lookup)).toBe('ACCOUNT_NOT_FOUND')
   })
 
   it('is answered as spent or expired when it is', async () => {
