@@ -155,6 +155,17 @@ describe('a token', () => {
     expect(await isSpent()).toBe(false)
   })
 
+  it('is not spent by a movement that comes at the end of its time or later', async () => {
+    const { movementId } = posting()
+    const late = posting({ movementId, beginBefore: new Date(Date.now() - 1) })
+    await expect(begin(late)).rejects.toMatchObject({ reason: 'QUOTE_EXPIRED' })
+    expect(await isSpent()).toBe(false)
+    const inTime = { ...late, beginBefore: new Date(Date.now() + 30 * 86_400_000) }
+    const { beginTime } = await begin(inTime)
+    // What has begun is answered however late.
+    expect(await begin(late)).toEqual({ beginTime, repeated: true })
+  })
+
   it('that is unknown, bound elsewhere, spent or expired is refused', async () => {
     const elsewhere = await newShop(db)
     const foreign = await newSession(db, elsewhere, accountId)

@@ -48,6 +48,8 @@ export type NewMovement = {
   /** Posted at once; none when the outcome is to be waited for. */
   lines: readonly Line[]
   hold: { accountId: string; currency: string; amountMinor: bigint; expireTime: Date } | undefined
+  /** From this instant on it must not begin; a movement that has begun is answered however late. */
+  beginBefore?: Date | undefined
   details?: Details
 }
 
@@ -62,7 +64,7 @@ export async function beginMovement(
   const draft = draftOf(userLimits, wanted)
   const beginTime = await db.transaction(async (tx) => {
     const claimed = await insertBegun(tx, draft)
-    if (claimed !== undefined) await moveMoney(tx, userLimits, wanted)
+    if (claimed !== undefined) await moveMoney(tx, userLimits, wanted, claimed)
     return claimed
   })
   if (beginTime !== undefined) return { beginTime, repeated: false }
@@ -116,6 +118,7 @@ async function moveMoney(
   tx: Queryable,
   userLimits: UserLimits,
   wanted: NewMovement,
+  beginTime: Date,
 ): Promise<void> {
   const { limitUse } = wanted
   const singleLimits = userLimits.levels.map(({ singleMinor }) => singleMinor)
@@ -127,6 +130,7 @@ async function moveMoney(
   ])
   const [session, standings, usage, money] = answers
   requireAccepted(valueOf(session))
+  requireInTime(wanted, beginTime)
   requireAvailable(valueOf(standings))
   if (limitUse !== undefined) requireLimits(userLimits, limitUse, valueOf(usage))
   if (valueOf(money)) throw conflict(wanted.movementId)
@@ -158,6 +162,11 @@ function accountsOf({ limitUse, hold, lines }: NewMovement): string[] {
 function requireAccepted(worth: SessionWorth): void {
   if (worth === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
   if (worth === 'invalid') throw new Failure('SESSION_INVALID', 'no such session to spend')
+}
+
+function requireInTime({ movementId, beginBefore }: NewMovement, beginTime: Date): void {
+  if (beginBefore === undefined || beginTime < beginBefore) return
+  throw new Failure('QUOTE_EXPIRED', `movement ${movementId} must not begin any more`)
 }
 
 /** Every account must be one that the project sees, and available. */

@@ -51,7 +51,7 @@ export function movementService(movements: Movements): ServiceImpl<typeof Moveme
 }
 
 function newMovement(request: BeginMovementRequest, projectId: string): NewMovement {
-  const { sessionTokenHash, hold } = request
+  const { sessionTokenHash, hold, beginBeforeTime } = request
   if (sessionTokenHash.length !== 32) refuse('session_token_hash', 'must be 32 bytes')
   return {
     projectId,
@@ -68,6 +68,8 @@ function newMovement(request: BeginMovementRequest, projectId: string): NewMovem
             ...moneyOf(hold.amount, 'hold.amount'),
             expireTime: timeOf(hold.expireTime, 'hold.expire_time'),
           },
+    beginBefore:
+      beginBeforeTime === undefined ? undefined : timeOf(beginBeforeTime, 'begin_before_time'),
     details: detailsOf(request.details),
   }
 }
