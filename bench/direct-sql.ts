@@ -1,25 +1,18 @@
 // The other yardstick: pgbench running the statements of payments themselves on the same server; it must not change them.
-import { execFile } from 'node:child_process'
-import fs from 'node:fs'
-import path from 'node:path'
-import { promisify } from 'node:util'
 import { newId, randomId } from '#core/id.ts'
 import type { Queryable, Sql } from '#runtime/db.ts'
-import { findProgram } from '../deploy/local/tied-process.ts'
 import { insertPayment } from '../services/payments/create-store.ts'
 import { creationEvent } from '../services/payments/events.ts'
 import { draftPayment } from '../services/payments/new-payment.ts'
 import { readPayment } from '../services/payments/store.ts'
-import { emptyFolder, type System } from './systems.ts'
+import { pgbench } from './pgbench.ts'
+import type { System } from './systems.ts'
 
 /** A payment that exists. */
 export type PaymentKey = { projectId: string; paymentId: string }
 
 /** pgbench takes 128 files and picks one for each transaction. */
 const mostScripts = 100
-/** As many as the pool of payments has. */
-const clients = 16
-const run = promisify(execFile)
 
 /** Statements per second of the write of a payment; undefined without pgbench on this machine. */
 export async function createsPerSecond(
@@ -44,7 +37,9 @@ export async function createsPerSecond(
     if (different.has(value) && !fixed.has(value)) return uniqueUuid(Number(index))
     return value === 'bench' ? uniqueText : literal(value)
   })
-  return await pgbench(system, seconds, [`\\set n :n + 1\n${oneLine(script)}`])
+  return await pgbench(system.databaseUrl, 'payments', seconds, [
+    `\\set n :n + 1\n${oneLine(script)}`,
+  ])
 }
 
 /** Statements per second of the read of a payment, over some that exist. */
@@ -54,7 +49,7 @@ export async function readsPerSecond(
   payments: PaymentKey[],
 ): Promise<number | undefined> {
   const scripts = payments.slice(0, mostScripts).map((payment) => readScript(payment))
-  return await pgbench(system, seconds, await Promise.all(scripts))
+  return await pgbench(system.databaseUrl, 'payments', seconds, await Promise.all(scripts))
 }
 
 async function readScript({ projectId, paymentId }: PaymentKey): Promise<string> {
@@ -76,52 +71,6 @@ const uniqueBytes = `decode(lpad(to_hex(${serial}), 64, '0'), 'hex')`
 /** The first parameter is the payment's id wherever it stands, so the number keeps ids of rows apart. */
 function uniqueUuid(parameter: number): string {
   return `(lpad(to_hex(${parameter}), 8, '0') || lpad(to_hex(${serial}), 24, '0'))`
-}
-
-async function pgbench(
-  { databaseUrl }: Pick<System, 'databaseUrl'>,
-  seconds: number,
-  scripts: string[],
-): Promise<number | undefined> {
-  const program = findProgram('pgbench')
-  if (program === undefined) return undefined
-  const folder = emptyFolder()
-  const files = scripts.map((script, index) => {
-    const file = path.join(folder, `${index}.sql`)
-    fs.writeFileSync(file, `${script};\n`)
-    return `--file=${file}`
-  })
-  const { hostname, port, password, pathname } = new URL(databaseUrl)
-  try {
-    const { stdout } = await run(
-      program,
-      [
-        '--no-vacuum',
-        '--protocol=prepared',
-        `--client=${clients}`,
-        '--jobs=1',
-        `--time=${seconds}`,
-        '--define=n=0',
-        ...files,
-        `--host=${hostname}`,
-        `--port=${port}`,
-        '--username=postgres',
-        pathname.slice(1),
-      ],
-      {
-        env: {
-          ...process.env,
-          PGPASSWORD: password,
-          PGOPTIONS: '-c role=payweave_payments -c search_path=payments',
-        },
-      },
-    )
-    const found = /^tps = ([\d.]+)/m.exec(stdout)?.[1]
-    if (found === undefined || !/failed transactions: 0 /.test(stdout)) throw new Error(stdout)
-    return Number(found)
-  } finally {
-    fs.rmSync(folder, { recursive: true, force: true })
-  }
 }
 
 /** Runs a store's function on a database that only notes what it is asked. */

@@ -1,7 +1,11 @@
 // `npm run bench`: measures the parts named on the command line, or all, and writes results.md when told to record.
 import { compareCreate, compareStatus } from './compare.ts'
 import { compareBill } from './compare-bill.ts'
+import { compareQuotes } from './compare-quotes.ts'
+import { measureDelivery } from './delivery.ts'
+import { describeDelivery } from './delivery-report.ts'
 import { measureFootprint } from './footprint.ts'
+import { compareLedger, describeLedger } from './ledger.ts'
 import {
   describeBills,
   describeFootprint,
@@ -25,11 +29,24 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
       lines: describeTurns(turns, { what: 'reads', route, leastRatio: 0.35 }),
     }
   },
+  async ledger() {
+    return { title: 'Ledger', lines: describeLedger(await compareLedger(say)) }
+  },
   async bill() {
     const turns = await compareBill(say)
     const route = '`POST /bill_payments/pay`'
     const lines = describeTurns(turns, { what: 'payments', route })
     return { title: 'Bill payments', lines: [...lines, '', ...describeBills(turns)] }
+  },
+  async quote() {
+    const lines = describeTurns(await compareQuotes(say), {
+      what: 'quotes',
+      route: '`POST /quote`',
+    })
+    return { title: 'Quotes', lines }
+  },
+  async delivery() {
+    return { title: 'Delivery', lines: describeDelivery(await measureDelivery(say)) }
   },
   async footprint() {
     return { title: 'Start-up and memory', lines: describeFootprint(await measureFootprint(say)) }

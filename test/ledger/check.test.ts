@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newId, randomId } from '#core/id.ts'
 import type { Database } from '#runtime/db.ts'
 import { checkLedger, startChecks } from '../../services/accounts/ledger/check.ts'
-import { countUnfolded, foldInternal } from '../../services/accounts/ledger/fold-store.ts'
+import { countUnfolded } from '../../services/accounts/ledger/fold-store.ts'
 import { createHold, voidHold } from '../../services/accounts/ledger/hold.ts'
 import {
   postTransfer,
@@ -12,6 +12,7 @@ import {
   reverseTransfer,
 } from '../../services/accounts/ledger/ledger.ts'
 import { ledgerMetrics } from '../../services/accounts/ledger/metrics.ts'
+import { foldInternal } from '../../services/accounts/ledger/workers.ts'
 import { silentLog } from '../support/database.ts'
 import { type LedgerWorld, ledgerWorld, moving, newCustomer, statement } from './world.ts'
 

@@ -5,7 +5,6 @@ import { Failure } from '#core/errors.ts'
 import { newId } from '#core/id.ts'
 import type { Database } from '#runtime/db.ts'
 import { checkLedger } from '../../services/accounts/ledger/check.ts'
-import { foldInternal } from '../../services/accounts/ledger/fold-store.ts'
 import { createHold, postHold, voidHold } from '../../services/accounts/ledger/hold.ts'
 import {
   type Address,
@@ -13,7 +12,7 @@ import {
   readBalance,
   reverseTransfer,
 } from '../../services/accounts/ledger/ledger.ts'
-import { releaseLapsedHolds } from '../../services/accounts/ledger/workers.ts'
+import { foldInternal, releaseLapsedHolds } from '../../services/accounts/ledger/workers.ts'
 import { silentLog } from '../support/database.ts'
 import {
   balanceOf,

@@ -1,29 +1,47 @@
-// The statement that folds lines of internal accounts into their balances. It must not be needed for a balance to be right.
+// The statements that fold lines of internal accounts into their balances. They must not be needed for a balance to be right.
 import { type Queryable, sql } from '#runtime/db.ts'
 
+/** An internal account as its balance is keyed. */
+type InternalKey = { projectId: string; internal: string; currency: string }
+
+const accountsStatement = sql(
+  'internal_unfolded_accounts',
+  `select distinct project_id as "projectId", internal, currency from internal_unfolded`,
+)
+
+/** The internal accounts with lines to fold. Locks nothing. */
+export function findUnfolded(q: Queryable): Promise<InternalKey[]> {
+  return q.rows(accountsStatement, [])
+}
+
+// Ranges of the key and no join: a plan that was made while the table was empty must not be slow when it is full.
 const foldStatement = sql(
   'internal_fold',
-  `with picked as materialized (
-     select project_id, internal, currency, transfer_id, line from internal_unfolded
-     limit $1 for update skip locked
-   ), gone as (
-     delete from internal_unfolded u using picked p
-     where u.project_id = p.project_id and u.internal = p.internal and u.currency = p.currency
-       and u.transfer_id = p.transfer_id and u.line = p.line
-     returning u.project_id, u.internal, u.currency, u.amount_minor
+  `with gone as (
+     delete from internal_unfolded
+     where project_id = $1 and internal = $2 and currency = $3 and transfer_id <= coalesce(
+       (select transfer_id from internal_unfolded
+        where project_id = $1 and internal = $2 and currency = $3
+        order by transfer_id offset $4 limit 1),
+       'ffffffff-ffff-ffff-ffff-ffffffffffff')
+     returning amount_minor
    ), folded as (
      insert into internal_balance as b (project_id, internal, currency, posted_minor)
-     select project_id, internal, currency, sum(amount_minor) from gone
-     group by project_id, internal, currency order by project_id, internal, currency
+     select $1, $2, $3, sum(amount_minor) from gone having count(*) > 0
      on conflict (project_id, internal, currency)
        do update set posted_minor = b.posted_minor + excluded.posted_minor
    )
    select count(*)::integer as folded from gone`,
 )
 
-/** Folds some lines and answers how many. Locks those lines and the balances, in the order of their keys, for itself. */
-export async function foldInternal(q: Queryable, limit: number): Promise<number> {
-  return (await q.row<{ folded: number }>(foldStatement, [limit]))?.folded ?? 0
+/** Folds about `most` lines of an account and answers how many. Locks those lines, then the balance, for itself alone. */
+export async function foldAccount(
+  q: Queryable,
+  { projectId, internal, currency }: InternalKey,
+  most: number,
+): Promise<number> {
+  const values = [projectId, internal, currency, most]
+  return (await q.row<{ folded: number }>(foldStatement, values))?.folded ?? 0
 }
 
 const countStatement = sql(

@@ -1,8 +1,8 @@
 // What the ledger does without anybody calling: holds lapse, internal balances are folded; it must not hold a rule.
-import type { Database } from '#runtime/db.ts'
+import type { Database, Queryable } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { forEachOf, type Loop, startLoop } from '#runtime/loop.ts'
-import { foldInternal } from './fold-store.ts'
+import { findUnfolded, foldAccount } from './fold-store.ts'
 import { findLapsedHolds, writeHoldReleased } from './hold-store.ts'
 
 const expiryBatch = 200
@@ -31,12 +31,16 @@ export function startHoldExpiry(db: Database, log: Logger): Loop {
   })
 }
 
+/** Folds lines of every internal account into its balance, some of each; true when there are more. */
+export async function foldInternal(db: Queryable, most = foldBatch): Promise<boolean> {
+  let isBehind = false
+  for (const account of await findUnfolded(db)) {
+    if ((await foldAccount(db, account, most)) >= most) isBehind = true
+  }
+  return isBehind
+}
+
 /** Starts the worker that keeps the sums over lines of internal accounts short. */
 export function startFolding(db: Database, log: Logger): Loop {
-  return startLoop({
-    kind: 'folding',
-    log,
-    pauseMs: 1_000,
-    round: async () => (await foldInternal(db, foldBatch)) === foldBatch,
-  })
+  return startLoop({ kind: 'folding', log, pauseMs: 1_000, round: () => foldInternal(db) })
 }
