@@ -290,10 +290,10 @@ function readers(db: Queryable) {
      order by create_time, kind, amount_minor`,
   )
   return {
-    /** The events of a payment, in words. */
+    /** The events of a payment that clients hear of, in words; a worker moves money at any time. */
     async events(paymentId: string) {
       const rows = await db.rows<{ payload: Buffer; occurred_at: Date }>(outbox, [paymentId])
-      return rows.map(({ payload, occurred_at: occurredAt }) => {
+      const events = rows.map(({ payload, occurred_at: occurredAt }) => {
         const { transition, notices, callbackSequence, payment } = fromBinary(
           PaymentEventSchema,
           payload,
@@ -306,6 +306,7 @@ function readers(db: Queryable) {
           occurredAt,
         }
       })
+      return events.filter(({ transition }) => transition !== 'MONEY_MOVED')
     },
     /** The money movements of a payment as "kind amount". */
     async movements(paymentId: string): Promise<string[]> {
