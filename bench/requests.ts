@@ -93,6 +93,24 @@ export function billShape(target: Target): RequestShape {
   return split(head + body, mark, 201)
 }
 
+/** POST /quote of 10.00 USD in TTD, each naming an organization of its own. */
+export function quoteShape(target: Target, sessionToken: string): RequestShape {
+  const mark = '~'.repeat(transactionIdLength)
+  const body = JSON.stringify({
+    session_token: sessionToken,
+    institution_name: 'Demo Wallet',
+    request_amount: '10.00',
+    request_currency: 'USD',
+    debit_party: { mobile_number: '+12025550100', organization_id: mark },
+    credit_party: { mobile_number: '+12025550105', currency: 'TTD' },
+  })
+  const head = headOf('POST /quote?version=2024-10-01', target, {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+  })
+  return split(head + body, mark)
+}
+
 /** GET /payments/status, each of some payment. */
 export function statusShape(target: Target): RequestShape {
   const mark = '~'.repeat(paymentIdLength)

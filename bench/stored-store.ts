@@ -35,6 +35,20 @@ export async function countStored(databaseUrl: string): Promise<Stored> {
   }
 }
 
+/** Counts the quotes. */
+export async function countQuotes(databaseUrl: string): Promise<number> {
+  const client = new Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const counted = await client.query<{ quotes: number }>(
+      'select count(*)::integer as quotes from quotes.quote',
+    )
+    return counted.rows[0]?.quotes ?? 0
+  } finally {
+    await client.end()
+  }
+}
+
 /** Some payments that exist. */
 export async function readPaymentKeys(
   databaseUrl: string,

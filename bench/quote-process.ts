@@ -1,0 +1,139 @@
+// The yardstick of quotes: one Fastify program on the same tables that makes the same checks and the same row without a mesh.
+// It must not leave out a check that accounts or quotes makes, nor do more than they do.
+import { Registry } from 'prom-client'
+import { formatAmount } from '#core/money.ts'
+import { formatDateTime } from '#core/time.ts'
+import type { CreateQuoteRequest } from '#gen/quotes/v1/quotes_pb.js'
+import { readSettings } from '#runtime/config.ts'
+import { openDatabase } from '#runtime/db.ts'
+import { createLogger } from '#runtime/log.ts'
+import { readSecret } from '#runtime/secrets.ts'
+import { refusal } from '../gateway/envelope.ts'
+import { accountSessionRoutes } from '../gateway/routes/account-sessions.ts'
+import { quoteRoutes } from '../gateway/routes/quote.ts'
+import { accountSecrets } from '../services/accounts/credentials.ts'
+import { customerMetrics } from '../services/accounts/customers/metrics.ts'
+import { openSession, sessionResolver } from '../services/accounts/customers/session.ts'
+import { checkLimits } from '../services/accounts/ledger/movement.ts'
+import type { Accounts } from '../services/quotes/accounts.ts'
+import { quoteMetrics } from '../services/quotes/metrics.ts'
+import { createQuote, type Quotes } from '../services/quotes/quotes.ts'
+import { rateFinder } from '../services/quotes/rates.ts'
+import { rateBetween } from '../services/simulator/rate.ts'
+import { rowOf, serveEdge } from './yardstick-edge.ts'
+
+const settings = readSettings('quotes')
+const { userLimits, sessionTtlS, challengeTtlS } = readSettings('accounts')
+const log = createLogger({ part: 'one-process', level: settings.logLevel })
+const db = openDatabase({ url: settings.databaseUrl, service: 'quotes', log })
+const accountsDb = openDatabase({ url: settings.databaseUrl, service: 'accounts', log })
+const accountsDir = process.env['ACCOUNTS_SECRETS_DIR'] ?? ''
+const secrets = accountSecrets(
+  readSecret(accountsDir, 'pepper'),
+  readSecret(accountsDir, 'seal.key'),
+)
+
+const resolveSession = sessionResolver({ db: accountsDb, secrets })
+const metrics = quoteMetrics(new Registry(), () => Promise.resolve({ open: 0, oldestS: 0 }))
+
+const accounts: Accounts = {
+  async openSession({ projectId, sessionToken, institutionName, creditParty }) {
+    const token = { plain: sessionToken }
+    const { state, account } = await resolveSession({
+      projectId,
+      institutionName,
+      token,
+      references: [],
+    })
+    if (state !== 'live') throw refusal('SESSION_INVALID')
+    if (account.status !== 'available') throw refusal('ACCOUNT_UNAVAILABLE')
+    return {
+      accountId: account.accountId,
+      institutionId: account.institutionId,
+      institutionName: account.institutionName,
+      targetCurrency: creditParty?.currency || account.currency,
+      limitCurrency: userLimits.currency,
+    }
+  },
+  checkLimits: (projectId, accountId, amount) =>
+    checkLimits({ db: accountsDb, userLimits }, projectId, { accountId, ...amount }),
+}
+
+const quotes: Quotes = {
+  db,
+  log,
+  accounts,
+  metrics,
+  findRate: rateFinder({
+    source: (base, quoted) =>
+      Promise.resolve({ text: rateBetween(base, quoted), sourceTime: new Date() }),
+    maxAgeS: settings.rateMaxAgeS,
+    log,
+    onAsked: metrics.asked,
+  }),
+  ttlS: settings.quoteTtlS,
+}
+
+await serveEdge(accountsDb, [
+  {
+    row: rowOf(quoteRoutes, '/quote'),
+    async operate(asked, { projectId }) {
+      const { sessionToken, institutionName, requested, creditParty } = asked as CreateQuoteRequest
+      if (requested === undefined) throw refusal('INTERNAL_ERROR')
+      const quote = await createQuote(quotes, {
+        projectId,
+        sessionToken,
+        institutionName,
+        kind: 'transfer',
+        requested: { amountMinor: requested.minorUnits, currency: requested.currency },
+        creditParty,
+      })
+      const { quoteId, rate, quoted, quoteTime, expireTime } = quote
+      const fields = {
+        quote_id: quoteId,
+        rate: rate.text,
+        amount_quoted: formatAmount(quoted.amountMinor, quoted.currency),
+        quote_date: formatDateTime(quoteTime),
+        expire_date: formatDateTime(expireTime),
+      }
+      return { code: 200, message: 'Quote created successfully.', fields }
+    },
+  },
+  // So that the load gets its session as it does from the product.
+  {
+    row: rowOf(accountSessionRoutes, '/account/account'),
+    async operate(asked, { projectId }) {
+      const { lookupValue, institutionName } = asked as Record<string, string>
+      const { session } = await openSession(customersOf(), {
+        projectId,
+        requestId: '',
+        fingerprint: Buffer.alloc(0),
+        lookupType: 'MOBILE',
+        lookupValue: lookupValue ?? '',
+        institutionName: institutionName ?? '',
+        firstName: '',
+        lastName: '',
+        email: '',
+      })
+      return { code: 200, message: 'Done.', fields: { session_token: session?.sessionToken } }
+    },
+  },
+])
+
+function customersOf() {
+  return {
+    db: accountsDb,
+    log,
+    secrets,
+    sessionKey: readSecret(accountsDir, 'session.key'),
+    settings: {
+      sessionTtlS,
+      challengeTtlS,
+      limitCurrency: userLimits.currency,
+      allowLoopback: false,
+    },
+    metrics: customerMetrics(new Registry(), () => Promise.resolve([])),
+    tellAccessChanged: () => Promise.resolve(),
+    kick: () => undefined,
+  }
+}
