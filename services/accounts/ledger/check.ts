@@ -1,5 +1,5 @@
 // Checks the whole ledger against its rules without locking it; it must not repair anything.
-import type { Database } from '#runtime/db.ts'
+import type { Queryable } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { type Loop, startLoop } from '#runtime/loop.ts'
 import {
@@ -22,7 +22,7 @@ export type CheckResult = { findings: Finding[]; transfersChecked: bigint; check
 const checkEveryMs = 300_000
 
 /** Looks for everything that breaks L1 to L6, at most 100 findings a rule. */
-export async function checkLedger(db: Database): Promise<CheckResult> {
+export async function checkLedger(db: Queryable): Promise<CheckResult> {
   const { transfers, checkTime } = await readExtent(db)
   const findings: Finding[] = []
   for (const check of ruleChecks) {
@@ -35,7 +35,7 @@ export async function checkLedger(db: Database): Promise<CheckResult> {
 }
 
 /** Starts the job that checks the ledger now and every five minutes, and shows and logs what it finds. */
-export function startChecks(db: Database, log: Logger, metrics: LedgerMetrics): Loop {
+export function startChecks(db: Queryable, log: Logger, metrics: LedgerMetrics): Loop {
   return startLoop({
     kind: 'ledger check',
     log,
