@@ -83,9 +83,11 @@ async function pay(order: BillOrder): Promise<Bill> {
   const bill = await db.transaction(async (tx) => {
     const claimed = await claimKey(tx, order, ids)
     // The load never uses a key again.
-    if (claimed === undefined) throw new Failure('IDEMPOTENCY_KEY_CONFLICT', 'the key was used')
-    await createHold(tx, holdOf(claimed))
-    return claimed
+    if (claimed?.isNew !== true) {
+      throw new Failure('IDEMPOTENCY_KEY_CONFLICT', 'the key was used')
+    }
+    await createHold(tx, holdOf(claimed.bill))
+    return claimed.bill
   })
   const answer = await billers.pay(bill.billPaymentId, order)
   const ended = await db.transaction(async (tx) => {

@@ -77,7 +77,8 @@ export async function resolveReview(
     throw new Failure('BILL_PAYMENT_NOT_FOUND', 'there is no such bill payment')
   }
   if (!decided) throw new Failure('REVIEW_NOT_FOUND', 'the payment does not wait for a person')
-  billing.kick()
+  if (decision.kind === 'again') billing.kickEnquiries()
+  else billing.kickSettling()
   return bill
 }
 

@@ -63,13 +63,18 @@ async function billWhere(
 
 const claimStatement = sql(
   'bill_claim',
-  `insert into bill_payment (bill_payment_id, project_id, idempotency_key, request_fingerprint, transaction_id,
+  `with claimed as (
+   insert into bill_payment (bill_payment_id, project_id, idempotency_key, request_fingerprint, transaction_id,
      biller_code, product_code, customer_reference, customer_mobile_number, amount_minor, currency,
      external_reference, client_receipt_id, description, other_data, metadata_json, lease_token, next_time)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
      clock_now() + $18 * interval '1 millisecond')
    on conflict (project_id, idempotency_key) do nothing
-   returning ${columns}`,
+   returning ${columns})
+   select ${columns}, true as "isNew" from claimed
+   union all
+   select ${columns}, false from bill_payment
+   where project_id = $2 and idempotency_key = $3 and not exists (select from claimed)`,
 )
 
 /** Ids and lease of a claim. */
@@ -80,9 +85,19 @@ export type Claim = {
   leaseMs: number
 }
 
-/** Takes the key; undefined when it was taken before. Until the lease ends nobody else touches the payment. */
-export function claimKey(db: Queryable, order: BillOrder, claim: Claim): Promise<Bill | undefined> {
-  return billWhere(db, claimStatement, [
+/** The payment of a key, and whether the key was taken for it just now. */
+export type Claimed = { bill: Bill; isNew: boolean }
+
+/**
+ * Takes the key, or finds the payment that has it; until the lease ends nobody else touches a new one. Undefined when
+ * somebody took the key in this instant.
+ */
+export async function claimKey(
+  db: Queryable,
+  order: BillOrder,
+  claim: Claim,
+): Promise<Claimed | undefined> {
+  const row = await db.row<Row & { isNew: boolean }>(claimStatement, [
     claim.billPaymentId,
     order.projectId,
     order.idempotencyKey,
@@ -102,6 +117,7 @@ export function claimKey(db: Queryable, order: BillOrder, claim: Claim): Promise
     claim.leaseToken,
     claim.leaseMs,
   ])
+  return row === undefined ? undefined : { bill: billOf(row), isNew: row.isNew }
 }
 
 const byKeyStatement = sql(

@@ -38,13 +38,11 @@ export function startBilling(options: EngineOptions): Engine {
     ...parts,
     metrics: billingMetrics(metrics, () => readBacklog(options.db)),
     catalogue: () => catalogue.read(),
-    kick() {
-      settling.kick()
-      enquiries.kick()
-    },
+    kickSettling: () => settling.kick(),
+    kickEnquiries: () => enquiries.kick(),
   }
   const settling = startSettling(billing)
-  const enquiries = startEnquiries(billing, () => settling.kick())
+  const enquiries = startEnquiries(billing)
   return {
     billing,
     catalogue,

@@ -22,8 +22,10 @@ export type Billing = OutcomeOptions & {
   catalogue: () => Promise<Catalogue>
   /** Longest wait for the biller in the client's call. */
   billerTimeoutMs: number
-  /** Wakes the workers. */
-  kick: () => void
+  /** Wakes the worker that tells the ledger of ends. */
+  kickSettling: () => void
+  /** Wakes the worker that enquires. */
+  kickEnquiries: () => void
 }
 
 /** What became of a call to pay. */
@@ -54,14 +56,16 @@ export async function payBill(billing: Billing, order: BillOrder): Promise<Paid>
     leaseToken,
     leaseMs,
   }
-  const bill = await claimKey(db, order, claim)
-  if (bill === undefined) return repeat(await existing(db, order), order)
+  const claimed = await claimKey(db, order, claim)
+  if (claimed?.isNew !== true) return repeat(claimed?.bill ?? (await existing(db, order)), order)
+  const { bill } = claimed
   await keepMoneyBack(billing, bill, leaseToken)
   // Whoever overslept must not pay any more: by now others may have asked the back end, and been told of nothing.
   if (performance.now() - begun > marginMs / 2) throw new Failure('TIMEOUT', 'it took too long')
   const answer = await askBiller(billing, bill, order)
   const written = await writeOutcome(billing, bill, leaseToken, answer)
-  billing.kick()
+  // Whatever is still open is not due before a while.
+  if (written?.endTime !== undefined) billing.kickSettling()
   return { bill: written ?? (await existing(db, order)), replayed: false }
 }
 

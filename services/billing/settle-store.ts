@@ -33,12 +33,12 @@ export function takeUnsettled(db: Queryable, limit: number, leaseMs: number): Pr
 
 const settledStatement = sql(
   'settle_done',
-  'update bill_payment set settle_time = null where bill_payment_id = $1',
+  'update bill_payment set settle_time = null where bill_payment_id = any($1::uuid[])',
 )
 
-/** Notes that the ledger knows. */
-export async function markSettled(db: Queryable, billPaymentId: string): Promise<void> {
-  await db.run(settledStatement, [billPaymentId])
+/** Notes that the ledger knows of them. */
+export async function markSettled(db: Queryable, billPaymentIds: string[]): Promise<void> {
+  await db.run(settledStatement, [billPaymentIds])
 }
 
 const laterStatement = sql(

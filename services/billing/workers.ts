@@ -14,7 +14,7 @@ const pauseMs = 250
 const leaseMs = 60_000
 
 /** Asks the back end about payments that nobody answered for, and about those whose caller died. */
-export function startEnquiries(billing: Billing, kickSettle: () => void): Loop {
+export function startEnquiries(billing: Billing): Loop {
   const { db, log } = billing
   return startLoop({
     kind: 'enquiries',
@@ -26,7 +26,7 @@ export function startEnquiries(billing: Billing, kickSettle: () => void): Loop {
       await forEachOf(bills, { width, kind: 'enquiry', log }, (bill) =>
         settleDoubt(billing, bill, leaseToken),
       )
-      if (bills.length > 0) kickSettle()
+      if (bills.length > 0) billing.kickSettling()
       return bills.length === batchSize
     },
   })
@@ -61,19 +61,24 @@ export function startSettling(billing: Billing): Loop {
     pauseMs,
     async round() {
       const ends = await takeUnsettled(db, batchSize, leaseMs)
-      await forEachOf(ends, { width, kind: 'settling', log }, (end) => tellLedger(billing, end))
+      const told: string[] = []
+      await forEachOf(ends, { width, kind: 'settling', log }, async (end) => {
+        if (await tellLedger(billing, end)) told.push(end.billPaymentId)
+      })
+      if (told.length > 0) await markSettled(db, told)
       return ends.length === batchSize
     },
   })
 }
 
-async function tellLedger({ db, ledger, log }: Billing, end: Unsettled): Promise<void> {
+/** True once it knows. */
+async function tellLedger({ db, ledger, log }: Billing, end: Unsettled): Promise<boolean> {
   try {
     await (end.succeeded ? ledger.post(end) : ledger.release(end))
+    return true
   } catch (error) {
     log.warn({ err: error, kind: 'settling', attempts: end.attempts }, 'ledger not told')
     await settleLater(db, end.billPaymentId)
-    return
+    return false
   }
-  await markSettled(db, end.billPaymentId)
 }

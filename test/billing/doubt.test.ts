@@ -123,7 +123,7 @@ describe('a process that dies', () => {
       leaseToken: randomId(),
       leaseMs: minuteMs,
     }
-    const bill = await claimKey(world.db, wanted, claim)
+    const { bill } = (await claimKey(world.db, wanted, claim)) ?? {}
     if (bill === undefined) throw new Error('the key is taken')
     if (step !== 'claimed') await world.ledger.hold(bill)
     if (step === 'executed') await world.billers.pay(bill.billPaymentId, wanted)

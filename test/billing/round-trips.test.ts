@@ -1,0 +1,93 @@
+// Proves what a bill payment costs: round trips counted on the wire between billing and PostgreSQL, and calls of others.
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { type Database, openDatabase } from '#runtime/db.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { catalogueCache } from '../../services/billing/catalogue-cache.ts'
+import { billingMetrics } from '../../services/billing/metrics.ts'
+import { type Billing, payBill } from '../../services/billing/pay.ts'
+import { seedBillers } from '../../services/billing/seed.ts'
+import { readBacklog } from '../../services/billing/settle-store.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
+import { newBillers, newLedger, order } from './world.ts'
+
+let database: TestDatabase
+let wire: CountingWire
+let db: Database
+let billing: Billing
+const billers = newBillers()
+const calls: string[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase('billing', migrationFolders('billing'))
+  wire = await countRoundTrips(new URL(database.url))
+  db = openDatabase({ url: wire.url, service: 'billing', log: silentLog, poolSize: 1 })
+  await seedBillers(db, 'local')
+  // However long this takes: the catalogue is read once.
+  const catalogue = catalogueCache(db, () => 0)
+  const ledger = newLedger(100_000n)
+  ledger.before = async (call) => void calls.push(call)
+  billers.before = async () => void calls.push('pay')
+  billing = {
+    db,
+    log: silentLog,
+    metrics: billingMetrics(new Registry(), () => readBacklog(db)),
+    linkKey: Buffer.alloc(32, 1),
+    ledger,
+    billers,
+    billerTimeoutMs: 1_000,
+    enquiryScheduleS: [30],
+    catalogue: () => catalogue.read(),
+    kickSettling: () => undefined,
+    kickEnquiries: () => undefined,
+  }
+  await catalogue.read()
+})
+
+beforeEach(() => {
+  calls.length = 0
+  billers.decides = () => ({ state: 'paid', providerReference: 'p' })
+})
+
+afterAll(async () => {
+  await db.close()
+  await wire.close()
+  await database.drop()
+})
+
+it.each(['paid', 'refused', 'unclear'] as const)(
+  'a payment whose biller says "%s" is two round trips and two calls',
+  async (state) => {
+    billers.decides = () =>
+      state === 'unclear'
+        ? { state }
+        : {
+            state,
+            failureCode: 'BILL_ALREADY_PAID',
+            retryCategory: 'NON_RETRIABLE',
+            providerReference: '',
+          }
+    const before = wire.roundTrips()
+    await payBill(billing, order())
+    expect(wire.roundTrips() - before).toBe(2)
+    expect(calls).toEqual(['hold', 'pay'])
+  },
+)
+
+it('a repeat is one round trip and no call', async () => {
+  const wanted = order()
+  await payBill(billing, wanted)
+  calls.length = 0
+  const before = wire.roundTrips()
+  expect((await payBill(billing, wanted)).replayed).toBe(true)
+  expect(wire.roundTrips() - before).toBe(1)
+  expect(calls).toEqual([])
+})
+
+it('what the catalogue refuses is one round trip, to see whether the key is known', async () => {
+  const before = wire.roundTrips()
+  await expect(payBill(billing, order({ billerCode: 'NOBODY' }))).rejects.toThrow()
+  expect(wire.roundTrips() - before).toBe(1)
+  expect(calls).toEqual([])
+})
