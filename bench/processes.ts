@@ -60,6 +60,12 @@ export function readPssMb(rootPid: number, names: Record<number, string>): Recor
   return sizes
 }
 
+/** Resident memory of one process in MB. */
+export function readRssMb(pid: number): number {
+  const found = /^VmRSS:\s+(\d+) kB/m.exec(readOrNothing(`/proc/${pid}/status`) ?? '')
+  return Number(found?.[1] ?? 0) / 1024
+}
+
 function treeOf(pid: number, children: Map<number, number[]>): number[] {
   return [pid, ...(children.get(pid) ?? []).flatMap((child) => treeOf(child, children))]
 }
