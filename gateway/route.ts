@@ -83,11 +83,6 @@ export function route<Q, B, T>(spec: RouteSpec<Q, B, T>): RouteRow {
   return spec as unknown as RouteRow
 }
 
-/** The operation of routes whose service is not there yet. */
-export function notBuilt(): Promise<Answer> {
-  return Promise.reject(refusal('SERVICE_UNAVAILABLE'))
-}
-
 /** Answers the requests of one route. */
 export type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 

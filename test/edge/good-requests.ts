@@ -1,4 +1,5 @@
 // For every documented route a request that the edge accepts, and what its answers look like; it must not call anything.
+import { billId } from './billing-stand-in.ts'
 import { apiKey, goodHeaders, goodPayment, paymentId, type Seen } from './fixture.ts'
 
 /** Keys that an error body of a group has, beside `missing`. */
@@ -325,7 +326,7 @@ export const goodRequests: GoodRequest[] = [
     method: 'GET',
     path: '/bill_payments/status',
     errors: 'bill',
-    query: { transaction_id: 'bill-1' },
+    query: { transaction_id: billId },
     required: ['transaction_id'],
     credential: 'none',
   },
@@ -334,7 +335,7 @@ export const goodRequests: GoodRequest[] = [
     method: 'GET',
     path: '/bill_payments/receipt',
     errors: 'bill',
-    query: { transaction_id: 'bill-1' },
+    query: { transaction_id: billId },
     required: ['transaction_id'],
     credential: 'none',
   },
