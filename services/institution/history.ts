@@ -22,9 +22,10 @@ const usualWindowMs = 7 * dayMs
 const longestWindowMs = 90 * dayMs
 const usualPageSize = 50
 const largestPageSize = 200
-const endpoint = 'GET /institution/transaction_history'
+// There is no grant of the history: whoever may read a transaction may list it.
+const endpoint = 'GET /institution/transaction'
 
-/** One page, newest first, of the institutions that the project is granted the history of. */
+/** One page, newest first, of the institutions whose transactions the project may read. */
 export async function listHistory(
   institution: Institution,
   listing: Listing,

@@ -517,7 +517,7 @@ export declare const GetTransactionResponseSchema: GenMessage<GetTransactionResp
 
 /**
  * Lists a project's transactions with a mobile number on either side, newest first, of the institutions that the project
- * is granted "GET /institution/transaction_history" of.
+ * is granted "GET /institution/transaction" of.
  *
  * @generated from message institution.v1.ListTransactionsRequest
  */
