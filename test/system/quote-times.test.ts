@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Mesh, startMesh } from '../support/mesh.ts'
 import { client } from './customer.ts'
+import { transferClient } from './transfer-client.ts'
 import { eventually } from './world.ts'
 
 const settings = { SESSION_TTL_S: '3', QUOTE_TTL_S: '3', RATE_MAX_AGE_S: '1' }
@@ -40,6 +41,14 @@ describe('a session and a quote', () => {
     })
     const { quote_status, transaction_id } = (await read()).body
     expect([quote_status, transaction_id]).toEqual(['expired', null])
+    const order = await transferClient(mesh).order(0, 5, {
+      quote_id: body['quote_id'],
+      sender_currency: 'USD',
+      sender_amount: '10.00',
+      amount: body['amount_quoted'],
+    })
+    const late = await transferClient(mesh).post(order)
+    expect([late.status, late.body['errorCode']], late.text).toEqual([409, 'QUOTE_EXPIRED'])
     // What it said stays readable.
     const kept = await demo.readQuote(body['quote_id'])
     expect(kept.body['amount_quoted']).toBe('67.83')

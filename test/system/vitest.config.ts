@@ -1,7 +1,8 @@
 // Runs the black-box tests of the whole system: first those that share one, then those that break one of their own, then what looks at the traces of all.
 import { defineConfig } from 'vitest/config'
 
-const breaking = ['sandbox', 'faults', 'kill', 'kill-bills'].map(
+// quote-execution counts the money of people whom others pay too.
+const breaking = ['sandbox', 'faults', 'kill', 'kill-bills', 'quote-times', 'quote-execution'].map(
   (name) => `test/system/${name}.test.ts`,
 )
 const last = ['test/system/secrets.test.ts']

@@ -1,0 +1,79 @@
+// One quote and many transactions that want it: one gets it, and the ledger has its money and its residual once.
+import { expect, it } from 'vitest'
+import { cents, transferClient } from './transfer-client.ts'
+import { type Json, person, sharedMesh } from './world.ts'
+
+const mesh = sharedMesh()
+const demo = transferClient(mesh)
+
+type Line = { internal: string | null; currency: string; amount_minor: string }
+
+/** The ledger's lines of the transaction that used a quote. */
+function linesOf(quoteId: unknown): Promise<Line[]> {
+  return mesh.rows<Line>(
+    `select posting.internal, posting.currency, posting.amount_minor::text
+     from quotes.quote join accounts.posting on posting.transfer_id = quote.movement_id
+     where quote.quote_id = $1 order by posting.currency, posting.amount_minor`,
+    [quoteId],
+  )
+}
+
+it('of thirty transactions at once, each with a session of its own, one executes the quote', async () => {
+  const credit_party = { mobile_number: person(5) }
+  const { body: quoted } = await demo.quote(await demo.session(1), { credit_party })
+  const { quote_id, amount_quoted } = quoted
+  const [from, to] = [await demo.balance(1), await demo.balance(5)]
+  const bodies: Json[] = await Promise.all(
+    Array.from({ length: 30 }, () =>
+      demo.order(1, 5, {
+        quote_id,
+        sender_currency: 'USD',
+        sender_amount: '10.00',
+        amount: amount_quoted,
+      }),
+    ),
+  )
+  const answers = await Promise.all(bodies.map((body) => demo.post(body)))
+  const made = answers.filter(({ status }) => status === 200)
+  expect(made).toHaveLength(1)
+  const reasons = answers.map(({ body }) => body['errorCode']).filter((code) => code !== undefined)
+  expect(new Set(reasons)).toEqual(new Set(['QUOTE_ALREADY_USED']))
+  expect(cents(from) - cents(await demo.balance(1))).toBe(1_000)
+  expect(cents(await demo.balance(5)) - cents(to)).toBe(6_783)
+
+  const winner = bodies[answers.findIndex(({ status }) => status === 200)]
+  const { body: post } = await demo.readQuote(quote_id, {}, '/institution/post')
+  expect(post).toMatchObject({
+    quote_status: 'used',
+    transaction_id: winner?.['transaction_id'],
+    institution_receipt_id: made[0]?.body['institution_receipt_id'],
+    transaction_status: 'completed',
+  })
+  // 10.00 USD are worth 67.829 TTD: rounding gave, and fx_rounding bears it.
+  expect(await linesOf(quote_id)).toEqual([
+    { internal: 'fx_position', currency: 'TTD', amount_minor: '-6782' },
+    { internal: 'fx_rounding', currency: 'TTD', amount_minor: '-1' },
+    { internal: null, currency: 'TTD', amount_minor: '6783' },
+    { internal: null, currency: 'USD', amount_minor: '-1000' },
+    { internal: 'fx_position', currency: 'USD', amount_minor: '1000' },
+  ])
+})
+
+it('a transaction that is refused leaves the quote to the next one', async () => {
+  // Person 02 has 500.00 USD: too little.
+  const credit_party = { mobile_number: person(5) }
+  const poor = { credit_party, request_amount: '600.00' }
+  const { body: quoted } = await demo.quote(await demo.session(2), poor)
+  const exchange = {
+    quote_id: quoted['quote_id'],
+    sender_currency: 'USD',
+    sender_amount: '600.00',
+    amount: quoted['amount_quoted'],
+  }
+  const refused = await demo.post(await demo.order(2, 5, exchange))
+  expect(refused.body['errorCode'], refused.text).toBe('INSUFFICIENT_FUNDS')
+  const { body: free } = await demo.readQuote(quoted['quote_id'], {}, '/institution/post')
+  expect([free['quote_status'], free['transaction_id']]).toEqual(['active', null])
+  const made = await demo.post(await demo.order(0, 5, exchange))
+  expect(made.status, made.text).toBe(200)
+})
