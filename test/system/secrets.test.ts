@@ -1,7 +1,8 @@
-// Looks for secrets and personal data in the logs that a whole run has left.
+// Looks for secrets and personal data in what a whole run has left: logs, and for secrets tables and messages too.
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { BillingService } from '#gen/billing/v1/billing_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { accountClient, callbackReceiver, newProfile, tokenOf } from './account-client.ts'
 import { formOf, open, payByCard, submit } from './browser.ts'
@@ -25,8 +26,14 @@ const canary = {
   urlSecret: unique('CanaryUrl'),
   linkToken: 'Canary_link-token'.repeat(3).slice(0, 43),
   header: unique('CanaryHeader'),
+  idempotencyKey: unique('CanaryKey'),
+  idNumber: 'CanaryId7319028465',
+  // What all customer references begin with.
+  customerReference: '73190284',
+  reference: unique('CanaryReference'),
 }
 const planted: string[] = []
+const receiptTokens: string[] = []
 const credentials: string[] = []
 
 beforeAll(async () => {
@@ -70,7 +77,7 @@ beforeAll(async () => {
   stranger.close()
   await shop.cancel(created.id)
   await inbox.told(['payment_cancelled'])
-  await plantInAccounts()
+  await Promise.all([plantInAccounts(), plantInBills()])
 })
 
 /** The same in the routes of accounts: look-ups, profiles, credentials, consent, and what is refused of each. */
@@ -85,9 +92,22 @@ async function plantInAccounts(): Promise<void> {
     { selfie: `%PDF-${canary.urlSecret}` },
   )
   await callback.proved()
-  await demo.personalForm({ ...profile, occupation: canary.description, email: '' })
+  await demo.personalForm({
+    ...profile,
+    occupation: canary.description,
+    email: '',
+    id_document1_number: canary.idNumber,
+    address_line1: canary.description,
+  })
+  await demo.session({ lookup_type: 'EMAIL', lookup_value: canary.email, first_name: canary.name })
   const { body } = await demo.business({ ...newProfile(people), business_name: canary.description })
   const session_token = tokenOf(found)
+  const quote = { institution_name: 'Demo Wallet', request_amount: '1.00', request_currency: 'USD' }
+  const parties = { debit_party: { mobile_number: person(0) }, credit_party: { currency: 'TTD' } }
+  await shop.call('POST', '/quote', { body: { ...quote, ...parties, session_token } })
+  await shop.call('POST', '/quote', {
+    body: { ...quote, ...parties, session_token_enc: `${canary.linkToken}=` },
+  })
   const { mobile_number: _, ...rest } = profile
   await demo.register({ ...rest, mobile_number: person(0), session_token })
   await demo.register({
@@ -101,6 +121,63 @@ async function plantInAccounts(): Promise<void> {
     String(body['api_key']),
     String(body['authorisation_token']),
   )
+}
+
+/** The same in bills: paid, refused, unknown at the biller and to us, repeated, and receipts at their links. */
+async function plantInBills(): Promise<void> {
+  const body = {
+    biller_code: 'DEMO_POWER',
+    product_code: 'PREPAID',
+    amount: '1.00',
+    currency: 'USD',
+    customer_reference: `${canary.customerReference}1111`,
+    customer_mobile_no: person(1),
+    external_reference: canary.reference,
+    client_receipt_id: canary.reference,
+    id_type: 'DP',
+    id_number: canary.idNumber,
+    description: canary.description,
+    other_data: canary.reference,
+    metadata: { [canary.reference]: canary.description },
+  }
+  const pay = (more: object = {}, key = unique(canary.idempotencyKey)) =>
+    shop.call('POST', '/bill_payments/pay', {
+      query: { version: '2026-07-01' },
+      headers: { 'Idempotency-Key': key },
+      body: { ...body, ...more },
+    })
+  const key = unique(canary.idempotencyKey)
+  const paid = await pay({}, key)
+  await pay({}, key)
+  await pay({ amount: '2.00' }, key)
+  await pay({ biller_code: canary.reference })
+  await pay({ customer_reference: canary.reference })
+  await pay({ amount: canary.reference })
+  await pay({ customer_reference: `${canary.customerReference}0402` })
+  const lost = await pay({ customer_reference: `${canary.customerReference}0404` })
+  expect([paid.status, lost.status]).toEqual([201, 202])
+  await plantInReceipts(String(paid.body['transaction_id']))
+}
+
+async function plantInReceipts(transactionId: string): Promise<void> {
+  const query = { version: '2026-07-01' }
+  for (const id of [transactionId, canary.reference]) {
+    await shop.call('GET', '/bill_payments/status', { query: { ...query, transaction_id: id } })
+    await shop.call('GET', '/bill_payments/receipt', { query: { ...query, transaction_id: id } })
+  }
+  const [project] = await mesh.rows<{ id: string }>(
+    `select project_id as id from accounts.project where name = 'demo'`,
+  )
+  const billing = grpcClient(sandbox.grpc.billing, sandbox.grpc_token)
+  const { url } = await billing.call(BillingService.method.printReceipt, {
+    projectId: project?.id ?? '',
+    transactionId,
+  })
+  await refusalOf(billing.call(BillingService.method.readReceipt, { token: `${canary.linkToken}` }))
+  billing.close()
+  receiptTokens.push(url.split('/').at(-1) ?? '')
+  await open(url)
+  await open(`${sandbox.base_url}/receipts/${canary.linkToken}`)
 }
 
 /** Every file that parts and stores write their logs to. */
@@ -130,10 +207,21 @@ function linesWith(pattern: RegExp): string[] {
 
 const literal = (text: string) => new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'g')
 
+const parts = [
+  'gateway',
+  'payments',
+  'accounts',
+  'quotes',
+  'billing',
+  'delivery',
+  'simulator',
+  'launcher',
+]
+
 describe('no log file holds', () => {
   it('but log files there are', () => {
     const names = logFiles().map((file) => path.basename(file))
-    for (const part of ['gateway', 'payments', 'accounts', 'delivery', 'simulator', 'launcher']) {
+    for (const part of parts) {
       expect(names).toContain(`${part}.log`)
     }
     expect(linesWith(/rpc answered|request/g).length).toBeGreaterThan(10)
@@ -164,6 +252,12 @@ describe('no log file holds', () => {
     expect(linesWith(/\/pay\/[\w-]{20,}/g)).toEqual([])
   })
 
+  it('a token of a receipt’s link', () => {
+    expect(receiptTokens.map(({ length }) => length)).toEqual([43])
+    for (const token of receiptTokens) expect(linesWith(literal(token))).toEqual([])
+    expect(linesWith(/\/receipts\/[\w-]{20,}/g)).toEqual([])
+  })
+
   it('a token or a credential of accounts', () => {
     expect(credentials).toHaveLength(4)
     for (const secret of credentials) expect(linesWith(literal(secret))).toEqual([])
@@ -181,5 +275,53 @@ describe('no log file holds', () => {
       expect(linesWith(literal(fs.readFileSync(file, 'utf8').trim()))).toEqual([])
     }
     expect(linesWith(/(postgres|nats):\/\/[^/\s"]*:[^/\s"]+@/g)).toEqual([])
+  })
+})
+
+/** What nobody but its owner may be able to read anywhere. */
+function secrets(): string[] {
+  const { shared_key, signing_secret } = sandbox.institutions['Demo Wallet']
+  return [
+    ...Object.values(sandbox.projects).flatMap((project) => [
+      project.subscription_key,
+      project.api_key,
+    ]),
+    ...[shared_key, signing_secret, sandbox.grpc_token, sandbox.production_key],
+    ...[...planted, ...receiptTokens, ...credentials],
+    ...[canary.apiKey, canary.subscriptionKey, canary.bearer, canary.header],
+    ...[canary.pin, canary.card, canary.idNumber],
+  ]
+}
+
+describe('in clear text, a secret stands', () => {
+  it('in no column of a table of ours, events to be published included', async () => {
+    const columns = await mesh.rows<{ place: string; type: string }>(
+      `select format('%I.%I.%I', table_schema, table_name, column_name) as place, data_type as type
+       from information_schema.columns join information_schema.tables using (table_schema, table_name)
+       where table_type = 'BASE TABLE' and data_type in ('text', 'jsonb', 'bytea')
+         and table_schema in ('payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery')`,
+    )
+    expect(columns.map(({ place }) => place)).toContain('accounts.outbox.payload')
+    const looks = columns.map(({ place, type }) => {
+      const [schema, table, column] = place.split('.')
+      const found =
+        type === 'bytea'
+          ? `position(convert_to(secret, 'UTF8') in ${column}) > 0`
+          : `position(secret in ${column}::text) > 0`
+      return `select '${place}' as place where exists
+        (select from ${schema}.${table}, unnest($1::text[]) secret where ${found})`
+    })
+    expect(await mesh.rows(looks.join(' union all '), [secrets()])).toEqual([])
+  })
+
+  it('in no message that NATS keeps', () => {
+    const folder = path.join(mesh.dataDir, 'nats')
+    const kept = fs
+      .readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.blk'))
+      .map((file) => fs.readFileSync(path.join(folder, file)))
+    const all = Buffer.concat(kept)
+    expect(all.includes('pw.accounts.')).toBe(true)
+    for (const secret of secrets()) expect(all.includes(secret)).toBe(false)
   })
 })
