@@ -2,6 +2,8 @@
 import { parseArgs } from 'node:util'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
+import { billCommands } from './bills.ts'
+import { catalogueCommands } from './catalogue.ts'
 import { type Command, type CommandContext, parserOptions } from './command.ts'
 import { deliveryCommands } from './deliveries.ts'
 import { institutionCommands } from './institutions.ts'
@@ -20,6 +22,8 @@ const commands: Command[] = [
   ...keyCommands,
   ...institutionCommands,
   ...ledgerCommands,
+  ...catalogueCommands,
+  ...billCommands,
 ]
 const exit = { done: 0, failed: 1, usage: 2 } as const
 
@@ -83,8 +87,10 @@ function contextOf(values: Values, operands: string[], stopping: AbortSignal): C
   const texts = Object.entries(values).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
+  const flags = Object.keys(values).filter((name) => values[name] === true)
   return {
     options: Object.fromEntries(texts),
+    flags: new Set(flags),
     json: values['json'] === true,
     operands,
     env: process.env,
@@ -121,14 +127,17 @@ function overview(): string {
   ].join('\n')
 }
 
-function usage({ name, operands, summary, options }: Command): string {
-  const rows = { ...options, json: 'one JSON object a line', help: 'this text' }
+function usage({ name, operands, summary, options, flags }: Command): string {
+  const rows = { ...options, ...flags, json: 'one JSON object a line', help: 'this text' }
+  const width = Math.max(...Object.keys(rows).map((option) => option.length)) + 2
   return [
     `Usage: payweave ${`${name} ${operands}`.trim()} [options]`,
     '',
     summary,
     '',
-    ...Object.entries(rows).map(([option, meaning]) => `  ${`--${option}`.padEnd(12)}  ${meaning}`),
+    ...Object.entries(rows).map(
+      ([option, meaning]) => `  ${`--${option}`.padEnd(width)}  ${meaning}`,
+    ),
     '',
   ].join('\n')
 }
