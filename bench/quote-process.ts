@@ -61,7 +61,6 @@ const accounts: Accounts = {
 
 const quotes: Quotes = {
   db,
-  log,
   accounts,
   metrics,
   findRate: rateFinder({

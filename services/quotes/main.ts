@@ -19,8 +19,10 @@ import { quotesService } from './service.ts'
 import { rateSource } from './source.ts'
 import { countReserved } from './store.ts'
 
-// A client waits for both of them within its own five seconds.
-const callTimeoutMs = 2_000
+// The gateway's own five seconds hold for all calls of a quote together.
+const accountsTimeoutMs = 4_000
+// Leaves time to go on with the last rate.
+const rateTimeoutMs = 1_500
 
 runProcess('quotes', async (stopping, log) => {
   const settings = readSettings('quotes')
@@ -31,13 +33,23 @@ runProcess('quotes', async (stopping, log) => {
   databaseMetrics(registry, db)
   const accountsPool = createRpcPool(accountsUrl)
   const backendPool = createRpcPool(backendUrl)
-  const rpcTo = { identity, timeoutMs: callTimeoutMs }
-  const toAccounts = { ...rpcTo, url: accountsUrl, audience: 'accounts', pool: accountsPool }
-  const toBackend = { ...rpcTo, url: backendUrl, audience: 'simulator', pool: backendPool }
+  const toAccounts = {
+    identity,
+    timeoutMs: accountsTimeoutMs,
+    url: accountsUrl,
+    audience: 'accounts',
+    pool: accountsPool,
+  }
+  const toBackend = {
+    identity,
+    timeoutMs: rateTimeoutMs,
+    url: backendUrl,
+    audience: 'simulator',
+    pool: backendPool,
+  }
   const metrics = quoteMetrics(registry, () => countReserved(db))
   const quotes: Quotes = {
     db,
-    log,
     metrics,
     accounts: accountsPort(
       createRpcClient(AccountsService, toAccounts),

@@ -4,7 +4,6 @@ import { convertUp } from '#core/exchange.ts'
 import { isUuid, newId } from '#core/id.ts'
 import { parseDecimal } from '#core/money.ts'
 import type { Database } from '#runtime/db.ts'
-import type { Logger } from '#runtime/log.ts'
 import type { Accounts, SessionAccount } from './accounts.ts'
 import type { QuoteMetrics } from './metrics.ts'
 import {
@@ -32,7 +31,6 @@ import {
 /** What quotes works with. */
 export type Quotes = {
   db: Database
-  log: Logger
   accounts: Accounts
   findRate: FindRate
   metrics: QuoteMetrics

@@ -89,7 +89,6 @@ export async function startWorld() {
   const metrics = quoteMetrics(registry, () => countReserved(db))
   const quotes = {
     db,
-    log: silentLog,
     metrics,
     accounts: accountsPort(
       createRpcClient(AccountsService, toAccounts),
