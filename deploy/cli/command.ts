@@ -3,8 +3,10 @@ import type { parseArgs } from 'node:util'
 
 /** What a command works with. */
 export interface CommandContext {
-  /** Values of its options: text, or true for those without a value. */
+  /** Values of its options. */
   options: Readonly<Record<string, string | undefined>>
+  /** Its options without a value that were given. */
+  flags: ReadonlySet<string>
   /** `--json` was given. */
   json: boolean
   /** What stands after the command's name. */
@@ -28,11 +30,13 @@ export interface Command {
   summary: string
   /** Its options with a value, and what they mean. */
   options: Readonly<Record<string, string>>
+  /** Its options without a value, and what they mean. */
+  flags?: Readonly<Record<string, string>>
   run(context: CommandContext): Promise<void>
 }
 
 /** Options of every command that talks to a service. */
-export function optionsFor(part: 'delivery' | 'accounts') {
+export function optionsFor(part: 'delivery' | 'accounts' | 'billing') {
   return {
     'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
     url: `address of the ${part} service, instead of that of sandbox.json`,
@@ -53,6 +57,9 @@ export function parserOptions(
   return {
     json: { type: 'boolean' as const },
     help: { type: 'boolean' as const, short: 'h' },
+    ...Object.fromEntries(
+      Object.keys(command.flags ?? {}).map((name) => [name, { type: 'boolean' as const }]),
+    ),
     ...Object.fromEntries(
       Object.keys(command.options).map((name) => [name, { type: 'string' as const }]),
     ),

@@ -1,0 +1,209 @@
+// Shows the command line against billing on a real database: the catalogue, the queue of people's decisions, receipts.
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors.ts'
+import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
+import { sql } from '#runtime/db.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { billingService } from '../../services/billing/service.ts'
+import { catalogueService } from '../../services/billing/service-catalogue.ts'
+import { silentLog } from '../support/database.ts'
+import { startWorld, until, type World } from './world.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+const bearer = 'operator-credential-0123456789'
+let dir: string
+let world: World
+let server: RpcServer
+
+beforeAll(async () => {
+  dir = mkdtempSync(path.join(os.tmpdir(), 'payweave-bills-'))
+  const sha256 = createHash('sha256').update(bearer).digest('hex')
+  writeIdentities(dir, ['billing'], [{ name: 'operator', sha256, rpcs: ['*'] }])
+  world = await startWorld({ enquiryScheduleS: [30] })
+  const { billing, catalogue } = world
+  server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    identity: openIdentity({ name: 'billing', dir: path.join(dir, 'billing'), log: silentLog }),
+    log: silentLog,
+    services: [BillingService, CatalogueService],
+    routes: (router) => {
+      router.service(BillingService, billingService(billing, 'https://pay.example'))
+      router.service(CatalogueService, catalogueService(billing, catalogue))
+    },
+  })
+  const grpc = { billing: `http://127.0.0.1:${server.port}` }
+  writeFileSync(
+    path.join(dir, 'sandbox.json'),
+    JSON.stringify({ grpc, grpc_token: bearer, projects: {} }),
+  )
+})
+afterAll(async () => {
+  await server.close()
+  await world.stop()
+  rmSync(dir, { recursive: true })
+})
+
+type Ran = { code: number; out: string; err: string }
+
+function run(...words: string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['deploy/cli/payweave.mjs', ...words],
+      { cwd: root, env: { ...process.env, PAYWEAVE_DATA_DIR: dir } },
+      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
+    )
+  })
+}
+
+async function done(...words: string[]): Promise<string> {
+  const { code, out, err } = await run(...words)
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  return out
+}
+
+const auditStatement = sql(
+  'test_catalogue_audit',
+  'select caller, action, note from catalogue_audit order by occurred_at',
+)
+
+describe('payweave biller and product', { timeout: 60_000 }, () => {
+  const gas = [
+    'product',
+    'put',
+    'DEMO_GAS',
+    'REFILL',
+    '--name',
+    'Gas refill',
+    '--pattern',
+    'G\\d{6}',
+  ]
+
+  it('make what can be paid at once, and take it away again', async () => {
+    expect(await done('biller', 'put', 'DEMO_GAS', '--name', 'Demo Gas')).toBe('')
+    await done(...gas, '--range', 'USD:5.00-50.00,JPY:500-5000')
+    const list = await done('biller', 'list')
+    expect(list).toContain('DEMO_GAS  Demo Gas\n')
+    expect(list).toContain('  REFILL  Gas refill  G\\d{6}  JPY 500-5000  USD 5.00-50.00\n')
+    const wanted = { billerCode: 'DEMO_GAS', productCode: 'REFILL', customerReference: 'G123456' }
+    expect((await world.pay(wanted)).bill.state).toBe('succeeded')
+    await done('biller', 'put', 'DEMO_GAS', '--name', 'Demo Gas', '--inactive')
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'BILLER_NOT_FOUND' })
+    expect(await done('biller', 'list')).toContain('DEMO_GAS  Demo Gas  inactive\n')
+    const changes = await world.db.rows<{ caller: string; action: string }>(auditStatement, [])
+    expect(changes.map(({ caller, action }) => `${caller} ${action}`)).toEqual([
+      'operator put_biller',
+      'operator put_product',
+      'operator put_biller',
+    ])
+  })
+
+  it('print one object a line with --json', async () => {
+    const lines = (await done('biller', 'list', '--json')).trim().split('\n')
+    const power = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(power).toContainEqual(
+      expect.objectContaining({ biller_code: 'DEMO_POWER', product_code: 'PREPAID', active: true }),
+    )
+  })
+
+  it('say what was written wrongly', async () => {
+    for (const range of ['USD', 'USD:1.00', 'USD:1-2.001', 'usd:1-2', 'XXY:1-2', '']) {
+      const { code, err } = await run(...gas, '--range', range)
+      expect(code, range).toBe(2)
+      expect(err).toContain('--range must look like')
+    }
+    expect((await run('biller', 'put', 'DEMO_GAS')).err).toContain('--name is missing')
+    expect((await run('product', 'put', 'DEMO_GAS')).code).toBe(2)
+  })
+
+  it('hand on what billing refuses', async () => {
+    const unsafe = await run(...gas.with(7, '(a+)+'), '--range', 'USD:1-2')
+    expect(unsafe).toMatchObject({ code: 1, out: '' })
+    expect(unsafe.err).toContain('INVALID_PARAMETER: product.reference_pattern')
+    const nobody = await run(...gas.with(2, 'NOBODY'), '--range', 'USD:1-2')
+    expect(nobody.err).toContain('BILLER_NOT_FOUND')
+  })
+})
+
+describe('payweave bill', { timeout: 60_000 }, () => {
+  const lost = () => Promise.reject(new Failure('TIMEOUT', 'no answer'))
+
+  /** Payments that wait for a person. */
+  async function inReview(count: number): Promise<string[]> {
+    world.billers.after = lost
+    world.billers.beforeEnquiry = lost
+    const paid = await Promise.all(Array.from({ length: count }, () => world.pay()))
+    world.testClock.advance(31_000)
+    const waiting = async () => (await world.rows()).filter(({ state }) => state === 'review')
+    await until(async () => (await waiting()).length === count)
+    world.billers.after = async () => {}
+    world.billers.beforeEnquiry = async () => {}
+    return paid.map(({ bill }) => bill.transactionId)
+  }
+
+  it('lists what waits for a person, and takes the decision', async () => {
+    const [first = '', second = '', third = ''] = await inReview(3)
+    const list = await done('bill', 'reviews')
+    for (const id of [first, second, third]) {
+      expect(list).toContain(`${id}  pending  20.00 USD  DEMO_POWER/PREPAID  12345678`)
+    }
+    expect(list).toContain(`project ${world.projectId}`)
+    expect(
+      (await done('bill', 'reviews', '--limit', '1', '--json')).trim().split('\n'),
+    ).toHaveLength(1)
+    const project = ['--project', world.projectId, '--note', 'bank statement']
+    expect(await done('bill', 'resolve', first, '--paid', ...project)).toMatch(
+      / {2}success .*PWBP-/,
+    )
+    const failed = await done(
+      'bill',
+      'resolve',
+      second,
+      '--failed-with',
+      'NOT_RECEIVED',
+      ...project,
+    )
+    expect(failed).toMatch(/ {2}failed .*NOT_RECEIVED/)
+    expect(await done('bill', 'resolve', third, '--again', ...project)).toContain('pending')
+    await until(async () => (await world.rows()).every(({ state }) => state !== 'pending'))
+    expect(await done('bill', 'reviews')).toBe('')
+    const twice = await run('bill', 'resolve', first, '--paid', ...project)
+    expect(twice).toMatchObject({ code: 1, out: '' })
+    expect(twice.err).toContain('REVIEW_NOT_FOUND')
+    const notes = await world.db.rows<{ action: string; note: string }>(auditStatement, [])
+    expect(
+      notes.filter(({ note }) => note === 'bank statement').map(({ action }) => action),
+    ).toEqual(['review_paid', 'review_failed', 'review_again'])
+  })
+
+  it('wants one decision and a note', async () => {
+    const decide = (...words: string[]) =>
+      run('bill', 'resolve', 'bill_x', '--project', world.projectId, ...words)
+    for (const words of [[], ['--paid', '--again'], ['--paid', '--failed-with', 'X']]) {
+      expect((await decide(...words, '--note', 'n')).err).toContain('say one of --paid')
+    }
+    expect(await decide('--paid')).toMatchObject({ code: 2 })
+    expect((await decide('--paid', '--note', 'n')).err).toContain('BILL_PAYMENT_NOT_FOUND')
+  })
+
+  it('writes a receipt for its owner, once, and prints the link', async () => {
+    const { bill } = await world.pay()
+    const file = path.join(dir, 'receipt.pdf')
+    const words = ['bill', 'receipt', bill.transactionId, '--project', world.projectId]
+    expect(await done(...words, '--out', file)).toMatch(
+      /^https:\/\/pay\.example\/receipts\/[\w-]{43}\n$/,
+    )
+    expect(readFileSync(file).subarray(0, 5).toString()).toBe('%PDF-')
+    expect((await run(...words, '--out', file)).code).toBe(1)
+    expect((await run(...words)).err).toContain('--out is missing')
+  })
+})
