@@ -155,9 +155,10 @@ export async function release({ db, metrics }: Quotes, claim: Claim): Promise<vo
     metrics.ended('released')
     return
   }
-  const found = await readForMovement(db, claim)
-  if (found === undefined || found.givenBack) return
-  throw new Failure('QUOTE_ALREADY_USED', 'the movement has used the quote')
+  const quote = (await readForMovement(db, claim))?.quote
+  if (quote?.state === 'used' && quote.movementId === claim.movementId) {
+    throw new Failure('QUOTE_ALREADY_USED', 'the movement has used the quote')
+  }
 }
 
 /** Records where the transaction of a used quote stands; the first outcome stands. */

@@ -35,10 +35,13 @@ type Row = {
   is_expired: boolean
 }
 
+/** A quote that so many movements gave back has expired: the list of them must not grow for ever. */
+const mostGivenBack = 100
+
 const columns = `quote_id, project_id, institution_id, institution_name, account_id, kind, requested_minor,
   requested_currency, quoted_minor, quoted_currency, rate, rate_time, residual, rounding_minor, quote_time, expire_time,
   state, movement_id, transaction_id, institution_receipt_id, transaction_status,
-  expire_time <= clock_now() as is_expired`
+  expire_time <= clock_now() or cardinality(given_back) >= ${mostGivenBack} as is_expired`
 
 const insert = sql(
   'quote_insert',
@@ -114,7 +117,7 @@ const reserve = sql(
   'quote_reserve',
   `update quote set state = 'reserved', movement_id = $4, reserve_time = clock_now()
    where project_id = $1 and quote_id = $2 and institution_id = $3 and state = 'open'
-     and expire_time > clock_now() and $4 <> all(given_back)
+     and expire_time > clock_now() and cardinality(given_back) < ${mostGivenBack} and $4 <> all(given_back)
      and ((requested_minor = $5 and requested_currency = $6 and quoted_minor = $7 and quoted_currency = $8)
        or (kind = 'institution'
          and quoted_minor = $5 and quoted_currency = $6 and requested_minor = $7 and requested_currency = $8))
@@ -163,12 +166,14 @@ const release = sql(
      reserve_time = case when movement_id = $3 then null else reserve_time end,
      movement_id = case when movement_id = $3 then null else movement_id end
    where project_id = $1 and quote_id = $2 and $3 <> all(given_back)
-     and (movement_id is distinct from $3 or state = 'reserved')`,
+     and (state = 'reserved' and movement_id = $3
+       or state <> 'used' and movement_id is distinct from $3
+         and expire_time > clock_now() and cardinality(given_back) < ${mostGivenBack})`,
 )
 
 /**
- * Opens a quote again that the movement has reserved, and remembers the movement in any case; false when it is remembered
- * or has used the quote. Locks the quote.
+ * Opens a quote again that the movement has reserved, and remembers the movement wherever it could still reserve it; false
+ * when there is nothing to do. Locks the quote.
  */
 export function releaseQuote(db: Queryable, claim: Claim): Promise<boolean> {
   return touch(db, release, claim, [])

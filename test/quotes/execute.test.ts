@@ -200,6 +200,30 @@ describe('a release', () => {
     await world.release('x', movementId)
   })
 
+  it('a hundred times over ends the quote, and so does not fill its row for ever', async () => {
+    const { quoteId } = await fresh()
+    for (let round = 0; round < 100; round += 1) {
+      const movementId = randomUUID()
+      await world.reserve(quoteId, movementId)
+      await world.release(quoteId, movementId)
+    }
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.EXPIRED)
+    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_EXPIRED')
+    await world.release(quoteId, randomUUID())
+  })
+
+  it('of an expired or used quote by a movement that never had it changes nothing', async () => {
+    const { quoteId, movementId } = await fresh()
+    await world.reserve(quoteId, movementId)
+    await world.confirm(quoteId, movementId)
+    await world.release(quoteId, randomUUID())
+    expect((await world.get(quoteId)).status).toBe(QuoteStatus.USED)
+    const late = await fresh()
+    expire()
+    await world.release(late.quoteId, late.movementId)
+    expect((await world.get(late.quoteId)).status).toBe(QuoteStatus.EXPIRED)
+  })
+
   it('and reservations in a race never leave two holders', async () => {
     const { quoteId } = await fresh()
     const held: string[] = []
