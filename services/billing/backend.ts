@@ -1,16 +1,21 @@
 // The billers as billing uses them, over backend.v1; it must not decide what an answer leads to.
 import type { Client } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
 import {
   type BillerService,
   type BillOutcome,
   BillState,
+  type PayBillResponse,
   RetryCategory as WireCategory,
 } from '#gen/backend/v1/billers_pb.js'
 import type { BillerAnswer, BillOrder, RetryCategory } from './bill.ts'
 
 /** What billing asks of the outside world. Both calls may be repeated. */
 export type Billers = {
-  /** Pays, and waits for the biller. A failure to answer means nothing: enquire. */
+  /**
+   * Pays, and waits for the biller. A failure to answer means nothing: enquire. `not_found`: it was once called
+   * unknown and is refused for ever.
+   */
   pay(billPaymentId: string, order: BillOrder): Promise<BillerAnswer>
   /** Tells what became of a payment. */
   enquire(billPaymentId: string): Promise<BillerAnswer>
@@ -36,7 +41,8 @@ export function billersOver(client: Client<typeof BillerService>, timeoutMs: num
         idType: order.idType,
         idNumber: order.idNumber,
       }
-      const { outcome } = await client.payBill(request, { timeoutMs })
+      const outcome = await refusedForEver(client.payBill(request, { timeoutMs }))
+      if (outcome === 'for ever') return { state: 'not_found' }
       // Not knowing what it was just handed is no answer to a payment; to an enquiry it is one.
       const answer = answerOf(outcome)
       return answer.state === 'not_found' ? { state: 'unclear' } : answer
@@ -45,6 +51,18 @@ export function billersOver(client: Client<typeof BillerService>, timeoutMs: num
       const { outcome } = await client.enquireBill({ billPaymentId })
       return answerOf(outcome)
     },
+  }
+}
+
+/** What it answered, or that it once called the payment unknown: then it has not executed it and never will. */
+async function refusedForEver(
+  call: Promise<PayBillResponse>,
+): Promise<BillOutcome | undefined | 'for ever'> {
+  try {
+    return (await call).outcome
+  } catch (error) {
+    if (error instanceof Failure && error.reason === 'REFERENCE_REFUSED') return 'for ever'
+    throw error
   }
 }
 

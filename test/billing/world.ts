@@ -44,7 +44,7 @@ export function newBillers() {
     beforeEnquiry: async (): Promise<void> => {},
     async pay(id: string, order: BillOrder): Promise<BillerAnswer> {
       await billers.before()
-      if (unknown.has(id)) throw new Failure('INTERNAL_ERROR', 'refused for ever')
+      if (unknown.has(id)) return { state: 'not_found' }
       let outcome = outcomes.get(id)
       if (outcome === undefined) {
         outcome = billers.decides(order)

@@ -277,8 +277,8 @@ export declare const BillStateSchema: GenEnum<BillState>;
  */
 export declare const BillerService: GenService<{
   /**
-   * Pays a bill and waits for the biller. No answer in time means nothing: enquire. FAILED_PRECONDITION when it was
-   * once called NOT_FOUND.
+   * Pays a bill and waits for the biller. No answer in time means nothing: enquire. FAILED_PRECONDITION
+   * (REFERENCE_REFUSED) when it was once called NOT_FOUND: it was not executed and never will be.
    *
    * @generated from rpc backend.v1.BillerService.PayBill
    */
