@@ -2,6 +2,7 @@
 import { compareCreate, compareStatus } from './compare.ts'
 import { compareBill } from './compare-bill.ts'
 import { compareQuotes } from './compare-quotes.ts'
+import { compareTransfers } from './compare-transfers.ts'
 import { measureDelivery } from './delivery.ts'
 import { describeDelivery } from './delivery-report.ts'
 import { measureFootprint } from './footprint.ts'
@@ -44,6 +45,13 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
       route: '`POST /quote`',
     })
     return { title: 'Quotes', lines }
+  },
+  async p2p() {
+    const lines = describeTurns(await compareTransfers(say), {
+      what: 'transactions',
+      route: '`POST /institution/transaction`',
+    })
+    return { title: 'P2p transactions', lines }
   },
   async delivery() {
     return { title: 'Delivery', lines: describeDelivery(await measureDelivery(say)) }

@@ -111,6 +111,18 @@ export function quoteShape(target: Target, sessionToken: string): RequestShape {
   return split(head + body, mark)
 }
 
+/** POST /institution/transaction with whole bodies, all of one length, in the place of ids. */
+export function transferShape(target: Target, bodies: readonly string[]): RequestShape {
+  const idLength = bodies[0]?.length ?? 0
+  if (bodies.some((body) => body.length !== idLength))
+    throw new Error('the bodies differ in length')
+  const before = headOf('POST /institution/transaction?version=2024-10-01', target, {
+    'content-type': 'application/json',
+    'content-length': String(idLength),
+  })
+  return { before, after: '', idLength, status: 200 }
+}
+
 /** GET /payments/status, each of some payment. */
 export function statusShape(target: Target): RequestShape {
   const mark = '~'.repeat(paymentIdLength)
