@@ -122,6 +122,11 @@ const internalReasons = new Set<Reason>([
   'PAYMENT_NOT_PAYABLE',
   'CHARGE_NOT_FOUND',
   'DELIVERY_NOT_FOUND',
+  'LEDGER_ACCOUNT_NOT_FOUND',
+  'MOVEMENT_NOT_FOUND',
+  'HOLD_NOT_FOUND',
+  'HOLD_CLOSED',
+  'LEDGER_CONFLICT',
 ])
 
 const frameworkReasons: Readonly<Record<string, Reason>> = {

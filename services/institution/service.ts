@@ -56,7 +56,7 @@ function tokenOf({ token }: CreateTransactionRequest): Token {
 }
 
 function newTransaction(request: CreateTransactionRequest, projectId: string): NewTransaction {
-  const { debitParty, creditParty } = request
+  const { debitParty, creditParty, transactionTime } = request
   const type = typeOf(request.type)
   if (type === undefined) throw missing('transaction_type')
   return {
@@ -75,6 +75,7 @@ function newTransaction(request: CreateTransactionRequest, projectId: string): N
       senderKyc: request.senderKyc,
       recipientKyc: request.recipientKyc,
       transferInformation: request.transferInformation,
+      ...(transactionTime && { transactionTime: timestampDate(transactionTime).toISOString() }),
     },
     quoteId: request.quoteId,
     fingerprint: fingerprintOf(request),

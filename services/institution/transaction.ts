@@ -45,6 +45,8 @@ export type Described = {
   senderKyc: Facts
   recipientKyc: Facts
   transferInformation: Facts
+  /** When the client made it, ISO 8601; kept for the record. */
+  transactionTime?: string
 }
 
 /** The money of a transaction: both sides before the fees that they pay, and the fees. */

@@ -189,7 +189,7 @@ describe('a transfer', () => {
 
 describe('a quote', () => {
   it('is executed once, for its amounts alone, and tells by which transaction', async () => {
-    const token = await demo.session(0)
+    const token = await demo.session(1)
     const credit_party = { mobile_number: person(5) }
     const { body: quoted } = await demo.quote(token, { request_amount: '10.00', credit_party })
     const exchange = {
@@ -197,13 +197,13 @@ describe('a quote', () => {
       sender_currency: 'USD',
       sender_amount: '10.00',
     }
-    const wrong = await demo.post(await demo.order(0, 5, { ...exchange, amount: '67.84' }))
+    const wrong = await demo.post(await demo.order(1, 5, { ...exchange, amount: '67.84' }))
     expect(wrong.body['errorCode'], wrong.text).toBe('QUOTE_MISMATCH')
-    const [from, to] = [await demo.balance(0), await demo.balance(5)]
-    const body = await demo.order(0, 5, { ...exchange, amount: quoted['amount_quoted'] })
+    const [from, to] = [await demo.balance(1), await demo.balance(5)]
+    const body = await demo.order(1, 5, { ...exchange, amount: quoted['amount_quoted'] })
     const made = await demo.post(body)
     expect(made.status, made.text).toBe(200)
-    expect(cents(from) - cents(await demo.balance(0))).toBe(1_000)
+    expect(cents(from) - cents(await demo.balance(1))).toBe(1_000)
     expect(cents(await demo.balance(5)) - cents(to)).toBe(6_783)
     const post = await demo.readQuote(quoted['quote_id'], {}, '/institution/post')
     expect(post.body, post.text).toMatchObject({
@@ -213,7 +213,7 @@ describe('a quote', () => {
       transaction_status: 'completed',
     })
     const again = await demo.post(
-      await demo.order(0, 5, { ...exchange, amount: quoted['amount_quoted'] }),
+      await demo.order(1, 5, { ...exchange, amount: quoted['amount_quoted'] }),
     )
     expect(again.body['errorCode']).toBe('QUOTE_ALREADY_USED')
   })
