@@ -33,7 +33,7 @@ import { notingUnary, type UnaryMethods, unaryHandler } from './unary-handler.ts
 const maxMessageBytes = 4 * 1024 * 1024
 const readTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
-const http2StreamIdleMs = maxTimeoutMs + 5_000
+const defaultStalledMs = maxTimeoutMs + 5_000
 const tooLarge = codeToHttpStatus(Code.ResourceExhausted)
 const resetDelayMs = 100
 const defaultGraceMs = 10_000
@@ -55,6 +55,8 @@ export interface ServeRpcOptions {
   http?: (app: FastifyInstance) => void | Promise<void>
   /** How long calls in flight may take to end when the server closes. */
   graceMs?: number
+  /** How long a call may stand still, with nothing read or taken, before its connection or stream is cut. */
+  stalledMs?: number
 }
 
 /** A server that listens. */
@@ -66,7 +68,8 @@ export interface RpcServer {
 
 /** Listens, with health and reflection beside the given services. */
 export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
-  const { host, port, identity, log, metrics, graceMs = defaultGraceMs } = options
+  const { host, port, identity, log, metrics } = options
+  const { graceMs = defaultGraceMs, stalledMs = defaultStalledMs } = options
   const stopping = new AbortController()
   const callLog = createCallLog(log, metrics)
   const unaryMethods: UnaryMethods = new Map()
@@ -80,6 +83,9 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
     scope.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
       const call = edge.admit(raw, reply.raw)
+      if (call !== undefined && !isSilent(call)) {
+        reply.raw.setTimeout(stalledMs, () => raw.socket.destroy())
+      }
       if (call !== undefined && !takeUnary(raw, reply.raw, call, () => edge.contextValues(raw))) {
         reply.raw.once('finish', () => cutUnread(raw))
         done()
@@ -99,7 +105,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   await options.http?.(app)
   await app.ready()
 
-  const shared = sharePort(app.server, http2Handler(handlers, edge))
+  const shared = sharePort(app.server, http2Handler(handlers, edge, stalledMs))
   await app.listen({ host, port })
   let closing: Promise<void> | undefined
   return {
@@ -207,7 +213,16 @@ function cutUnread(request: IncomingMessage): void {
   if (!request.complete) setTimeout(() => request.destroy(), resetDelayMs).unref()
 }
 
-function http2Handler(handlers: readonly UniversalHandler[], edge: ReturnType<typeof createEdge>) {
+/** A watch says nothing for as long as nothing changes. */
+function isSilent({ rpc }: ServedCall): boolean {
+  return rpc.defaultTimeoutMs === undefined
+}
+
+function http2Handler(
+  handlers: readonly UniversalHandler[],
+  edge: ReturnType<typeof createEdge>,
+  stalledMs: number,
+) {
   const handle = connectNodeAdapter({
     routes: (adapter) => void adapter.handlers.push(...handlers),
     acceptCompression: [],
@@ -218,10 +233,8 @@ function http2Handler(handlers: readonly UniversalHandler[], edge: ReturnType<ty
     stream.once('finish', resetUnread)
     const call = edge.admit(request, response)
     if (call === undefined) return
-    // Ends a call whose body never comes. A watch is silent for as long as nothing changes.
-    if (call.rpc.defaultTimeoutMs !== undefined) {
-      stream.setTimeout(http2StreamIdleMs, () => stream.destroy())
-    }
+    // Ends a call whose body never comes and a stream that nobody reads.
+    if (!isSilent(call)) stream.setTimeout(stalledMs, () => stream.destroy())
     handle(request, response)
   }
 }

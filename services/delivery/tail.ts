@@ -31,6 +31,8 @@ export interface TailOptions {
   bufferLimit?: number
   /** How long a tail may say nothing; 15 s when unset. */
   heartbeatMs?: number
+  /** How many may tail at once; 64 when unset. */
+  readerLimit?: number
 }
 
 /** The tail of one replica. */
@@ -47,7 +49,6 @@ const changesSubject = 'pwtail.delivery.changes'
 const wantedSubject = 'pwtail.delivery.wanted'
 const wantedForMs = 15_000
 const sayWantedMs = 5_000
-const maxReaders = 64
 
 interface Reader {
   filter: TailFilter
@@ -59,6 +60,7 @@ interface Reader {
 /** Listens to the other replicas; reports only while somebody tails somewhere. */
 export function createTail(options: TailOptions): Tail {
   const { nats, log, bufferLimit = 1_000, heartbeatMs = 15_000 } = options
+  const { readerLimit = 64 } = options
   const readers = new Set<Reader>()
   let wantedUntilMs = Number.NEGATIVE_INFINITY
 
@@ -107,19 +109,24 @@ export function createTail(options: TailOptions): Tail {
       )
     },
     async *open(filter, signal) {
-      if (readers.size >= maxReaders) {
+      if (readers.size >= readerLimit) {
         throw new Failure('RATE_LIMIT_EXCEEDED', 'too many tails are open')
       }
       const { reader, items } = createReader(filter, bufferLimit, heartbeatMs)
       readers.add(reader)
-      signal.addEventListener('abort', reader.end, { once: true })
-      if (signal.aborted) reader.end()
+      // Whoever was cut off while an item was on its way to him never asks for the next one.
+      const leave = (): void => {
+        readers.delete(reader)
+        reader.end()
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      if (signal.aborted) leave()
       sayWanted()
       try {
         yield* items()
       } finally {
-        readers.delete(reader)
-        signal.removeEventListener('abort', reader.end)
+        leave()
+        signal.removeEventListener('abort', leave)
       }
     },
     close() {
@@ -166,6 +173,7 @@ function createReader(filter: TailFilter, limit: number, heartbeatMs: number) {
     },
     end() {
       ended = true
+      buffer = []
       wake.wake()
     },
   }

@@ -19,6 +19,7 @@ export interface DeliveryProcess {
   /** Where it serves RPC. */
   url: string
   adminUrl: string
+  pid: number
   /** All that it has printed. */
   output(): string
   /** Calls an RPC with a JSON body. */
@@ -56,6 +57,7 @@ export async function startDeliveryProcess(env: Record<string, string>): Promise
   return {
     url,
     adminUrl,
+    pid: child.pid ?? 0,
     output,
     async call(rpc, request) {
       const answer = await fetch(`${url}/${rpc}`, {

@@ -1,0 +1,242 @@
+// Shows what a reader of the live tail who stops reading costs: nothing but what he misses, and then his stream.
+import { createHash, randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import http2 from 'node:http2'
+import net from 'node:net'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  DeliveryChangesSchema,
+  DeliveryKind,
+  DeliveryService,
+  type TailDeliveriesResponse,
+} from '#gen/delivery/v1/delivery_pb.js'
+import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
+import { bearerIdentity, openIdentity } from '#runtime/rpc/identity.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { deliveryService } from '../../services/delivery/service.ts'
+import { createTail } from '../../services/delivery/tail.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { ownNats, type TestServer, temporaryFolder } from '../support/servers.ts'
+import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
+import { migrations, until } from './setting.ts'
+
+const projectId = randomUUID()
+const rpc = '/delivery.v1.DeliveryService/TailDeliveries'
+const longText = 'x'.repeat(4_000)
+const changesAtOnce = 200
+
+let broker: TestServer
+let database: TestDatabase
+let nats: Nats
+
+beforeAll(async () => {
+  // Of its own: so many megabytes are no neighbours.
+  ;[broker, database] = await Promise.all([ownNats(), createTestDatabase('delivery', migrations)])
+  nats = connectNats({ url: broker.url, name: 'other-replica', log: silentLog })
+  await until(() => nats.ready())
+})
+afterAll(async () => {
+  await nats.close()
+  await database.drop()
+  await broker.remove()
+})
+
+/** Tells of attempts as another replica does. */
+function announce(count: number, deliveryId = randomUUID()): void {
+  const change = {
+    deliveryId,
+    projectId,
+    kind: DeliveryKind.NOTIFY,
+    attempt: { number: 1, error: longText },
+  }
+  const changes = create(DeliveryChangesSchema, {
+    changes: Array.from({ length: count }, () => change),
+  })
+  nats.announce('pwtail.delivery.changes', toBinary(DeliveryChangesSchema, changes))
+}
+
+const request = Buffer.from(JSON.stringify({ projectId }))
+const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, request.length]), request])
+const tailHeaders = {
+  authorization: `Bearer ${bearer}`,
+  'content-type': 'application/connect+json',
+  'connect-protocol-version': '1',
+  'connect-timeout-ms': '3600000',
+}
+
+/** Opens a tail over HTTP/1.1 and reads nothing of it after the headers. */
+async function stallOverHttp1(port: number) {
+  const socket = net.connect(port, '127.0.0.1')
+  let closed = false
+  socket.on('close', () => {
+    closed = true
+  })
+  socket.on('error', () => undefined)
+  const headers = Object.entries({ ...tailHeaders, 'content-length': envelope.length, host: 'a' })
+  const lines = headers.map(([name, value]) => `${name}: ${value}`).join('\r\n')
+  socket.write(`POST ${rpc} HTTP/1.1\r\n${lines}\r\n\r\n`)
+  socket.write(envelope)
+  const first = await new Promise<Buffer>((resolve) => socket.once('data', resolve))
+  expect(first.toString('latin1')).toMatch(/^HTTP\/1.1 200 /)
+  socket.pause()
+  return {
+    /** Reads on to the end and says whether the connection was cut. */
+    async isCut() {
+      socket.resume()
+      await until(() => closed).catch(() => undefined)
+      socket.destroy()
+      return closed
+    },
+    leave: () => socket.destroy(),
+  }
+}
+
+/** The same over HTTP/2. */
+async function stallOverHttp2(port: number) {
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  const stream = session.request({ ':method': 'POST', ':path': rpc, ...tailHeaders })
+  let closed = false
+  stream.on('close', () => {
+    closed = true
+  })
+  stream.on('error', () => undefined)
+  stream.write(envelope)
+  stream.end()
+  await new Promise((resolve) => stream.once('response', resolve))
+  return {
+    async isCut() {
+      stream.resume()
+      await until(() => closed).catch(() => undefined)
+      session.destroy()
+      return closed
+    },
+    leave: () => session.destroy(),
+  }
+}
+
+/** A reader who reads; tells how many changes came and how many were missed. */
+function readWell(url: string) {
+  const pool = createRpcPool(url, { lasting: true })
+  const identity = bearerIdentity(bearer)
+  const client = createRpcClient(DeliveryService, { url, audience: 'delivery', identity, pool })
+  const stopping = new AbortController()
+  const seen = { changes: 0, dropped: 0n, heartbeats: 0, last: '' }
+  const reading = (async () => {
+    const call = { signal: stopping.signal, timeoutMs: 3_600_000 }
+    for await (const { event } of client.tailDeliveries({ projectId }, call)) note(event)
+  })().catch(() => undefined)
+
+  function note(event: TailDeliveriesResponse['event']): void {
+    if (event.case === 'change') {
+      seen.changes += 1
+      seen.last = event.value.deliveryId
+    } else if (event.case === 'gap') seen.dropped += event.value.droppedCount
+    else seen.heartbeats += 1
+  }
+
+  return {
+    seen,
+    async stop() {
+      stopping.abort()
+      await reading
+      await pool.close()
+    },
+  }
+}
+
+/** Tells so many times of attempts, each time when the reader has the ones before. */
+async function passBy({ seen }: ReturnType<typeof readWell>, times: number): Promise<void> {
+  for (let time = 0; time < times; time += 1) {
+    const before = seen.changes
+    announce(changesAtOnce)
+    await until(() => seen.changes === before + changesAtOnce, 20_000)
+  }
+}
+
+function rssMb(pid: number): number {
+  const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1_024
+}
+
+describe('a reader who stops reading', () => {
+  let service: DeliveryProcess
+  beforeAll(async () => {
+    service = await startDeliveryProcess({ DATABASE_URL: database.url, NATS_URL: broker.url })
+  })
+  afterAll(() => service.stop())
+
+  it.each([
+    ['HTTP/1.1', stallOverHttp1],
+    ['HTTP/2', stallOverHttp2],
+  ])('over %s costs no memory and nobody else a change', { timeout: 90_000 }, async (_, stall) => {
+    const reader = readWell(service.url)
+    await until(() => reader.seen.heartbeats > 0)
+    // What any reader costs is there before.
+    await passBy(reader, 60)
+    const stalled = await stall(Number(new URL(service.url).port))
+    // More than the systems keep for a socket.
+    await passBy(reader, 20)
+    const beforeMb = rssMb(service.pid)
+    await passBy(reader, 100)
+    // 80 MB went by the one who stands still.
+    expect(rssMb(service.pid) - beforeMb).toBeLessThan(40)
+    expect(reader.seen).toMatchObject({ changes: 180 * changesAtOnce, dropped: 0n })
+    await reader.stop()
+    stalled.leave()
+  })
+})
+
+describe('a stream that nobody reads', () => {
+  it.each([
+    ['HTTP/1.1', stallOverHttp1],
+    ['HTTP/2', stallOverHttp2],
+  ])('over %s is cut, and one that is read goes on', { timeout: 60_000 }, async (_name, stall) => {
+    const folder = temporaryFolder('stalled')
+    const sha256 = createHash('sha256').update(bearer).digest('hex')
+    writeIdentities(folder, ['delivery'], [{ name: 'operator', sha256, rpcs: ['*'] }])
+    const identity = openIdentity({
+      name: 'delivery',
+      dir: path.join(folder, 'delivery'),
+      log: silentLog,
+    })
+    const tail = createTail({ nats, log: silentLog, heartbeatMs: 200, readerLimit: 2 })
+    const db = database.open()
+    const server = await serveRpc({
+      host: '127.0.0.1',
+      port: 0,
+      identity,
+      log: silentLog,
+      services: [DeliveryService],
+      stalledMs: 1_500,
+      routes: (router) => {
+        const handlers = deliveryService({ db, tail, onDue: () => undefined })
+        router.service(DeliveryService, handlers, { maxTimeoutMs: 3_600_000 })
+      },
+    })
+    const stalled = await stall(server.port)
+    const reader = readWell(`http://127.0.0.1:${server.port}`)
+    await until(() => reader.seen.heartbeats > 0)
+    // More than the system keeps for a socket, then silence for longer than a call may stand still.
+    await passBy(reader, 30)
+    const heartbeats = reader.seen.heartbeats
+    await delay(3_000)
+    expect(await stalled.isCut()).toBe(true)
+    const last = randomUUID()
+    announce(1, last)
+    await until(() => reader.seen.last === last)
+    expect(reader.seen.heartbeats).toBeGreaterThan(heartbeats)
+    // There is room for two: the place of the one who was cut off is free.
+    const next = readWell(`http://127.0.0.1:${server.port}`)
+    await until(() => next.seen.heartbeats > 0)
+    await next.stop()
+    await reader.stop()
+    tail.close()
+    await server.close()
+    fs.rmSync(folder, { recursive: true })
+  })
+})
