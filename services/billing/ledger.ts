@@ -1,5 +1,5 @@
 // The project's float as billing uses it, over accounts.v1.LedgerService; it must not decide when to.
-
+import { createHash } from 'node:crypto'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
@@ -19,7 +19,7 @@ export type BillMoney = {
 export type Ledger = {
   /** Keeps the money back on the float; false when it has too little. */
   hold(money: BillMoney & { createTime: Date }): Promise<boolean>
-  /** Pays it to the biller. */
+  /** Pays it to the biller, from what the float has when the hold has lapsed: then it may have too little. */
   post(money: BillMoney): Promise<void>
   /** Lets it go. */
   release(money: BillMoney): Promise<void>
@@ -50,18 +50,37 @@ export function ledgerOver(client: Client<typeof LedgerService>): Ledger {
         throw error
       }
     },
-    async post({ billPaymentId, projectId, amountMinor, currency }) {
+    async post({ billPaymentId, projectId, amountMinor, currency, transactionId }) {
       const postings = [
         { address: floatOf(projectId), amount: { currency, minorUnits: -amountMinor } },
         { address: billerClearing, amount: { currency, minorUnits: amountMinor } },
       ]
       const request = { projectId, holdId: billPaymentId, postings }
-      await client.postHold(request, withProject(projectId))
+      try {
+        await client.postHold(request, withProject(projectId))
+      } catch (error) {
+        // Nothing but time closes the hold of a payment that succeeded. What it kept back is owed all the same.
+        if (!(error instanceof Failure && error.reason === 'HOLD_CLOSED')) throw error
+        await client.voidHold({ projectId, holdId: billPaymentId }, withProject(projectId))
+        const transferId = lateTransferId(billPaymentId)
+        const details = { reference: transactionId, method: 'bill_payment' }
+        await client.postTransfer(
+          { projectId, transferId, postings, details },
+          withProject(projectId),
+        )
+      }
     },
     async release({ billPaymentId, projectId }) {
       await client.voidHold({ projectId, holdId: billPaymentId }, withProject(projectId))
     },
   }
+}
+
+/** A UUID (version 8) of its own, the same each time: the ledger never uses that of a hold for anything else. */
+function lateTransferId(billPaymentId: string): string {
+  const digest = createHash('sha256').update(`late bill payment ${billPaymentId}`).digest('hex')
+  const parts = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`]
+  return [...parts, `8${digest.slice(17, 20)}`, digest.slice(20, 32)].join('-')
 }
 
 function floatOf(projectId: string) {

@@ -1,0 +1,101 @@
+// What becomes of a payment whose hold lapsed before anybody knew that it was paid, on the real ledger.
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newId } from '#core/id.ts'
+import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { createTestClock } from '#runtime/test-clock.ts'
+import { postTransfer, readBalance } from '../../services/accounts/ledger/ledger.ts'
+import { ledgerService } from '../../services/accounts/ledger/service.ts'
+import { type BillMoney, type Ledger, ledgerOver } from '../../services/billing/ledger.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+
+const currency = 'USD'
+const projectId = newId()
+const float = { floatProjectId: projectId }
+const clock = createTestClock()
+const dir = mkdtempSync(path.join(tmpdir(), 'payweave-lapsed-'))
+let database: TestDatabase
+let db: ReturnType<TestDatabase['open']>
+let server: RpcServer
+let pool: RpcPool
+let ledger: Ledger
+
+beforeAll(async () => {
+  writeIdentities(dir, ['accounts', 'billing'])
+  database = await createTestDatabase('accounts', migrationFolders('accounts'))
+  db = database.open({ testClock: clock })
+  const identityOf = (name: string) =>
+    openIdentity({ name, dir: path.join(dir, name), log: silentLog })
+  server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    identity: identityOf('accounts'),
+    log: silentLog,
+    services: [LedgerService],
+    routes: (router) => router.service(LedgerService, ledgerService({ db, checkDb: db })),
+  })
+  const url = `http://127.0.0.1:${server.port}`
+  pool = createRpcPool(url)
+  const identity = identityOf('billing')
+  ledger = ledgerOver(createRpcClient(LedgerService, { url, audience: 'accounts', identity, pool }))
+})
+afterAll(async () => {
+  await pool.close()
+  await server.close()
+  await database.drop()
+  rmSync(dir, { recursive: true })
+})
+
+/** Changes the float. */
+async function fund(amountMinor: bigint): Promise<void> {
+  const lines = [
+    { address: float, currency, amountMinor },
+    { address: { internal: 'opening' as const }, currency, amountMinor: -amountMinor },
+  ]
+  await postTransfer(db, { projectId, transferId: newId(), lines })
+}
+
+/** A payment whose hold was made, and has lapsed. */
+async function lapsed(amountMinor: bigint): Promise<BillMoney> {
+  const transactionId = `bill_${randomUUID()}`
+  const money = { billPaymentId: newId(), projectId, amountMinor, currency, transactionId }
+  const createTime = new Date(Date.now() + clock.offsetMs)
+  expect(await ledger.hold({ ...money, createTime })).toBe(true)
+  clock.advance(181 * 86_400_000)
+  return money
+}
+
+const posted = async () => (await readBalance(db, { address: float, currency })).postedMinor
+
+it('its money is paid once, from what the float has by then', async () => {
+  await fund(2_000n)
+  const money = await lapsed(1_500n)
+  await ledger.post(money)
+  await ledger.post(money)
+  expect(await posted()).toBe(500n)
+})
+
+it('its money is paid once the float has enough', async () => {
+  const money = await lapsed(400n)
+  // As the ledger's own worker does with what has lapsed.
+  await ledger.release(money)
+  await fund(-300n)
+  await expect(ledger.post(money)).rejects.toMatchObject({ reason: 'INSUFFICIENT_FUNDS' })
+  await fund(300n)
+  await ledger.post(money)
+  expect(await posted()).toBe(100n)
+})
+
+it('its money stays where it is when the payment failed', async () => {
+  const money = await lapsed(100n)
+  await ledger.release(money)
+  expect(await posted()).toBe(100n)
+})
