@@ -35,6 +35,7 @@ export type DeliverySystem = {
 
 const root = path.dirname(import.meta.dirname)
 const readyWithinMs = 30_000
+const { BENCH_PROFILE_DIR: profileDir = '' } = process.env
 const log = createLogger({ part: 'bench', level: 'error' })
 
 /** What production has: the settings of a local start are for people who wait for a push. */
@@ -91,6 +92,7 @@ async function startProcess(portBase: number, env: Record<string, string>) {
   const child = fork('services/delivery/main.ts', {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    execArgv: profileDir === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`],
     env: {
       ...process.env,
       PAYWEAVE_ENV: 'local',

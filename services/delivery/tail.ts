@@ -126,7 +126,6 @@ export function createTail(options: TailOptions): Tail {
         yield* items()
       } finally {
         leave()
-        signal.removeEventListener('abort', leave)
       }
     },
     close() {

@@ -1,6 +1,7 @@
 // Shows what a crash, a lost lease and a stop do to pushes in hand.
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors.ts'
 import { claimDue, expireLeases, wakeForgotten } from '../../services/delivery/claim-store.ts'
 import { complete } from '../../services/delivery/complete-store.ts'
 import { judge } from '../../services/delivery/delivery.ts'
@@ -74,6 +75,34 @@ describe('a worker that dies', () => {
     expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
     expect(await setting.attempts(id)).toMatchObject([
       { outcome: 'unknown' },
+      { outcome: 'delivered' },
+    ])
+  })
+
+  it('after the 2xx and before it is recorded has the receiver see the same bytes twice', async () => {
+    const { db } = setting
+    let ends = 0
+    const dying = setting.worker({
+      db: {
+        ...db,
+        rows: (statement, values) => {
+          if (statement.name !== 'delivery_complete') return db.rows(statement, values)
+          ends += 1
+          return Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'about to die'))
+        },
+      },
+    })
+    const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
+    await until(() => ends === 1)
+    dying.abandon()
+    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'started' }])
+    setting.clock.advance(61_000)
+    await expireLeases(setting.db, 100)
+    setting.worker()
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
+    expect(await setting.attempts(id)).toMatchObject([
+      { outcome: 'unknown', error: 'lease_expired' },
       { outcome: 'delivered' },
     ])
   })

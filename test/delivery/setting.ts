@@ -27,6 +27,8 @@ export interface WorkerChanges extends Partial<EgressRule> {
   inHandLimit?: number
   hostLimit?: number
   sign?: Sign
+  /** In place of the setting's own. */
+  db?: Database
   /** Where its metrics go; nowhere when unset. */
   metrics?: Registry
 }
@@ -67,7 +69,7 @@ export async function createSetting() {
       ...changes,
     })
     const started = startWorker({
-      db,
+      db: changes.db ?? db,
       poster,
       sign: changes.sign ?? cannotSign,
       log: silentLog,
