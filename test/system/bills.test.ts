@@ -132,12 +132,48 @@ describe('a bill that the biller takes', () => {
   })
 })
 
+describe('the catalogue of the sandbox', () => {
+  const water = { biller_code: 'DEMO_WATER', product_code: 'BILL', amount: '25.00' }
+
+  it.each([
+    [{ customer_reference: '12345678', amount: '1.00' }],
+    [{ customer_reference: '123456789012', currency: 'TTD', amount: '5000.00' }],
+    [{ ...water, customer_reference: 'W7654321' }],
+  ])('takes %j', async (more) => {
+    expect((await pay(bill(more))).body).toMatchObject({ code: 201, normalized_status: 'SUCCESS' })
+  })
+
+  it.each([
+    ['BILLER_NOT_FOUND', 404, { biller_code: 'DEMO_GAS' }],
+    ['PRODUCT_NOT_FOUND', 404, { product_code: 'BILL' }],
+    ['CURRENCY_NOT_SUPPORTED', 400, { currency: 'EUR' }],
+    ['CURRENCY_NOT_SUPPORTED', 400, { ...water, customer_reference: 'W1234567', currency: 'TTD' }],
+    ['AMOUNT_OUT_OF_RANGE', 400, { amount: '0.99' }],
+    ['AMOUNT_OUT_OF_RANGE', 400, { amount: '5000.01' }],
+    ['CUSTOMER_REFERENCE_INVALID', 400, { customer_reference: '1234567' }],
+    ['CUSTOMER_REFERENCE_INVALID', 400, { customer_reference: '1234567890123' }],
+    ['CUSTOMER_REFERENCE_INVALID', 400, { ...water, customer_reference: '12345678' }],
+  ])('refuses with %s, status %i: %j', async (code, status, more) => {
+    const refused = await pay(bill(more))
+    expect([refused.status, refused.body['errorCode']]).toEqual([status, code])
+  })
+})
+
 describe('a bill that the biller refuses', () => {
   it.each([
-    ['123456780402', 'CUSTOMER_REFERENCE_REJECTED'],
-    ['123456780409', 'BILL_ALREADY_PAID'],
-  ])('with reference %s fails with %s', async (customer_reference, code) => {
-    const failed = await pay(bill({ customer_reference }))
+    [{ customer_reference: '123456780402' }, 'CUSTOMER_REFERENCE_REJECTED'],
+    [{ customer_reference: '123456780409' }, 'BILL_ALREADY_PAID'],
+    [
+      {
+        customer_reference: 'W1230409',
+        biller_code: 'DEMO_WATER',
+        product_code: 'BILL',
+        amount: '25.00',
+      },
+      'BILL_ALREADY_PAID',
+    ],
+  ])('with reference %j fails with %s', async (more, code) => {
+    const failed = await pay(bill(more))
     expect(failed.status, failed.text).toBe(201)
     expect(failed.body).toMatchObject({
       normalized_status: 'FAILED',
@@ -157,11 +193,11 @@ describe('a bill that takes its time', () => {
   })
 
   it.each([
-    ['12345670504', 'SUCCESS', null],
-    ['12345670404', 'FAILED', 'UNCONFIRMED_NOT_FOUND'],
+    ['12345670504', 'SUCCESS', null, null],
+    ['12345670404', 'FAILED', 'UNCONFIRMED_NOT_FOUND', 'CONDITIONAL'],
   ])(
     'with reference %s is accepted first and then %s',
-    async (customer_reference, end, code) => {
+    async (customer_reference, end, code, category) => {
       const key = unique('key')
       const body = bill({ customer_reference })
       const accepted = await pay(body, key)
@@ -170,7 +206,11 @@ describe('a bill that takes its time', () => {
       await eventually(
         () => read('status', id),
         ({ body: status }) =>
-          expect(status).toMatchObject({ normalized_status: end, failure_code: code }),
+          expect(status).toMatchObject({
+            normalized_status: end,
+            failure_code: code,
+            retry_category: category,
+          }),
       )
       const replay = await pay(body, key)
       expect(replay.status).toBe(201)
