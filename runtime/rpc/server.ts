@@ -36,6 +36,8 @@ const headersTimeoutMs = 10_000
 const defaultStalledMs = maxTimeoutMs + 5_000
 const tooLarge = codeToHttpStatus(Code.ResourceExhausted)
 const resetDelayMs = 100
+const lingerMs = 2_000
+const maxDroppedBytes = 16 * 1024 * 1024
 const defaultGraceMs = 10_000
 
 /** What a process gives to serve its RPCs. */
@@ -87,7 +89,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
         reply.raw.setTimeout(stalledMs, () => raw.socket.destroy())
       }
       if (call !== undefined && !takeUnary(raw, reply.raw, call, () => edge.contextValues(raw))) {
-        reply.raw.once('finish', () => cutUnread(raw))
+        reply.raw.once('finish', () => dropUnread(raw))
         done()
       } else reply.hijack()
     })
@@ -208,9 +210,22 @@ function resetUnread(this: ServerHttp2Stream): void {
   setTimeout(() => this.destroy(), resetDelayMs).unref()
 }
 
-// The same over HTTP/1.1, where nobody would even notice that the caller has gone.
-function cutUnread(request: IncomingMessage): void {
-  if (!request.complete) setTimeout(() => request.destroy(), resetDelayMs).unref()
+// The same over HTTP/1.1. A caller who still sends hears nothing of his answer once his connection is cut, so the rest
+// is read and dropped, within bounds.
+function dropUnread(request: IncomingMessage): void {
+  if (request.complete) return
+  let leftBytes = maxDroppedBytes
+  const cut = setTimeout(() => request.destroy(), lingerMs).unref()
+  request.on('data', (chunk: Buffer) => {
+    leftBytes -= chunk.length
+    if (leftBytes < 0) request.destroy()
+  })
+  request.once('close', () => clearTimeout(cut))
+  request.once('end', () => clearTimeout(cut))
+  request.once('error', () => undefined)
+  // Whoever stopped reading half-way still stands in its way.
+  request.removeAllListeners('readable')
+  request.resume()
 }
 
 /** A watch says nothing for as long as nothing changes. */

@@ -110,4 +110,18 @@ describe('a streaming caller', () => {
     await server.close()
     expect(Date.now() - startedMs).toBeLessThan(2_000)
   })
+
+  it('that is refused hears why, however much it had still to say', async () => {
+    const refuse = () => {
+      throw new Failure('ACCOUNT_EXISTS', 'no')
+    }
+    const { client } = await startUploads(refuse)
+    for (const chunks of [1, 2, 3, 4, 5, 8, 20, 100]) {
+      async function* parts() {
+        for (let count = 0; count < chunks; count++) yield chunk()
+      }
+      const call = client.uploadPersonalAccount(parts())
+      await expect(call, `${chunks} chunks`).rejects.toMatchObject({ reason: 'ACCOUNT_EXISTS' })
+    }
+  })
 })
