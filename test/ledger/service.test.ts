@@ -109,6 +109,7 @@ describe('the ledger over RPC', () => {
     const asked = { projectId, address: customer(accountId), amount: money(2_000n) }
     const made = await ledger.createHold({ ...asked, holdId, expireTime: inAnHour() })
     expect(made.hold).toMatchObject({ holdId, state: HoldState.OPEN, amount: money(2_000n) })
+    expect((await ledger.getHold({ projectId, holdId })).hold).toEqual(made.hold)
     await ledger.createHold({ ...asked, holdId: other, expireTime: inAnHour() })
     const read = { projectId, address: customer(accountId), currency: 'TTD' }
     expect(await ledger.getLedgerBalance(read)).toMatchObject({

@@ -68,6 +68,23 @@ export async function createHold(
   return { createTime: known.createTime, repeated: true }
 }
 
+/** A hold as it is in the moment in which it was made. */
+export function freshHold(
+  wanted: NewHold & { createTime: Date },
+): Omit<Hold, 'fingerprint' | 'hasLapsed'> {
+  const { projectId, holdId, address, currency, amountMinor, createTime, expireTime } = wanted
+  return {
+    ...holderKey(address, currency),
+    projectId: projectId.toLowerCase(),
+    holdId: holdId.toLowerCase(),
+    amountMinor,
+    state: 'open',
+    details: wholeDetails(wanted.details),
+    createTime,
+    expireTime,
+  }
+}
+
 /** Turns a hold into a transfer of the same UUID, once; what the lines do not use is let go. */
 export async function postHold(
   tx: Queryable,

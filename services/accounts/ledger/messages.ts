@@ -127,7 +127,7 @@ export function transferMessage(transfer: Transfer): WireTransfer {
 }
 
 /** A hold as it is sent. */
-export function holdMessage(hold: Hold): WireHold {
+export function holdMessage(hold: Omit<Hold, 'fingerprint' | 'hasLapsed'>): WireHold {
   return create(HoldSchema, {
     holdId: hold.holdId,
     projectId: hold.projectId,

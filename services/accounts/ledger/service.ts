@@ -6,7 +6,7 @@ import type { Database } from '#runtime/db.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
 import { requireUuid } from '../access.ts'
 import { checkLedger } from './check.ts'
-import { createHold, postHold, requireHold, voidHold } from './hold.ts'
+import { createHold, freshHold, postHold, requireHold, voidHold } from './hold.ts'
 import { postTransfer, readBalance, requireTransfer, reverseTransfer } from './ledger.ts'
 import { type Address, refuse, requireAddress, requireCurrency, requireDetails } from './lines.ts'
 import {
@@ -78,8 +78,13 @@ function holdHandlers(db: Database) {
       const expireTime = timeOf(request.expireTime, 'expire_time')
       const details = detailsOf(request.details)
       const money = moneyOf(request.amount, 'amount')
-      await createHold(db, { projectId, holdId, address, ...money, expireTime, details })
-      return { hold: holdMessage(await requireHold(db, projectId, holdId)) }
+      const wanted = { projectId, holdId, address, ...money, expireTime, details }
+      const { createTime, repeated } = await createHold(db, wanted)
+      // What was made just now stands as it was asked for; anything else may have gone on.
+      const hold = repeated
+        ? await requireHold(db, projectId, holdId)
+        : freshHold({ ...wanted, createTime })
+      return { hold: holdMessage(hold) }
     },
     async postHold(request, context) {
       const projectId = requiredProject(context, request.projectId)
