@@ -3,11 +3,17 @@ import type { Static, TObject } from 'typebox'
 import { Failure } from '#core/errors.ts'
 import { compileCheck, invalidField, shownName } from './validate.ts'
 
+/** The versions of the contract, the first one first. */
+export const contractVersions = ['2024-10-01', '2026-07-01'] as const
+
 /** A version of the contract; every route has exactly one. */
-export type ContractVersion = '2024-10-01' | '2026-07-01'
+export type ContractVersion = (typeof contractVersions)[number]
 
 /** Returns the parameters or throws MISSING_PARAMETER, VERSION_NOT_SUPPORTED or INVALID_PARAMETER. */
-export type QueryCheck<T> = (query: Record<string, unknown>) => T
+export type QueryCheck<T> = ((query: Record<string, unknown>) => T) & {
+  /** What it checks against, for the documents. */
+  schema: TObject
+}
 
 /** Compiles the query of a route; the order of the fields is the order in which missing ones are named. */
 export function compileQuery<S extends TObject>(
@@ -17,7 +23,7 @@ export function compileQuery<S extends TObject>(
   const check = compileCheck(schema)
   const names = Object.keys(schema.properties)
   const required = new Set((schema as { required?: string[] }).required)
-  return (query) => {
+  const checkQuery = (query: Record<string, unknown>): Static<S> => {
     const missing = names.filter((name) => required.has(name) && isAbsent(query[name]))
     if (missing.length > 0) throw missingParameters(missing)
     const repeated = Object.keys(query).find((name) => Array.isArray(query[name]))
@@ -27,6 +33,7 @@ export function compileQuery<S extends TObject>(
     }
     return check(withoutEmpty(query, names), false)
   }
+  return Object.assign(checkQuery, { schema })
 }
 
 function isAbsent(value: unknown): boolean {

@@ -9,7 +9,10 @@ import type { Annotated } from './schemas/values.ts'
  * Returns the value as its type, or throws MISSING_PARAMETER for the first required field that is
  * absent or empty, else INVALID_PARAMETER. `isPlain` says that no text in it needs to be searched.
  */
-export type Check<T> = (value: unknown, isPlain: boolean) => T
+export type Check<T> = ((value: unknown, isPlain: boolean) => T) & {
+  /** What it checks against, for the documents. */
+  schema: TSchema
+}
 
 /** What this file reads of a schema. */
 type Node = Annotated & {
@@ -25,7 +28,7 @@ type Node = Annotated & {
 export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
   const compiled = Compile(schema)
   const node = schema as Node
-  return (value, isPlain) => {
+  const check = (value: unknown, isPlain: boolean): Static<S> => {
     if (compiled.Check(value) && (isPlain || findForbidden(node, value, '') === undefined)) {
       return value
     }
@@ -33,6 +36,7 @@ export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
     if (missing !== undefined) throw missingField(missing)
     throw findForbidden(node, value, '') ?? firstProblem(node, value, compiled.Errors(value))
   }
+  return Object.assign(check, { schema })
 }
 
 /** The refusal of a body without this field. */

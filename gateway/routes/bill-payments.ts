@@ -22,12 +22,7 @@ const queryOfPayment = compileQuery(billPaymentQuery, version)
 const checkBillPay = compileCheck(billPayBody)
 const fingerprinted = knownFields(billPayBody)
 
-const bodyOfBillPay: typeof checkBillPay = (value, isPlain) => {
-  if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'receipt_id')) {
-    throw new Failure('RECEIPT_ID_NOT_ACCEPTED', 'receipt_id is not accepted in a request.')
-  }
-  return checkBillPay(value, isPlain)
-}
+const bodyOfBillPay = Object.assign(refuseReceiptId, { schema: checkBillPay.schema })
 
 const common = { version, credential: { kind: 'none' } } as const
 
@@ -81,6 +76,13 @@ export const billPaymentRoutes = [
     },
   }),
 ]
+
+function refuseReceiptId(value: unknown, isPlain: boolean): BillPayBody {
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'receipt_id')) {
+    throw new Failure('RECEIPT_ID_NOT_ACCEPTED', 'receipt_id is not accepted in a request.')
+  }
+  return checkBillPay(value, isPlain)
+}
 
 function readBill({ body, originCountry }: Input<unknown, BillPayBody>) {
   const currency = readCurrency(body.currency, 'currency')

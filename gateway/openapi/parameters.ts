@@ -1,0 +1,106 @@
+// The headers and query parameters of a route as OpenAPI tells them; it must not check a request.
+import type { RouteRow } from '../route.ts'
+import { describedSchema, type JsonSchema } from './described-schema.ts'
+
+/** Headers that requests carry, by the name of their component. The subscription key is the security scheme. */
+export const requestHeaders: Record<string, JsonSchema> = {
+  originCountry: header('PW-origin-country', {
+    description:
+      'ISO 3166-1 alpha-2 code, upper case, of the country where the transaction is made; also the country in which national phone numbers are read.',
+    schema: { type: 'string', pattern: '^[A-Z]{2}$' },
+    example: 'US',
+  }),
+  requestDate: header('PW-request-date', {
+    description: 'Now in UTC, `YYYY-MM-DD HH:mm:ss`; in production at most 15 minutes off.',
+    schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$' },
+    example: '2026-11-21 10:05:30',
+  }),
+  ipAddress: header('PW-ip-address', {
+    description: 'IP address of the client, 8 to 16 characters.',
+    schema: { type: 'string', minLength: 8, maxLength: 16 },
+    example: '127.0.0.1',
+  }),
+  userAgent: header('User-Agent', {
+    description: 'Names the client. Browsers set it themselves.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    example: 'shop/1.0',
+  }),
+  requestId: header(
+    'PW-request-id',
+    {
+      description:
+        'A UUID that becomes the `request_id` of the answer. Absent: the service makes one.',
+      schema: { type: 'string', format: 'uuid' },
+      example: '5f0c1f1e-3c1d-4a8e-9d55-0d7f0a1b2c3d',
+    },
+    false,
+  ),
+  requiredRequestId: header('PW-request-id', {
+    description:
+      'A UUID. Used again with the same body it gives the same session, with another body it is refused.',
+    schema: { type: 'string', format: 'uuid' },
+    example: '5f0c1f1e-3c1d-4a8e-9d55-0d7f0a1b2c3d',
+  }),
+  idempotencyKey: header('Idempotency-Key', {
+    description: '1 to 255 visible ASCII characters; one key makes one payment ever.',
+    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+    example: 'bill-1001',
+  }),
+}
+
+/** Headers that answers carry. */
+export const answerHeaders: Record<string, JsonSchema> = {
+  'PW-request-id': {
+    description: 'Id of the request. Quote it when you ask for help.',
+    schema: { type: 'string', format: 'uuid' },
+  },
+  Allow: { description: 'Methods of the endpoint.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  'Idempotency-Replayed': {
+    description: '`true`: this is the stored answer to an earlier call with the same key.',
+    schema: { type: 'string', const: 'true' },
+  },
+  Deprecation: {
+    description: 'Since when this version of the contract is deprecated (RFC 9745); absent before.',
+    schema: { type: 'string', pattern: '^@\\d+$' },
+  },
+  Sunset: {
+    description: 'When this version of the contract ends (RFC 8594); absent before that is known.',
+    schema: { type: 'string' },
+  },
+}
+
+/** The parameters of a route. */
+export function parametersOf(row: RouteRow): JsonSchema[] {
+  const requestId = row.requestIdRequired === true ? 'requiredRequestId' : 'requestId'
+  const names = ['originCountry', 'requestDate', 'ipAddress', 'userAgent', requestId]
+  if (row.idempotencyKey === true) names.push('idempotencyKey')
+  return [
+    ...queryParameters(row),
+    ...names.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  ]
+}
+
+function queryParameters(row: RouteRow): JsonSchema[] {
+  const { properties = {}, required = [] } = describedSchema(row.query.schema) as {
+    properties?: Record<string, JsonSchema>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...schema }]) => {
+    if (name === 'version') {
+      const only = { type: 'string', const: row.version }
+      return {
+        name,
+        in: 'query',
+        required: true,
+        description: `Always ${row.version}.`,
+        schema: only,
+      }
+    }
+    return { name, in: 'query', required: required.includes(name), description, schema }
+  })
+}
+
+function header(name: string, more: JsonSchema, required = true): JsonSchema {
+  return { name, in: 'header', required, ...more }
+}
