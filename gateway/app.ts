@@ -5,6 +5,7 @@ import { Failure } from '#core/errors.ts'
 import { runWithContext } from '#runtime/rpc/context.ts'
 import { answerBelowRouter, clientErrorHandler } from './below-router.ts'
 import { clientIpReader } from './client-ip.ts'
+import { documentPaths, registerDocuments } from './documents.ts'
 import { startEdgeRequest } from './edge-request.ts'
 import { publicFailure, refusal } from './envelope.ts'
 import { errorHandler, type OpenPaths, pathOf, type RouteTable, routeTable } from './failures.ts'
@@ -34,6 +35,7 @@ const openPaths: OpenPaths = [
   { pattern: /^\/pay\/[^/]+$/, allow: 'GET' },
   { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
   { pattern: /^\/receipts\/[^/]+$/, allow: 'GET' },
+  ...documentPaths,
 ]
 const bodyLimitBytes = 64 * 1024
 const maxHeaderBytes = 16 * 1024
@@ -115,6 +117,7 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   app.setErrorHandler(refuse)
   parseJson(app)
   registerHealth(app, options.ready)
+  registerDocuments(app, routeRows, settings.publicBaseUrl)
   await registerRoutes(app, routeRunner(settings, services))
   if (options.pages !== undefined) await servePages(app, options.pages, options)
   return app

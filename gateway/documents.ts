@@ -1,0 +1,128 @@
+// Serves the OpenAPI documents and the page that shows them to anybody; it must not know what a route does.
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Failure } from '#core/errors.ts'
+import { docsInitializer, docsPage } from './docs-page.ts'
+import type { OpenPaths } from './failures.ts'
+import { type ContractVersion, contractVersions } from './query.ts'
+import type { RouteRow } from './route.ts'
+
+const [defaultVersion] = contractVersions
+
+/** Files of the page, out of the library's own. */
+const libraryFiles: Record<string, string> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui-standalone-preset.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+}
+
+/** What is served here, for the table of routes. */
+export const documentPaths: OpenPaths = [
+  { pattern: /^\/openapi\.json$/, allow: 'GET' },
+  { pattern: /^\/docs$/, allow: 'GET' },
+  ...[...Object.keys(libraryFiles), 'start.js'].map((name) => ({
+    pattern: new RegExp(`^/docs/${name.replaceAll('.', '\\.')}$`),
+    allow: 'GET',
+  })),
+]
+
+/** Nothing from elsewhere, nothing inline. */
+const contentPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+type Served = { type: string; plain: Buffer; zipped: Buffer; tag: string }
+type ServedRequest = FastifyRequest<{ Querystring: Record<string, unknown> }>
+
+const zip = promisify(gzip)
+
+/** Registers `/openapi.json`, `/docs` and its files. All is made when it is first asked for: a start does not wait for it. */
+export function registerDocuments(
+  app: FastifyInstance,
+  rows: readonly RouteRow[],
+  publicBaseUrl: string,
+): void {
+  const made = new Map<string, Promise<Served>>()
+  const once = (name: string, make: () => Promise<Served>): Promise<Served> => {
+    const found = made.get(name) ?? make()
+    made.set(name, found)
+    // What could not be made is tried again by the next one who asks.
+    found.catch(() => made.delete(name))
+    return found
+  }
+  const page = (name: string, path: string, make: () => Promise<Served>) =>
+    app.get(path, async (request, reply) => {
+      void reply.header('content-security-policy', contentPolicy)
+      return sendServed(request, reply, await once(name, make))
+    })
+
+  app.get('/openapi.json', async (request: ServedRequest, reply) => {
+    const version = askedVersion(request.query['version'])
+    const document = await once(version, () => makeDocument(version, rows, publicBaseUrl))
+    return sendServed(request, reply, document)
+  })
+  page('page', '/docs', () => served('text/html; charset=utf-8', docsPage))
+  page('start', '/docs/start.js', () =>
+    served('text/javascript; charset=utf-8', docsInitializer(contractVersions)),
+  )
+  for (const [name, type] of Object.entries(libraryFiles)) {
+    page(name, `/docs/${name}`, async () => served(type, await readFile(libraryFile(name))))
+  }
+}
+
+function askedVersion(given: unknown): ContractVersion {
+  if (given === undefined) return defaultVersion
+  const version = contractVersions.find((candidate) => candidate === given)
+  if (version !== undefined) return version
+  throw new Failure(
+    'VERSION_NOT_SUPPORTED',
+    `version must be one of ${contractVersions.join(', ')}.`,
+  )
+}
+
+async function makeDocument(
+  version: ContractVersion,
+  rows: readonly RouteRow[],
+  publicBaseUrl: string,
+): Promise<Served> {
+  const { openApiDocument } = await import('./openapi/document.ts')
+  const document = openApiDocument(version, { rows, publicBaseUrl })
+  return served('application/json; charset=utf-8', JSON.stringify(document))
+}
+
+async function served(type: string, content: string | Buffer): Promise<Served> {
+  const plain = Buffer.from(content)
+  const tag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
+  return { type, plain, zipped: await zip(plain), tag }
+}
+
+function libraryFile(name: string): URL {
+  return new URL(`./static/${name}`, import.meta.resolve('@fastify/swagger-ui'))
+}
+
+function sendServed(request: FastifyRequest, reply: FastifyReply, asset: Served): FastifyReply {
+  void reply.headers({
+    'content-type': asset.type,
+    // Kept, and asked about each time: after an update nobody reads an old contract.
+    'cache-control': 'no-cache',
+    etag: asset.tag,
+    vary: 'accept-encoding',
+  })
+  if (request.headers['if-none-match'] === asset.tag) return reply.code(304).send()
+  const isZipped = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(
+    request.headers['accept-encoding'] ?? '',
+  )
+  if (!isZipped) return reply.send(asset.plain)
+  return reply.header('content-encoding', 'gzip').send(asset.zipped)
+}
