@@ -9,6 +9,8 @@ import { markSettled, settleLater, takeUnsettled, type Unsettled } from './settl
 
 const batchSize = 50
 const width = 8
+// Payments under way stand in the same queue for the row of their float: with fewer the ledger falls behind them.
+const settling = { batchSize: 128, width: 32 }
 const pauseMs = 250
 // Longer than the calls about one payment may take.
 const leaseMs = 60_000
@@ -60,13 +62,13 @@ export function startSettling(billing: Billing): Loop {
     log,
     pauseMs,
     async round() {
-      const ends = await takeUnsettled(db, batchSize, leaseMs)
+      const ends = await takeUnsettled(db, settling.batchSize, leaseMs)
       const told: string[] = []
-      await forEachOf(ends, { width, kind: 'settling', log }, async (end) => {
+      await forEachOf(ends, { width: settling.width, kind: 'settling', log }, async (end) => {
         if (await tellLedger(billing, end)) told.push(end.billPaymentId)
       })
       if (told.length > 0) await markSettled(db, told)
-      return ends.length === batchSize
+      return ends.length === settling.batchSize
     },
   })
 }
