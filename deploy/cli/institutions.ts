@@ -7,11 +7,13 @@ import {
   GrantSchema,
   type Institution,
   type InstitutionKey,
+  InstitutionSchema,
   RotateInstitutionKeyResponseSchema,
 } from '#gen/accounts/v1/access_pb.js'
 import {
   type AccessWork,
   accountsOptions,
+  eachPage,
   environmentOf,
   institutionNamed,
   namingOptions,
@@ -23,6 +25,7 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
+import { wholeNumber } from './deliveries.ts'
 import { jsonLine, printable, time, wordOf } from './print.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -37,9 +40,21 @@ export const institutionCommands: Command[] = [
     options: {
       ...accountsOptions,
       environment: 'sandbox or production (sandbox)',
+      currency: 'ISO 4217 code of accounts that name none (USD)',
       ...onceOption,
     },
     run: (context) => withAccess(context, create),
+  },
+  {
+    name: 'institution list',
+    operands: '',
+    summary: 'Lists institutions, oldest first.',
+    options: {
+      ...accountsOptions,
+      environment: 'only those of sandbox or production',
+      limit: 'how many (50)',
+    },
+    run: (context) => withAccess(context, list),
   },
   {
     name: 'institution rotate',
@@ -81,8 +96,9 @@ export const institutionCommands: Command[] = [
 const create: AccessWork = async (context, access) => {
   const name = oneOperand(context, 'name')
   const environment = environmentOf(context)
+  const defaultCurrency = context.options['currency'] ?? ''
   const made = await once(context, (requestId) =>
-    access.createInstitution({ name, environment, requestId }),
+    access.createInstitution({ name, environment, defaultCurrency, requestId }),
   )
   if (context.json) {
     context.print(jsonLine(CreateInstitutionResponseSchema, made))
@@ -90,6 +106,20 @@ const create: AccessWork = async (context, access) => {
   }
   printInstitution(context, made.institution)
   printKey(context, made.key)
+}
+
+const list: AccessWork = async (context, access) => {
+  const { options, json, print } = context
+  const environment =
+    options['environment'] === undefined ? Environment.UNSPECIFIED : environmentOf(context)
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  await eachPage(limit, async (pageSize, pageToken) => {
+    const page = await access.listInstitutions({ environment, pageSize, pageToken })
+    for (const institution of page.institutions) {
+      print(json ? jsonLine(InstitutionSchema, institution) : institutionLine(institution))
+    }
+    return { shown: page.institutions.length, nextPageToken: page.nextPageToken }
+  })
 }
 
 const rotate: AccessWork = async (context, access) => {
@@ -151,6 +181,12 @@ function printInstitution({ print }: CommandContext, institution: Institution | 
   print(`institution     ${institution.institutionId}`)
   print(`name            ${printable(institution.name)}`)
   print(`environment     ${wordOf(Environment, institution.environment)}`)
+  print(`currency        ${institution.defaultCurrency}`)
+}
+
+function institutionLine({ institutionId, environment, ...rest }: Institution): string {
+  const world = wordOf(Environment, environment).padEnd(10)
+  return [institutionId, world, rest.defaultCurrency, printable(rest.name)].join('  ')
 }
 
 function printKey({ print }: CommandContext, key: InstitutionKey | undefined): void {

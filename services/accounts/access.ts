@@ -2,6 +2,7 @@
 import ipaddr from 'ipaddr.js'
 import { Failure } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
+import { isCurrency } from '#core/money.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
 
 /** The two worlds. A key, project or institution of one is unknown in the other. */
@@ -25,7 +26,13 @@ export type Merchant = {
 }
 
 /** A financial institution that requests address by name. */
-export type Institution = { institutionId: string; name: string; environment: Environment }
+export type Institution = {
+  institutionId: string
+  name: string
+  environment: Environment
+  /** ISO 4217 code of accounts that name no currency. */
+  defaultCurrency: string
+}
 
 /** Key material of an institution as it is shown, once. */
 export type InstitutionKey = { keyId: string; sharedKey: string; signingSecret: string }
@@ -67,6 +74,17 @@ export function requireName(name: string, field: string): string {
 export function requireE164(number: string, field: string): string {
   if (/^\+[1-9][0-9]{6,14}$/.test(number)) return number
   throw new Failure('INVALID_PARAMETER', `${field} must be E.164 with plus sign`, {
+    details: { field },
+  })
+}
+
+/** What institutions keep accounts in when nobody says anything else. */
+export const usualCurrency = 'USD'
+
+/** Returns a currency code; INVALID_PARAMETER for anything else. */
+export function requireCurrency(code: string, field: string): string {
+  if (isCurrency(code)) return code
+  throw new Failure('INVALID_PARAMETER', `${field} must be an ISO 4217 code`, {
     details: { field },
   })
 }

@@ -9,9 +9,11 @@ import {
   maxActiveKeys,
   type Project,
   requireAddressRanges,
+  requireCurrency,
   requireEndpoints,
   requireName,
   requireUuid,
+  usualCurrency,
 } from './access.ts'
 import { type Actor, type Administration, change } from './change.ts'
 import { newInstitutionKey, sealInstitutionKey } from './credentials.ts'
@@ -120,8 +122,14 @@ export async function createInstitution(
   actor: Actor,
   name: string,
   environment: Environment,
+  defaultCurrency = usualCurrency,
 ): Promise<{ institution: Institution; key: InstitutionKey }> {
-  const institution = { institutionId: newId(), name: requireName(name, 'name'), environment }
+  const institution = {
+    institutionId: newId(),
+    name: requireName(name, 'name'),
+    environment,
+    defaultCurrency: requireCurrency(defaultCurrency, 'default_currency'),
+  }
   const targetId = institution.institutionId
   const action = 'create_institution'
   const make = async (tx: Queryable) => {
@@ -132,7 +140,9 @@ export async function createInstitution(
     const result = { institution, key }
     return { action, targetId, projectId: undefined, details: { key_id: key.keyId }, result }
   }
-  return change(administration, actor, make, { content: [action, name, environment] })
+  return change(administration, actor, make, {
+    content: [action, name, environment, defaultCurrency],
+  })
 }
 
 /** Adds a key to an institution; the oldest of three is retired. */

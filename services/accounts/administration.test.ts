@@ -79,6 +79,21 @@ async function refusal(call: Promise<unknown>): Promise<Failure> {
   throw error
 }
 
+describe('an institution', () => {
+  it('keeps its accounts in the currency that it was made with, or in USD', async () => {
+    const make = (name: string, defaultCurrency?: string) =>
+      access.createInstitution({ name, environment, defaultCurrency })
+    const [plain, other] = [await make('Dollar Bank'), await make('Cedi Bank', 'GHS')]
+    expect(plain.institution?.defaultCurrency).toBe('USD')
+    const { institutionId = '' } = other.institution ?? {}
+    const { institution } = await access.getInstitution({ institutionId })
+    expect(institution?.defaultCurrency).toBe('GHS')
+    for (const code of ['XAU', 'usd', 'DOLLAR']) {
+      expect((await refusal(make(`${code} Bank`, code))).reason).toBe('INVALID_PARAMETER')
+    }
+  })
+})
+
 describe('a request with an id of its own', () => {
   it('makes one project, however often and at once it is sent', async () => {
     const asked = { name: 'Once', environment, requestId: randomUUID() }

@@ -3,6 +3,10 @@ import { type Queryable, sql } from '#runtime/db.ts'
 import type { Environment, Institution } from './access.ts'
 import type { SealedInstitutionKey } from './credentials.ts'
 
+/** Columns of an institution, as it is known outside. */
+export const institutionColumns =
+  'institution_id as "institutionId", name, environment, default_currency as "defaultCurrency"'
+
 const findGrantStatement = sql(
   'find_grant',
   `select g.institution_id as "institutionId"
@@ -23,19 +27,19 @@ export function findGrant(
 
 const insertInstitutionStatement = sql(
   'insert_institution',
-  `insert into institution (institution_id, environment, name) values ($1, $2, $3)
-   on conflict (environment, name) do nothing`,
+  `insert into institution (institution_id, environment, name, default_currency)
+   values ($1, $2, $3, $4) on conflict (environment, name) do nothing`,
 )
 /** Inserts an institution; false when its name is taken. */
 export async function insertInstitution(tx: Queryable, institution: Institution): Promise<boolean> {
-  const { institutionId, environment, name } = institution
-  return (await tx.run(insertInstitutionStatement, [institutionId, environment, name])) === 1
+  const { institutionId, environment, name, defaultCurrency } = institution
+  const values = [institutionId, environment, name, defaultCurrency]
+  return (await tx.run(insertInstitutionStatement, values)) === 1
 }
 
 const lockInstitutionStatement = sql(
   'lock_institution',
-  `select institution_id as "institutionId", environment, name
-   from institution where institution_id = $1 for update`,
+  `select ${institutionColumns} from institution where institution_id = $1 for update`,
 )
 /** Reads an institution and locks its row, so that its keys change one at a time. */
 export function lockInstitution(
@@ -47,8 +51,7 @@ export function lockInstitution(
 
 const findInstitutionByNameStatement = sql(
   'find_institution_by_name',
-  `select institution_id as "institutionId", environment, name
-   from institution where environment = $1 and name = $2`,
+  `select ${institutionColumns} from institution where environment = $1 and name = $2`,
 )
 /** Finds an institution by name. Locks nothing. */
 export function findInstitutionByName(

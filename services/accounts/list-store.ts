@@ -1,6 +1,7 @@
 // Statements that list what administration made and did. It must not change anything, and reads no secret.
 import { type Queryable, sql } from '#runtime/db.ts'
 import type { Environment, Institution, Project } from './access.ts'
+import { institutionColumns } from './institution-store.ts'
 import { projectColumns } from './project-store.ts'
 
 /** Which rows, and where the page begins; null: all, from the start. */
@@ -35,7 +36,7 @@ export function findProject(db: Queryable, projectId: string): Promise<Project |
 
 const institutionsStatement = sql(
   'list_institutions',
-  `select institution_id as "institutionId", name, environment from institution
+  `select ${institutionColumns} from institution
    where ($1::text is null or environment = $1) and ($2::text is null or name = $2)
      and ($3::uuid is null or institution_id > $3)
    order by institution_id limit $4`,
@@ -48,7 +49,7 @@ export function listInstitutions(db: Queryable, listing: Listing): Promise<Insti
 
 const institutionStatement = sql(
   'find_institution',
-  `select institution_id as "institutionId", name, environment from institution
+  `select ${institutionColumns} from institution
    where institution_id = $1`,
 )
 /** Finds an institution. Locks nothing. */

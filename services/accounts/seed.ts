@@ -6,6 +6,7 @@ import {
   grantableEndpoints,
   type InstitutionKey,
   maxActiveKeys,
+  usualCurrency,
 } from './access.ts'
 import {
   type AccountSecrets,
@@ -179,7 +180,12 @@ async function seedMerchant(
 }
 
 async function seedInstitution(tx: Queryable, name: string): Promise<string> {
-  const institution = { institutionId: newId(), name, environment: 'sandbox' as const }
+  const institution = {
+    institutionId: newId(),
+    name,
+    environment: 'sandbox' as const,
+    defaultCurrency: usualCurrency,
+  }
   if (await insertInstitution(tx, institution)) return institution.institutionId
   return existing(await findInstitutionByName(tx, 'sandbox', name)).institutionId
 }

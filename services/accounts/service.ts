@@ -95,12 +95,13 @@ function changes(administration: Administration) {
       )
       return { project: wireProject(project) }
     },
-    async createInstitution({ requestId, name, environment }) {
+    async createInstitution({ requestId, name, environment, defaultCurrency }) {
       const made = await createInstitution(
         administration,
         actor(requestId),
         name,
         environmentOf(environment),
+        defaultCurrency || undefined,
       )
       const institution = { ...made.institution, environment }
       return { institution, key: made.key }

@@ -160,13 +160,18 @@ describe('payweave merchant, institution, grant and audit', { timeout: 60_000 },
 
   it('make an institution, rotate its keys and grant its endpoints', async () => {
     await run('project', 'create', 'Granted')
-    const made = await run('institution', 'create', 'City Bank')
+    const made = await run('institution', 'create', 'City Bank', '--currency', 'TTD')
     expect(made.out).toMatch(/^shared key {6}\S{44}$/m)
     const rotated = await run('institution', 'rotate', 'City Bank')
     expect(rotated.out).toMatch(/^signing secret {2}\S{48}$/m)
     const shown = await run('institution', 'show', 'City Bank')
     expect(shown.out.match(/^live key/gm)).toHaveLength(2)
     expect(shown.out).not.toContain('secret')
+    expect(shown.out).toMatch(/^currency {8}TTD$/m)
+    expect((await run('institution', 'list')).out).toMatch(/ sandbox {5}TTD {2}City Bank$/m)
+    const wrong = await run('institution', 'create', 'Gold Bank', '--currency', 'XAU')
+    expect(wrong).toMatchObject({ code: 1 })
+    expect(wrong.err).toContain('default_currency')
     const forProject = ['--project', 'Granted']
     const endpoints = ['POST /institution/quote', 'GET /institution/post']
     const added = await json('grant', 'add', 'City Bank', ...endpoints, ...forProject)

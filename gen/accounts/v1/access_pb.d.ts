@@ -128,6 +128,13 @@ export declare type Institution = Message<"accounts.v1.Institution"> & {
    * @generated from field: accounts.v1.Environment environment = 3;
    */
   environment: Environment;
+
+  /**
+   * ISO 4217 code of what its customers' accounts are kept in when they name no currency.
+   *
+   * @generated from field: string default_currency = 4;
+   */
+  defaultCurrency: string;
 };
 
 /**
@@ -658,6 +665,13 @@ export declare type CreateInstitutionRequest = Message<"accounts.v1.CreateInstit
    * @generated from field: string request_id = 3;
    */
   requestId: string;
+
+  /**
+   * ISO 4217 code, in capitals, of what its customers' accounts are kept in when they name no currency; it stays. Empty: USD.
+   *
+   * @generated from field: string default_currency = 4;
+   */
+  defaultCurrency: string;
 };
 
 /**
