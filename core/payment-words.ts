@@ -67,6 +67,9 @@ export const payerStates: Words<PayerState> = [
   'Refunded',
 ]
 
+/** Refused attempts after which a payer has failed for good. */
+export const maxRefusedAttempts = 5
+
 export const payoutStates: Words<PayoutState> = [
   'waiting',
   'scheduled',

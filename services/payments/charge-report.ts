@@ -1,7 +1,7 @@
 // Decides what the outcome of an attempt to pay does to a payment; it must not store anything.
-import { channelMethods, type PaymentMethod } from '#core/payment-words.ts'
+import { channelMethods, maxRefusedAttempts, type PaymentMethod } from '#core/payment-words.ts'
 import { failRequest, feeMovements } from './ending.ts'
-import { chargeMinor, isOpen, maxRefusedAttempts, type Payer, type Payment } from './payment.ts'
+import { chargeMinor, isOpen, type Payer, type Payment } from './payment.ts'
 import {
   begin,
   type Draft,

@@ -127,9 +127,6 @@ export const payoutMachine: Machine<PayoutState, PayoutStep> = {
   voided: {},
 }
 
-/** Refused attempts after which a payer has failed for good. */
-export const maxRefusedAttempts = 5
-
 /** Whether a request still takes payments. */
 export function isOpen(payment: Payment): boolean {
   return payment.state === 'Pending' || payment.state === 'Partially_paid'
