@@ -10,8 +10,12 @@ import {
   payerStates,
   paymentChannels,
   paymentMethods,
+  paymentStates,
 } from '#core/payment-words.ts'
 import { type CheckoutMessage, checkoutView } from './checkout-view.ts'
+import { languageCodes } from './language.ts'
+
+const partiallyPaid = numberOf(paymentStates, 'Partially_paid')
 
 type Wanted = { state?: PayerState; channel?: PaymentChannel; method?: PaymentMethod }
 
@@ -38,12 +42,12 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
 
 describe('an open request', () => {
   it('shows the total with its fee, the deadline and every way of its channel', () => {
-    const view = checkoutView(checkout({}))
+    const view = checkoutView(checkout({}), 'en')
     expect(view).toMatchObject({
       total: '102.90 TTD',
       amount: '100.00 TTD',
       fee: '2.90 TTD',
-      expires: '2026-01-02 03:04:05 UTC',
+      expires: { text: '2026-01-02 03:04:05 UTC', iso: '2026-01-02T03:04:05.000Z' },
       means: 'wallet',
       methodLabels: ['Mobile wallet', 'Card', 'Credit card', 'Debit card'],
       otherMeans: [{ label: 'Card', method: 'card' }],
@@ -52,36 +56,55 @@ describe('an open request', () => {
   })
 
   it('opens what the payer chose, if the channel offers it', () => {
-    expect(checkoutView(checkout({}), 'card').means).toBe('card')
-    expect(checkoutView(checkout({}), 'cash').means).toBe('wallet')
-    expect(checkoutView(checkout({ method: 'debit' })).means).toBe('card')
+    expect(checkoutView(checkout({}), 'en', 'card').means).toBe('card')
+    expect(checkoutView(checkout({}), 'en', 'cash').means).toBe('wallet')
+    expect(checkoutView(checkout({ method: 'debit' }), 'en').means).toBe('card')
   })
 
   it('shows a QR code in the store and a cash code at the agent', () => {
-    expect(checkoutView(checkout({ channel: 'direct_pos' })).showsQr).toBe(true)
-    const agent = checkoutView(checkout({ channel: 'agent', method: 'card' }))
+    expect(checkoutView(checkout({ channel: 'direct_pos' }), 'en').showsQr).toBe(true)
+    const agent = checkoutView(checkout({ channel: 'agent', method: 'card' }), 'en')
     expect(agent).toMatchObject({ means: 'cash_code', cashCode: '1234 5678 9012', showsQr: false })
     expect(agent.otherMeans).toEqual([])
   })
 
-  it('says that an attempt was refused', () => {
-    const view = checkoutView({ ...checkout({}), refusedAttempts: 2 })
-    expect(view.notice).toContain('refused')
-    expect(view.isOpen).toBe(true)
+  it('says that an attempt was refused and how many are left', () => {
+    const view = checkoutView({ ...checkout({}), refusedAttempts: 2 }, 'en')
+    expect(view.title).toContain('refused')
+    expect(view.notices).toEqual([expect.stringContaining('Attempts left: 3.')])
+    expect(view).toMatchObject({ isAlert: true, phase: 'open', means: 'wallet' })
+  })
+
+  it('says that others have paid their part', () => {
+    const view = checkoutView({ ...checkout({}), paymentState: partiallyPaid }, 'en')
+    expect(view.notices).toEqual([expect.stringContaining('Others have paid')])
+    expect(view.means).toBe('wallet')
   })
 })
 
 describe('every other state', () => {
   const closed = payerStates.filter((state) => state !== 'Pending')
   it.each(closed)('%s is said in words and offers nothing to pay', (state) => {
-    const view = checkoutView(checkout({ state, channel: 'direct_pos' }))
+    const view = checkoutView(checkout({ state, channel: 'direct_pos' }), 'en')
     expect(view.title).not.toBe('Payment request')
-    expect(view).toMatchObject({ isOpen: false, means: undefined, otherMeans: [], showsQr: false })
+    expect(view.phase).toBe(state === 'Processing' ? 'processing' : 'ended')
+    expect(view.notices).toHaveLength(1)
+    expect(view).toMatchObject({ means: undefined, otherMeans: [], showsQr: false, cashCode: '' })
+  })
+
+  it.each(languageCodes)('no two states have the same title in %s', (language) => {
+    const titles = payerStates.map((state) => checkoutView(checkout({ state }), language).title)
+    titles.push(checkoutView({ ...checkout({}), refusedAttempts: 1 }, language).title)
+    const part = { ...checkout({ state: 'paid' }), paymentState: partiallyPaid }
+    titles.push(checkoutView(part, language).title)
+    expect(new Set(titles).size).toBe(titles.length)
   })
 
   it('leads back to where the merchant wants the payer', () => {
-    expect(checkoutView(checkout({ state: 'paid' })).returnUrl).toBe('https://shop.example/thanks')
-    expect(checkoutView(checkout({ state: 'Expired' })).returnUrl).toBe(
+    expect(checkoutView(checkout({ state: 'paid' }), 'en').returnUrl).toBe(
+      'https://shop.example/thanks',
+    )
+    expect(checkoutView(checkout({ state: 'Expired' }), 'en').returnUrl).toBe(
       'https://shop.example/sorry',
     )
   })

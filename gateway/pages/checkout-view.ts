@@ -2,13 +2,16 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { formatAmount } from '#core/money.ts'
 import {
+  maxRefusedAttempts,
   type PayerState,
   type PaymentMethod,
   payerStates,
   paymentMethods,
+  paymentStates,
   wordOf,
 } from '#core/payment-words.ts'
-import { formatDateTime } from '#core/time.ts'
+import { formatDateTime, formatIso } from '#core/time.ts'
+import { fill, type Language, languages, type Messages } from './language.ts'
 
 /** A checkout as payments.v1.CheckoutService tells it. */
 export type CheckoutMessage = {
@@ -32,19 +35,27 @@ export type CheckoutMessage = {
 /** How a payer can pay on the page. */
 export type Means = 'wallet' | 'card' | 'cash_code'
 
+/** What a page is about: something to pay, an attempt on its way, or an end. */
+export type Phase = 'open' | 'processing' | 'ended'
+
 /** Everything that the page's template shows. */
 export type CheckoutView = {
+  phase: Phase
+  /** Changes whenever the page would say something else. Tells nothing that the page does not. */
+  stamp: string
   title: string
-  notice: string | undefined
+  /** What the title means for the payer, one sentence or two each. */
+  notices: string[]
+  /** True when a notice is about something that went wrong. */
+  isAlert: boolean
   businessName: string
   description: string
   total: string
   amount: string
   /** Undefined when the payer bears no fee. */
   fee: string | undefined
-  expires: string
-  isOpen: boolean
-  isProcessing: boolean
+  /** The deadline as it is read, and for machines. Undefined when nothing can be paid. */
+  expires: { text: string; iso: string } | undefined
   /** The means that is shown opened; undefined when nothing can be paid. */
   means: Means | undefined
   /** The other means, with the method that selects each. */
@@ -55,34 +66,19 @@ export type CheckoutView = {
   returnUrl: string
 }
 
-const methodLabels = {
-  cash: 'Cash',
-  card: 'Card',
-  wallet: 'Mobile wallet',
-  credit: 'Credit card',
-  debit: 'Debit card',
-  qr_code: 'QR code',
-} as const satisfies Record<PaymentMethod, string>
+type Said = { title: keyof Messages; notice?: keyof Messages; isAlert?: boolean }
 
-const titles = {
-  Pending: 'Payment request',
-  Processing: 'Your payment is being processed',
-  paid: 'Paid',
-  Cancelled: 'This payment request was cancelled',
-  Expired: 'This payment request has expired',
-  Failed: 'This payment failed',
-  Refunded: 'Your money is on its way back',
-} as const satisfies Record<PayerState, string>
-
-const notices = {
-  Pending: undefined,
-  Processing: 'Please wait. This page renews itself.',
-  paid: 'Thank you. The merchant has been told.',
-  Cancelled: 'The merchant cancelled it. Nothing can be paid here any more.',
-  Expired: 'The time to pay has run out. Ask the merchant for a new link.',
-  Failed: 'Nothing can be paid here any more. Ask the merchant for a new link.',
-  Refunded: 'The payment was refunded.',
-} as const satisfies Record<PayerState, string | undefined>
+const said = {
+  Pending: { title: 'openTitle' },
+  Processing: { title: 'processingTitle', notice: 'processingText' },
+  paid: { title: 'paidTitle', notice: 'paidText' },
+  Cancelled: { title: 'cancelledTitle', notice: 'cancelledText', isAlert: true },
+  Expired: { title: 'expiredTitle', notice: 'expiredText', isAlert: true },
+  Failed: { title: 'failedTitle', notice: 'failedText', isAlert: true },
+  Refunded: { title: 'refundedTitle', notice: 'refundedText' },
+} as const satisfies Record<PayerState, Said>
+const refused = { title: 'refusedTitle', notice: 'refusedText', isAlert: true } as const
+const yourPartPaid = { title: 'yourPartPaidTitle', notice: 'yourPartPaidText' } as const
 
 /** The means behind a method on this channel. */
 function meansOf(method: PaymentMethod, hasCashCode: boolean): Means {
@@ -90,38 +86,76 @@ function meansOf(method: PaymentMethod, hasCashCode: boolean): Means {
   return method === 'wallet' || method === 'qr_code' ? 'wallet' : 'card'
 }
 
+/** A payer's own state. One that this gateway does not know yet offers nothing to pay. */
+function stateOf({ payerState }: CheckoutMessage): PayerState {
+  return wordOf(payerStates, payerState) ?? 'Failed'
+}
+
+/** What the page is about, and a stamp of it. */
+export function progressOf(checkout: CheckoutMessage): Pick<CheckoutView, 'phase' | 'stamp'> {
+  const state = stateOf(checkout)
+  const { payerState, paymentState, refusedAttempts } = checkout
+  const phase = state === 'Pending' ? 'open' : state === 'Processing' ? 'processing' : 'ended'
+  return { phase, stamp: `${payerState}-${paymentState}-${refusedAttempts}` }
+}
+
 /**
  * Builds the view. `wanted` is the method that the payer chose on the page; one that the channel does
  * not offer counts as not chosen.
  */
-export function checkoutView(checkout: CheckoutMessage, wanted?: string): CheckoutView {
-  const { currency, cashCode } = checkout
-  const state = wordOf(payerStates, checkout.payerState) ?? 'Failed'
+export function checkoutView(
+  checkout: CheckoutMessage,
+  language: Language,
+  wanted?: string,
+): CheckoutView {
+  const { currency, cashCode, expireTime } = checkout
+  const say = languages[language]
+  const state = stateOf(checkout)
   const methods = checkout.allowedMethods.flatMap((number) => wordOf(paymentMethods, number) ?? [])
   const isOpen = state === 'Pending'
   const chosen = methods.find((method) => method === wanted) ?? methods[0]
   const means = isOpen && chosen ? meansOf(chosen, cashCode !== '') : undefined
   const money = (minor: bigint): string => `${formatAmount(minor, currency)} ${currency}`
+  const deadline = isOpen && expireTime ? timestampDate(expireTime) : undefined
   return {
-    title: titles[state],
-    notice:
-      isOpen && checkout.refusedAttempts > 0
-        ? 'The last attempt was refused. You can try again.'
-        : notices[state],
+    ...progressOf(checkout),
+    ...wordsOf(checkout, state, say),
     businessName: checkout.businessName,
     description: checkout.description,
     total: money(checkout.amountMinor + checkout.feeMinor),
     amount: money(checkout.amountMinor),
     fee: checkout.feeMinor > 0n ? money(checkout.feeMinor) : undefined,
-    expires: checkout.expireTime ? `${formatDateTime(timestampDate(checkout.expireTime))} UTC` : '',
-    isOpen,
-    isProcessing: state === 'Processing',
+    expires: deadline && { text: `${formatDateTime(deadline)} UTC`, iso: formatIso(deadline) },
     means,
-    otherMeans: means ? alternatives(methods, means, cashCode !== '') : [],
-    methodLabels: methods.map((method) => methodLabels[method]),
+    otherMeans: means ? alternatives(methods, means, cashCode !== '', say) : [],
+    methodLabels: methods.map((method) => say[method]),
     showsQr: isOpen && methods.includes('qr_code'),
     cashCode: isOpen ? cashCode.replace(/(\d{4})(?=\d)/g, '$1 ') : '',
     returnUrl: state === 'paid' ? checkout.successUrl : isOpen ? '' : checkout.errorUrl,
+  }
+}
+
+/** The state in words; that others have paid is told beside it. */
+function wordsOf(
+  { paymentState, refusedAttempts }: CheckoutMessage,
+  state: PayerState,
+  say: Messages,
+): Pick<CheckoutView, 'title' | 'notices' | 'isAlert'> {
+  const isPartlyPaid = wordOf(paymentStates, paymentState) === 'Partially_paid'
+  const isRefused = state === 'Pending' && refusedAttempts > 0
+  const isPartOfMore = state === 'paid' && isPartlyPaid
+  const { title, notice, isAlert }: Said = isRefused
+    ? refused
+    : isPartOfMore
+      ? yourPartPaid
+      : said[state]
+  const notices = notice === undefined ? [] : [say[notice]]
+  if (state === 'Pending' && isPartlyPaid) notices.push(say.partlyPaidText)
+  const count = String(maxRefusedAttempts - refusedAttempts)
+  return {
+    title: say[title],
+    notices: notices.map((one) => fill(one, { count })),
+    isAlert: isAlert ?? false,
   }
 }
 
@@ -130,11 +164,12 @@ function alternatives(
   methods: PaymentMethod[],
   shown: Means,
   hasCashCode: boolean,
+  say: Messages,
 ): CheckoutView['otherMeans'] {
   const found = new Map<Means, PaymentMethod>()
   for (const method of methods) {
     const means = meansOf(method, hasCashCode)
     if (means !== shown && !found.has(means)) found.set(means, method)
   }
-  return [...found.values()].map((method) => ({ label: methodLabels[method], method }))
+  return [...found.values()].map((method) => ({ label: say[method], method }))
 }

@@ -3,13 +3,15 @@ import type { Client } from '@connectrpc/connect'
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors.ts'
+import { paymentMethods } from '#core/payment-words.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import type { Logger } from '#runtime/log.ts'
 import { type CheckoutMessage, checkoutView } from './checkout-view.ts'
+import { languageOf } from './language.ts'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
 import { type ReceiptsClient, registerReceipts } from './receipts.ts'
-import { sendCheckout, sendMessage } from './render.ts'
+import { pagePath, sendCheckout, sendMessage } from './render.ts'
 
 /** What the pages are made from. */
 export type PagesOptions = {
@@ -88,7 +90,7 @@ async function answer(
       return sendMessage(reply, 'notFound')
     }
     log.warn({ requestId: request.id, err: error }, 'hosted page not answered')
-    return sendMessage(reply, 'unavailable')
+    return sendMessage(reply, 'unavailable', token)
   }
 }
 
@@ -116,14 +118,16 @@ async function pay(
   const isOurs =
     typeof token === 'string' && isFormToken(options.pageKey, linkToken, token, Date.now())
   const publicOrigin = new URL(options.publicBaseUrl).origin
-  if (!isOurs || isCrossSite(request, publicOrigin)) return sendMessage(reply, 'foreignForm')
+  if (!isOurs || isCrossSite(request, publicOrigin)) {
+    return sendMessage(reply, 'foreignForm', linkToken)
+  }
   if (typeof pin !== 'string' || !pinPattern.test(pin)) {
     const checkout = await readCheckout(options, linkToken)
-    return sendPage(options, reply, linkToken, { checkout, mistake: 'A PIN has 4 to 12 digits.' })
+    return sendPage(options, reply, linkToken, { checkout, isPinMistaken: true })
   }
   await options.checkout.payWithWallet({ linkToken, pin })
   // See Other: reloading the page that follows must not pay again.
-  return reply.redirect(`/pay/${linkToken}`, 303)
+  return reply.redirect(pagePath(linkToken, { lang: languageOf(request).chosen }), 303)
 }
 
 async function readCheckout(
@@ -135,25 +139,31 @@ async function readCheckout(
   return found
 }
 
-/** `method` is what the payer chose on the page, `mistake` what he typed wrong. */
-type Shown = { checkout: CheckoutMessage; method?: string | undefined; mistake?: string }
+/** `method` is what the payer chose on the page. */
+type Shown = { checkout: CheckoutMessage; method?: string | undefined; isPinMistaken?: boolean }
 
 async function sendPage(
   options: PagesOptions,
   reply: FastifyReply,
   linkToken: string,
-  { checkout, method, mistake }: Shown,
+  { checkout, method: wanted, isPinMistaken = false }: Shown,
 ): Promise<FastifyReply> {
-  const view = checkoutView(checkout, method)
-  if (mistake !== undefined) view.notice = mistake
+  const choice = languageOf(reply.request)
+  const view = checkoutView(checkout, choice.language, wanted)
   return sendCheckout(reply, {
-    status: mistake === undefined ? 200 : 400,
     view,
+    choice,
+    method: wanted !== undefined && isMethod(wanted) ? wanted : undefined,
     linkToken,
     address: `${options.publicBaseUrl}/pay/${linkToken}`,
     frameUrl: view.means === 'card' ? await openCardFrame(options, linkToken) : undefined,
     formToken: formToken(options.pageKey, linkToken, Date.now()),
+    isPinMistaken,
   })
+}
+
+function isMethod(text: string): boolean {
+  return paymentMethods.some((method) => method === text)
 }
 
 /** The back end's card form; undefined when it cannot be had now. */

@@ -1,67 +1,134 @@
 // Turns views into HTML answers with their protection; it must not decide what a payer may do.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
 import QRCode from 'qrcode'
 import type { CheckoutView } from './checkout-view.ts'
+import {
+  directionOf,
+  fill,
+  type Language,
+  type LanguageChoice,
+  languageCodes,
+  languageOf,
+  languages,
+} from './language.ts'
 import { protectPage } from './page-guard.ts'
 
 const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false })
+const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8')
 
 /** Pages that say one thing, by what they say. */
 const messages = {
-  notFound: {
-    status: 404,
-    title: 'Not found',
-    text: 'There is nothing at this address.',
-  },
-  unavailable: {
-    status: 503,
-    title: 'Please try again',
-    text: 'The page is not available at the moment.',
-  },
-  foreignForm: {
-    status: 403,
-    title: 'Please open the link again',
-    text: 'This form was not sent from its own page, or it is too old.',
-  },
-  tooMany: {
-    status: 429,
-    title: 'Too many requests',
-    text: 'Please wait a moment and try again.',
-  },
+  notFound: { status: 404, title: 'notFoundTitle', text: 'notFoundText' },
+  unavailable: { status: 503, title: 'unavailableTitle', text: 'unavailableText' },
+  foreignForm: { status: 403, title: 'foreignFormTitle', text: 'foreignFormText' },
+  tooMany: { status: 429, title: 'tooManyTitle', text: 'tooManyText' },
 } as const
 
-/** Answers with a page that says one thing. */
-export function sendMessage(reply: FastifyReply, kind: keyof typeof messages): FastifyReply {
+/** Answers with a page that says one thing. `linkToken` leads back to the payer's page. */
+export function sendMessage(
+  reply: FastifyReply,
+  kind: keyof typeof messages,
+  linkToken?: string,
+): FastifyReply {
   const { status, title, text } = messages[kind]
-  const nonce = protectPage(reply, undefined)
-  return sendHtml(reply, status, eta.render('./message', { title, text, nonce }))
+  const { language, chosen } = languageOf(reply.request)
+  const say = languages[language]
+  const html = eta.render('./message', {
+    frame: frameOf(language, protectPage(reply, undefined)),
+    title: say[title],
+    text: say[text],
+    openPage: say.openPage,
+    pageUrl: linkToken === undefined ? undefined : pagePath(linkToken, { lang: chosen }),
+  })
+  return sendHtml(reply, status, language, html)
 }
 
 /** What a checkout page is made from. */
 export type CheckoutPage = {
-  status: number
   view: CheckoutView
+  choice: LanguageChoice
+  /** The method that the payer chose on the page. */
+  method: string | undefined
   linkToken: string
   /** Full address of the page, which its QR code shows. */
   address: string
   /** The back end's card form; undefined when the page shows none or it cannot be had. */
   frameUrl: string | undefined
   formToken: string
+  isPinMistaken: boolean
 }
 
 /** Answers with a payer's page. */
-export async function sendCheckout(
-  reply: FastifyReply,
-  { status, address, ...shown }: CheckoutPage,
-): Promise<FastifyReply> {
-  const nonce = protectPage(reply, shown.frameUrl)
-  const qrSvg = shown.view.showsQr
+export async function sendCheckout(reply: FastifyReply, page: CheckoutPage): Promise<FastifyReply> {
+  const { view, address, frameUrl, formToken, isPinMistaken } = page
+  const { language } = page.choice
+  const say = languages[language]
+  const qrSvg = view.showsQr
     ? await QRCode.toString(address, { type: 'svg', margin: 2 })
     : undefined
-  return sendHtml(reply, status, eta.render('./checkout', { ...shown, nonce, qrSvg }))
+  const html = eta.render('./checkout', {
+    ...linksOf(page),
+    frame: frameOf(language, protectPage(reply, frameUrl)),
+    say,
+    view,
+    address,
+    frameUrl,
+    formToken,
+    isPinMistaken,
+    qrSvg,
+    payLabel: fill(say.pay, { total: view.total }),
+    backLabel: fill(say.backTo, { merchant: view.businessName }),
+  })
+  return sendHtml(reply, isPinMistaken ? 400 : 200, language, html)
 }
 
-function sendHtml(reply: FastifyReply, status: number, html: string): FastifyReply {
-  return reply.code(status).type('text/html; charset=utf-8').send(html)
+/** Where a page leads. The language that a payer chose goes along. */
+function linksOf({ view, choice, method, linkToken }: CheckoutPage) {
+  const { language, chosen: lang } = choice
+  const { payWith } = languages[language]
+  return {
+    pageUrl: pagePath(linkToken, { lang, method }),
+    walletUrl: pagePath(`${linkToken}/wallet`, { lang }),
+    otherMeans: view.otherMeans.map((other) => ({
+      label: fill(payWith, { method: other.label }),
+      href: pagePath(linkToken, { lang, method: other.method }),
+    })),
+    languageLinks: languageCodes.map((code) => ({
+      code,
+      name: languages[code].languageName,
+      href: pagePath(linkToken, { lang: code, method }),
+      isCurrent: code === language,
+    })),
+  }
+}
+
+/** The path of a payer's page, with what of its query is set. */
+export function pagePath(
+  linkToken: string,
+  { lang, method }: { lang: string | undefined; method?: string | undefined },
+): string {
+  const query = new URLSearchParams()
+  if (lang !== undefined) query.set('lang', lang)
+  if (method !== undefined) query.set('method', method)
+  return `/pay/${linkToken}${query.size > 0 ? `?${query.toString()}` : ''}`
+}
+
+function frameOf(language: Language, nonce: string) {
+  return { language, direction: directionOf(language), nonce, style }
+}
+
+function sendHtml(
+  reply: FastifyReply,
+  status: number,
+  language: Language,
+  html: string,
+): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ 'content-language': language, vary: 'accept-language' })
+    .type('text/html; charset=utf-8')
+    .send(html)
 }

@@ -1,0 +1,67 @@
+// Holds that every language says everything, and which one a payer gets.
+import type { FastifyRequest } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import { directionOf, fill, languageCodes, languageOf, languages } from './language.ts'
+
+const placesOf = (sentence: string) => (sentence.match(/\{\w+\}/g) ?? []).toSorted()
+
+describe('the messages', () => {
+  it.each(languageCodes)('say in %s all that they say in English', (code) => {
+    expect(Object.keys(languages[code])).toEqual(Object.keys(languages.en))
+    for (const [key, sentence] of Object.entries(languages[code])) {
+      expect(sentence.trim(), key).not.toBe('')
+      expect(placesOf(sentence), key).toEqual(placesOf(languages.en[key as 'pay']))
+    }
+  })
+
+  it('are translated', () => {
+    const same = ['fee', 'total', 'languageName']
+    for (const code of languageCodes.filter((other) => other !== 'en')) {
+      const untranslated = Object.entries(languages[code])
+        .filter(([key, sentence]) => sentence === languages.en[key as 'pay'])
+        .map(([key]) => key)
+      expect(same, code).toEqual(expect.arrayContaining(untranslated))
+    }
+  })
+
+  it('keep what is filled into Arabic in its own direction', () => {
+    expect(directionOf('ar')).toBe('rtl')
+    for (const sentence of Object.values(languages.ar)) {
+      for (const place of placesOf(sentence)) expect(sentence).toContain(`\u2068${place}\u2069`)
+    }
+  })
+
+  it('show a value as it is', () => {
+    expect(fill('Pay {total} {other}', { total: '$& 1.00' })).toBe('Pay $& 1.00 {other}')
+  })
+})
+
+describe('the language of a page', () => {
+  const chosen = (lang: unknown, accepted?: string) =>
+    languageOf({
+      query: { lang },
+      headers: { 'accept-language': accepted },
+    } as unknown as FastifyRequest)
+
+  it.each([
+    [undefined, 'en'],
+    ['', 'en'],
+    ['fr', 'fr'],
+    ['pt-BR,pt;q=0.9,en;q=0.8', 'pt'],
+    ['de, nl;q=0.9, es;q=0.5, fr;q=0.7', 'fr'],
+    ['ar;q=0, en', 'en'],
+    ['*', 'en'],
+    ['fr;q=2, es;q=x, ;;;,', 'en'],
+    [`${'x,'.repeat(10_000)}fr`, 'en'],
+  ])('is what the browser prefers: %s', (accepted, language) => {
+    expect(chosen(undefined, accepted)).toEqual({ language, chosen: undefined })
+  })
+
+  it('is what the payer chose, if we have it', () => {
+    expect(chosen('ar', 'fr')).toEqual({ language: 'ar', chosen: 'ar' })
+    expect(chosen('PT-br', 'fr')).toEqual({ language: 'pt', chosen: 'pt' })
+    for (const unknown of ['xx', '', ['ar', 'fr'], '"><script>', 'constructor']) {
+      expect(chosen(unknown, 'fr')).toEqual({ language: 'fr', chosen: undefined })
+    }
+  })
+})

@@ -1,0 +1,70 @@
+// What hosted pages say in English. It sets the keys that every other language has; it must not hold markup.
+
+/** English. `{name}` is filled in; everything else is shown as it stands. */
+export const en = {
+  languageName: 'English',
+  chooseLanguage: 'Language',
+
+  openTitle: 'Payment request',
+  refusedTitle: 'Payment refused: you can try again',
+  refusedText: 'The last attempt was refused and nothing was taken. Attempts left: {count}.',
+  partlyPaidText: 'Others have paid their part of this request. Your part is still to be paid.',
+  processingTitle: 'Your payment is being processed',
+  processingText: 'Please wait and do not pay again. This page renews itself.',
+  paidTitle: 'Paid',
+  paidText: 'Thank you. The merchant has been told.',
+  yourPartPaidTitle: 'Your part is paid',
+  yourPartPaidText: 'Thank you. Others still have to pay their part of this request.',
+  cancelledTitle: 'This payment request was cancelled',
+  cancelledText: 'The merchant cancelled it. Nothing can be paid here any more.',
+  expiredTitle: 'This payment request has expired',
+  expiredText: 'The time to pay has run out. Ask the merchant for a new link.',
+  failedTitle: 'This payment failed',
+  failedText: 'Nothing can be paid here any more. Ask the merchant for a new link.',
+  refundedTitle: 'Your money is on its way back',
+  refundedText: 'The payment was refunded.',
+
+  amount: 'Amount',
+  fee: 'Fee',
+  total: 'Total',
+  payUntil: 'Pay until',
+  waysToPay: 'Ways to pay',
+
+  cash: 'Cash',
+  card: 'Card',
+  wallet: 'Mobile wallet',
+  credit: 'Credit card',
+  debit: 'Debit card',
+  qr_code: 'QR code',
+  payWith: 'Pay with: {method}',
+
+  scanTitle: 'Scan to pay',
+  scanText: 'Scan this code with the camera of a phone, or open this link:',
+  qrLabel: "QR code of this page's address",
+
+  walletTitle: 'Pay with your mobile wallet',
+  pinLabel: 'Wallet PIN',
+  pinHint: '4 to 12 digits',
+  pinMistake: 'A PIN has 4 to 12 digits. Nothing was paid.',
+  pay: 'Pay {total}',
+
+  cardTitle: 'Pay by card',
+  cardFrame: 'Card form of the payment provider',
+  cardUnavailable: 'The card form is not available at the moment. Please try again in a minute.',
+
+  agentTitle: 'Pay at an agent',
+  agentText: 'Show this code at the counter, on the screen or printed:',
+
+  refresh: 'Show the present state of this payment',
+  backTo: 'Back to {merchant}',
+  openPage: 'Open the payment page',
+
+  notFoundTitle: 'Not found',
+  notFoundText: 'There is nothing at this address.',
+  unavailableTitle: 'Please try again',
+  unavailableText: 'The page is not available at the moment.',
+  foreignFormTitle: 'Please open the link again',
+  foreignFormText: 'This form was not sent from its own page, or it is too old.',
+  tooManyTitle: 'Too many requests',
+  tooManyText: 'Please wait a moment and try again.',
+} as const

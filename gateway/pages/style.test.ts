@@ -1,0 +1,54 @@
+// Holds the colours of the pages against the contrast that WCAG 2.2 AA asks for, and the style against motion.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8')
+const [light = {}, darkChanges = {}] = [...style.matchAll(/:root \{([^}]*--text[^}]*)\}/g)].map(
+  ([, block = '']) =>
+    Object.fromEntries([...block.matchAll(/--([\w-]+): (#[\da-f]{6});/g)].map((m) => [m[1], m[2]])),
+)
+const palettes: Array<[string, Record<string, string>]> = [
+  ['light', light],
+  ['dark', { ...light, ...darkChanges }],
+]
+
+function luminanceOf(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const channel = Number.parseInt(colour.slice(at, at + 2), 16) / 255
+    return channel <= 0.040_45 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+function contrast(one = '', other = ''): number {
+  const [dim = 0, bright = 0] = [luminanceOf(one), luminanceOf(other)].toSorted((a, b) => a - b)
+  return (bright + 0.05) / (dim + 0.05)
+}
+
+describe.each(palettes)('in the %s palette', (_, palette) => {
+  it.each([
+    ['text', 'surface'],
+    ['text', 'notice'],
+    ['text', 'alert'],
+    ['muted', 'surface'],
+    ['accent', 'surface'],
+    ['on-action', 'action'],
+  ])('%s on %s can be read', (ink, ground) => {
+    expect(contrast(palette[ink], palette[ground])).toBeGreaterThanOrEqual(4.5)
+  })
+
+  it.each(['line', 'accent', 'alert-line'])('%s can be seen beside its ground', (line) => {
+    expect(contrast(palette[line], palette['surface'])).toBeGreaterThanOrEqual(3)
+  })
+})
+
+it('nothing moves', () => {
+  expect(style).not.toMatch(/animation|transition|@keyframes|scroll-behavior/)
+})
+
+it('every link in a row, button and input is at least 24 pixels high', () => {
+  expect(style).toMatch(/\.row a \{[^}]*min-height: 1\.5rem/)
+  expect(style).toMatch(/nav a \{[^}]*min-width: 1\.5rem;\s*min-height: 1\.5rem/)
+  expect(style).toMatch(/input,\s*button \{[^}]*min-height: 3rem/)
+})

@@ -1,0 +1,235 @@
+// Hosted pages as the edge serves them, in every state and language, without a browser.
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { languageCodes, languages } from '../../gateway/pages/language.ts'
+import { formOf, open, submit, unescaped } from '../system/browser.ts'
+import {
+  cardOrigin,
+  errorUrl,
+  noCardForms,
+  type Shown,
+  startPages,
+  successUrl,
+} from './checkout-stand-in.ts'
+
+const pages = await startPages()
+afterAll(() => pages.close())
+beforeEach(() => pages.show({}))
+
+const maxBytes = 50 * 1024
+
+const states: Array<[string, Shown]> = [
+  ['open', {}],
+  ['open by card', { method: 'card' }],
+  ['open without a card form', { method: 'card', description: noCardForms }],
+  ['open at a point of sale', { channel: 'direct_pos', method: 'qr_code' }],
+  ['open at an agent', { channel: 'agent', method: 'cash' }],
+  ['refused', { refusedAttempts: 2 }],
+  ['partly paid by others', { payment: 'Partially_paid' }],
+  ['processing', { payer: 'Processing' }],
+  ['paid', { payer: 'paid', payment: 'paid' }],
+  ['paid, others not', { payer: 'paid', payment: 'Partially_paid' }],
+  ['cancelled', { payer: 'Cancelled', payment: 'Cancelled' }],
+  ['expired', { payer: 'Expired', payment: 'Expired' }],
+  ['failed', { payer: 'Failed', payment: 'Failed', refusedAttempts: 5 }],
+  ['refunded', { payer: 'Refunded', payment: 'Refunded' }],
+]
+const everywhere = states.flatMap(([name, shown]) =>
+  languageCodes.map((language) => [name, language, shown] as const),
+)
+
+function show(shown: Shown, query = '', headers: Record<string, string> = {}) {
+  pages.show(shown)
+  return open(`${pages.url}${query}`, { headers })
+}
+
+/** What a reader sees or hears, in one line. */
+function textOf(html: string): string {
+  const body = html.replaceAll(/<style[\s\S]*?<\/style>/g, '').replaceAll(/<[^>]*>/g, ' ')
+  return unescaped(body).replaceAll(/\s+/g, ' ')
+}
+
+const tagsOf = (html: string, name: string) =>
+  html.match(new RegExp(`<${name}\\b[^>]*>`, 'g')) ?? []
+
+describe('a page, in every state and language,', () => {
+  it.each(everywhere)('%s, %s: says its state and the exact money', async (_, language, shown) => {
+    const { status, headers, html } = await show(shown, `?lang=${language}`)
+    expect(status).toBe(200)
+    expect(headers.get('content-language')).toBe(language)
+    const direction = language === 'ar' ? 'rtl' : 'ltr'
+    expect(html).toContain(`<html lang="${language}" dir="${direction}">`)
+    const text = textOf(html)
+    for (const part of ['Demo Store', '100.00 TTD', '2.90 TTD', '102.90 TTD']) {
+      expect(text).toContain(part)
+    }
+    const title = /<title>(.*)<\/title>/.exec(html)?.[1]
+    expect(html).toContain(`<h1>${title}</h1>`)
+    expect(Buffer.byteLength(html)).toBeLessThan(maxBytes)
+  })
+
+  it.each(everywhere)('%s, %s: is built for everybody', async (_, language, shown) => {
+    const { html } = await show(shown, `?lang=${language}`)
+    expect(tagsOf(html, 'h1')).toHaveLength(1)
+    expect(tagsOf(html, 'main')).toHaveLength(1)
+    expect(html.indexOf('<h1')).toBeLessThan(html.includes('<h2') ? html.indexOf('<h2') : Infinity)
+    const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const described of html.matchAll(/aria-describedby="([^"]+)"/g)) {
+      expect(ids).toEqual(expect.arrayContaining((described[1] ?? '').split(' ')))
+    }
+    for (const input of tagsOf(html, 'input')) {
+      const id = /\sid="([^"]+)"/.exec(input)?.[1]
+      expect(input.includes('type="hidden"') || html.includes(`<label for="${id}">`)).toBe(true)
+    }
+    for (const frame of tagsOf(html, 'iframe')) expect(frame).toMatch(/ title="[^"]+"/)
+    expect(html).not.toMatch(/tabindex|autofocus|user-scalable|maximum-scale|\sstyle=|\son[a-z]+=/)
+  })
+
+  it.each(states)('%s: asks nothing of any other origin but the card frame', async (_, shown) => {
+    const { html, headers } = await show(shown)
+    const loaded = [...html.matchAll(/\ssrc="([^"]*)"|url\(([^)]*)\)|@import/g)]
+    const origins = loaded.map(([, address = '']) => new URL(unescaped(address), pages.url).origin)
+    const framed = html.includes('<iframe')
+    expect([pages.origin, cardOrigin]).toEqual(expect.arrayContaining(origins))
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain(framed ? `frame-src ${cardOrigin}` : "frame-src 'none'")
+    expect(policy).not.toMatch(/unsafe|\*|data:/)
+    expect(html).toContain(`<style nonce="${/'nonce-([^']+)'/.exec(policy)?.[1]}">`)
+  })
+})
+
+describe('a state', () => {
+  const titleOf = ({ html }: { html: string }) => /<h1>(.*)<\/h1>/.exec(html)?.[1]
+
+  it('says how many attempts are left', async () => {
+    const { html } = await show({ refusedAttempts: 4 })
+    expect(html).toMatch(/role="alert">\s*<p[^>]*>[^<]*Attempts left: 1\./)
+    expect(html).toContain('name="pin"')
+  })
+
+  it('that is over leads to the stored URL by a link, never by itself', async () => {
+    const paid = await show({ payer: 'paid', payment: 'paid' })
+    expect(unescaped(paid.html)).toContain(`<a href="${successUrl}" rel="noreferrer">`)
+    const expired = await show({ payer: 'Expired', payment: 'Expired' })
+    expect(unescaped(expired.html)).toContain(`<a href="${errorUrl}" rel="noreferrer">`)
+    const asked = await show({ payer: 'paid' }, '?success=https://evil.example&url=//evil.example')
+    for (const { html } of [paid, expired, asked]) {
+      expect(html).not.toMatch(/http-equiv|evil\.example|<form/)
+    }
+  })
+
+  it('renews itself without scripts only while a payment is on its way', async () => {
+    const { html } = await show({ payer: 'Processing' }, '?lang=fr')
+    const renewal = `<noscript><meta http-equiv="refresh" content="5;url=/pay/${pages.link}?lang=fr">`
+    expect(html).toContain(renewal)
+    expect((await show({})).html).not.toContain('http-equiv')
+  })
+
+  it('at a point of sale shows the code as a picture and as text', async () => {
+    const { html } = await show({ channel: 'direct_pos', method: 'qr_code' })
+    expect(html).toMatch(/role="img" aria-label="[^"]+"><svg\b/)
+    expect(textOf(html)).toContain(`http://127.0.0.1:8080/pay/${pages.link}`)
+  })
+
+  it('at an agent shows a code large, and larger on paper', async () => {
+    const { html } = await show({ channel: 'agent', method: 'cash' })
+    expect(html).toContain('class="code">1234 5678 9012<')
+    expect(html).toMatch(/@media print \{[\s\S]*\.code \{\s*font-size: 3rem;/)
+    expect(html).not.toContain('name="pin"')
+  })
+
+  it('without a card form says so and shows no frame', async () => {
+    const { html } = await show({ method: 'card', description: noCardForms })
+    expect(html).toContain(languages.en.cardUnavailable)
+    expect(html).not.toContain('<iframe')
+  })
+
+  it('keeps the decimals of its currency', async () => {
+    const amountMinor = 9_007_199_254_740_993n
+    const yen = await show({ currency: 'JPY', amountMinor, feeMinor: 0n }, '?lang=ar')
+    expect(textOf(yen.html)).toContain('9007199254740993 JPY')
+    const dinar = await show({ currency: 'BHD', amountMinor, feeMinor: 1n }, '?lang=fr')
+    expect(textOf(dinar.html)).toContain('9007199254740.994 BHD')
+    expect(titleOf(dinar)).toBe(languages.fr.openTitle)
+  })
+})
+
+describe('a hostile name', () => {
+  const hostile = `</title><script>alert(1)</script>"><img src=x onerror=a()>' {total} <%= 1 %>`
+
+  it.each(states)('%s: is a text like any other', async (_, shown) => {
+    const { html } = await show({ description: hostile, ...shown, businessName: hostile })
+    expect(html).not.toMatch(/<img|<script>|onerror=a\(\)>/i)
+    expect(unescaped(html)).toContain(hostile)
+  })
+
+  it('of a language or method is not shown', async () => {
+    const { html } = await show({}, `?lang=${encodeURIComponent(hostile)}&method=%22%3E%3Cimg%3E`)
+    expect(html).toContain('<html lang="en"')
+    expect(html).not.toMatch(/<img|%3Cimg|alert\(1\)/)
+  })
+})
+
+describe('the language', () => {
+  it('is what the browser prefers until the payer chooses', async () => {
+    const asked = { 'accept-language': 'pt-BR,pt;q=0.9,en;q=0.8' }
+    const preferred = await show({}, '', asked)
+    expect(preferred.html).toContain('<html lang="pt"')
+    expect(preferred.headers.get('vary')).toMatch(/accept-language/i)
+    expect((await show({}, '?lang=es', asked)).html).toContain('<html lang="es"')
+  })
+
+  it('that was chosen survives the form', async () => {
+    const page = await show({}, '?lang=ar')
+    const answer = await submit(formOf(page), { pin: '123456' })
+    expect(answer.status).toBe(303)
+    expect(answer.headers.get('location')).toBe(`/pay/${pages.link}?lang=ar`)
+    const mistaken = await submit(formOf(page), { pin: '12' })
+    expect(mistaken.status).toBe(400)
+    expect(mistaken.html).toContain('<html lang="ar" dir="rtl">')
+    expect(mistaken.html).toContain(languages.ar.pinMistake)
+    expect(mistaken.html).toMatch(/aria-describedby="pin-hint pin-mistake" aria-invalid="true"/)
+    expect(pages.seen.pins).toEqual(['123456'])
+  })
+
+  it('that was not chosen stays out of addresses', async () => {
+    const answer = await submit(formOf(await show({})), { pin: '123456' })
+    expect(answer.headers.get('location')).toBe(`/pay/${pages.link}`)
+  })
+
+  it('goes along with the choice of a means', async () => {
+    const { html } = await show({}, '?lang=fr')
+    const card = /href="([^"]*method=card)"/.exec(html)?.[1] ?? ''
+    const byCard = await open(new URL(unescaped(card), pages.url).href)
+    expect(byCard.html).toContain('<html lang="fr"')
+    expect(byCard.html).toContain('<iframe')
+    for (const code of languageCodes) {
+      expect(unescaped(byCard.html)).toContain(`href="/pay/${pages.link}?lang=${code}&method=card"`)
+    }
+  })
+
+  it.each(languageCodes)('%s is also that of refusals', async (code) => {
+    const unknown = await open(`${pages.origin}/pay/unknown?lang=${code}`)
+    expect(unknown.status).toBe(404)
+    expect(unescaped(unknown.html)).toContain(`<h1>${languages[code].notFoundTitle}</h1>`)
+    const form = formOf(await show({}, `?lang=${code}`))
+    const foreign = await submit(form, { pin: '123456' }, { origin: 'https://evil.example' })
+    expect(foreign.status).toBe(403)
+    expect(unescaped(foreign.html)).toContain(languages[code].foreignFormText)
+    expect(foreign.html).toContain(`<a href="/pay/${pages.link}?lang=${code}">`)
+  })
+})
+
+it('the keyboard goes from the form to the other means, then to the languages', async () => {
+  const { html } = await show({})
+  const stops = [...html.matchAll(/<(?:a|button|input|iframe)\b[^>]*>/g)]
+    .map(([tag]) => tag)
+    .filter((tag) => !tag.includes('type="hidden"'))
+  expect(stops[0]).toContain('id="pin"')
+  expect(stops[1]).toContain('<button')
+  expect(stops[2]).toContain('method=card')
+  expect(stops.slice(-languageCodes.length).map((tag) => / lang="(\w+)"/.exec(tag)?.[1])).toEqual(
+    languageCodes,
+  )
+})
