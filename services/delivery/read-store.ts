@@ -146,12 +146,20 @@ export interface Backlog {
   openBreakers: number
 }
 
+/** The oldest is asked of each receiver: an index across them would lead claims to other receivers' rows. */
 const backlogStatement = sql(
   'delivery_backlog',
   `select
      coalesce((
-       select greatest(extract(epoch from clock_now() - min(next_attempt_at)), 0)
-       from delivery where state = 'pending'
+       select greatest(extract(epoch from clock_now() - min(waiting.since)), 0)
+       from endpoint as e cross join lateral (
+         select least(
+           (select min(next_attempt_at) from delivery
+            where endpoint_id = e.endpoint_id and state = 'pending' and attempts = 0),
+           (select min(next_attempt_at) from delivery
+            where endpoint_id = e.endpoint_id and state = 'pending' and attempts > 0)
+         ) as since
+       ) as waiting
      ), 0)::double precision as "oldestDueS",
      (select count(*) from delivery where state = 'exhausted')::integer as exhausted,
      (select count(*) from delivery where state = 'blocked')::integer as blocked,

@@ -177,6 +177,25 @@ describe('a receiver that never answers', () => {
 })
 
 describe('a claim', () => {
+  it('walks no retries of another receiver, however many are due', async () => {
+    const dead = 'https://dead.example/'
+    await setting.push({ url: dead }, { url })
+    await setting.asOwner(
+      `insert into delivery.delivery (
+         delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state, attempts,
+         failures, next_attempt_at, occurred_at, created_at
+       )
+       select gen_random_uuid(), project_id, endpoint_id, event_id, kind, subject_id, url, body,
+         'pending', 1, 1, now() - n * interval '1 second', occurred_at, created_at
+       from delivery.delivery cross join generate_series(1, 20000) as n where url = '${dead}'`,
+    )
+    await setting.asOwner('analyze delivery.delivery')
+    const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
+    const plan = await setting.explained((db) => claimDue(db, token, limits))
+    expect(plan).toMatch(/delivery_retry/)
+    expect(plan).not.toMatch(/Rows Removed by Filter: \d{3}|Seq Scan on delivery/)
+  })
+
   it('that skipped a receiver because it was locked comes back to it', async () => {
     await pushMany(1)
     await setting.db.transaction(async (tx) => {

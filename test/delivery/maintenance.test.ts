@@ -1,6 +1,5 @@
 // Shows that old rows go, each in its time, and that attempts always find a partition.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Queryable, type Sql, sql } from '#runtime/db.ts'
 import {
   deleteEnded,
   forgetGone,
@@ -29,25 +28,12 @@ async function partitions(): Promise<string[]> {
 const nameOf = (day: Date) => `attempt_${day.toISOString().slice(0, 10).replaceAll('-', '')}`
 const inDays = (days: number) => new Date(setting.clock.now().getTime() + days * dayMs)
 
-/** What a statement did, as PostgreSQL explains it. */
-async function explained(work: (db: Queryable) => Promise<unknown>): Promise<string> {
-  let plan: { 'QUERY PLAN': string }[] = []
-  const explain = async ({ name, text }: Sql, values: unknown[]) => {
-    const statement = sql(`explain_${name}`, `explain (analyze, timing off) ${text}`)
-    plan = await setting.db.rows(statement, values)
-    return []
-  }
-  const run = async (statement: Sql, values: unknown[]) => (await explain(statement, values)).length
-  await work({ rows: explain, row: async () => undefined, run })
-  return plan.map((line) => line['QUERY PLAN']).join('\n')
-}
-
 describe('among many rows', () => {
   it('those given up are not walked again and again while they are kept', async () => {
     await setting.push({ url: 'https://a.example/' })
     await copy(5_000, 'exhausted', 40)
     await copy(5, 'delivered', 31)
-    const plan = await explained((db) => deleteEnded(db, 1_000))
+    const plan = await setting.explained((db) => deleteEnded(db, 1_000))
     expect(plan).toMatch(/delivery_done/)
     expect(plan).not.toMatch(/Rows Removed|Seq Scan on delivery/)
     expect(await setting.count("state = 'delivered'")).toBe(0)
@@ -61,7 +47,9 @@ describe('among many rows', () => {
       await copy(5_000, state === 'delivered' ? 'cancelled' : 'delivered', 1)
       if (state !== 'pending') await copy(5, state, 1)
       const { projectId } = setting
-      const plan = await explained((db) => listDeliveries(db, { projectId, state, limit: 50 }))
+      const plan = await setting.explained((db) =>
+        listDeliveries(db, { projectId, state, limit: 50 }),
+      )
       expect(plan).toMatch(/delivery_project_state/)
       expect(plan).not.toMatch(/Rows Removed by Filter: \d\d/)
     },

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
-import { type Database, sql } from '#runtime/db.ts'
+import { type Database, type Queryable, type Sql, sql } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
 import type { BreakerTerms } from '../../services/delivery/complete-store.ts'
@@ -116,10 +116,25 @@ export async function createSetting() {
     return owner.rows<T>(sql(`as_owner_${statements}`, text), [])
   }
 
+  /** What a statement did, as PostgreSQL explains it. */
+  async function explained(work: (db: Queryable) => Promise<unknown>): Promise<string> {
+    let plan: { 'QUERY PLAN': string }[] = []
+    const explain = async ({ name, text }: Sql, values: unknown[]) => {
+      const statement = sql(`explain_${name}`, `explain (analyze, timing off) ${text}`)
+      plan = await db.rows(statement, values)
+      return []
+    }
+    const run = async (statement: Sql, values: unknown[]) =>
+      (await explain(statement, values)).length
+    await work({ rows: explain, row: async () => undefined, run })
+    return plan.map((line) => line['QUERY PLAN']).join('\n')
+  }
+
   return {
     db,
     clock,
     asOwner,
+    explained,
     projectId,
     worker,
     push,
