@@ -33,6 +33,7 @@ export const routeRows: readonly RouteRow[] = [
 const openPaths: OpenPaths = [
   { pattern: /^\/(livez|readyz)$/, allow: 'GET' },
   { pattern: /^\/pay\/[^/]+$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+\/state$/, allow: 'GET' },
   { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
   { pattern: /^\/receipts\/[^/]+$/, allow: 'GET' },
   ...documentPaths,

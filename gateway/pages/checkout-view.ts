@@ -43,6 +43,8 @@ export type CheckoutView = {
   phase: Phase
   /** Changes whenever the page would say something else. Tells nothing that the page does not. */
   stamp: string
+  /** True while the page can come to say something else. */
+  isLive: boolean
   title: string
   /** What the title means for the payer, one sentence or two each. */
   notices: string[]
@@ -91,7 +93,16 @@ function stateOf({ payerState }: CheckoutMessage): PayerState {
   return wordOf(payerStates, payerState) ?? 'Failed'
 }
 
-/** What the page is about, and a stamp of it. */
+function isPartlyPaid({ paymentState }: CheckoutMessage): boolean {
+  return wordOf(paymentStates, paymentState) === 'Partially_paid'
+}
+
+/** This payer has paid, others have not. */
+function isPartOfMore(checkout: CheckoutMessage): boolean {
+  return stateOf(checkout) === 'paid' && isPartlyPaid(checkout)
+}
+
+/** What the page is about, and a stamp of it. Cheap: a watching page asks for it again and again. */
 export function progressOf(checkout: CheckoutMessage): Pick<CheckoutView, 'phase' | 'stamp'> {
   const state = stateOf(checkout)
   const { payerState, paymentState, refusedAttempts } = checkout
@@ -119,6 +130,7 @@ export function checkoutView(
   const deadline = isOpen && expireTime ? timestampDate(expireTime) : undefined
   return {
     ...progressOf(checkout),
+    isLive: isOpen || state === 'Processing' || isPartOfMore(checkout),
     ...wordsOf(checkout, state, say),
     businessName: checkout.businessName,
     description: checkout.description,
@@ -137,20 +149,19 @@ export function checkoutView(
 
 /** The state in words; that others have paid is told beside it. */
 function wordsOf(
-  { paymentState, refusedAttempts }: CheckoutMessage,
+  checkout: CheckoutMessage,
   state: PayerState,
   say: Messages,
 ): Pick<CheckoutView, 'title' | 'notices' | 'isAlert'> {
-  const isPartlyPaid = wordOf(paymentStates, paymentState) === 'Partially_paid'
+  const { refusedAttempts } = checkout
   const isRefused = state === 'Pending' && refusedAttempts > 0
-  const isPartOfMore = state === 'paid' && isPartlyPaid
   const { title, notice, isAlert }: Said = isRefused
     ? refused
-    : isPartOfMore
+    : isPartOfMore(checkout)
       ? yourPartPaid
       : said[state]
   const notices = notice === undefined ? [] : [say[notice]]
-  if (state === 'Pending' && isPartlyPaid) notices.push(say.partlyPaidText)
+  if (state === 'Pending' && isPartlyPaid(checkout)) notices.push(say.partlyPaidText)
   const count = String(maxRefusedAttempts - refusedAttempts)
   return {
     title: say[title],

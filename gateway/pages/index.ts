@@ -7,11 +7,11 @@ import { paymentMethods } from '#core/payment-words.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import type { Logger } from '#runtime/log.ts'
-import { type CheckoutMessage, checkoutView } from './checkout-view.ts'
+import { type CheckoutMessage, checkoutView, progressOf } from './checkout-view.ts'
 import { languageOf } from './language.ts'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
 import { type ReceiptsClient, registerReceipts } from './receipts.ts'
-import { pagePath, sendCheckout, sendMessage } from './render.ts'
+import { pagePath, sendCheckout, sendMessage, sendScript } from './render.ts'
 
 /** What the pages are made from. */
 export type PagesOptions = {
@@ -46,7 +46,7 @@ export function refusePage(reply: FastifyReply): void {
   void sendMessage(reply, 'notFound')
 }
 
-/** Registers `/pay/<token>`, what its form posts to, and `/receipts/<token>`. */
+/** Registers `/pay/<token>`, what its form posts to and its script asks, and `/receipts/<token>`. */
 export async function registerPages(app: FastifyInstance, options: PagesOptions): Promise<void> {
   const mayCall = callLimit(options)
   await app.register(async (scope) => {
@@ -57,6 +57,12 @@ export async function registerPages(app: FastifyInstance, options: PagesOptions)
     })
     scope.get('/pay/:token', (request: PageRequest, reply) =>
       answer(options, request, reply, (linkToken) => show(options, request, reply, linkToken)),
+    )
+    scope.get('/pay/live.js', (_request, reply) => sendScript(reply))
+    scope.get('/pay/:token/state', (request: PageRequest, reply) =>
+      answer(options, request, reply, async (linkToken) =>
+        reply.send(progressOf(await readCheckout(options, linkToken))),
+      ),
     )
     scope.post('/pay/:token/wallet', (request: PageRequest, reply) =>
       answer(options, request, reply, (linkToken) => pay(options, request, reply, linkToken)),

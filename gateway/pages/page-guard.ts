@@ -43,14 +43,18 @@ export function isCrossSite({ headers }: FastifyRequest, publicOrigin: string): 
   return origin !== publicOrigin && URL.parse(origin)?.host !== host
 }
 
-/** What one page may load: nothing but its own style and, when it shows one, the back end's card frame. */
-export function protectPage(reply: FastifyReply, frameUrl: string | undefined): string {
+/** What one page may load beside its style: the back end's card frame, and our script with what that asks. */
+export type Loads = { frameUrl?: string | undefined; runsScript?: boolean }
+
+/** Protects an answer: its page loads nothing but what is named here. Returns the nonce of its style. */
+export function protectPage(reply: FastifyReply, { frameUrl, runsScript = false }: Loads): string {
   const nonce = randomBytes(16).toString('base64')
   const frameSource = frameUrl === undefined ? "'none'" : new URL(frameUrl).origin
   void reply.headers({
     'content-security-policy': [
       "default-src 'none'",
       `style-src 'nonce-${nonce}'`,
+      ...(runsScript ? ["script-src 'self'", "connect-src 'self'"] : []),
       `frame-src ${frameSource}`,
       "form-action 'self'",
       "base-uri 'none'",

@@ -17,6 +17,7 @@ import {
 import { protectPage } from './page-guard.ts'
 
 const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false })
+const script = readFileSync(join(import.meta.dirname, 'live.js'), 'utf8')
 const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8')
 
 /** Pages that say one thing, by what they say. */
@@ -37,7 +38,7 @@ export function sendMessage(
   const { language, chosen } = languageOf(reply.request)
   const say = languages[language]
   const html = eta.render('./message', {
-    frame: frameOf(language, protectPage(reply, undefined)),
+    frame: frameOf(language, protectPage(reply, {})),
     title: say[title],
     text: say[text],
     openPage: say.openPage,
@@ -61,6 +62,19 @@ export type CheckoutPage = {
   isPinMistaken: boolean
 }
 
+/** Answers with the script that renews a page. */
+export function sendScript(reply: FastifyReply): FastifyReply {
+  return reply
+    .headers({
+      'cache-control': 'public, max-age=300',
+      'content-security-policy': "default-src 'none'",
+      'cross-origin-resource-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+    })
+    .type('text/javascript; charset=utf-8')
+    .send(script)
+}
+
 /** Answers with a payer's page. */
 export async function sendCheckout(reply: FastifyReply, page: CheckoutPage): Promise<FastifyReply> {
   const { view, address, frameUrl, formToken, isPinMistaken } = page
@@ -71,7 +85,7 @@ export async function sendCheckout(reply: FastifyReply, page: CheckoutPage): Pro
     : undefined
   const html = eta.render('./checkout', {
     ...linksOf(page),
-    frame: frameOf(language, protectPage(reply, frameUrl)),
+    frame: frameOf(language, protectPage(reply, { frameUrl, runsScript: view.isLive })),
     say,
     view,
     address,
@@ -91,6 +105,11 @@ function linksOf({ view, choice, method, linkToken }: CheckoutPage) {
   const { payWith } = languages[language]
   return {
     pageUrl: pagePath(linkToken, { lang, method }),
+    live: view.isLive && {
+      page: pagePath(linkToken, { lang, method }),
+      watch: `/pay/${linkToken}/state`,
+      stamp: view.stamp,
+    },
     walletUrl: pagePath(`${linkToken}/wallet`, { lang }),
     otherMeans: view.otherMeans.map((other) => ({
       label: fill(payWith, { method: other.label }),

@@ -221,6 +221,62 @@ describe('the language', () => {
   })
 })
 
+describe('a page that watches its payment', () => {
+  const dataOf = (html: string, name: string) =>
+    unescaped(
+      new RegExp(`<script src="/pay/live.js" defer[^>]* data-${name}="([^"]*)"`).exec(html)?.[1] ??
+        '',
+    )
+  const stateOf = async () => {
+    const { status, headers, html } = await open(`${pages.url}/state`)
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toMatch(/^application\/json/)
+    expect(headers.get('cache-control')).toBe('no-store')
+    return JSON.parse(html) as { phase: string; stamp: string }
+  }
+
+  it('asks its own origin and is told of every change', async () => {
+    const { html, headers } = await show({}, '?lang=fr&method=card')
+    expect(dataOf(html, 'page')).toBe(`/pay/${pages.link}?lang=fr&method=card`)
+    expect(dataOf(html, 'watch')).toBe(`/pay/${pages.link}/state`)
+    expect(headers.get('content-security-policy')).toMatch(/script-src 'self'; connect-src 'self'/)
+    expect(await stateOf()).toEqual({ phase: 'open', stamp: dataOf(html, 'stamp') })
+    const stamps = []
+    for (const [, shown] of states) {
+      pages.show(shown)
+      stamps.push((await stateOf()).stamp)
+    }
+    // The five ways to be open say the same of the payment.
+    expect(new Set(stamps).size).toBe(states.length - 4)
+  })
+
+  it('is one that can still change; every other has no script at all', async () => {
+    for (const [name, shown] of states) {
+      const { html, headers } = await show(shown)
+      const isOver = /^(paid|cancelled|expired|failed|refunded)$/.test(name)
+      expect(html.includes('<script'), name).toBe(!isOver)
+      expect(headers.get('content-security-policy')?.includes('script-src'), name).toBe(!isOver)
+    }
+  })
+
+  it('loads one small script that stands by itself', async () => {
+    const { status, headers, html } = await open(`${pages.origin}/pay/live.js`)
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(Buffer.byteLength(html)).toBeLessThan(4_096)
+    expect(html).not.toMatch(/https?:|innerHTML|eval|import\s|document\.cookie/)
+  })
+
+  it('is answered nothing for a link that nobody has', async () => {
+    const answer = await open(`${pages.origin}/pay/${'B'.repeat(43)}/state`)
+    expect(answer.status).toBe(404)
+    const posted = await open(`${pages.url}/state`, { method: 'POST' })
+    expect(posted.status).toBe(405)
+    expect(posted.headers.get('allow')).toBe('GET')
+  })
+})
+
 it('the keyboard goes from the form to the other means, then to the languages', async () => {
   const { html } = await show({})
   const stops = [...html.matchAll(/<(?:a|button|input|iframe)\b[^>]*>/g)]

@@ -1,0 +1,73 @@
+// Holds when the script of a watched page loads it anew, run in a bare context in the place of a browser.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { expect, it } from 'vitest'
+
+const script = readFileSync(join(import.meta.dirname, 'live.js'), 'utf8')
+
+type Page = {
+  phase?: string
+  stamp?: string
+  pin?: string
+  hasFrame?: boolean
+  hidden?: boolean
+  ok?: boolean
+  isOffline?: boolean
+}
+
+/** Runs the script up to its first look; tells where it went, what it asked and whether it looks again. */
+async function look({ phase = 'ended', stamp = '3-3-0', ok = true, ...page }: Page) {
+  const waits: Array<() => unknown> = []
+  const asked: string[] = []
+  const went: string[] = []
+  const elements: Record<string, unknown> = {
+    '#pin': page.pin === undefined ? null : { value: page.pin },
+    iframe: page.hasFrame === true ? {} : null,
+  }
+  runInNewContext(script, {
+    AbortSignal,
+    document: {
+      currentScript: { dataset: { page: '/pay/x?lang=fr', watch: '/pay/x/state', stamp: '1-1-0' } },
+      hidden: page.hidden ?? false,
+      querySelector: (selector: string) => elements[selector] ?? null,
+    },
+    fetch(address: string) {
+      asked.push(address)
+      if (page.isOffline === true) return Promise.reject(new Error('no network'))
+      return Promise.resolve({ ok, json: () => Promise.resolve({ phase, stamp }) })
+    },
+    location: { replace: (address: string) => void went.push(address) },
+    setTimeout: (run: () => unknown) => void waits.push(run),
+  })
+  await waits[0]?.()
+  return { went, asked, looksAgain: waits.length === 2 }
+}
+
+it('a change loads the page anew, in its language, and the script rests', async () => {
+  expect(await look({})).toEqual({
+    went: ['/pay/x?lang=fr'],
+    asked: ['/pay/x/state'],
+    looksAgain: false,
+  })
+  expect((await look({ phase: 'open', pin: '', stamp: '1-1-1' })).went).toHaveLength(1)
+  expect((await look({ phase: 'processing', stamp: '2-1-0' })).went).toHaveLength(1)
+})
+
+it('the end of a payment is shown whatever the payer is doing', async () => {
+  expect((await look({ pin: '12', hasFrame: true })).went).toHaveLength(1)
+})
+
+it.each<[string, Page]>([
+  ['nothing has changed', { phase: 'open', stamp: '1-1-0' }],
+  ['the payer is typing and can still pay', { phase: 'open', stamp: '1-2-0', pin: '12' }],
+  ['the card form is at work', { phase: 'processing', stamp: '2-1-0', hasFrame: true }],
+  ['the answer is a refusal', { ok: false }],
+  ['there is no network', { isOffline: true }],
+])('the page stays when %s', async (_, page) => {
+  expect(await look(page)).toEqual({ went: [], asked: ['/pay/x/state'], looksAgain: true })
+})
+
+it('a page that nobody sees asks nothing', async () => {
+  expect(await look({ hidden: true })).toEqual({ went: [], asked: [], looksAgain: true })
+})
