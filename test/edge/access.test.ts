@@ -337,6 +337,6 @@ describe('the open paths', () => {
     expect((await call(edge.url, 'POST', '/livez', { headers: {} })).status).toBe(405)
     const page = await call(edge.url, 'PUT', '/pay/token', { headers: {} })
     expect([page.status, page.headers.get('allow')]).toEqual([405, 'GET'])
-    expect((await call(edge.url, 'GET', '/docs', { headers: {} })).status).toBe(404)
+    expect((await call(edge.url, 'GET', '/admin', { headers: {} })).status).toBe(404)
   })
 })

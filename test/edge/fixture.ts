@@ -31,6 +31,7 @@ import { createGateway } from '../../gateway/app.ts'
 import { createAccess } from '../../gateway/auth.ts'
 import { gatewayMetrics } from '../../gateway/gateway-metrics.ts'
 import type { EdgeSettings, GatewayOptions } from '../../gateway/options.ts'
+import { expectDocumented } from '../support/openapi.ts'
 import { accountsStandIn, newSeenAccounts, type SeenAccounts } from './accounts-stand-in.ts'
 import { billingStandIn, newSeenBills, type SeenBills } from './billing-stand-in.ts'
 import {
@@ -278,7 +279,7 @@ export function goodHeaders(more: Record<string, string> = {}): Record<string, s
 /** An answer as a client sees it. */
 export type Seen = { status: number; headers: Headers; body: Record<string, unknown>; text: string }
 
-/** One call by fetch. A string or form is sent as it is, anything else as JSON. */
+/** One call by fetch, whose answer must be a documented one. A string or form is sent as it is, anything else as JSON. */
 export async function call(
   url: string,
   method: string,
@@ -293,7 +294,9 @@ export async function call(
   if (body !== undefined) init.body = isRaw ? (body as string) : JSON.stringify(body)
   const response = await fetch(`${url}${path}`, init)
   const text = await response.text()
-  return { status: response.status, headers: response.headers, text, body: parse(text) }
+  const { status, headers: answered } = response
+  expectDocumented({ method, path: path.replace(/[?#].*$/s, ''), status, headers: answered, text })
+  return { status, headers: answered, text, body: parse(text) }
 }
 
 function hasHeader(headers: Record<string, string>, name: string): boolean {
