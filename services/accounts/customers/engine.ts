@@ -3,9 +3,11 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import { startRetention } from '#runtime/events/retention.ts'
 import type { ReviewBackend } from './backend.ts'
 import type { Customers } from './customers.ts'
 import { customerMetrics } from './metrics.ts'
+import { oldRows } from './retention-store.ts'
 import { accountsService } from './service.ts'
 import { reviewReportService } from './service-reviews.ts'
 import { taskBacklog } from './task-store.ts'
@@ -46,7 +48,11 @@ export function startCustomers(options: CustomerOptions): CustomerEngine {
   }
   const tasks = startTasks(customers, backend)
   const sweeper = startSweeper(customers)
-  const loops = [tasks, sweeper, startLapses(customers)]
+  const { db, log } = customers
+  const retention = Object.values(oldRows).map((deleteOld) =>
+    startRetention({ db, log, deleteOld }),
+  )
+  const loops = [tasks, sweeper, startLapses(customers), ...retention]
   return {
     customers,
     routes(router) {
