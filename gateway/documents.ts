@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type ContractVersion, contractVersions } from '#core/contract-version.ts'
 import { Failure } from '#core/errors.ts'
 import { docsInitializer, docsPage } from './docs-page.ts'
 import type { OpenPaths } from './failures.ts'
-import { type ContractVersion, contractVersions } from './query.ts'
 import type { RouteRow } from './route.ts'
 
 const [defaultVersion] = contractVersions

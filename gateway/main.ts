@@ -85,6 +85,7 @@ function edgeSettings(settings: GatewaySettings): EdgeSettings {
     sessionLookupsPerMin: settings.sessionLookupsPerMin,
     requestDateToleranceS: settings.requestDateToleranceS,
     allowLoopback: settings.deliveryAllowLoopback,
+    versionNotices: settings.versionNotices,
   }
 }
 

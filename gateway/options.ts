@@ -8,6 +8,7 @@ import type { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import type { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import type { Logger } from '#runtime/log.ts'
 import type { Environment } from '#runtime/setting.ts'
+import type { VersionNotices } from '#runtime/setting-notices.ts'
 import type { Access } from './auth.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import type { ReadyParts } from './health.ts'
@@ -25,6 +26,8 @@ export type EdgeSettings = {
   /** 0 takes a request of any date. */
   requestDateToleranceS: number
   allowLoopback: boolean
+  /** What is announced of versions that end. */
+  versionNotices: VersionNotices
   /** How long a client may take to send a request. */
   requestTimeoutMs?: number
   /** How long answers under way may take once the app closes. */

@@ -1,13 +1,8 @@
 // Step 8 of the edge: the query parameters of a route; it must not look anything up.
 import type { Static, TObject } from 'typebox'
+import type { ContractVersion } from '#core/contract-version.ts'
 import { Failure } from '#core/errors.ts'
 import { compileCheck, invalidField, shownName } from './validate.ts'
-
-/** The versions of the contract, the first one first. */
-export const contractVersions = ['2024-10-01', '2026-07-01'] as const
-
-/** A version of the contract; every route has exactly one. */
-export type ContractVersion = (typeof contractVersions)[number]
 
 /** Returns the parameters or throws MISSING_PARAMETER, VERSION_NOT_SUPPORTED or INVALID_PARAMETER. */
 export type QueryCheck<T> = ((query: Record<string, unknown>) => T) & {

@@ -1,5 +1,6 @@
 // One row per route, and the one place that runs the steps of the edge in their order; it must not know any single route.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ContractVersion } from '#core/contract-version.ts'
 import { Failure } from '#core/errors.ts'
 import { type CallContext, runWithContext } from '#runtime/rpc/context.ts'
 import { childTraceparent } from '#runtime/trace.ts'
@@ -10,9 +11,10 @@ import { type EdgeHeaders, type HeaderNeeds, headerCheck } from './headers.ts'
 import type { JsonBody } from './json-body.ts'
 import { type FormNames, isForm, readForm } from './multipart.ts'
 import type { EdgeServices, EdgeSettings } from './options.ts'
-import type { ContractVersion, QueryCheck } from './query.ts'
+import type { QueryCheck } from './query.ts'
 import { lookupLimit, type RateLimit, rateLimit } from './rate-limit.ts'
 import type { Check } from './validate.ts'
+import { noticeHeaders } from './version-notice.ts'
 
 /** What the client sent, with every value known to be well formed. */
 export type Input<Q, B> = {
@@ -154,14 +156,18 @@ export function routeRunner(
     })
   }
 
-  return (row) => async (request, reply) => {
-    const { edge } = request
-    const answer = await runWithContext(callContext(request), () => run(row, request))
-    const { requestId } = edge
-    const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
-    const facts = { form: row.envelope, method: row.method, requestId, clientIp }
-    if (answer.headers !== undefined) reply.headers(answer.headers)
-    return reply.code(answer.code).send(successBody(facts, answer))
+  return (row) => {
+    const notice = noticeHeaders(settings.versionNotices[row.version])
+    return async (request, reply) => {
+      const { edge } = request
+      if (notice !== undefined) reply.headers(notice)
+      const answer = await runWithContext(callContext(request), () => run(row, request))
+      const { requestId } = edge
+      const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
+      const facts = { form: row.envelope, method: row.method, requestId, clientIp }
+      if (answer.headers !== undefined) reply.headers(answer.headers)
+      return reply.code(answer.code).send(successBody(facts, answer))
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // The one table of settings, from which validation, the redacted print and the docs come. It must not read the environment.
 import { setting } from './setting.ts'
+import { versionNotices } from './setting-notices.ts'
 import { feeSchedule, fraudRules, userLimits } from './setting-rules.ts'
 import { baseUrl, flag, integer, networks, schedule } from './setting-values.ts'
 import { wiring } from './settings-wiring.ts'
@@ -47,6 +48,12 @@ const edge = {
     reader: integer(0, dayS),
     default: { local: '0', sandbox: '0', production: '900' },
     meaning: 'Largest distance of PW-request-date from now. 0: not checked.',
+  }),
+  VERSION_NOTICES: setting({
+    for: ['gateway'],
+    reader: versionNotices,
+    default: '{}',
+    meaning: 'Contract versions that end: their answers carry Deprecation and Sunset.',
   }),
 }
 

@@ -1,8 +1,8 @@
 // Holds the documents against the rows that serve them, against OpenAPI and against their committed copies; `-u` writes those anew.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
+import { contractVersions } from '#core/contract-version.ts'
 import { routeRows } from '../app.ts'
-import { contractVersions } from '../query.ts'
 import { openApiDocument } from './document.ts'
 
 type Schema = { properties?: Record<string, { description?: string }> }

@@ -1,6 +1,6 @@
 // Makes the OpenAPI document of a contract version out of the rows that serve it; it must not describe an input a second time.
+import { type ContractVersion, contractVersions } from '#core/contract-version.ts'
 import { type Reason, reasons } from '#core/errors.ts'
-import { type ContractVersion, contractVersions } from '../query.ts'
 import type { RouteRow } from '../route.ts'
 import { accountOperations } from './account-operations.ts'
 import { billOperations } from './bill-operations.ts'

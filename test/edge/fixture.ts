@@ -83,6 +83,7 @@ const defaults: EdgeSettings = {
   sessionLookupsPerMin: 0,
   requestDateToleranceS: 0,
   allowLoopback: true,
+  versionNotices: {},
 }
 
 /** Starts all three; `settings` and `overrides` change the gateway alone. */
