@@ -2,6 +2,7 @@
 import { createDecipheriv, createHmac, randomInt, randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import type { SharedMesh } from '../support/mesh.ts'
+import { expectDocumentedPush } from '../support/openapi.ts'
 import {
   type Answer,
   eventually,
@@ -105,7 +106,9 @@ export function callbackReceiver({ sandbox }: Sandbox) {
       if (push === undefined) throw new Error('no callback')
       expectSigned(push, sandbox.institutions[institution_name].signing_secret)
       expect(openToken(push, sandbox.institutions[institution_name])).toBe(authorisation_token)
-      return JSON.parse(push.body) as Json
+      const body = JSON.parse(push.body) as Json
+      expectDocumentedPush('onboarding', body)
+      return body
     },
   }
 }

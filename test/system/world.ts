@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { meshAt, type SharedMesh } from '../support/mesh.ts'
+import { expectDocumented, expectDocumentedPush } from '../support/openapi.ts'
 
 /** Any JSON object. */
 export type Json = Record<string, unknown>
@@ -80,8 +81,10 @@ export function merchant(mesh: Pick<SharedMesh, 'sandbox'>, project: Project = '
     }
     const response = await fetch(url, init)
     const text = await response.text()
+    const { status, headers: answered } = response
+    expectDocumented({ method, path: url.pathname, status, headers: answered, text })
     const body = (text === '' ? {} : JSON.parse(text)) as Json
-    return { status: response.status, headers: response.headers, text, body }
+    return { status, headers: answered, text, body }
   }
 
   const status = (paymentId: string): Promise<Answer> =>
@@ -205,7 +208,7 @@ export function receiver(mesh: Pick<SharedMesh, 'sandbox'>, kind: ReceiverKind =
         (now) => expect(missingOf(wanted, eventTypes(now))).toEqual([]),
         withinMs,
       )
-      return distinct(pushes).map((body) => JSON.parse(body) as Json)
+      return distinct(pushes).map((body) => documentedPush('notify', body))
     },
     /** The callbacks that came in, by sequence, once there are so many. */
     async calledBack(count: number, withinMs?: number): Promise<Json[]> {
@@ -215,13 +218,19 @@ export function receiver(mesh: Pick<SharedMesh, 'sandbox'>, kind: ReceiverKind =
         withinMs,
       )
       return distinct(pushes)
-        .map((body) => JSON.parse(body) as Json)
+        .map((body) => documentedPush('callback', body))
         .toSorted((one, other) => Number(one['sequence']) - Number(other['sequence']))
     },
   }
 }
 
 export type Receiver = ReturnType<typeof receiver>
+
+function documentedPush(name: 'notify' | 'callback', text: string): Json {
+  const body = JSON.parse(text) as Json
+  expectDocumentedPush(name, body)
+  return body
+}
 
 /** What the simulator's receivers took under a tag. */
 export async function receivedBy(simulatorUrl: string, tag: string): Promise<Push[]> {
