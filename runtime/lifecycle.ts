@@ -21,8 +21,6 @@ const closeWithinMs = 8_000
 export function runProcess(name: string, start: Start): void {
   const log = createLogger({ part: name, level: levelOf(process.env['LOG_LEVEL']), context })
   const stopping = new AbortController()
-  const started = start(stopping.signal, log)
-
   const causes = new Set<string>()
   const stop = (cause: string): void => {
     if (causes.has(cause)) {
@@ -47,6 +45,8 @@ export function runProcess(name: string, start: Start): void {
   process.on('uncaughtException', broken)
   process.on('unhandledRejection', broken)
 
+  // Last: a signal that comes while it begins must find us listening.
+  const started = start(stopping.signal, log)
   void announce(started, stopping.signal, log)
 }
 

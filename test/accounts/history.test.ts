@@ -126,13 +126,13 @@ describe('a history', () => {
     const bytes = Buffer.from(pageToken, 'base64url')
     bytes.writeUInt8(bytes.readUInt8(bytes.length - 3) ^ 1, bytes.length - 3)
     const wrong = [
-      history(esi, { pageToken: 'x' }),
-      history(esi, { pageToken: bytes.toString('base64url') }),
-      history(kofi, { pageToken }),
-      history(esi, { pageToken, projectId: world.projects.other }),
-      history(esi, { pageToken, startTime: timestampFromDate(new Date(0)) }),
+      () => history(esi, { pageToken: 'x' }),
+      () => history(esi, { pageToken: bytes.toString('base64url') }),
+      () => history(kofi, { pageToken }),
+      () => history(esi, { pageToken, projectId: world.projects.other }),
+      () => history(esi, { pageToken, startTime: timestampFromDate(new Date(0)) }),
     ]
-    for (const call of wrong) expect(await refusal(call)).toBe('INVALID_PARAMETER page_token')
+    for (const call of wrong) expect(await refusal(call())).toBe('INVALID_PARAMETER page_token')
   })
 
   it('covers seven days unless it is told otherwise, by the clock of the database', async () => {

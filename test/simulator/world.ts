@@ -14,6 +14,7 @@ import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
 import { TransferService } from '#gen/backend/v1/transfers_pb.js'
 import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
+import { sql } from '#runtime/db.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
@@ -122,6 +123,10 @@ export async function startWorld() {
   return {
     ...surroundings,
     testClock,
+    /** Tells whether a bill payment has been taken in, without asking about it. */
+    async knowsBill(billPaymentId: string): Promise<boolean> {
+      return (await running.db.row(knownBill, [billPaymentId])) !== undefined
+    },
     /** Stops the simulator and starts another one on the same database. */
     async restart() {
       await running.server.close()
@@ -137,6 +142,8 @@ export async function startWorld() {
     },
   }
 }
+
+const knownBill = sql('test_known_bill', 'select 1 from bill where bill_payment_id = $1')
 
 export type World = Awaited<ReturnType<typeof startWorld>>
 
