@@ -24,6 +24,9 @@ export function readAmounts(asked: Asked, sides: Sides): Amounts {
       ? readField('amount', asked.amount, senderCurrency)
       : readField('sender_amount', asked.senderAmount, senderCurrency)
   if (!isExchange && senderAmountMinor !== amountMinor) {
+    if (asked.quoteId !== '') {
+      throw new Failure('QUOTE_MISMATCH', 'the amounts are not those that were quoted')
+    }
     throw refused('sender_amount', 'must equal amount when both are in one currency')
   }
   const fees = readFees(asked.fees, senderCurrency, currency)
@@ -34,8 +37,9 @@ export function readAmounts(asked: Asked, sides: Sides): Amounts {
 }
 
 /** A side of ours is in its account's currency; one outside in what is stated of it, else in that of the other side. */
-function findCurrencies({ described, senderCurrency }: Asked, { debit, credit }: Sides) {
+function findCurrencies({ described, senderCurrency, quoteId }: Asked, { debit, credit }: Sides) {
   const { debitParty, creditParty } = described
+  const checkStated = checkOf(quoteId)
   checkStated('debit_party.currency', debitParty.currency, debit?.currency)
   checkStated('credit_party.currency', creditParty.currency, credit?.currency)
   const stated = debit?.currency ?? (debitParty.currency || senderCurrency)
@@ -46,9 +50,13 @@ function findCurrencies({ described, senderCurrency }: Asked, { debit, credit }:
   return { senderCurrency: debitCurrency ?? creditCurrency, currency: creditCurrency }
 }
 
-function checkStated(field: string, stated: string, wanted: string | undefined): void {
-  if (stated === '' || wanted === undefined || stated === wanted) return
-  throw refused(field, 'must be the currency of the account')
+/** A wrong currency beside a quote is first of all not what was quoted. */
+function checkOf(quoteId: string) {
+  return (field: string, stated: string, wanted: string | undefined): void => {
+    if (stated === '' || wanted === undefined || stated === wanted) return
+    if (quoteId === '') throw refused(field, 'must be the currency of the account')
+    throw new Failure('QUOTE_MISMATCH', `${field} is not the currency that was quoted`)
+  }
 }
 
 type FeeName = 'total' | 'convenience' | 'sender_pays' | 'recipient_pays'
