@@ -34,6 +34,7 @@ type PageRequest = FastifyRequest<{
 }>
 
 const formLimitBytes = 4 * 1024
+const statePath = '/pay/:token/state'
 const pinPattern = /^\d{4,12}$/
 
 /** Tells whether a target is meant for a page, however broken the rest of it is. */
@@ -49,17 +50,20 @@ export function refusePage(reply: FastifyReply): void {
 /** Registers `/pay/<token>`, what its form posts to and its script asks, and `/receipts/<token>`. */
 export async function registerPages(app: FastifyInstance, options: PagesOptions): Promise<void> {
   const mayCall = callLimit(options)
+  // Apart: pages left open behind one address must not keep the next payer from opening his.
+  const mayWatch = callLimit(options)
   await app.register(async (scope) => {
     await scope.register(formbody, { bodyLimit: formLimitBytes })
     scope.addHook('onRequest', (request, reply, done) => {
-      if (mayCall(request)) done()
+      const isWatching = request.routeOptions.url === statePath
+      if (isWatching ? mayWatch(request) : mayCall(request)) done()
       else void sendMessage(reply, 'tooMany')
     })
     scope.get('/pay/:token', (request: PageRequest, reply) =>
       answer(options, request, reply, (linkToken) => show(options, request, reply, linkToken)),
     )
     scope.get('/pay/live.js', (_request, reply) => sendScript(reply))
-    scope.get('/pay/:token/state', (request: PageRequest, reply) =>
+    scope.get(statePath, (request: PageRequest, reply) =>
       answer(options, request, reply, async (linkToken) =>
         reply.send(progressOf(await readCheckout(options, linkToken))),
       ),

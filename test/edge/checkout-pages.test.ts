@@ -268,6 +268,16 @@ describe('a page that watches its payment', () => {
     expect(html).not.toMatch(/https?:|innerHTML|eval|import\s|document\.cookie/)
   })
 
+  it('left open many times does not keep others from paying', async () => {
+    const limited = await startPages({ rateLimitRps: 50 })
+    const watching = await Promise.all(
+      Array.from({ length: 60 }, () => open(`${limited.url}/state`)),
+    )
+    expect(watching.map(({ status }) => status)).toContain(429)
+    expect((await open(limited.url)).status).toBe(200)
+    await limited.close()
+  })
+
   it('is answered nothing for a link that nobody has', async () => {
     const answer = await open(`${pages.origin}/pay/${'B'.repeat(43)}/state`)
     expect(answer.status).toBe(404)

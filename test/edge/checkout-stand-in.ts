@@ -15,7 +15,7 @@ import {
   paymentStates,
 } from '#core/payment-words.ts'
 import { type Checkout, CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
-import type { PageServices } from '../../gateway/options.ts'
+import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
 import { startEdge } from './fixture.ts'
 
 /** What a test says about a payment; everything else is usual. */
@@ -61,7 +61,7 @@ function checkoutOf(shown: Shown): Checkout {
 }
 
 /** A gateway whose pages show what `show` was given last, at `/pay/<link>`. */
-export async function startPages() {
+export async function startPages(settings: Partial<EdgeSettings> = {}) {
   const seen = { pins: [] as string[], reads: 0 }
   let shown: Shown = {}
   const link = 'A'.repeat(43)
@@ -84,7 +84,7 @@ export async function startPages() {
   }
   const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
   const pages = { checkout, receipts, pageKey: Buffer.alloc(32, 1) } as unknown as PageServices
-  const edge = await startEdge({}, { pages })
+  const edge = await startEdge(settings, { pages })
   return {
     link,
     seen,
