@@ -2,6 +2,7 @@
 import { compareCreate, compareStatus } from './compare.ts'
 import { compareBill } from './compare-bill.ts'
 import { compareQuotes } from './compare-quotes.ts'
+import { compareSessions, describeSessionTimes } from './compare-sessions.ts'
 import { compareTransfers } from './compare-transfers.ts'
 import { measureDelivery } from './delivery.ts'
 import { describeDelivery } from './delivery-report.ts'
@@ -45,6 +46,14 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
       route: '`POST /quote`',
     })
     return { title: 'Quotes', lines }
+  },
+  async session() {
+    const turns = await compareSessions(say)
+    const lines = describeTurns(turns, {
+      what: 'sessions',
+      route: '`POST /account/account_session`, the one process being a bare look-up',
+    })
+    return { title: 'Account sessions', lines: [...describeSessionTimes(turns), '', ...lines] }
   },
   async p2p() {
     const lines = describeTurns(await compareTransfers(say), {

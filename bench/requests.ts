@@ -14,6 +14,7 @@ export type RequestShape = { before: string; after: string; idLength: number; st
 /** Length of the transaction ids that the load makes up. */
 export const transactionIdLength = 24
 const paymentIdLength = 36
+const requestIdLength = 36
 
 /** The demo project of a sandbox. */
 export function targetOf(sandbox: SandboxFile, port: number): Target {
@@ -105,6 +106,22 @@ export function quoteShape(target: Target, sessionToken: string): RequestShape {
     credit_party: { mobile_number: '+12025550105', currency: 'TTD' },
   })
   const head = headOf('POST /quote?version=2024-10-01', target, {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+  })
+  return split(head + body, mark)
+}
+
+/** POST /account/account_session for one holder, each with a request id of its own. */
+export function sessionShape(target: Target): RequestShape {
+  const mark = '~'.repeat(requestIdLength)
+  const body = JSON.stringify({
+    lookup_type: 'MOBILE',
+    lookup_value: '+12025550100',
+    institution_name: 'Demo Wallet',
+  })
+  const head = headOf('POST /account/account_session?version=2024-10-01', target, {
+    'pw-request-id': mark,
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
   })
