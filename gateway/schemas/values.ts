@@ -56,7 +56,12 @@ export function mobileNumber() {
 
 /** A name of a person. */
 export function personName() {
-  return text(1, 100)
+  return Type.String({
+    minLength: 1,
+    maxLength: 100,
+    pattern: '\\S',
+    rule: 'must be a string of 1 to 100 characters that is not blank',
+  })
 }
 
 /** A name of an institution. */
