@@ -67,7 +67,7 @@ export async function startDeliverySystem(portBase: number): Promise<DeliverySys
     NATS_URL: broker.url,
     SECRETS_DIR: path.join(secrets, 'delivery'),
   })
-  const producer = startProducer({
+  const producer = await startProducer({
     databaseUrl,
     natsUrl: broker.url,
     inboxUrl: `http://127.0.0.1:${portBase + 6}`,
@@ -126,7 +126,7 @@ async function isReady(url: string): Promise<boolean> {
   return answer?.ok ?? false
 }
 
-function startProducer(at: {
+async function startProducer(at: {
   databaseUrl: string
   natsUrl: string
   inboxUrl: string
@@ -134,6 +134,7 @@ function startProducer(at: {
 }) {
   const db = openDatabase({ url: at.databaseUrl, service: 'payments', log })
   const nats = connectNats({ url: at.natsUrl, name: 'payments', log })
+  while (!nats.ready()) await sleep(20)
   const pool = createRpcPool(at.inboxUrl)
   const identity = openIdentity({ name: 'payments', dir: at.secretsDir, log })
   const inbox = { url: at.inboxUrl, audience: 'delivery', identity, pool }
