@@ -7,7 +7,7 @@ const openedMs = Date.now()
 
 /** Waits before the next look; a page that is left open asks less often. */
 function schedule() {
-  setTimeout(look, Date.now() - openedMs < soonForMs ? soonMs : laterMs)
+  setTimeout(() => void look(), Date.now() - openedMs < soonForMs ? soonMs : laterMs)
 }
 
 /** A form that is being filled in is not taken away while it can still be sent, nor a card form that works. */

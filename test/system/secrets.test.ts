@@ -173,7 +173,7 @@ async function plantInReceipts(transactionId: string): Promise<void> {
     projectId: project?.id ?? '',
     transactionId,
   })
-  await refusalOf(billing.call(BillingService.method.readReceipt, { token: `${canary.linkToken}` }))
+  await refusalOf(billing.call(BillingService.method.readReceipt, { token: canary.linkToken }))
   billing.close()
   receiptTokens.push(url.split('/').at(-1) ?? '')
   await open(url)
@@ -286,10 +286,20 @@ function secrets(): string[] {
       project.subscription_key,
       project.api_key,
     ]),
-    ...[shared_key, signing_secret, sandbox.grpc_token, sandbox.production_key],
-    ...[...planted, ...receiptTokens, ...credentials],
-    ...[canary.apiKey, canary.subscriptionKey, canary.bearer, canary.header],
-    ...[canary.pin, canary.card, canary.idNumber],
+    shared_key,
+    signing_secret,
+    sandbox.grpc_token,
+    sandbox.production_key,
+    ...planted,
+    ...receiptTokens,
+    ...credentials,
+    canary.apiKey,
+    canary.subscriptionKey,
+    canary.bearer,
+    canary.header,
+    canary.pin,
+    canary.card,
+    canary.idNumber,
   ]
 }
 
@@ -320,8 +330,8 @@ describe('in clear text, a secret stands', () => {
       .readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.blk'))
       .map((file) => fs.readFileSync(path.join(folder, file)))
-    const all = Buffer.concat(kept)
-    expect(all.includes('pw.accounts.')).toBe(true)
-    for (const secret of secrets()) expect(all.includes(secret)).toBe(false)
+    const bytes = Buffer.concat(kept)
+    const found = [...secrets(), 'pw.accounts.'].filter((text) => bytes.indexOf(text) >= 0)
+    expect(found).toEqual(['pw.accounts.'])
   })
 })
