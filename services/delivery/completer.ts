@@ -35,7 +35,7 @@ export interface Completer {
 }
 
 const batchRows = 256
-const gatherMs = 1
+const gatherMs = 4
 const retryMs = 500
 const mostRefusals = 2
 

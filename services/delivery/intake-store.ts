@@ -18,6 +18,7 @@ export interface NewDelivery {
   occurredAt: Date
 }
 
+// The first array of each is a sub-select, so that the statement is planned once and not for each length.
 const insertStatement = sql(
   'delivery_insert',
   `insert into delivery (
@@ -30,7 +31,7 @@ const insertStatement = sql(
      date_trunc('milliseconds', clock_now()),
      case when g.project_id is not null then clock_now() end
    from unnest(
-     $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bytea[],
+     (select $1::uuid[]), $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bytea[],
      $9::bytea[], $10::timestamptz[]
    ) as n(
      delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, url_sha256, body, occurred_at
@@ -46,7 +47,7 @@ const wakeStatement = sql(
      endpoint_id, project_id, origin, hostname, ready_at, window_started_at, created_at
    )
    select endpoint_id, project_id, origin, hostname, clock_now(), clock_now(), clock_now()
-   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[])
+   from unnest((select $1::uuid[]), $2::uuid[], $3::text[], $4::text[])
      as n(endpoint_id, project_id, origin, hostname)
    order by endpoint_id
    on conflict (endpoint_id) do update set

@@ -1,5 +1,6 @@
 // The loop that claims due deliveries, posts them and records what came of it; it must hold no statement of its own.
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '#runtime/db.ts'
 import { createWake } from '#runtime/events/wake.ts'
 import type { Logger } from '#runtime/log.ts'
@@ -51,6 +52,8 @@ const defaultHostLimit = 32
 const endpointsPerClaim = 64
 const pollMs = { least: 20, most: 250 }
 const failedClaimPauseMs = 1_000
+/** Between the beginnings of two small claims: what comes in a shower is claimed together, what comes alone at once. */
+const claimSpacingMs = 10
 /** One attempt takes 15 s; what has not ended by then never will. */
 const finishWithinMs = 16_000
 const recordWithinMs = 5_000
@@ -95,13 +98,14 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
+      const beganMs = performance.now()
       const claimed = await claim().catch((error: unknown) => {
         log.warn({ err: error }, 'deliveries not claimed')
         return 'failed' as const
       })
       // Perhaps only the number of receivers to look at ended the claim.
       if (typeof claimed === 'number' && claimed >= endpointsPerClaim) continue
-      if (!stopping.signal.aborted) await pace.pause(claimed)
+      if (!stopping.signal.aborted) await pace.pause(claimed, beganMs)
     }
   }
 
@@ -179,11 +183,13 @@ function createPace() {
       pauseMs = pollMs.least
       wake()
     },
-    async pause(claimed: number | 'failed'): Promise<void> {
+    async pause(claimed: number | 'failed', beganMs: number): Promise<void> {
       if (claimed === 'failed') return pause(failedClaimPauseMs)
       const nowMs = claimed > 0 ? pollMs.least : pauseMs
       pauseMs = Math.min(pollMs.most, nowMs * 2)
       await pause(nowMs)
+      const earlyMs = beganMs + claimSpacingMs - performance.now()
+      if (earlyMs > 0) await delay(earlyMs)
     },
   }
 }

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sql } from '#runtime/db.ts'
 import { claimDue } from '../../services/delivery/claim-store.ts'
+import { complete } from '../../services/delivery/complete-store.ts'
 import { createCompleter } from '../../services/delivery/completer.ts'
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import { silentLog } from '../support/database.ts'
@@ -37,4 +39,26 @@ it('an end that the database refuses does not keep the others from being recorde
   expect(await Promise.all(good.map(setting.state))).toEqual(['delivered', 'delivered'])
   expect(await setting.state(bad)).toBe('sending')
   await completer.close(1_000)
+})
+
+it('ends are recorded by a statement that is not planned anew for each batch', async () => {
+  const db = setting.database.open({ poolSize: 1 })
+  const end = { outcome: 'delivered', status: 200, totalMs: 1 } as const
+  for (let batch = 0; batch < 8; batch += 1) {
+    await setting.push({ url: 'http://127.0.0.2:1' })
+    const claimed = await claimDue(db, randomUUID(), { endpoints: 9, deliveries: 9, leaseS: 60 })
+    const ends = claimed.map((one) => ({
+      claimed: one,
+      end,
+      verdict: { state: 'delivered' } as const,
+    }))
+    await complete(db, ends, { openS: 30, maxS: 900 })
+  }
+  const plans = sql(
+    'plans_of_complete',
+    `select generic_plans::integer as generic, custom_plans::integer as custom
+     from pg_prepared_statements where name = 'delivery_complete'`,
+  )
+  // PostgreSQL tries five times whether it is worth knowing the values.
+  expect(await db.row(plans, [])).toEqual({ generic: 3, custom: 5 })
 })
