@@ -10,7 +10,7 @@ import type { Poster } from '../../services/delivery/post.ts'
 import { startWorker } from '../../services/delivery/worker.ts'
 import { silentLog } from '../support/database.ts'
 import { ownNats, ownPostgres, type TestServer } from '../support/servers.ts'
-import { bearer, startDeliveryProcess } from './process.ts'
+import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
 
@@ -116,6 +116,9 @@ describe('a hostname that many projects share', () => {
 
 describe('a delivery process', () => {
   const env = () => ({ DATABASE_URL: setting.database.url, NATS_URL: broker.url })
+  let service: DeliveryProcess
+  // Whatever failed: nothing stays behind.
+  afterEach(() => service.stop('SIGKILL'))
 
   it('that is told to stop under load ends within 25 s, and leaves nothing half done', async () => {
     receiver.answer((_request, response) => void setTimeout(() => response.end(), 1_000))
@@ -125,7 +128,7 @@ describe('a delivery process', () => {
         projectId: `00000000-0000-4000-8000-${String(n % 100).padStart(12, '0')}`,
       })),
     )
-    const service = await startDeliveryProcess(env())
+    service = await startDeliveryProcess(env())
     await until(() => receiver.requests.length >= 20, 15_000)
     const { code, tookMs } = await service.stop()
     expect(code).toBe(0)
@@ -140,7 +143,7 @@ describe('a delivery process', () => {
     receiver.answer((_request, response) => {
       response.writeHead(500, { 'x-canary': 'canary-header' }).end('canary-answer')
     })
-    const service = await startDeliveryProcess({
+    service = await startDeliveryProcess({
       ...env(),
       LOG_LEVEL: 'trace',
       DELIVERY_SCHEDULE_S: '1',
