@@ -112,6 +112,15 @@ describe('a process', () => {
     expect(started.output()).toContain('store closed')
   })
 
+  it('ends although nobody reads its log any more', async () => {
+    const { child } = await startReady('')
+    child.stdout?.destroy()
+    // What it says itself fails too, which is an error that nobody caught: the last lines are fatal ones.
+    child.kill('SIGTERM')
+    const [code] = (await once(child, 'exit')) as [number | null]
+    expect(code).not.toBeNull()
+  })
+
   it('exits 1 and logs it when nobody caught an error', async () => {
     for (const behaviour of ['rejects', 'throws', 'bad-start']) {
       const started = startSample(behaviour)

@@ -1,5 +1,6 @@
 // Structured logs on standard output. It must not let a field through that is not on the allow-list.
 
+import fs from 'node:fs'
 import pino from 'pino'
 import { Failure } from '#core/errors.ts'
 import { allowedFields, type LogFields, scrub } from './log-fields.ts'
@@ -39,6 +40,33 @@ export type LoggerOptions = {
   context?: () => LogFields
 }
 
+const waitCell = new Int32Array(new SharedArrayBuffer(4))
+const fullPipeWaitMs = 10
+const fullPipeWaits = 100
+
+/**
+ * Writes lines to standard output, each at once. A reader who is gone is no reason to hang or fail: the library's own
+ * destination writes to him for ever as soon as a fatal line is to be flushed.
+ */
+const standardOutput = {
+  write(line: string): void {
+    let rest = Buffer.from(line)
+    for (let waits = 0; rest.length > 0 && waits < fullPipeWaits; ) {
+      try {
+        rest = rest.subarray(fs.writeSync(1, rest))
+      } catch (error) {
+        if (!isFull(error)) return
+        waits += 1
+        Atomics.wait(waitCell, 0, 0, fullPipeWaitMs)
+      }
+    }
+  },
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EAGAIN'
+}
+
 /** Makes the logger of a process. */
 export function createLogger({ part, level, destination, context }: LoggerOptions): Logger {
   const logger = pino(
@@ -62,7 +90,7 @@ export function createLogger({ part, level, destination, context }: LoggerOption
         },
       },
     },
-    destination ?? pino.destination(1),
+    destination ?? standardOutput,
   )
   const bareChild = logger.child
   // Children inherit this: the library hands their fields to no hook.
