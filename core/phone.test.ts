@@ -101,6 +101,10 @@ describe('parsePhone', () => {
     )
   })
 
+  it('takes no number that can be dialled within a town alone', () => {
+    expect(parsePhone('0000000', 'CA')).toBeUndefined()
+  })
+
   it('answers any text with E.164 or nothing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, country) => {

@@ -47,9 +47,10 @@ function hasNumbers(country: string): country is CountryCode {
 
 function possible(number: PhoneNumber | undefined): PhoneNumber | undefined {
   if (!number?.isPossible() || !e164Pattern.test(number.number)) return undefined
-  // Some impossible digits ("+31 0000000") turn into other ones each time that they are read.
-  const isStable = readInternational(number.number)?.number === number.number
-  return isStable ? number : undefined
+  // Some impossible digits ("+31 0000000") turn into other ones each time that they are read, and what can be dialled
+  // within a town alone ("000 0000" in Canada) is possible there and nowhere else.
+  const again = readInternational(number.number)
+  return again?.number === number.number && again.isPossible() ? number : undefined
 }
 
 function isMobile(number: PhoneNumber): boolean {
