@@ -8,6 +8,14 @@ const stores = { DATABASE_URL: 'postgres://u:hunter2@db/x', NATS_URL: 'nats://u:
 const hosted = {
   ...stores,
   PUBLIC_BASE_URL: 'https://api.example.com',
+  BACKEND_URL: 'http://rails',
+}
+/** What production asks for besides. */
+const guarded = {
+  ...hosted,
+  PAYWEAVE_ENV: 'production',
+  DATABASE_URL: 'postgres://u@db/x?sslmode=verify-full',
+  NATS_URL: 'tls://nats:4222',
   BACKEND_URL: 'https://rails',
 }
 
@@ -37,7 +45,7 @@ describe('defaults', () => {
     const sandbox = readSettings('delivery', { ...hosted, PAYWEAVE_ENV: 'sandbox' })
     expect(sandbox.deliveryScheduleS).toEqual([5, 30, 300, 3600])
     expect(sandbox.deliveryAllowLoopback).toBe(false)
-    const production = readSettings('gateway', { ...hosted, PAYWEAVE_ENV: 'production' })
+    const production = readSettings('gateway', guarded)
     expect(production).toMatchObject({
       rateLimitRps: 100,
       requestDateToleranceS: 900,
@@ -49,7 +57,8 @@ describe('defaults', () => {
   it('are all readable in every environment', () => {
     for (const environment of ['local', 'sandbox', 'production']) {
       for (const process of [...serving, 'migrate', 'launcher'] as const) {
-        const env = { ...hosted, PAYWEAVE_ENV: environment }
+        const given = environment === 'production' ? guarded : hosted
+        const env = { ...given, PAYWEAVE_ENV: environment }
         expect(problemsOf(() => readSettings(process, env))).toEqual([])
       }
     }
@@ -210,11 +219,47 @@ describe('production', () => {
   })
 
   it('refuses links without TLS and a back end that nobody chose', () => {
-    const env = { ...stores, PAYWEAVE_ENV: 'production', PUBLIC_BASE_URL: 'http://api.example.com' }
+    const env = { ...guarded, BACKEND_URL: '', PUBLIC_BASE_URL: 'http://api.example.com' }
     expect(problemsOf(() => readSettings('payments', env))).toEqual([
       'BACKEND_URL must be set',
       'PUBLIC_BASE_URL must be https in production',
     ])
+  })
+
+  it('refuses to talk in the clear to other processes and to the stores', () => {
+    const env = { ...guarded, ...stores, RPC_TLS: 'off', BACKEND_URL: 'http://rails' }
+    expect(problemsOf(() => readSettings('payments', env))).toEqual([
+      'RPC_TLS must be required in production',
+      'DATABASE_URL must say sslmode=verify-full in production',
+      'NATS_URL must be tls:// in production',
+    ])
+    const besideUs = {
+      DATABASE_URL: 'postgres://u@127.0.0.1/x',
+      NATS_URL: 'nats://localhost:4222',
+    }
+    expect(problemsOf(() => readSettings('payments', { ...guarded, ...besideUs }))).toEqual([])
+  })
+})
+
+describe('addresses of services', () => {
+  it('are https exactly when the processes speak mutual TLS', () => {
+    const env = { ...stores, RPC_TLS: 'required' }
+    expect(readSettings('gateway', env).accountsUrl).toBe('https://127.0.0.1:7102')
+    const hostedTls = { ...hosted, ...env, PAYWEAVE_ENV: 'sandbox' }
+    expect(readSettings('gateway', hostedTls).accountsUrl).toBe('https://accounts:8080')
+    const mixed = { ...env, ACCOUNTS_URL: 'http://accounts:8080' }
+    expect(problemsOf(() => readSettings('gateway', mixed))).toEqual([
+      'ACCOUNTS_URL must be https while RPC_TLS is required',
+    ])
+  })
+
+  it('may be several, of one scheme', () => {
+    const env = { ...stores, PAYMENTS_URL: 'http://a:1, http://b:2' }
+    expect(readSettings('gateway', env).paymentsUrl).toBe('http://a:1,http://b:2')
+    const mixed = { ...stores, PAYMENTS_URL: 'http://a:1,https://b:2' }
+    expect(problemsOf(() => readSettings('gateway', mixed))).toContain(
+      'PAYMENTS_URL must be of one scheme',
+    )
   })
 })
 

@@ -4,11 +4,12 @@ import {
   type Environment,
   environments,
   everybody,
-  type LocalFacts,
+  type Facts,
   type ProcessName,
   type Setting,
   serving,
 } from './setting.ts'
+import { contradictions } from './setting-contradictions.ts'
 import { settings } from './settings.ts'
 
 export type { Environment, ProcessName, ServingProcess } from './setting.ts'
@@ -77,7 +78,7 @@ type Text = { name: Name; row: Setting; text: string | undefined }
 /** Each setting of the process with its text: given, or the environment's default. An empty text is not given. */
 function textsOf(process: ProcessName, env: Env, problems: string[]): Text[] {
   const environment = environments.find((one) => one === (env['PAYWEAVE_ENV'] || 'local'))
-  const facts = localFacts(process, env)
+  const facts = factsOf(process, environment ?? 'local', env)
   const found: Text[] = []
   for (const [name, row] of Object.entries(settings) as [Name, Setting][]) {
     const isOptional = row.optionalFor.includes(process)
@@ -90,50 +91,30 @@ function textsOf(process: ProcessName, env: Env, problems: string[]): Text[] {
   return found
 }
 
-function defaultOf(
-  defaults: Defaults,
-  environment: Environment,
-  facts: LocalFacts,
-): string | undefined {
+function defaultOf(defaults: Defaults, environment: Environment, facts: Facts): string | undefined {
   const found = defaults[environment]
   return typeof found === 'function' ? found(facts) : found
 }
 
-/** What local defaults follow from. A bad number here is told when its own setting is read. */
-function localFacts(process: ProcessName, env: Env): LocalFacts {
+/** What defaults follow from. A bad value here is told when its own setting is read. */
+function factsOf(process: ProcessName, environment: Environment, env: Env): Facts {
   const isGateway = process === 'gateway' || process === 'launcher'
   return {
     process,
     portBase: numberOr(env['PORT_BASE'], 7100),
     gatewayPort: numberOr(isGateway ? env['PORT'] : undefined, 8080),
     dataDir: env['PAYWEAVE_DATA_DIR'] || '.payweave',
+    rpcScheme: rpcSchemeOf(env['RPC_TLS'] || settings.RPC_TLS.defaults[environment]),
   }
+}
+
+/** How our processes call each other. */
+function rpcSchemeOf(tls: unknown): 'http' | 'https' {
+  return tls === 'required' ? 'https' : 'http'
 }
 
 function numberOr(text: string | undefined, otherwise: number): number {
   return text !== undefined && /^\d{1,5}$/.test(text) ? Number(text) : otherwise
-}
-
-/** What no single setting can see. */
-function contradictions(env: Env, values: Record<string, unknown>): string[] {
-  const problems: string[] = []
-  if (env['PAYWEAVE_ENV'] === 'production') {
-    // Looked for in every process, whether it reads the setting or not.
-    if (env['DELIVERY_ALLOW_LOOPBACK'] === '1') {
-      problems.push('DELIVERY_ALLOW_LOOPBACK must not be 1 in production')
-    }
-    if (startsWith(values['publicBaseUrl'], 'http:')) {
-      problems.push('PUBLIC_BASE_URL must be https in production')
-    }
-  }
-  if (Number(values['deliveryBreakerMaxS']) < Number(values['deliveryBreakerOpenS'])) {
-    problems.push('DELIVERY_BREAKER_MAX_S must not be below DELIVERY_BREAKER_OPEN_S')
-  }
-  return problems
-}
-
-function startsWith(value: unknown, prefix: string): boolean {
-  return typeof value === 'string' && value.startsWith(prefix)
 }
 
 function camel(name: string): string {
@@ -162,18 +143,13 @@ function readersOf({ for: readers, optionalFor }: Setting): string {
   return ['all servers', ...all.slice(serving.length)].join(', ')
 }
 
-/** Local defaults that depend on other settings are shown for a process of which there is one. */
+/** Defaults that depend on other settings are shown for a process of which there is one. */
 function defaultCells(defaults: Defaults): string[] {
-  const facts: LocalFacts = {
-    process: 'gateway',
-    portBase: 7100,
-    gatewayPort: 8080,
-    dataDir: '.payweave',
-  }
   return environments.map((environment) => {
-    const text = defaultOf(defaults, environment, facts)
+    const text = defaultOf(defaults, environment, factsOf('gateway', environment, {}))
     if (text === undefined) return 'must be set'
-    const example = typeof defaults[environment] === 'function' ? ' (by process and ports)' : ''
+    const isExample = environment === 'local' && typeof defaults.local === 'function'
+    const example = isExample ? ' (by process and ports)' : ''
     return text === '' ? 'unset' : `\`${text}\`${example}`
   })
 }

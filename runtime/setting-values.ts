@@ -49,12 +49,22 @@ export const host: Reader<string> = {
 }
 
 /** An http(s) URL of scheme, host and port only; read without a slash at its end. */
-export const origin: Reader<string> = {
+const origin: Reader<string> = {
   of: 'http(s)://host[:port]',
   read(text) {
     const url = parseUrl(text, ['http:', 'https:'])
     const isBare = url.pathname === '/' && url.search === '' && url.hash === ''
     return isBare && url.username === '' ? url.origin : fail('must be scheme, host and port only')
+  },
+}
+
+/** Origins of one service, of one scheme; a name stands for all of its addresses. */
+export const origins: Reader<string> = {
+  of: 'http(s)://host[:port], by commas',
+  read(text) {
+    const all = text.split(',').map((one) => origin.read(one.trim()))
+    const schemes = new Set(all.map((one) => new URL(one).protocol))
+    return schemes.size === 1 ? all.join(',') : fail('must be of one scheme')
   },
 }
 

@@ -20,20 +20,20 @@ export type ServingProcess = keyof typeof portPlaces
 /** What reads settings: the servers, the migration job and the launcher of the local start. */
 export type ProcessName = ServingProcess | 'migrate' | 'launcher'
 
-/** What a local default may be made from. */
-export type LocalFacts = {
+/** What a default may be made from. */
+export type Facts = {
   process: ProcessName
   portBase: number
   gatewayPort: number
   dataDir: string
+  /** By RPC_TLS. */
+  rpcScheme: 'http' | 'https'
 }
 
+type Default = string | undefined | ((facts: Facts) => string)
+
 /** A default per environment; undefined means that the setting must be given. */
-export type Defaults = {
-  local: string | undefined | ((facts: LocalFacts) => string)
-  sandbox: string | undefined
-  production: string | undefined
-}
+export type Defaults = { local: Default; sandbox: Default; production: Default }
 
 export type Setting<T = unknown, P extends string = string, Q extends string = string> = {
   /** Who reads it. */
@@ -94,16 +94,17 @@ export const required: Defaults = { local: undefined, sandbox: undefined, produc
 
 /** Locally a place in the block of ports, elsewhere the service's own name. */
 export function serviceUrl(service: ServingProcess): Defaults {
-  const hosted = `http://${service}:8080`
+  const hosted = ({ rpcScheme }: Facts) => `${rpcScheme}://${service}:8080`
   return {
-    local: ({ portBase }) => `http://127.0.0.1:${portBase + portPlaces[service]}`,
+    local: ({ portBase, rpcScheme }) =>
+      `${rpcScheme}://127.0.0.1:${portBase + portPlaces[service]}`,
     sandbox: hosted,
     production: hosted,
   }
 }
 
 /** Local port of the API or of the RPCs. */
-export function portOf(facts: LocalFacts): string {
+export function portOf(facts: Facts): string {
   if (facts.process === 'gateway' || facts.process === 'launcher') return String(facts.gatewayPort)
   return String(facts.portBase + placeOf(facts.process))
 }

@@ -21,7 +21,7 @@ import {
   natsUrl,
   oneOf,
   optional,
-  origin,
+  origins,
   path,
 } from './setting-values.ts'
 
@@ -108,46 +108,45 @@ export const wiring = {
   }),
   ACCOUNTS_URL: setting({
     for: ['gateway', 'payments', 'institution', 'quotes', 'billing', 'delivery', 'simulator'],
-    reader: origin,
+    reader: origins,
     default: serviceUrl('accounts'),
     meaning: 'RPCs of the accounts service.',
   }),
   PAYMENTS_URL: setting({
     for: ['gateway', 'accounts', 'delivery', 'simulator'],
-    reader: origin,
+    reader: origins,
     default: serviceUrl('payments'),
     meaning: 'RPCs of the payments service.',
   }),
   INSTITUTION_URL: setting({
     for: ['gateway', 'simulator'],
-    reader: origin,
+    reader: origins,
     default: serviceUrl('institution'),
     meaning: 'RPCs of the institution service.',
   }),
   QUOTES_URL: setting({
     for: ['gateway', 'institution'],
-    reader: origin,
+    reader: origins,
     default: serviceUrl('quotes'),
     meaning: 'RPCs of the quotes service.',
   }),
   BILLING_URL: setting({
     for: ['gateway', 'simulator'],
-    reader: origin,
+    reader: origins,
     default: serviceUrl('billing'),
     meaning: 'RPCs of the billing service.',
   }),
   DELIVERY_URL: setting({
     for: ['gateway', 'payments', 'accounts', 'institution', 'billing'],
-    reader: origin,
+    reader: origins,
     default: serviceUrl('delivery'),
     meaning: 'RPCs of the delivery service.',
   }),
   BACKEND_URL: setting({
     for: ['payments', 'accounts', 'institution', 'quotes', 'billing'],
-    reader: origin,
+    reader: origins,
     default: {
-      local: ({ portBase }) => `http://127.0.0.1:${portBase + portPlaces.simulator}`,
-      sandbox: 'http://simulator:8080',
+      ...serviceUrl('simulator'),
       production: undefined,
     },
     meaning: 'The back end that serves backend/v1: real rails, or the simulator.',

@@ -3,6 +3,7 @@ import { setting } from './setting.ts'
 import { versionNotices } from './setting-notices.ts'
 import { feeSchedule, fraudRules, userLimits } from './setting-rules.ts'
 import { baseUrl, flag, integer, networks, schedule } from './setting-values.ts'
+import { security } from './settings-security.ts'
 import { wiring } from './settings-wiring.ts'
 
 const dayS = 86_400
@@ -211,4 +212,4 @@ const rules = {
 }
 
 /** Every setting by its environment variable. */
-export const settings = { ...wiring, ...edge, ...lifetimes, ...outside, ...rules }
+export const settings = { ...wiring, ...security, ...edge, ...lifetimes, ...outside, ...rules }

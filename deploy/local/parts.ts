@@ -72,14 +72,15 @@ function partEnv(
   stores: Stores,
   env: Env,
 ): Record<string, string> {
-  const facts = { process: name, portBase: settings.portBase, gatewayPort: settings.port }
-  const { dataDir } = settings
+  const { dataDir, portBase, port: gatewayPort, rpcTls } = settings
+  const rpcScheme = rpcTls === 'required' ? 'https' : 'http'
+  const facts = { process: name, portBase, gatewayPort, dataDir, rpcScheme } as const
   const found: Record<string, string | undefined> = {}
   for (const variable of inherited) found[variable] = env[variable]
   for (const [variable, row] of Object.entries(table) as [string, Setting][]) {
     if (!row.for.includes(name) && !row.optionalFor.includes(name)) continue
     const { local } = row.defaults
-    const derived = typeof local === 'function' ? local({ ...facts, dataDir }) : undefined
+    const derived = typeof local === 'function' ? local(facts) : undefined
     found[variable] = env[variable] || derived
   }
   const decided = {
@@ -91,6 +92,11 @@ function partEnv(
     PORT: String(servingPort(settings, name)),
     ADMIN_PORT: String(adminPort(settings, name)),
     SECRETS_DIR: path.join(dataDir, 'secrets', name),
+    RPC_TLS: rpcTls,
+    TLS_DIR: path.join(dataDir, 'tls', name),
+    // Nobody outside waits to hear that a part stops, and the launcher has migrated.
+    DRAIN_S: '0',
+    MIGRATE_AT_START: '0',
     // A cache each: at their first end all would replace each other's files, which takes seconds.
     NODE_COMPILE_CACHE: path.join(dataDir, 'compile-cache', name),
     ...('DATABASE_URL' in found && { DATABASE_URL: stores.databaseUrl }),

@@ -13,6 +13,7 @@ describe('the settings of a start', () => {
       publicBaseUrl: 'http://127.0.0.1:8080',
       databaseUrl: undefined,
       natsUrl: undefined,
+      rpcTls: 'off',
     })
   })
 

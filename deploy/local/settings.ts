@@ -19,6 +19,8 @@ export type LaunchSettings = {
   databaseUrl: string | undefined
   /** Undefined: we start a nats-server of our own. */
   natsUrl: string | undefined
+  /** Whether the parts speak mutual TLS, by certificates that we make. */
+  rpcTls: 'off' | 'required'
 }
 
 const portBlock = 22
@@ -48,6 +50,7 @@ export function readLaunchSettings(env: Env): LaunchSettings {
     publicBaseUrl: read.publicBaseUrl,
     databaseUrl: read.databaseUrl,
     natsUrl: read.natsUrl,
+    rpcTls: read.rpcTls,
   }
 }
 
