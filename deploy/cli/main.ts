@@ -27,43 +27,54 @@ const commands: Command[] = [
 ]
 const exit = { done: 0, failed: 1, usage: 2 } as const
 
+/** What a command finds around itself; the process has it all. */
+export interface Surroundings {
+  env: NodeJS.ProcessEnv
+  stdout: NodeJS.WritableStream
+  stderr: NodeJS.WritableStream
+}
+
 /** Runs what was typed; resolves with the exit code. */
-export async function runCommandLine(words: string[]): Promise<number> {
+export async function runCommandLine(
+  words: string[],
+  around: Surroundings = process,
+): Promise<number> {
   if (words.length === 0 || words[0] === 'help' || words[0] === '--help' || words[0] === '-h') {
-    process.stdout.write(overview())
+    around.stdout.write(overview())
     return words.length === 0 ? exit.usage : exit.done
   }
   const command = commands.find(({ name }) =>
     name.split(' ').every((word, index) => words[index] === word),
   )
   if (command === undefined) {
-    process.stderr.write(`payweave: no such command: ${words.slice(0, 2).join(' ')}\n${overview()}`)
+    around.stderr.write(`payweave: no such command: ${words.slice(0, 2).join(' ')}\n${overview()}`)
     return exit.usage
   }
-  return await run(command, words.slice(command.name.split(' ').length))
+  return await run(command, words.slice(command.name.split(' ').length), around)
 }
 
-async function run(command: Command, words: string[]): Promise<number> {
+async function run(command: Command, words: string[], around: Surroundings): Promise<number> {
+  const { stdout, stderr } = around
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)
   // Whoever reads the output may stop reading, like `head`.
-  process.stdout.on('error', stop)
+  stdout.on('error', stop)
   try {
     const { values, operands } = read(command, words)
     if (values['help'] === true) {
-      process.stdout.write(usage(command))
+      stdout.write(usage(command))
       return exit.done
     }
-    await command.run(contextOf(values, operands, stopping.signal))
+    await command.run(contextOf(values, operands, stopping.signal, around))
     return exit.done
   } catch (error) {
     if (error instanceof UsageError) {
-      process.stderr.write(`payweave: ${error.message}\n\n${usage(command)}`)
+      stderr.write(`payweave: ${error.message}\n\n${usage(command)}`)
       return exit.usage
     }
-    process.stderr.write(`payweave: ${wordsFor(error)}\n`)
+    stderr.write(`payweave: ${wordsFor(error)}\n`)
     return exit.failed
   } finally {
     process.off('SIGINT', stop)
@@ -83,7 +94,12 @@ function read(command: Command, words: string[]): { values: Values; operands: st
   }
 }
 
-function contextOf(values: Values, operands: string[], stopping: AbortSignal): CommandContext {
+function contextOf(
+  values: Values,
+  operands: string[],
+  stopping: AbortSignal,
+  { env, stdout, stderr }: Surroundings,
+): CommandContext {
   const texts = Object.entries(values).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
@@ -93,10 +109,10 @@ function contextOf(values: Values, operands: string[], stopping: AbortSignal): C
     flags: new Set(flags),
     json: values['json'] === true,
     operands,
-    env: process.env,
+    env,
     stopping,
-    print: (line) => void process.stdout.write(`${line}\n`),
-    warn: (line) => void process.stderr.write(`${line}\n`),
+    print: (line) => void stdout.write(`${line}\n`),
+    warn: (line) => void stderr.write(`${line}\n`),
   }
 }
 

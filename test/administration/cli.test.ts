@@ -1,5 +1,4 @@
 // Shows the command line against accounts on a real database: what it makes, prints and refuses, and with which exit code.
-import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
@@ -16,9 +15,9 @@ import {
 } from '../../services/accounts/authenticate.ts'
 import { accountSecrets } from '../../services/accounts/credentials.ts'
 import { accessService } from '../../services/accounts/service.ts'
+import { runHere, runProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 
-const root = path.resolve(import.meta.dirname, '../..')
 const bearer = 'operator-credential-0123456789'
 const secrets = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2))
 let dir: string
@@ -56,18 +55,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true })
 })
 
-type Ran = { code: number; out: string; err: string }
-
-function run(...words: string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ['deploy/cli/payweave.mjs', ...words],
-      { cwd: root, env: { ...process.env, PAYWEAVE_DATA_DIR: dir } },
-      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
-    )
-  })
-}
+const run = (...words: string[]) => runHere(dir, ...words)
 
 /** What a command prints with --json, line by line. It must end well. */
 async function json<T = Record<string, string>>(...words: string[]): Promise<T[]> {
@@ -87,7 +75,7 @@ async function one(...words: string[]): Promise<Record<string, string>> {
 
 const opens = (key: string) => authenticateSubscriptionKey(db, secrets, key, 'sandbox')
 
-describe('payweave project and key', { timeout: 60_000 }, () => {
+describe('payweave project and key', () => {
   it('make a project that a person can use, rotate its key, and refuse a third', async () => {
     const made = await run('project', 'create', 'Shop', '--allowed-ips', '203.0.113.7,10.0.0.0/8')
     expect(made.out).toMatch(/^project {6}[0-9a-f-]{36}$/m)
@@ -143,7 +131,7 @@ describe('payweave project and key', { timeout: 60_000 }, () => {
   })
 })
 
-describe('payweave merchant, institution, grant and audit', { timeout: 60_000 }, () => {
+describe('payweave merchant, institution, grant and audit', () => {
   it('make a merchant whose key works, and rotate that key', async () => {
     const { project_id: projectId = '' } = await one('project', 'create', 'Mall')
     const words = ['merchant', 'create', 'Mall Shop', '--mobile', '+12025550123']
@@ -203,6 +191,13 @@ it.each([
   ['a request id that is none', ['project', 'create', 'x', '--request-id', 'x'], 2],
   ['an address that is none', ['project', 'create', 'Ip', '--allowed-ips', 'x'], 1],
   ['help', ['key', 'issue', '--help'], 0],
-] as const)('ends after %s as documented', { timeout: 20_000 }, async (_what, words, code) => {
+] as const)('ends after %s as documented', async (_what, words, code) => {
   expect((await run(...words)).code).toBe(code)
+})
+
+it('is a process that ends with that code, and with nothing left open', async () => {
+  const made = await runProcess(dir, 'project', 'create', 'From a shell', '--json')
+  expect(made).toMatchObject({ code: 0, err: '' })
+  expect(JSON.parse(made.out)).toMatchObject({ name: 'From a shell' })
+  expect(await runProcess(dir, 'project', 'show', 'Nobody')).toMatchObject({ code: 1, out: '' })
 })

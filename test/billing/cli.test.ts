@@ -1,5 +1,4 @@
 // Shows the command line against billing on a real database: the catalogue, the queue of people's decisions, receipts.
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
@@ -14,10 +13,10 @@ import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { billingService } from '../../services/billing/service.ts'
 import { catalogueService } from '../../services/billing/service-catalogue.ts'
+import { runHere } from '../support/command-line.ts'
 import { silentLog } from '../support/database.ts'
 import { startWorld, until, type World } from './world.ts'
 
-const root = path.resolve(import.meta.dirname, '../..')
 const bearer = 'operator-credential-0123456789'
 let dir: string
 let world: World
@@ -52,18 +51,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true })
 })
 
-type Ran = { code: number; out: string; err: string }
-
-function run(...words: string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ['deploy/cli/payweave.mjs', ...words],
-      { cwd: root, env: { ...process.env, PAYWEAVE_DATA_DIR: dir } },
-      (error, out, err) => resolve({ code: Number(error?.code ?? 0), out, err }),
-    )
-  })
-}
+const run = (...words: string[]) => runHere(dir, ...words)
 
 async function done(...words: string[]): Promise<string> {
   const { code, out, err } = await run(...words)
@@ -76,7 +64,7 @@ const auditStatement = sql(
   'select caller, action, note from catalogue_audit order by occurred_at',
 )
 
-describe('payweave biller and product', { timeout: 60_000 }, () => {
+describe('payweave biller and product', () => {
   const gas = [
     'product',
     'put',
@@ -134,7 +122,7 @@ describe('payweave biller and product', { timeout: 60_000 }, () => {
   })
 })
 
-describe('payweave bill', { timeout: 60_000 }, () => {
+describe('payweave bill', () => {
   const lost = () => Promise.reject(new Failure('TIMEOUT', 'no answer'))
 
   /** Payments that wait for a person. */

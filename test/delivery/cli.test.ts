@@ -1,7 +1,5 @@
 // Shows the command line against a running delivery process: what it prints, where, and with which exit code.
-import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -9,14 +7,14 @@ import { toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EventSchema } from '#gen/events/v1/events_pb.js'
 import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { runHere, runProcess, startProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { ownNats, type TestServer } from '../support/servers.ts'
 import { createdEvent } from './event.ts'
-import { bearer, type DeliveryProcess, gather, startDeliveryProcess } from './process.ts'
+import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 import { migrations, until } from './setting.ts'
 
-const root = path.resolve(import.meta.dirname, '../..')
 const projectId = randomUUID()
 
 let database: TestDatabase
@@ -52,25 +50,9 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-function start(...words: string[]) {
-  const child = spawn(process.execPath, ['deploy/cli/payweave.mjs', ...words], {
-    cwd: root,
-    env: { ...process.env, PAYWEAVE_DATA_DIR: dataDir },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let out = ''
-  child.stdout.on('data', (text) => {
-    out += String(text)
-  })
-  const all = gather(child)
-  const exited = once(child, 'exit').then(([code]) => code as number | null)
-  return { child, out: () => out, all, exited }
-}
-
 async function run(...words: string[]) {
-  const { out, all, exited } = start(...words)
-  const code = await exited
-  return { code, out: out(), all: all() }
+  const { code, out, err } = await runHere(dataDir, ...words)
+  return { code, out, all: out + err }
 }
 
 const forProject = ['--project', projectId]
@@ -97,15 +79,15 @@ async function listed(...words: string[]): Promise<Shown[]> {
 describe('payweave', () => {
   it('tails, lists, shows and replays pushes', { timeout: 60_000 }, async () => {
     receiver.answer(status(500))
-    const tail = start('events', 'tail', ...forProject)
-    await until(() => tail.all().includes('tailing'), 15_000)
+    const tail = startProcess(dataDir, 'events', 'tail', ...forProject)
+    await until(() => tail.err().includes('tailing'), 15_000)
     await pushed(`${receiver.url}/hook?secret=1`)
     await until(() => tail.out().includes('exhausted'), 15_000)
     expect(tail.out()).toContain('http_500')
     expect(tail.out()).toContain(receiver.url)
     expect(tail.out()).not.toContain('secret')
     tail.child.kill('SIGINT')
-    expect(await tail.exited).toBe(0)
+    expect(await tail.ended).toMatchObject({ code: 0 })
 
     const [delivery] = await listed('--state', 'exhausted')
     const id = delivery?.delivery_id ?? ''
@@ -128,11 +110,11 @@ describe('payweave', () => {
   })
 
   it('receives pushes on this machine and prints them with headers and body', async () => {
-    const listening = start('listen', '--port', '0', '--count', '1')
-    await until(() => listening.all().includes('listening on'), 10_000)
-    const [, url = ''] = /listening on (\S+)/.exec(listening.all()) ?? []
+    const listening = startProcess(dataDir, 'listen', '--port', '0', '--count', '1')
+    await until(() => listening.err().includes('listening on'), 10_000)
+    const [, url = ''] = /listening on (\S+)/.exec(listening.err()) ?? []
     await pushed(`${url}/hook`)
-    expect(await listening.exited).toBe(0)
+    expect(await listening.ended).toMatchObject({ code: 0 })
     expect(listening.out()).toContain('POST /hook')
     expect(listening.out()).toContain('content-type: application/json')
     expect(listening.out()).toContain('  "event_type": "payment_initiated"')
@@ -163,6 +145,12 @@ describe('payweave', () => {
     ['help', ['deliveries', 'replay', '--help'], 0],
   ] as const)('ends after %s as documented', async (_what, words, code) => {
     expect((await run(...words)).code).toBe(code)
+  })
+
+  it('is a process that ends with that code', async () => {
+    expect(await runProcess(dataDir)).toMatchObject({ code: 2 })
+    const list = await runProcess(dataDir, 'deliveries', 'list', ...forProject, '--json')
+    expect(list).toMatchObject({ code: 0, err: '' })
   })
 
   it('ends a tail at the deadline that it was given', async () => {
