@@ -20,9 +20,10 @@ import {
   headerProtocolVersion,
   headerTimeout,
   protocolVersion,
+  trailerDemux,
   validateResponseWithCompression,
 } from '@connectrpc/connect/protocol-connect'
-import type { Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 
 /** One call, ready to be sent. */
 export interface UnaryCall<I extends DescMessage, O extends DescMessage> {
@@ -41,7 +42,7 @@ type Answer = { status: number; headers: AnswerHeaders; body: Uint8Array }
 
 /** Sends a call below `basePath` and reads its answer. Rejects with a ConnectError. */
 export async function callUnary<I extends DescMessage, O extends DescMessage>(
-  pool: Pool,
+  dispatcher: Dispatcher,
   basePath: string,
   call: UnaryCall<I, O>,
 ): Promise<UnaryResponse<I, O>> {
@@ -54,7 +55,7 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   header[headerProtocolVersion.toLowerCase()] = protocolVersion
   if (timeoutMs > 0) header[headerTimeout.toLowerCase()] = String(timeoutMs)
   const path = `${basePath}/${method.parent.typeName}/${method.name}`
-  const answer = await exchange(pool, { path, method: 'POST', headers: header, body }, call)
+  const answer = await exchange(dispatcher, { path, method: 'POST', headers: header, body }, call)
   const message = read(method, answer)
   return {
     stream: false,
@@ -62,9 +63,11 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
     method,
     message,
     get header() {
-      return webHeaders(answer.headers)
+      return trailerDemux(webHeaders(answer.headers))[0]
     },
-    trailer: new Headers(),
+    get trailer() {
+      return trailerDemux(webHeaders(answer.headers))[1]
+    },
   }
 }
 
@@ -107,9 +110,9 @@ function read<I extends DescMessage, O extends DescMessage>(
 
 type Limits = Pick<UnaryCall<never, never>, 'timeoutMs' | 'signal' | 'maxBytes'>
 
-function exchange(pool: Pool, request: Dispatcher.DispatchOptions, limits: Limits) {
+function exchange(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, limits: Limits) {
   const one = new Exchange(limits)
-  if (!one.isOver) pool.dispatch(request, one)
+  if (!one.isOver) dispatcher.dispatch(request, one)
   return one.answered
 }
 
