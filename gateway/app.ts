@@ -3,6 +3,7 @@ import fastifyMultipart from '@fastify/multipart'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { Failure } from '#core/errors.ts'
 import { runWithContext } from '#runtime/rpc/context.ts'
+import { endHttpServerSpan, httpServerSpan } from '#runtime/spans.ts'
 import { answerBelowRouter, clientErrorHandler } from './below-router.ts'
 import { clientIpReader } from './client-ip.ts'
 import { documentPaths, registerDocuments } from './documents.ts'
@@ -14,7 +15,7 @@ import { readJson } from './json-body.ts'
 import { formParser } from './multipart.ts'
 import type { GatewayOptions, PageServices } from './options.ts'
 import { isPagePath, refusePage, registerPages } from './pages/index.ts'
-import { callContext, type RouteRow, routeRunner } from './route.ts'
+import { callContext, type RouteRow, routeRunner, traceparentOf } from './route.ts'
 import { accountRoutes } from './routes/account.ts'
 import { billPaymentRoutes } from './routes/bill-payments.ts'
 import { institutionRoutes } from './routes/institution.ts'
@@ -86,7 +87,8 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   answerBelowRouter(app.server, belowRouter)
 
   function begin(request: FastifyRequest, reply: FastifyReply): void {
-    request.edge = startEdgeRequest(request.raw, readClientIp)
+    const span = httpServerSpan(request.method, routeOf(request), traceparentOf(request.headers))
+    request.edge = startEdgeRequest(request.raw, readClientIp, span)
     void reply.headers({
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
@@ -98,10 +100,11 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   function observe(request: FastifyRequest, reply: FastifyReply): void {
     const { requestId, projectId, reason } = request.edge
     const { method } = request
-    const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
+    const route = routeOf(request)
     const status = reply.statusCode
     const durationMs = Math.round(reply.elapsedTime * 10) / 10
     metrics.answered(route, method, status, durationMs)
+    endHttpServerSpan(request.edge.span, status)
     log.info({ requestId, projectId, route, method, status, reason, durationMs }, 'request')
   }
 
@@ -122,6 +125,11 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   await registerRoutes(app, routeRunner(settings, services))
   if (options.pages !== undefined) await servePages(app, options.pages, options)
   return app
+}
+
+/** A path of ours with its parameters unfilled, or a fixed word. */
+function routeOf(request: FastifyRequest): string {
+  return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
 }
 
 /** What is answered during a stop ends its connection, or a client's idle one would hold the process up. */

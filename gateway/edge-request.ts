@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Reason } from '#core/errors.ts'
 import { isUuid, randomId } from '#core/id.ts'
+import type { Span } from '#runtime/spans.ts'
 import type { ClientIpReader, ObservedClientIp } from './client-ip.ts'
 import type { JsonBody } from './json-body.ts'
 
@@ -16,6 +17,8 @@ export type EdgeRequest = {
   projectId: string | undefined
   /** Why it was refused. */
   reason: Reason | undefined
+  /** Absent while nobody records. */
+  span?: Span | undefined
 }
 
 declare module 'fastify' {
@@ -25,7 +28,11 @@ declare module 'fastify' {
 }
 
 /** The facts at the start of a request. */
-export function startEdgeRequest(raw: IncomingMessage, readClientIp: ClientIpReader): EdgeRequest {
+export function startEdgeRequest(
+  raw: IncomingMessage,
+  readClientIp: ClientIpReader,
+  span?: Span,
+): EdgeRequest {
   const given = raw.headers['pw-request-id']
   return {
     requestId: typeof given === 'string' && isUuid(given) ? given : randomId(),
@@ -33,5 +40,6 @@ export function startEdgeRequest(raw: IncomingMessage, readClientIp: ClientIpRea
     body: undefined,
     projectId: undefined,
     reason: undefined,
+    span,
   }
 }

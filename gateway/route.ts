@@ -173,11 +173,15 @@ export function routeRunner(
 
 /** What the RPCs made for a request carry. They have time limits of their own, and go on when the client leaves. */
 export function callContext({ edge, headers }: FastifyRequest): CallContext {
-  const { traceparent } = headers
   return {
     requestId: edge.requestId,
-    traceparent: childTraceparent(typeof traceparent === 'string' ? traceparent : undefined),
+    traceparent: edge.span?.traceparent ?? childTraceparent(traceparentOf(headers)),
   }
+}
+
+/** The span of the client's that the request belongs to. */
+export function traceparentOf({ traceparent }: FastifyRequest['headers']): string | undefined {
+  return typeof traceparent === 'string' ? traceparent : undefined
 }
 
 /** Steps 4 to 6: key, addresses, rate. */

@@ -2,6 +2,7 @@
 import { SettingsError } from './config.ts'
 import { createLogger, type Logger, type LogLevel, logLevels } from './log.ts'
 import { currentContext } from './rpc/context.ts'
+import { startTracing } from './tracing.ts'
 
 /** Something to close at the end; `closeWithinMs` is for one that has work in hand which takes long. */
 export type Part = { name: string; close(): Promise<void> | void; closeWithinMs?: number }
@@ -13,6 +14,7 @@ export type Start = (stopping: AbortSignal, log: Logger) => Promise<Part[]>
 const stopWithinMs = 25_000
 /** One part may not use up the time of the others. */
 const closeWithinMs = 8_000
+const flushWithinMs = 2_000
 
 /**
  * Runs a process until SIGTERM, SIGINT or the end of its supervisor, then closes its parts and exits: 0 when all
@@ -46,8 +48,22 @@ export function runProcess(name: string, start: Start): void {
   process.on('unhandledRejection', broken)
 
   // Last: a signal that comes while it begins must find us listening.
-  const started = start(stopping.signal, log)
+  const started = startTraced(name, log, () => start(stopping.signal, log))
   void announce(started, stopping.signal, log)
+}
+
+/** The parts, and after them what sends the last spans: they may be lost, but must not make the stop unclean. */
+async function startTraced(
+  name: string,
+  log: Logger,
+  start: () => Promise<Part[]>,
+): Promise<Part[]> {
+  const tracing = await startTracing(name, process.env, log)
+  const parts = await start()
+  if (tracing === undefined) return parts
+  const close = () =>
+    within(flushWithinMs, () => tracing.close()).catch(() => log.warn('last traces not exported'))
+  return [...parts, { name: 'traces', close }]
 }
 
 async function announce(

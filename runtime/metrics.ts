@@ -1,13 +1,29 @@
 // The numbers that every process shows to Prometheus. It must not take a label from a request.
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from './db.ts'
+import { spanCounts } from './spans.ts'
 
 /** A registry with the process's own numbers, each labelled with the part that it is. */
 export function createMetrics(part: string): Registry {
   const registry = new Registry()
   registry.setDefaultLabels({ part })
   collectDefaultMetrics({ register: registry })
+  spanMetrics(registry)
   return registry
+}
+
+/** What became of the spans of traces; all zero while none are recorded. */
+function spanMetrics(registry: Registry): void {
+  void new Counter({
+    name: 'payweave_trace_spans_total',
+    help: 'Spans that ended, by outcome: exported, or dropped because of a full queue or a collector that takes none.',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [outcome, count] of Object.entries(spanCounts)) this.inc({ outcome }, count)
+    },
+  })
 }
 
 /** Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name. */

@@ -29,6 +29,23 @@ export function oneOf<const T extends string>(words: readonly T[]): Reader<T> {
   }
 }
 
+/** Which traces are recorded, by the names of OpenTelemetry. */
+export const sampler = oneOf([
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+])
+
+/** A share. */
+export const ratio: Reader<number> = {
+  of: 'number, 0 to 1',
+  read: (text) =>
+    /^(0(\.\d{1,9})?|1(\.0{1,9})?)$/.test(text) ? Number(text) : fail('must be a number, 0 to 1'),
+}
+
 /** 0 or 1. */
 export const flag: Reader<boolean> = {
   of: '0 or 1',

@@ -23,6 +23,8 @@ import {
   optional,
   origins,
   path,
+  ratio,
+  sampler,
 } from './setting-values.ts'
 
 /** Rows of the table, by environment variable. */
@@ -104,7 +106,19 @@ export const wiring = {
     for: serving,
     reader: optional(baseUrl),
     default: '',
-    meaning: 'Where traces go, by OTLP over HTTP. Unset: nowhere.',
+    meaning: 'Where traces go, by OTLP over HTTP (`/v1/traces` is added). Unset: nowhere.',
+  }),
+  OTEL_TRACES_SAMPLER: setting({
+    for: serving,
+    reader: sampler,
+    default: 'parentbased_always_on',
+    meaning: 'Which traces are recorded.',
+  }),
+  OTEL_TRACES_SAMPLER_ARG: setting({
+    for: serving,
+    reader: ratio,
+    default: '1',
+    meaning: 'Share of the traces, where the sampler is one of traceidratio.',
   }),
   ACCOUNTS_URL: setting({
     for: ['gateway', 'payments', 'institution', 'quotes', 'billing', 'delivery', 'simulator'],

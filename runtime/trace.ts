@@ -32,3 +32,13 @@ export function childTraceparent(parent: string | null | undefined): string {
   if (match === null || match[1] === zeroTrace || match[2] === zeroSpan) return newTraceparent()
   return `00-${match[1]}-${randomHex(8)}-${match[3]}`
 }
+
+/** The parts of a traceparent; undefined when it is absent or malformed. */
+export function readTraceparent(
+  text: string | null | undefined,
+): { traceId: string; spanId: string; traceFlags: number } | undefined {
+  const [, traceId = zeroTrace, spanId = zeroSpan, flags = ''] =
+    traceparentPattern.exec(text ?? '') ?? []
+  if (traceId === zeroTrace || spanId === zeroSpan) return undefined
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 }
+}

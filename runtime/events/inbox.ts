@@ -7,6 +7,7 @@ import { isUuid } from '#core/id.ts'
 import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
 import type { Database, Queryable } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
+import { type ProcessSpans, processSpans } from '#runtime/spans.ts'
 import { type InboxMetrics, inboxMetrics } from './event-metrics.ts'
 import { deleteTaken, keepPoison, takeIn } from './inbox-store.ts'
 import type { Nats } from './nats.ts'
@@ -168,16 +169,27 @@ async function workApart(options: Taking, batch: Known[]): Promise<boolean> {
 }
 
 /** Returns how many of the events were new. */
-function takeAndHandle({ db, handle }: Taking, batch: Known[]): Promise<number> {
-  return db.transaction(async (tx) => {
+async function takeAndHandle({ db, durable, handle }: Taking, batch: Known[]): Promise<number> {
+  let spans: ProcessSpans | undefined
+  const work = async (tx: Queryable) => {
     const fresh = await takeIn(
       tx,
       batch.map(({ event }) => event.eventId),
     )
     const events = batch.map(({ event }) => event).filter((event) => fresh.has(event.eventId))
-    if (events.length > 0) await handle(tx, events)
+    spans?.end('repeated')
+    spans = processSpans(durable, events)
+    if (events.length > 0) await handle(tx, spans?.events ?? events)
     return events.length
-  })
+  }
+  try {
+    const count = await db.transaction(work)
+    spans?.end()
+    return count
+  } catch (error) {
+    spans?.end('not_taken_in')
+    throw error
+  }
 }
 
 /** Later, and later still each time; never refused, since what failed may pass. */

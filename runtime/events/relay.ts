@@ -5,6 +5,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { EventSchema } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
+import { publishSpan } from '#runtime/spans.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 import type { Nats } from './nats.ts'
 import {
@@ -145,20 +146,23 @@ export async function relayDue(
  * broker's duplicate window, while a publication whose answer was lost stays one message.
  */
 export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
+  const span = publishSpan(event.subject, event.event_id, event.traceparent)
   const message = create(EventSchema, {
     eventId: event.event_id,
     subject: event.subject,
     occurredTime: timestampFromDate(event.occurred_at),
     projectId: event.project_id ?? '',
     payload: event.payload,
-    traceparent: event.traceparent ?? '',
+    traceparent: span?.traceparent ?? event.traceparent ?? '',
     requestId: event.request_id ?? '',
   })
   try {
     const messageId = `${event.event_id}:${event.attempts}`
     await nats.publish(event.subject, toBinary(EventSchema, message), messageId)
+    span?.end()
     return undefined
   } catch (error) {
+    span?.end({}, 'not_published')
     return error instanceof Error ? error.message.slice(0, 200) : 'unknown'
   }
 }

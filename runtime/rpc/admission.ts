@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { UniversalHandler } from '@connectrpc/connect/protocol'
 import { isUuid, randomId } from '#core/id.ts'
+import { rpcServerSpan } from '#runtime/spans.ts'
 import { permissionOf } from './callers.ts'
 import type { Identity } from './identity.ts'
 import { type Rpc, ServedCall } from './served-call.ts'
@@ -50,6 +51,7 @@ export function createAdmission(handlers: readonly UniversalHandler[], identity:
       headers['traceparent'] as string | undefined,
       settleDeadline(rpc, headers),
       caller,
+      rpcServerSpan(rpc.name, headers),
     )
     const refusal = refusalOf(rpc, call)
     return refusal === undefined ? { call } : { call, refusal }

@@ -4,6 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import type { UniversalServerResponse } from '@connectrpc/connect/protocol'
 import { Failure } from '#core/errors.ts'
 import type { Logger } from '#runtime/log.ts'
+import { endRpcServerSpan } from '#runtime/spans.ts'
 import { internalConnectError, statusName, toConnectError } from './errors.ts'
 import type { ServedCall } from './served-call.ts'
 
@@ -26,6 +27,7 @@ export function createCallLog(log: Logger, metrics: RpcMetrics | undefined): Cal
   function write(call: ServedCall, code: string, level: 'debug' | 'info', reason?: string): void {
     const durationMs = performance.now() - call.startedMs
     metrics?.observe(call.rpc.name, code, durationMs)
+    endRpcServerSpan(call.span, code)
     log[level]({ ...factsOf(call), code, reason, durationMs: round(durationMs) }, 'rpc answered')
   }
   return {
@@ -53,6 +55,7 @@ export function createCallLog(log: Logger, metrics: RpcMetrics | undefined): Cal
       if (first) {
         const durationMs = performance.now() - call.startedMs
         metrics?.observe(call.rpc.name, statusName(Code.Internal), durationMs)
+        endRpcServerSpan(call.span, statusName(Code.Internal))
         log.error(
           {
             ...factsOf(call),

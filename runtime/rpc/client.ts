@@ -15,9 +15,11 @@ import {
 import type { UniversalClientRequest, UniversalClientResponse } from '@connectrpc/connect/protocol'
 import { createTransport } from '@connectrpc/connect/protocol-connect'
 import { Pool } from 'undici'
+import type { Failure } from '#core/errors.ts'
+import { endRpcClientSpan, rpcClientSpan, type Span } from '#runtime/spans.ts'
 import { requestIdHeader } from './admission.ts'
 import { currentContext } from './context.ts'
-import { toFailure } from './errors.ts'
+import { statusName, toFailure } from './errors.ts'
 import type { Identity } from './identity.ts'
 import { callUnary, unreachable, webHeaders } from './unary.ts'
 
@@ -141,16 +143,21 @@ function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
   const connect = connectTransport(url, pool)
   return {
     async unary(method, signal, timeoutMs, header, message, values) {
+      const span = rpcClientSpan(method, url, currentContext()?.traceparent)
       try {
-        const call = settle(options, signal, timeoutMs, header, values)
-        return await callUnary(pool.undici, basePath, { method, message, maxBytes, ...call })
+        const call = settle(options, signal, timeoutMs, header, values, span)
+        const asked = { method, message, maxBytes, ...call }
+        const answer = await callUnary(pool.undici, basePath, asked)
+        endRpcClientSpan(span, 'ok')
+        return answer
       } catch (error) {
-        throw toFailure(ConnectError.from(error))
+        throw failed(error, span)
       }
     },
     async stream(method, signal, timeoutMs, header, input, values) {
+      const span = rpcClientSpan(method, url, currentContext()?.traceparent)
       try {
-        const call = settle(options, signal, timeoutMs, header, values)
+        const call = settle(options, signal, timeoutMs, header, values, span)
         const response = await connect.stream(
           method,
           call.signal,
@@ -159,20 +166,29 @@ function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
           input,
           values,
         )
-        return { ...response, message: failing(response.message) }
+        return { ...response, message: failing(response.message, span) }
       } catch (error) {
-        throw toFailure(ConnectError.from(error))
+        throw failed(error, span)
       }
     },
   }
 }
 
-async function* failing<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+async function* failing<T>(source: AsyncIterable<T>, span: Span | undefined): AsyncGenerator<T> {
   try {
     yield* source
   } catch (error) {
-    throw toFailure(ConnectError.from(error))
+    throw failed(error, span)
+  } finally {
+    endRpcClientSpan(span, 'ok')
   }
+}
+
+/** The Failure to throw. A span that has ended keeps its end. */
+function failed(thrown: unknown, span: Span | undefined): Failure {
+  const error = ConnectError.from(thrown)
+  endRpcClientSpan(span, statusName(error.code))
+  return toFailure(error)
 }
 
 function settle(
@@ -181,14 +197,16 @@ function settle(
   askedMs: number | undefined,
   given: ConstructorParameters<typeof Headers>[0],
   values: ContextValues | undefined,
+  span: Span | undefined,
 ): CallSettings {
   const header = given === undefined ? {} : Object.fromEntries(new Headers(given))
   header['authorization'] = identity.authorization(audience, values?.get(projectKey))
   const context = currentContext()
+  if (span !== undefined) header['traceparent'] = span.traceparent
   let timeoutMs = askedMs ?? longestMs
   if (context === undefined) return { signal, timeoutMs, header }
   header[requestIdHeader] = context.requestId
-  header['traceparent'] = context.traceparent
+  header['traceparent'] = span?.traceparent ?? context.traceparent
   if (context.deadline !== undefined) {
     timeoutMs = Math.min(timeoutMs, context.deadline - Date.now())
     if (timeoutMs <= 0)

@@ -1,6 +1,7 @@
 // The context of a call that this process is answering; it must not decide who may call.
 
 import { createContextKey } from '@connectrpc/connect'
+import type { Span } from '#runtime/spans.ts'
 import { childTraceparent } from '#runtime/trace.ts'
 import type { CallContext, Caller } from './context.ts'
 
@@ -27,6 +28,8 @@ export class ServedCall implements CallContext {
   readonly traceparent: string
   readonly deadline: number | undefined
   readonly caller: Caller | undefined
+  /** Absent while nobody records. */
+  readonly span: Span | undefined
   readonly startedMs = performance.now()
   #source: AbortSignal | undefined
   #controller: AbortController | undefined
@@ -38,12 +41,14 @@ export class ServedCall implements CallContext {
     parentTrace: string | undefined,
     deadline: number | undefined,
     caller: Caller | undefined,
+    span?: Span,
   ) {
     this.rpc = rpc
     this.requestId = requestId
-    this.traceparent = childTraceparent(parentTrace)
+    this.traceparent = span?.traceparent ?? childTraceparent(parentTrace)
     this.deadline = deadline
     this.caller = caller
+    this.span = span
   }
 
   /** Ties the call to the signal of its request. */

@@ -22,6 +22,8 @@ export interface Claimed {
   /** Round of the delivery, from 1: each replay begins one. */
   round: number
   hostname: string
+  /** The trace that the POST belongs to, while traces are recorded. */
+  traceparent: string | null
 }
 
 /** What one claim may take. */
@@ -123,7 +125,8 @@ const claimStatement = sql(
      from picked
      where delivery.delivery_id = picked.delivery_id
      returning delivery.delivery_id, delivery.endpoint_id, project_id, subject_id, kind, url, body,
-       failures, attempts, earlier_attempts, round, attempt_started_at, occurred_at, picked.hostname
+       failures, attempts, earlier_attempts, round, attempt_started_at, occurred_at, picked.hostname,
+       traceparent
    ), begun as (
      insert into attempt (delivery_id, number, started_at, endpoint_id, round)
      select delivery_id, attempts, attempt_started_at, endpoint_id, round from claimed
@@ -157,7 +160,8 @@ const claimStatement = sql(
    select delivery_id as "deliveryId", endpoint_id as "endpointId", project_id as "projectId",
      subject_id as "subjectId", kind, url, body, failures, attempts as number,
      earlier_attempts as "earlierAttempts", attempt_started_at as "startedAt",
-     occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname
+     occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname,
+     traceparent
    from claimed`,
 )
 

@@ -14,6 +14,7 @@ import {
 } from '#gen/payments/v1/payment_event_pb.js'
 import type { Queryable } from '#runtime/db.ts'
 import { PoisonEvent } from '#runtime/events/inbox.ts'
+import { recordedTrace } from '#runtime/spans.ts'
 import { type DeliveryKind, deliveryId, receiverOf } from './delivery.ts'
 import { insertDeliveries, type NewDelivery } from './intake-store.ts'
 import { onboardingCallback, onboardingEvents } from './onboarding.ts'
@@ -104,5 +105,6 @@ function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
     ...receiverOf(projectId, url),
     body: Buffer.from(body),
     occurredAt,
+    traceparent: recordedTrace(event),
   })
 }

@@ -16,6 +16,8 @@ export interface NewDelivery {
   hostname: string
   body: Buffer
   occurredAt: Date
+  /** The trace that its POSTs belong to, while traces are recorded. */
+  traceparent?: string | null
 }
 
 // The first array of each is a sub-select, so that the statement is planned once and not for each length.
@@ -23,18 +25,19 @@ const insertStatement = sql(
   'delivery_insert',
   `insert into delivery (
      delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, occurred_at, state,
-     next_attempt_at, created_at, ended_at
+     next_attempt_at, created_at, ended_at, traceparent
    )
    select delivery_id, n.project_id, endpoint_id, event_id, kind, n.subject_id, url, body, occurred_at,
      case when g.project_id is null then 'pending' else 'gone' end,
      case when g.project_id is null then date_trunc('milliseconds', clock_now()) end,
      date_trunc('milliseconds', clock_now()),
-     case when g.project_id is not null then clock_now() end
+     case when g.project_id is not null then clock_now() end, traceparent
    from unnest(
      (select $1::uuid[]), $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bytea[],
-     $9::bytea[], $10::timestamptz[]
+     $9::bytea[], $10::timestamptz[], $11::text[]
    ) as n(
-     delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, url_sha256, body, occurred_at
+     delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, url_sha256, body, occurred_at,
+     traceparent
    )
    left join gone_url as g on g.project_id = n.project_id and g.subject_id = n.subject_id
      and g.url_sha256 = n.url_sha256
@@ -72,6 +75,7 @@ export async function insertDeliveries(tx: Queryable, deliveries: NewDelivery[])
     deliveries.map(({ url }) => urlDigest(url)),
     deliveries.map(({ body }) => body),
     deliveries.map(({ occurredAt }) => occurredAt),
+    deliveries.map(({ traceparent }) => traceparent ?? null),
   ])
   const endpoints = [...new Map(deliveries.map((one) => [one.endpointId, one])).values()]
   await tx.run(wakeStatement, [

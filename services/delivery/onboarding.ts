@@ -15,6 +15,7 @@ import {
   RegistrationStatus,
 } from '#gen/accounts/v1/onboarding_event_pb.js'
 import type { Event } from '#gen/events/v1/events_pb.js'
+import { recordedTrace } from '#runtime/spans.ts'
 import { deliveryId, receiverOf } from './delivery.ts'
 import type { NewDelivery } from './intake-store.ts'
 import type { Signing } from './signing-store.ts'
@@ -90,6 +91,7 @@ export function onboardingCallback(event: Event): NewCallback {
     ...receiverOf(event.projectId, callbackUrl),
     body: Buffer.from(renderOnboarding(onboarding, account, occurredAt)),
     occurredAt,
+    traceparent: recordedTrace(event),
     signing: { institutionId, authorisationTokenSealed },
   }
 }

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '#runtime/db.ts'
 import { createWake } from '#runtime/events/wake.ts'
 import type { Logger } from '#runtime/log.ts'
+import { endPushSpan, pushSpan } from '#runtime/spans.ts'
 import { type Claimed, claimDue } from './claim-store.ts'
 import type { BreakerTerms, Completion } from './complete-store.ts'
 import { createCompleter, type EndedAttempt } from './completer.ts'
@@ -137,6 +138,17 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
 
 /** One POST, signed when its kind is: each attempt anew. */
 async function attempt(
+  options: WorkerOptions,
+  claimed: Claimed,
+  signal: AbortSignal,
+): Promise<PostEnd> {
+  const span = pushSpan(claimed, claimed.traceparent)
+  const end = await postSigned(options, claimed, signal)
+  endPushSpan(span, end)
+  return end
+}
+
+async function postSigned(
   { poster, sign }: WorkerOptions,
   claimed: Claimed,
   signal: AbortSignal,

@@ -43,6 +43,7 @@ function ended(changes: Partial<EndedAttempt['claimed']> = {}): EndedAttempt {
       leaseToken: randomUUID(),
       round: 1,
       hostname: 'receiver.example',
+      traceparent: null,
       ...changes,
     },
     end: { outcome: 'delivered', status: 200, totalMs: 3 },
