@@ -1,5 +1,4 @@
 // A producer and a consumer of events with databases and a broker of their own. It must not replace any of their code.
-import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { createClient, createRouterTransport } from '@connectrpc/connect'
@@ -23,6 +22,7 @@ import {
 import { createLogger } from '#runtime/log.ts'
 import { createTestClock, type TestClock } from '#runtime/test-clock.ts'
 import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
+import { copyOfDatabase } from '../support/database.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
 export const subject = 'pw.test.event'
@@ -71,24 +71,22 @@ export async function deleteStream({ url }: TestBroker): Promise<void> {
   await connection.close()
 }
 
-/** Makes an empty database with these folders of migrations and opens it. */
+/** Makes a database with these folders of migrations, without events, and opens it. */
 export async function makeDatabase(folders: string[], testClock: TestClock): Promise<Database> {
-  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
-  const name = `events_${randomBytes(6).toString('hex')}`
-  await execute(url, `create database ${name}`)
-  url.pathname = `/${name}`
-  for (const folder of folders) {
-    const directory = path.resolve(import.meta.dirname, '../../runtime/migrations', folder)
-    for (const file of fs.readdirSync(directory).toSorted()) {
-      await execute(url, fs.readFileSync(path.join(directory, file), 'utf8'))
+  const url = await copyOfDatabase(`events ${folders.join(' ')}`, async (empty) => {
+    for (const folder of folders) {
+      const directory = path.resolve(import.meta.dirname, '../../runtime/migrations', folder)
+      for (const file of fs.readdirSync(directory).toSorted()) {
+        await execute(empty, fs.readFileSync(path.join(directory, file), 'utf8'))
+      }
     }
-  }
-  await execute(url, 'create table handled (event_id uuid not null)')
-  return openDatabase({ url: url.href, service: undefined, log, testClock, poolSize: 16 })
+    await execute(empty, 'create table handled (event_id uuid not null)')
+  })
+  return openDatabase({ url, service: undefined, log, testClock, poolSize: 16 })
 }
 
-async function execute(url: URL, text: string): Promise<void> {
-  const client = new Client({ connectionString: url.href })
+async function execute(connectionString: string, text: string): Promise<void> {
+  const client = new Client({ connectionString })
   await client.connect()
   await client.query(text)
   await client.end()
