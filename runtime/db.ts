@@ -158,6 +158,10 @@ function startupOptions(service: string | undefined, limits: DatabaseLimits): st
     timezone: 'UTC',
   }
   if (service !== undefined) {
+    // A prepared plan lives on while its tables grow: one made when they were empty must go by key already.
+    for (const walk of ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) {
+      settings[walk] = 'off'
+    }
     if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
     settings['role'] = `payweave_${service}`
     settings['search_path'] = service
@@ -231,9 +235,12 @@ async function inTransaction<T>(
     if (over) throw new Error(`statement ${statement.name} came after the end of its transaction`)
     return query(client, statement, values)
   })
-  await control(client, 'begin')
+  // Sent with the first statement of `work`, in one round trip: BEGIN fails only with the connection, and then so does that.
+  const begun = control(client, 'begin')
+  begun.catch(() => undefined)
   try {
     const value = await work(tx)
+    await begun
     over = true
     // A statement that failed and was caught by `work` leaves an aborted transaction: COMMIT then rolls back, and says so.
     if ((await control(client, 'commit')) !== 'COMMIT') {
