@@ -32,7 +32,8 @@ export interface Completed {
  * by a time-out, 429 or 5xx, and goes 1, 2, 4 after its breaker closes.
  *
  * The first array is a sub-select, so that the planner does not see how long it is: or it would plan this
- * anew for each batch, which takes longer than to run it.
+ * anew for each batch, which takes longer than to run it. The times of the first and the last attempt leave
+ * out the days that have none of them before the statement begins.
  */
 const completeStatement = sql(
   'delivery_complete',
@@ -84,6 +85,7 @@ const completeStatement = sql(
      from result left join moved on moved.delivery_id = result.delivery_id
      where attempt.delivery_id = result.delivery_id and attempt.number = result.number
        and attempt.started_at = result.started_at and attempt.outcome in ('started', 'unknown')
+       and attempt.started_at between $20 and $21
    ), seen as (
      select endpoint_id,
        count(*) filter (where outcome = 'delivered') as good,
@@ -199,6 +201,7 @@ async function markGone(tx: Queryable, gone: Completion[]): Promise<void> {
 }
 
 function columns(batch: Completion[], { openS, maxS }: BreakerTerms): unknown[] {
+  const startedMs = batch.map(({ claimed }) => claimed.startedAt.getTime())
   return [
     batch.map(({ claimed }) => claimed.deliveryId),
     batch.map(({ claimed }) => claimed.endpointId),
@@ -219,6 +222,8 @@ function columns(batch: Completion[], { openS, maxS }: BreakerTerms): unknown[] 
     batch.map(({ verdict }) => verdict.delayMs ?? null),
     openS,
     maxS,
+    new Date(Math.min(...startedMs)),
+    new Date(Math.max(...startedMs)),
   ]
 }
 

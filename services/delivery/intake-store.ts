@@ -64,7 +64,7 @@ const wakeStatement = sql(
  */
 export async function insertDeliveries(tx: Queryable, deliveries: NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return
-  await tx.run(insertStatement, [
+  const inserted = tx.run(insertStatement, [
     deliveries.map(({ deliveryId }) => deliveryId),
     deliveries.map(({ projectId }) => projectId),
     deliveries.map(({ endpointId }) => endpointId),
@@ -78,10 +78,12 @@ export async function insertDeliveries(tx: Queryable, deliveries: NewDelivery[])
     deliveries.map(({ traceparent }) => traceparent ?? null),
   ])
   const endpoints = [...new Map(deliveries.map((one) => [one.endpointId, one])).values()]
-  await tx.run(wakeStatement, [
+  const woken = tx.run(wakeStatement, [
     endpoints.map(({ endpointId }) => endpointId),
     endpoints.map(({ projectId }) => projectId),
     endpoints.map(({ origin }) => origin),
     endpoints.map(({ hostname }) => hostname),
   ])
+  // One round trip: they run in this order on the connection of the transaction.
+  await Promise.all([inserted, woken])
 }
