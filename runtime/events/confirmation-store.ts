@@ -1,5 +1,6 @@
 // The statements that find out which events still lack answers, and note those that came. It must not ask a consumer.
 import { type Queryable, sql } from '#runtime/db.ts'
+import { unhurried } from './outbox-store.ts'
 
 const unansweredStatement = sql(
   'outbox_unanswered',
@@ -46,8 +47,8 @@ const lockStatement = sql(
 
 const answerStatement = sql(
   'outbox_note_answers',
-  `with answer as (
-     select event_id, state from unnest($1::uuid[], $2::text[]) as a(event_id, state)
+  `with ${unhurried}, answer as (
+     select event_id, state from unnest((select $1::uuid[]), $2::text[]) as a(event_id, state)
    ), noted as (
      insert into confirmation (event_id, consumer, state)
      select event_id, $3::text, state from answer
@@ -69,7 +70,8 @@ const answerStatement = sql(
      confirmed_at = case when not ended.refused then clock_now() end,
      parked_at = case when ended.refused then clock_now() end,
      last_error = case when ended.refused then 'refused for good by a consumer' end
-   from ended where outbox.event_id = ended.event_id
+   from ended, unhurried
+   where outbox.event_id = ended.event_id and unhurried.commits = 'off'
    returning outbox.parked_at is not null as parked`,
 )
 

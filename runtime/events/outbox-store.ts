@@ -56,9 +56,19 @@ export async function insertEvent(tx: Queryable, event: OutboxEvent): Promise<vo
   await tx.run(insertStatement, outboxValues(event))
 }
 
+/**
+ * First of the terms of a statement whose commit nobody waits for. What relay and confirmer note for themselves need
+ * not be on the disk when it is answered: if the database crashes, an event whose note was lost is claimed, published
+ * or asked about once more, and the inbox knows it. The commits that callers wait for have the disk to themselves.
+ * The outer statement must read it, or it would not run.
+ */
+export const unhurried = `unhurried as materialized (
+     select set_config('synchronous_commit', 'off', true) as commits
+   )`
+
 const claimStatement = sql(
   'outbox_claim',
-  `with fresh as (
+  `with ${unhurried}, fresh as (
      select event_id from outbox
      where published_at is null and confirmed_at is null and parked_at is null
        and next_at <= clock_now()
@@ -72,7 +82,7 @@ const claimStatement = sql(
      select event_id from fresh union all select event_id from again
    )
    update outbox set next_at = clock_now() + $3 * interval '1 millisecond'
-   from due where outbox.event_id = due.event_id
+   from due, unhurried where outbox.event_id = due.event_id and unhurried.commits = 'off'
    returning outbox.event_id, subject, project_id, payload, occurred_at, traceparent, request_id,
      attempts`,
 )
@@ -87,10 +97,10 @@ export function claimDue(db: Queryable, limits: ClaimLimits): Promise<ClaimedEve
 
 const markStatement = sql(
   'outbox_mark_published',
-  `with acknowledged as (
+  `with ${unhurried}, acknowledged as (
      select o.event_id, a.ends
      from outbox o
-     join unnest($1::uuid[], $2::integer[], $3::boolean[]) as a(event_id, attempts, ends)
+     join unnest((select $1::uuid[]), $2::integer[], $3::boolean[]) as a(event_id, attempts, ends)
        on a.event_id = o.event_id and a.attempts = o.attempts
      where o.confirmed_at is null
      order by o.event_id for update of o
@@ -101,7 +111,8 @@ const markStatement = sql(
      next_at = clock_now() + least(interval '60 s', interval '3 s' * power(2, least(attempts, 5))),
      confirmed_at = case when acknowledged.ends and parked_at is null then clock_now() end,
      last_error = case when parked_at is null then null else last_error end
-   from acknowledged where outbox.event_id = acknowledged.event_id`,
+   from acknowledged, unhurried
+   where outbox.event_id = acknowledged.event_id and unhurried.commits = 'off'`,
 )
 
 /** A publication that the broker acknowledged; `ends` when the subject has no consumer that must confirm. */

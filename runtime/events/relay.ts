@@ -1,5 +1,6 @@
 // Carries committed events to the broker. It must not hold a transaction open while it publishes, nor confirm what
 // a consumer has to confirm.
+import { setTimeout as delay } from 'node:timers/promises'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { EventSchema } from '#gen/events/v1/events_pb.js'
@@ -8,13 +9,7 @@ import type { Logger } from '#runtime/log.ts'
 import { publishSpan } from '#runtime/spans.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 import type { Nats } from './nats.ts'
-import {
-  type ClaimedEvent,
-  type ClaimLimits,
-  claimDue,
-  markFailed,
-  markPublished,
-} from './outbox-store.ts'
+import { type ClaimedEvent, claimDue, markFailed, markPublished } from './outbox-store.ts'
 import { createWake } from './wake.ts'
 
 export type RelayOptions = {
@@ -31,7 +26,7 @@ export type RelayOptions = {
 export interface Relay {
   /** Says that events were committed. Many calls make one round. */
   kick: () => void
-  /** Finishes the batch in hand. */
+  /** Finishes the batches in hand. */
   close(): Promise<void>
 }
 
@@ -39,8 +34,10 @@ export interface Relay {
 export const leaseMs = 20_000
 const retryMs = 1_000
 const poll = { leastMs: 20, mostMs: 250 }
-/** Lets the commits of a busy moment gather into one batch. */
-const gatherMs = 2
+/** Between the beginnings of two claims: the commits of a busy moment gather into one batch, one that comes alone goes at once. */
+const claimSpacingMs = 10
+/** Batches that may be on their way to the broker while the next one is claimed. */
+const mostUnderWay = 4
 const fullBatch = 150
 /** Share of a batch for republication while new events fill the rest. */
 const busyShare = 50
@@ -63,37 +60,48 @@ export function startRelay(options: RelayOptions): Relay {
       .finally(wake.wake)
   }
 
-  async function round(): Promise<number> {
+  async function claim(): Promise<ClaimedEvent[]> {
     const limits = {
       fresh: fullBatch,
       again: allowance.take(freshWasFull ? busyShare : fullBatch),
       leaseMs,
     }
-    const claimed = await relayDue(options, limits)
+    const claimed = await claimDue(options.db, limits)
     const fresh = claimed.filter((event) => event.attempts === 0).length
     allowance.giveBack(limits.again - (claimed.length - fresh))
     freshWasFull = fresh >= fullBatch
-    return claimed.length
+    return claimed
   }
 
   async function run(): Promise<void> {
+    const underWay = new Set<Promise<void>>()
     let idleMs = poll.leastMs
     while (!stopping.signal.aborted) {
       if (!nats.ready()) {
         await wake.pause(retryMs)
         continue
       }
+      const beganMs = performance.now()
       try {
-        const count = await round()
-        idleMs = count > 0 ? poll.leastMs : Math.min(poll.mostMs, idleMs * 1.5)
-        if (count >= fullBatch) continue
+        const claimed = await claim()
+        if (claimed.length > 0) {
+          const carriage = carry(options, claimed)
+            .catch((error: unknown) => log.warn({ err: error }, 'publications not noted'))
+            .finally(() => underWay.delete(carriage))
+          underWay.add(carriage)
+        }
+        if (underWay.size >= mostUnderWay) await Promise.race(underWay)
+        idleMs = claimed.length > 0 ? poll.leastMs : Math.min(poll.mostMs, idleMs * 1.5)
+        if (claimed.length >= fullBatch) continue
       } catch (error) {
         log.warn({ err: error }, 'events not relayed')
         idleMs = retryMs
       }
       if (!stopping.signal.aborted) await wake.pause(idleMs)
-      if (!stopping.signal.aborted) await new Promise((resolve) => setTimeout(resolve, gatherMs))
+      const earlyMs = beganMs + claimSpacingMs - performance.now()
+      if (!stopping.signal.aborted && earlyMs > 0) await delay(earlyMs)
     }
+    await Promise.all(underWay)
   }
 
   const running = run()
@@ -108,14 +116,9 @@ export function startRelay(options: RelayOptions): Relay {
   }
 }
 
-/** One batch: takes due events in one statement, publishes them, notes the outcome in another. */
-export async function relayDue(
-  options: Omit<RelayOptions, 'log'>,
-  limits: ClaimLimits,
-): Promise<ClaimedEvent[]> {
+/** Publishes a claimed batch and notes the outcome in one statement. */
+async function carry(options: RelayOptions, claimed: ClaimedEvent[]): Promise<void> {
   const { db, nats, metrics, endsWhenPublished } = options
-  const claimed = await claimDue(db, limits)
-  if (claimed.length === 0) return claimed
   const errors = await Promise.all(claimed.map((event) => publishEvent(nats, event)))
   const published = claimed.filter((_, index) => errors[index] === undefined)
   const failed = claimed.flatMap((event, index) => {
@@ -138,7 +141,6 @@ export async function relayDue(
     await markFailed(db, failed, retryMs)
     metrics.failed.inc(failed.length)
   }
-  return claimed
 }
 
 /**
