@@ -1,4 +1,4 @@
-// Looks for secrets and personal data in what a whole run has left: logs, and for secrets tables and messages too.
+// Looks for secrets and personal data in what a whole run has left: logs and traces, and for secrets tables and messages too.
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -216,6 +216,7 @@ const parts = [
   'delivery',
   'simulator',
   'launcher',
+  'traces',
 ]
 
 describe('no log file holds', () => {

@@ -1,0 +1,91 @@
+// One request as a collector of traces sees it, from the edge to the push.
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { ReceivedSpan } from '../support/trace-receiver.ts'
+import { eventually, merchant, order, receiver, sharedMesh } from './world.ts'
+
+const mesh = sharedMesh()
+const shop = merchant(mesh)
+const traceId = randomBytes(16).toString('hex')
+const clientSpan = randomBytes(8).toString('hex')
+
+/** All spans of the trace that have arrived. */
+function arrived(): ReceivedSpan[] {
+  return fs
+    .readFileSync(path.join(mesh.dataDir, 'logs', 'traces.log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(traceId))
+    .map((line) => JSON.parse(line) as ReceivedSpan)
+}
+
+const titleOf = ({ part, kind, name }: ReceivedSpan) => `${part} ${kind} ${name}`
+
+describe('the trace of a payment request', () => {
+  let spans: ReceivedSpan[]
+  let inbox: ReturnType<typeof receiver>
+
+  beforeAll(async () => {
+    inbox = receiver(mesh)
+    const answer = await shop.call('POST', '/payments/request', {
+      // The client asks that nothing be recorded; that is for us to say.
+      headers: { traceparent: `00-${traceId}-${clientSpan}-00` },
+      body: {
+        api_key: shop.apiKey,
+        transaction_request: order({ urls: { notify: inbox.urls.notify } }),
+      },
+    })
+    expect(answer.status, answer.text).toBe(200)
+    spans = await eventually(arrived, (now) => {
+      expect(now.map(titleOf)).toContain('delivery client POST')
+      expect(now.map(titleOf)).toContain('gateway server POST /payments/request')
+    })
+  })
+
+  /** From a span up to the one below the client's. */
+  function pathTo(last: string): string[] {
+    const path: string[] = []
+    let span = spans.find((one) => titleOf(one) === last)
+    while (span !== undefined) {
+      path.unshift(titleOf(span))
+      const { parentSpanId } = span
+      if (parentSpanId === clientSpan) return path
+      span = spans.find(({ spanId }) => spanId === parentSpanId)
+    }
+    return ['an orphan', ...path]
+  }
+
+  it('leads from the client through every part to the push', () => {
+    expect(pathTo('delivery client POST')).toEqual([
+      'gateway server POST /payments/request',
+      'gateway client payments.v1.PaymentsService/CreatePayment',
+      'payments server payments.v1.PaymentsService/CreatePayment',
+      'payments producer publish pw.payments.event',
+      'delivery consumer process pw.payments.event',
+      'delivery client POST',
+    ])
+  })
+
+  it('has no span whose parent is missing', () => {
+    const known = new Set([clientSpan, ...spans.map(({ spanId }) => spanId)])
+    expect(spans.filter(({ parentSpanId }) => !known.has(parentSpanId)).map(titleOf)).toEqual([])
+  })
+
+  it('says of the push its host and status, and no path', () => {
+    const push = spans.find((span) => titleOf(span) === 'delivery client POST')
+    expect(push?.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.response.status_code': 200,
+      'server.address': '127.0.0.1',
+    })
+  })
+
+  it('holds in no span a text that the client or an error wrote', () => {
+    expect(spans.flatMap(({ extra }) => extra)).toEqual([])
+    const text = JSON.stringify(spans)
+    for (const secret of [shop.apiKey, shop.subscriptionKey, inbox.urls.notify]) {
+      expect(text).not.toContain(secret)
+    }
+  })
+})
