@@ -1,0 +1,142 @@
+// Holds the network policies against the settings that hold addresses: who may connect to whom, and to nobody else.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Setting } from '#runtime/setting.ts'
+import { settings } from '#runtime/settings.ts'
+import { type Manifest, ofKind, overlays, podTemplates, render } from './kustomize.ts'
+
+type Fields = Manifest['spec']
+
+function selects(selector: Fields, labels: Record<string, string>): boolean {
+  const wanted = Object.entries(selector.matchLabels ?? {})
+  const expressions: Fields[] = selector.matchExpressions ?? []
+  return (
+    wanted.every(([key, value]) => labels[key] === value) &&
+    expressions.every(({ key, values }) => values.includes(labels[key]))
+  )
+}
+
+/** Whether the policies let one pod connect to a port of another. */
+function network(manifests: Manifest[]) {
+  const policies = ofKind(manifests, 'NetworkPolicy').map(({ spec }) => spec)
+  const pods = new Map(
+    podTemplates(manifests).map(({ owner, pod }) => [owner.split(' ')[1], pod] as const),
+  )
+  const podOf = (name: string): Manifest => {
+    const pod = pods.get(name)
+    if (pod === undefined) throw new Error(`no pod of ${name}`)
+    return pod
+  }
+  const opens = (rule: Fields, port: number, target: Manifest): boolean => {
+    const named = target['spec'].containers[0].ports.find(
+      (one: Fields) => one.containerPort === port,
+    )
+    return rule.ports.some((one: Fields) => one.port === port || one.port === named?.name)
+  }
+  const allowed = (side: 'ingress' | 'egress', own: Manifest, other: Manifest, port: number) =>
+    policies
+      .filter((policy) => selects(policy.podSelector, own.metadata.labels ?? {}))
+      .flatMap((policy) => policy[side] ?? [])
+      .some(
+        (rule: Fields) =>
+          opens(rule, port, side === 'ingress' ? own : other) &&
+          (rule.to ?? rule.from).some(
+            (peer: Fields) =>
+              peer.podSelector !== undefined &&
+              peer.namespaceSelector === undefined &&
+              selects(peer.podSelector, other.metadata.labels ?? {}),
+          ),
+      )
+  return {
+    policies,
+    names: [...pods.keys()].filter((name) => name !== undefined),
+    connects: (from: string, to: string, port: number) =>
+      allowed('egress', podOf(from), podOf(to), port) &&
+      allowed('ingress', podOf(to), podOf(from), port),
+    halfOpen: (from: string, to: string, port: number) =>
+      allowed('egress', podOf(from), podOf(to), port) !==
+      allowed('ingress', podOf(to), podOf(from), port),
+  }
+}
+
+/** Who reads the address of whom. The back end is the simulator, in sandboxes. */
+function callers(): Map<string, readonly string[]> {
+  const rows = Object.entries(settings) as [string, Setting][]
+  const found = rows.flatMap(([name, row]) => {
+    const callee = /^(ACCOUNTS|PAYMENTS|INSTITUTION|QUOTES|BILLING|DELIVERY|BACKEND)_URL$/.exec(
+      name,
+    )
+    if (callee === null) return []
+    const part = callee[1] === 'BACKEND' ? 'simulator' : (callee[1]?.toLowerCase() ?? '')
+    return [[part, row.for] as const]
+  })
+  return new Map(found)
+}
+
+/** The ranges that delivery's own guard refuses. */
+function specialRanges(): string[] {
+  const file = path.join(import.meta.dirname, '..', '..', 'core', 'address.ts')
+  const lists = /const specialV4 = [^]*?const globalV6|const specialV6 = .*/g
+  const text = (readFileSync(file, 'utf8').match(lists) ?? []).join(' ')
+  return text.match(/[0-9a-f:.]+\/\d+/g) ?? []
+}
+
+describe.each(overlays)('the network of %s', (overlay) => {
+  const { policies, names, connects, halfOpen } = network(render(overlay))
+
+  it('denies whatever is not allowed', () => {
+    expect(policies).toContainEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+  })
+
+  it('lets a part call those whose address it reads, and nobody else', () => {
+    const wanted = callers()
+    for (const from of names) {
+      for (const to of names.filter((name) => name !== 'nats' && name !== from)) {
+        const may =
+          (wanted.get(to)?.includes(from) ?? false) ||
+          // The gateway asks for the simulator's health.
+          (from === 'gateway' && to === 'simulator')
+        expect(connects(from, to, 8080), `${from} to ${to}`).toBe(may)
+        expect(halfOpen(from, to, 8080), `${from} to ${to}, one end`).toBe(false)
+        expect(connects(from, to, 8081), `${from} to the admin port of ${to}`).toBe(false)
+      }
+    }
+  })
+
+  it('lets those that read NATS_URL reach NATS', () => {
+    for (const from of names.filter((name) => name !== 'nats')) {
+      const may = (settings.NATS_URL.for as readonly string[]).includes(from)
+      expect(connects(from, 'nats', 4222), from).toBe(may)
+      expect(connects(from, 'nats', 6222), from).toBe(false)
+    }
+    expect(connects('nats', 'nats', 6222)).toBe(true)
+  })
+
+  it('lets those that read DATABASE_URL reach PostgreSQL', () => {
+    const egress = policies.find(
+      ({ podSelector }) => podSelector.matchLabels?.['payweave.io/database'] === 'client',
+    )
+    for (const { owner, pod } of podTemplates(render(overlay))) {
+      const name = owner.split(' ')[1] ?? ''
+      const may = (settings.DATABASE_URL.for as readonly string[]).includes(name)
+      expect(selects(egress.podSelector, pod.metadata.labels ?? {}), owner).toBe(may)
+    }
+    expect(egress.egress[0].ports).toEqual([{ protocol: 'TCP', port: 5432 }])
+  })
+
+  it('lets delivery alone reach the internet, and never a private address', () => {
+    const ranges = policies.flatMap((policy) =>
+      (policy.egress ?? []).flatMap((rule: Fields) =>
+        rule.to
+          .filter((peer: Fields) => peer.ipBlock !== undefined)
+          .map((peer: Fields) => ({ ...peer.ipBlock, of: policy.podSelector.matchLabels })),
+      ),
+    )
+    const wide = ranges.filter(({ cidr }) => Number(cidr.split('/')[1]) < 8)
+    for (const { of } of wide) expect(of['app.kubernetes.io/name']).toBe('delivery')
+    expect(wide.map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', '2000::/3'])
+    const left = wide.flatMap(({ except }) => except)
+    expect(left.toSorted()).toEqual(specialRanges().toSorted())
+  })
+})

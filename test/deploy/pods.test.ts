@@ -1,0 +1,158 @@
+// Holds every pod against our own rules: restricted, bounded, spread, probed, stopped in order, with settings that exist.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { serving } from '#runtime/setting.ts'
+import { settings } from '#runtime/settings.ts'
+import { jobs, type Manifest, ofKind, overlays, podTemplates, render } from './kustomize.ts'
+
+type Container = Manifest['spec']['containers'][number]
+
+const root = path.join(import.meta.dirname, '..', '..')
+
+/** `owner: fault` for each container that has one. */
+function faults(manifests: Manifest[], faultOf: (container: Container, pod: Manifest) => string[]) {
+  return podTemplates(manifests).flatMap(({ owner, pod }) =>
+    [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].flatMap((container: Container) =>
+      faultOf(container, pod).map((fault) => `${owner}: ${fault}`),
+    ),
+  )
+}
+
+/** What Pod Security "restricted" wants, and what we want beyond it. */
+function restrictedFaults(container: Container, { spec }: Manifest): string[] {
+  const own = container.securityContext ?? {}
+  const pod = spec.securityContext ?? {}
+  const checks: Record<string, boolean> = {
+    'runs as root': pod.runAsNonRoot === true && pod.runAsUser > 0 && pod.runAsGroup > 0,
+    'has no seccomp profile': pod.seccompProfile?.type === 'RuntimeDefault',
+    'may gain privileges': own.allowPrivilegeEscalation === false,
+    'keeps capabilities': String(own.capabilities?.drop) === 'ALL' && !own.capabilities?.add,
+    'writes to its root': own.readOnlyRootFilesystem === true,
+    'has a token of the API': spec.automountServiceAccountToken === false,
+    'has an account of all': !['', 'default', undefined].includes(spec.serviceAccountName),
+    'has variables of services': spec.enableServiceLinks === false,
+    'shares with its host': !spec.hostNetwork && !spec.hostPID && !spec.hostIPC,
+    'has no limits': ['cpu', 'memory'].every(
+      (name) => container.resources?.limits?.[name] && container.resources?.requests?.[name],
+    ),
+    'has a floating image': /:[^:]*\d/.test(container.image) && !/latest/.test(container.image),
+  }
+  const kinds = new Set(['emptyDir', 'secret', 'configMap', 'projected', 'name'])
+  const volumes: { name: string }[] = spec.volumes ?? []
+  const foreign = volumes.filter((volume) => Object.keys(volume).some((key) => !kinds.has(key)))
+  const failed = Object.entries(checks).filter(([, holds]) => !holds)
+  return [...failed.map(([fault]) => fault), ...foreign.map((volume) => `mounts ${volume.name}`)]
+}
+
+/** Everything that reaches a container by its environment. */
+function environmentOf(container: Container, manifests: Manifest[]): Record<string, string> {
+  const found: Record<string, string> = {}
+  const data = (name: string): Record<string, string> =>
+    ofKind(manifests, 'ConfigMap').find(({ metadata }) => metadata.name === name)?.['data'] ?? {}
+  for (const { configMapRef } of container.envFrom ?? [])
+    Object.assign(found, data(configMapRef.name))
+  for (const { name, value, valueFrom } of container.env ?? []) {
+    const reference = valueFrom?.configMapKeyRef
+    const text = reference ? data(reference.name)[reference.key] : value
+    found[name] = (text ?? '').replace(/\$\((\w+)\)/g, (_: string, other: string) => {
+      if (found[other] === undefined) throw new Error(`${name} uses ${other}, which comes later`)
+      return found[other]
+    })
+  }
+  return found
+}
+
+describe.each([...overlays, ...jobs])('pods of %s', (overlay) => {
+  const manifests = render(overlay)
+
+  it('are restricted, bounded and come from a release', () => {
+    expect(faults(manifests, restrictedFaults)).toEqual([])
+  })
+
+  it('take only settings that exist, and nothing secret from their environment', () => {
+    // The parts of DATABASE_URL, what Node.js reads, and NATS’s own.
+    const others = ['DATABASE_HOST', 'DATABASE_OPTIONS', 'NODE_COMPILE_CACHE']
+    const ofNats = ['SERVER_NAME', 'GOMEMLIMIT']
+    const known = new Set([...Object.keys(settings), ...others, ...ofNats])
+    const unknown = faults(manifests, (container) => {
+      const environment = environmentOf(container, manifests)
+      const secrets = (container.env ?? []).filter(
+        (entry: Container) => entry.valueFrom?.secretKeyRef,
+      )
+      const passwords = Object.values(environment).filter((text) =>
+        /:\/\/[^/@]*:[^/@]*@/.test(text),
+      )
+      const names = Object.keys(environment).filter((name) => !known.has(name))
+      return [...names, ...secrets.map(() => 'a secret'), ...passwords.map(() => 'a password')]
+    })
+    expect(unknown).toEqual([])
+  })
+})
+
+describe.each(overlays)('parts of %s', (overlay) => {
+  const manifests = render(overlay)
+  const parts = ofKind(manifests, 'Deployment')
+
+  it('are all of them, the simulator only in the sandbox', () => {
+    const names = parts.map(({ metadata }) => metadata.name).toSorted()
+    const wanted = serving.filter((name) => overlay === 'sandbox' || name !== 'simulator')
+    expect(names).toEqual(wanted.toSorted())
+  })
+
+  it('start as the process of their name, on the ports of their settings', () => {
+    for (const { metadata, spec } of parts) {
+      const [container] = spec.template.spec.containers
+      const folder = metadata.name === 'gateway' ? 'gateway' : `services/${metadata.name}`
+      expect(container.args).toEqual([`${folder}/main.ts`])
+      expect(readFileSync(path.join(root, folder, 'main.ts'), 'utf8')).toContain(
+        `runProcess('${metadata.name}'`,
+      )
+      expect(container.ports.map((port: Container) => String(port.containerPort))).toEqual([
+        settings.PORT.defaults[overlay],
+        settings.ADMIN_PORT.defaults[overlay],
+      ])
+      const mounts = container.volumeMounts.map((mount: Container) => mount.mountPath)
+      expect(mounts).toContain(settings.SECRETS_DIR.defaults[overlay])
+      expect(mounts).toContain('/tmp')
+    }
+  })
+
+  it('have more time to stop than the process takes for it', () => {
+    const source = readFileSync(path.join(root, 'runtime', 'lifecycle.ts'), 'utf8')
+    const stopWithinS =
+      Number(/stopWithinMs = ([\d_]+)/.exec(source)?.[1]?.replace('_', '')) / 1_000
+    expect(stopWithinS).toBeGreaterThan(0)
+    for (const { spec } of parts) {
+      const preStopS = spec.template.spec.containers[0].lifecycle?.preStop?.sleep?.seconds ?? 0
+      const graceS = spec.template.spec.terminationGracePeriodSeconds
+      expect(graceS).toBeGreaterThanOrEqual(preStopS + stopWithinS + 5)
+    }
+  })
+
+  it('are asked about their health where the kubelet can ask', () => {
+    for (const { metadata, spec } of parts) {
+      const { livenessProbe, readinessProbe } = spec.template.spec.containers[0]
+      expect(livenessProbe.httpGet).toEqual({ path: '/livez', port: 'admin' })
+      const byGrpc = overlay === 'sandbox' && metadata.name !== 'gateway'
+      expect(readinessProbe.grpc?.port).toBe(byGrpc ? 8080 : undefined)
+      expect(readinessProbe.httpGet?.port).toBe(byGrpc ? undefined : 'admin')
+    }
+  })
+
+  it('have an autoscaler and a budget that lets nodes be emptied', () => {
+    const scalers = ofKind(manifests, 'HorizontalPodAutoscaler')
+    const budgets = ofKind(manifests, 'PodDisruptionBudget')
+    for (const { metadata } of parts) {
+      const scaler = scalers.find(({ spec }) => spec.scaleTargetRef.name === metadata.name)
+      const budget = budgets.find(({ metadata: { name } }) => name === metadata.name)
+      expect(scaler?.spec.minReplicas).toBeGreaterThanOrEqual(2)
+      expect(budget?.spec.maxUnavailable).toBe(1)
+    }
+    const settled = ofKind(manifests, 'ConfigMap').find(({ metadata }) =>
+      metadata.name.startsWith('settings-'),
+    )
+    const gateway = scalers.find(({ metadata }) => metadata.name === 'gateway')
+    expect(settled?.['data'].GATEWAY_REPLICAS).toBe(String(gateway?.spec.minReplicas))
+  })
+})
