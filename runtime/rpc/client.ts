@@ -14,11 +14,12 @@ import {
 } from '@connectrpc/connect'
 import type { UniversalClientRequest, UniversalClientResponse } from '@connectrpc/connect/protocol'
 import { createTransport } from '@connectrpc/connect/protocol-connect'
-import { Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Failure } from '#core/errors.ts'
 import { endRpcClientSpan, rpcClientSpan, type Span } from '#runtime/spans.ts'
 import { requestIdHeader } from './admission.ts'
 import { currentContext } from './context.ts'
+import { createDispatcher } from './dispatcher.ts'
 import { statusName, toFailure } from './errors.ts'
 import type { Identity } from './identity.ts'
 import { callUnary, unreachable, webHeaders } from './unary.ts'
@@ -26,28 +27,22 @@ import { callUnary, unreachable, webHeaders } from './unary.ts'
 const defaultTimeoutMs = 10_000
 const maxBytes = 4 * 1024 * 1024
 
-/** Connections to one address; clients of several services there may share them. */
+/** Connections to one service, over all of its addresses; clients of several RPC services there may share them. */
 export interface RpcPool {
-  readonly undici: Pool
+  readonly undici: Dispatcher
   close(): Promise<void>
 }
 
 /** Opens no connection before the first call. With `lasting`, answers may be streams without end. */
 export function createRpcPool(url: string, { lasting = false } = {}): RpcPool {
-  const undici = new Pool(new URL(url).origin, {
-    connections: 256,
-    pipelining: 1,
-    connect: { timeout: 2_000 },
-    headersTimeout: 65_000,
-    bodyTimeout: 65_000,
-    // One message of a stream is bounded all the same.
-    maxResponseSize: lasting ? -1 : maxBytes,
-  })
+  // One message of a stream is bounded all the same.
+  const undici = createDispatcher(url, { maxResponseSize: lasting ? -1 : maxBytes })
   return { undici, close: () => undici.close() }
 }
 
 /** What a client needs to know of the other side. */
 export interface RpcClientOptions {
+  /** One origin, or several of one service with commas between. */
   url: string
   /** Process name of the other side, which its tokens are for. */
   audience: string
@@ -76,6 +71,11 @@ export function withProject(projectId: string): { contextValues: ContextValues }
   return { contextValues: createContextValues().set(projectKey, projectId) }
 }
 
+/** What calls are written for; where they go is the pool's to choose. */
+function firstOf(urls: string): URL {
+  return new URL(urls.split(',')[0] ?? '')
+}
+
 /** Connect's own transport, over undici; streams go through it. */
 function connectTransport(url: URL, pool: RpcPool): Transport {
   const { origin, pathname } = url
@@ -93,7 +93,7 @@ function connectTransport(url: URL, pool: RpcPool): Transport {
 }
 
 async function send(
-  pool: Pool,
+  pool: Dispatcher,
   path: string,
   { header, body, signal }: UniversalClientRequest,
 ): Promise<UniversalClientResponse> {
@@ -138,7 +138,7 @@ interface CallSettings {
 
 /** Connect hands none of this to nested calls. Failures are made here: an interceptor cannot throw them. */
 function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
-  const url = new URL(options.url)
+  const url = firstOf(options.url)
   const basePath = url.pathname.replace(/\/$/, '')
   const connect = connectTransport(url, pool)
   return {

@@ -9,6 +9,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2'
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
 const preface = Buffer.from('PRI')
 const firstBytesTimeoutMs = 10_000
@@ -17,6 +18,8 @@ const pollMs = 50
 
 /** Closes what a server that listens would otherwise wait for. */
 export interface SharedPort {
+  /** Tells every HTTP/2 peer to go elsewhere and waits so long; whoever comes meanwhile is served. */
+  leave(forMs: number): Promise<void>
   /** Lets calls in flight end for `graceMs`, then cuts every connection. `stopped` is the listener's own end. */
   drain(stopped: Promise<unknown>, graceMs: number): Promise<void>
 }
@@ -62,6 +65,11 @@ export function sharePort(
   })
 
   return {
+    async leave(forMs) {
+      if (forMs <= 0) return
+      for (const session of sessions) session.close()
+      await delay(forMs)
+    },
     async drain(stopped, graceMs) {
       draining = true
       for (const socket of undecided) socket.destroy()

@@ -39,6 +39,7 @@ const resetDelayMs = 100
 const lingerMs = 2_000
 const maxDroppedBytes = 16 * 1024 * 1024
 const defaultGraceMs = 10_000
+const closeMarginMs = 1_000
 
 /** What a process gives to serve its RPCs. */
 export interface ServeRpcOptions {
@@ -55,7 +56,9 @@ export interface ServeRpcOptions {
   metrics?: RpcMetrics
   /** Plain HTTP/1.1 routes on the same port, open to anybody. */
   http?: (app: FastifyInstance) => void | Promise<void>
-  /** How long calls in flight may take to end when the server closes. */
+  /** How long a server that closes still takes calls, telling each caller to go elsewhere. */
+  drainMs?: number
+  /** How long calls in flight may take to end after that. */
   graceMs?: number
   /** How long a call may stand still, with nothing read or taken, before its connection or stream is cut. */
   stalledMs?: number
@@ -64,14 +67,16 @@ export interface ServeRpcOptions {
 /** A server that listens. */
 export interface RpcServer {
   port: number
-  /** Stops taking calls, lets those in flight end within the grace, then cuts. Safe to call again. */
+  /** Sends callers elsewhere, stops taking calls, lets those in flight end, then cuts. Safe to call again. */
   close(): Promise<void>
+  /** How long that may take. */
+  closeWithinMs: number
 }
 
 /** Listens, with health and reflection beside the given services. */
 export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const { host, port, identity, log, metrics } = options
-  const { graceMs = defaultGraceMs, stalledMs = defaultStalledMs } = options
+  const { drainMs = 0, graceMs = defaultGraceMs, stalledMs = defaultStalledMs } = options
   const stopping = new AbortController()
   const callLog = createCallLog(log, metrics)
   const unaryMethods: UnaryMethods = new Map()
@@ -84,6 +89,8 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   await app.register(async (scope) => {
     scope.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
+      // So the answer says that this connection ends with it.
+      if (stopping.signal.aborted) reply.raw.shouldKeepAlive = false
       const call = edge.admit(raw, reply.raw)
       if (call !== undefined && !isSilent(call)) {
         reply.raw.setTimeout(stalledMs, () => raw.socket.destroy())
@@ -114,9 +121,10 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
     port: (app.server.address() as AddressInfo).port,
     close() {
       stopping.abort()
-      closing ??= shared.drain(app.close(), graceMs)
+      closing ??= shared.leave(drainMs).then(() => shared.drain(app.close(), graceMs))
       return closing
     },
+    closeWithinMs: drainMs + graceMs + closeMarginMs,
   }
 }
 

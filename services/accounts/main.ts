@@ -61,6 +61,7 @@ runProcess('accounts', async (stopping, log) => {
     host,
     port,
     identity,
+    drainMs: settings.drainS * 1_000,
     log,
     metrics: rpcMetrics(metrics),
     services: [
@@ -82,7 +83,7 @@ runProcess('accounts', async (stopping, log) => {
   })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
-    { name: 'rpc', close: () => rpc.close() },
+    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
     { name: 'customers', close: () => customers.close() },
     { name: 'ledger', close: () => ledger.close() },
     { name: 'settlements', close: () => settlements.close() },

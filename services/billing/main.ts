@@ -62,6 +62,7 @@ runProcess('billing', async (stopping, log) => {
     host,
     port,
     identity,
+    drainMs: settings.drainS * 1_000,
     log,
     metrics: rpcMetrics(metrics),
     services: [BillingService, CatalogueService],
@@ -73,7 +74,7 @@ runProcess('billing', async (stopping, log) => {
   })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
-    { name: 'rpc', close: () => rpc.close() },
+    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
     { name: 'workers', close: () => engine.close() },
     { name: 'accounts', close: () => accounts.close() },
     { name: 'backend', close: () => backend.close() },

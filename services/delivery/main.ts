@@ -55,6 +55,7 @@ runProcess('delivery', async (stopping, log) => {
     host,
     port,
     identity,
+    drainMs: settings.drainS * 1_000,
     log,
     metrics: rpcMetrics(metrics),
     services: [DeliveryService, ReplayService, EndpointService, InboxService],
@@ -72,7 +73,7 @@ runProcess('delivery', async (stopping, log) => {
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
     { name: 'consumer', close: () => consumer.close() },
-    { name: 'rpc', close: () => rpc.close() },
+    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
     { name: 'deliveries', close: () => deliveries.close(), closeWithinMs: 22_000 },
     { name: 'accounts', close: () => accounts.close() },
     { name: 'nats', close: () => nats.close() },

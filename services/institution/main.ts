@@ -59,6 +59,7 @@ runProcess('institution', async (stopping, log) => {
     host,
     port,
     identity,
+    drainMs: settings.drainS * 1_000,
     log,
     metrics: rpcMetrics(metrics),
     services: [InstitutionService, TransferReportService],
@@ -70,7 +71,7 @@ runProcess('institution', async (stopping, log) => {
   })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
-    { name: 'rpc', close: () => rpc.close() },
+    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
     { name: 'worker', close: () => engine.close() },
     { name: 'outbox', close: () => outbox.close() },
     { name: 'clients', close: () => others.close() },

@@ -64,6 +64,7 @@ runProcess('payments', async (stopping, log) => {
     host,
     port,
     identity,
+    drainMs: settings.drainS * 1_000,
     log,
     metrics: rpcMetrics(metrics),
     services: [PaymentsService, CheckoutService, ChargeReportService, SettlementService],
@@ -77,7 +78,7 @@ runProcess('payments', async (stopping, log) => {
   })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
-    { name: 'rpc', close: () => rpc.close() },
+    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
     { name: 'workers', close: () => engine.close() },
     { name: 'outbox', close: () => outbox.close() },
     { name: 'clients', close: () => others.close() },

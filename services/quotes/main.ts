@@ -68,6 +68,7 @@ runProcess('quotes', async (stopping, log) => {
     host,
     port,
     identity,
+    drainMs: settings.drainS * 1_000,
     log,
     metrics: rpcMetrics(registry),
     services: [QuotesService],
@@ -76,7 +77,7 @@ runProcess('quotes', async (stopping, log) => {
   })
   const admin = await serveAdmin({ host, port: adminPort, metrics: registry, ready, log, stopping })
   return [
-    { name: 'rpc', close: () => rpc.close() },
+    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
     { name: 'accounts', close: () => accountsPool.close() },
     { name: 'backend', close: () => backendPool.close() },
     { name: 'database', close: () => db.close() },

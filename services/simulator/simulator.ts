@@ -94,6 +94,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
     })
     return {
       port: server.port,
+      closeWithinMs: server.closeWithinMs,
       async close() {
         stopping.abort()
         await server.close()

@@ -1,0 +1,29 @@
+// One instance of `delivery` as a process of its own, which a test may kill; nothing else may import it.
+
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { createLogger } from '#runtime/log.ts'
+import { openIdentity } from './identity.ts'
+import { serveRpc } from './server.ts'
+
+const [dir = '', host = '', port = '', answerAfterMs = ''] = process.argv.slice(2)
+const log = createLogger({ part: 'delivery', level: 'silent' })
+const server = await serveRpc({
+  host,
+  port: Number(port),
+  identity: openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), log }),
+  log,
+  services: [InboxService],
+  routes: (router) =>
+    router.service(InboxService, {
+      seen: async () => {
+        process.send?.('called')
+        await delay(Number(answerAfterMs))
+        return {}
+      },
+    }),
+})
+process.send?.(server.port)
+// The end of the test ends us.
+process.once('disconnect', () => process.exit(0))
