@@ -32,7 +32,8 @@ export interface Command {
   options: Readonly<Record<string, string>>
   /** Its options without a value, and what they mean. */
   flags?: Readonly<Record<string, string>>
-  run(context: CommandContext): Promise<void>
+  /** Answers the exit code, when it is another one than 0. */
+  run(context: CommandContext): Promise<number | undefined | void>
 }
 
 /** Options of every command that talks to a service. */

@@ -5,6 +5,7 @@ import { Failure } from '#core/errors.ts'
 import { billCommands } from './bills.ts'
 import { catalogueCommands } from './catalogue.ts'
 import { type Command, type CommandContext, parserOptions } from './command.ts'
+import { conformanceCommand } from './conformance/command.ts'
 import { deliveryCommands } from './deliveries.ts'
 import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
@@ -24,6 +25,7 @@ const commands: Command[] = [
   ...ledgerCommands,
   ...catalogueCommands,
   ...billCommands,
+  conformanceCommand,
 ]
 const exit = { done: 0, failed: 1, usage: 2 } as const
 
@@ -67,8 +69,7 @@ async function run(command: Command, words: string[], around: Surroundings): Pro
       stdout.write(usage(command))
       return exit.done
     }
-    await command.run(contextOf(values, operands, stopping.signal, around))
-    return exit.done
+    return (await command.run(contextOf(values, operands, stopping.signal, around))) ?? exit.done
   } catch (error) {
     if (error instanceof UsageError) {
       stderr.write(`payweave: ${error.message}\n\n${usage(command)}`)
