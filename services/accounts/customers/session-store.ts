@@ -162,6 +162,8 @@ export type ResolvedRow = Account & {
   place: number
 }
 
+// The two references are values, not arrays: of an array the server would have to see the length to plan for it, so it
+// would plan at every call, and that takes many times as long as the look-up.
 const resolveStatement = sql(
   'session_resolve',
   `select s.session_id as "sessionId", s.consumed_by is not null as spent,
@@ -171,8 +173,9 @@ const resolveStatement = sql(
    cross join lateral (
      select 0 as place, s.account_id
      union all
-     select r.place::int, fit.account_id
-     from unnest($4::text[], $5::text[]) with ordinality as r(mobile_number, account_number, place)
+     select r.place, fit.account_id
+     from (values (1, $5::text, $6::text), (2, $7::text, $8::text))
+       as r(place, mobile_number, account_number)
      cross join lateral (
        (select n.account_id from account n
         where r.account_number <> '' and n.institution_id = s.institution_id
@@ -191,9 +194,9 @@ const resolveStatement = sql(
      and exists (
        select from endpoint_grant g
        where g.project_id = s.project_id and g.institution_id = s.institution_id)
-     and ($6::text is null or exists (
+     and ($4::text is null or exists (
        select from institution_key k
-       where k.key_id = $6 and k.institution_id = s.institution_id and k.retired_at is null))`,
+       where k.key_id = $4 and k.institution_id = s.institution_id and k.retired_at is null))`,
 )
 
 /** An account as a client refers to it; the number of the account decides when it is not empty. */
@@ -204,6 +207,7 @@ export type SessionKey = {
   tokenHash: Buffer
   projectId: string
   institutionName: string
+  /** Two at most. */
   references: Reference[]
   /** The key that sealed the token: it must be a live one of the session's institution. */
   keyId: string | undefined
@@ -214,13 +218,18 @@ export type SessionKey = {
  * no row when there is no such session. Locks nothing.
  */
 export function resolveSessionRows(db: Queryable, key: SessionKey): Promise<ResolvedRow[]> {
+  const { tokenHash, projectId, institutionName, keyId } = key
+  const [first, second, ...more] = key.references
+  if (more.length > 0) throw new Error('a session is resolved with two references at most')
   return db.rows(resolveStatement, [
-    key.tokenHash,
-    key.projectId,
-    key.institutionName,
-    key.references.map(({ mobileNumber }) => mobileNumber),
-    key.references.map(({ accountNumber }) => accountNumber),
-    key.keyId ?? null,
+    tokenHash,
+    projectId,
+    institutionName,
+    keyId ?? null,
+    first?.mobileNumber ?? null,
+    first?.accountNumber ?? null,
+    second?.mobileNumber ?? null,
+    second?.accountNumber ?? null,
   ])
 }
 
