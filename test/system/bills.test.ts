@@ -1,7 +1,6 @@
 // Bill payments through the whole system: every row of the sandbox, the float, receipts, and what must not leave.
 import { describe, expect, it } from 'vitest'
-import { InternalAccount, LedgerService } from '#gen/accounts/v1/ledger_pb.js'
-import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { InternalAccount } from '#gen/accounts/v1/ledger_pb.js'
 import { grpcClient } from './grpc.ts'
 import { type Answer, eventually, type Json, merchant, sharedMesh, unique } from './world.ts'
 
@@ -71,12 +70,12 @@ describe('a bill that the biller takes', () => {
       [paid.body['transaction_id']],
     )
     const id = row?.id ?? ''
-    const ledger = grpcClient(mesh.sandbox.grpc.accounts, mesh.sandbox.grpc_token)
+    const team = grpcClient(mesh)
     const transfer = await eventually(async () => {
       const asked = { projectId: await projectId(), transferId: id }
-      return (await ledger.call(LedgerService.method.getTransfer, asked)).transfer
+      return (await team.ledger.getTransfer(asked)).transfer
     })
-    ledger.close()
+    team.close()
     const lines = transfer?.postings.map(({ address, amount }) => [
       address?.holder.case === 'internal' ? address.holder.value : address?.holder.case,
       amount?.minorUnits,
@@ -91,12 +90,12 @@ describe('a bill that the biller takes', () => {
 
   it('can be printed at a link that nobody can guess', async () => {
     const paid = await pay(bill())
-    const billing = grpcClient(mesh.sandbox.grpc.billing, mesh.sandbox.grpc_token)
-    const printed = await billing.call(BillingService.method.printReceipt, {
+    const team = grpcClient(mesh)
+    const printed = await team.billing.printReceipt({
       projectId: await projectId(),
       transactionId: String(paid.body['transaction_id']),
     })
-    billing.close()
+    team.close()
     expect(Buffer.from(printed.pdf).subarray(0, 5).toString()).toBe('%PDF-')
     const page = await fetch(printed.url)
     expect(page.status).toBe(200)

@@ -1,10 +1,9 @@
 // What becomes of a payment when a connector of real rails reports on its charges, in order and out of it.
-import { status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ChargeOutcome, ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
+import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PayerState, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
 import { open } from './browser.ts'
-import { errorInfoOf, internalTeam, refusalOf } from './grpc.ts'
+import { internalTeam, refusalOf } from './grpc.ts'
 import {
   type Created,
   detailsOf,
@@ -35,7 +34,7 @@ async function reporter({ id }: Created) {
   const payment = await team.getPayment(projectId, id)
   const chargeId = payment?.payers[0]?.payerId ?? ''
   return async (outcome: ChargeOutcome, attemptId: string, method?: PaymentMethod) => {
-    const answer = await team.payments.call(ChargeReportService.method.reportCharge, {
+    const answer = await team.chargeReports.reportCharge({
       chargeId,
       attemptId,
       outcome,
@@ -134,13 +133,13 @@ describe('a share', { concurrent: true }, () => {
 
   it('that was never announced is not found', async () => {
     const refusal = await refusalOf(
-      team.payments.call(ChargeReportService.method.reportCharge, {
+      team.chargeReports.reportCharge({
         chargeId: crypto.randomUUID(),
         attemptId: 'one',
         outcome: PAID,
       }),
     )
-    expect(refusal.code).toBe(status.NOT_FOUND)
-    expect(errorInfoOf(refusal).domain).toBe('payweave')
+    expect(refusal.status).toBe('NOT_FOUND')
+    expect(refusal.domain).toBe('payweave')
   })
 })

@@ -2,8 +2,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { BillingService } from '#gen/billing/v1/billing_pb.js'
-import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { accountClient, callbackReceiver, newProfile, tokenOf } from './account-client.ts'
 import { formOf, open, payByCard, submit } from './browser.ts'
 import { grpcClient, refusalOf } from './grpc.ts'
@@ -71,9 +69,9 @@ beforeAll(async () => {
     query: { api_key: canary.apiKey, payment_details_id: canary.description },
   })
   await shop.call('GET', `/unknown/${canary.description}`, { query: { key: canary.apiKey } })
-  const stranger = grpcClient(sandbox.grpc.payments, canary.bearer)
+  const stranger = grpcClient(mesh, canary.bearer)
   const message = { projectId: canary.description, paymentId: canary.apiKey }
-  await refusalOf(stranger.call(PaymentsService.method.getPayment, message))
+  await refusalOf(stranger.payments.getPayment(message))
   stranger.close()
   await shop.cancel(created.id)
   await inbox.told(['payment_cancelled'])
@@ -168,13 +166,10 @@ async function plantInReceipts(transactionId: string): Promise<void> {
   const [project] = await mesh.rows<{ id: string }>(
     `select project_id as id from accounts.project where name = 'demo'`,
   )
-  const billing = grpcClient(sandbox.grpc.billing, sandbox.grpc_token)
-  const { url } = await billing.call(BillingService.method.printReceipt, {
-    projectId: project?.id ?? '',
-    transactionId,
-  })
-  await refusalOf(billing.call(BillingService.method.readReceipt, { token: canary.linkToken }))
-  billing.close()
+  const team = grpcClient(mesh)
+  const { url } = await team.billing.printReceipt({ projectId: project?.id ?? '', transactionId })
+  await refusalOf(team.billing.readReceipt({ token: canary.linkToken }))
+  team.close()
   receiptTokens.push(url.split('/').at(-1) ?? '')
   await open(url)
   await open(`${sandbox.base_url}/receipts/${canary.linkToken}`)

@@ -1,6 +1,6 @@
 // Projects and merchants see nothing of each other.
 import { afterAll, describe, expect, it } from 'vitest'
-import { AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
+import { Environment } from '#gen/accounts/v1/access_pb.js'
 import { internalTeam } from './grpc.ts'
 import { expectRefused } from './refusal.ts'
 import {
@@ -59,7 +59,7 @@ describe('the payment of another merchant of the same project', () => {
   it('answers status and cancel like an unknown one', async () => {
     const { id } = await shop.create(order())
     const projectId = await team.projectId(shop.subscriptionKey)
-    const { apiKey } = await team.accounts.call(AccessService.method.createMerchant, {
+    const { apiKey } = await team.access.createMerchant({
       projectId,
       businessName: 'Second Store',
       mobileNumber: '+12025550140',
@@ -91,12 +91,12 @@ describe('the payment of another merchant of the same project', () => {
 
 describe('a subscription key', () => {
   it('works as soon as it is issued and no more as soon as it is revoked', async () => {
-    const { project } = await team.accounts.call(AccessService.method.createProject, {
+    const { project } = await team.access.createProject({
       name: unique('project'),
       environment: Environment.SANDBOX,
     })
     const projectId = project?.projectId ?? ''
-    const issue = () => team.accounts.call(AccessService.method.issueSubscriptionKey, { projectId })
+    const issue = () => team.access.issueSubscriptionKey({ projectId })
     const [first, second] = [await issue(), await issue()]
     const call = (subscriptionKey: string) =>
       shop.call('GET', '/payments/status', {
@@ -108,7 +108,7 @@ describe('a subscription key', () => {
       expect((await call(subscriptionKey)).body['errorCode']).toBe('PW_INVALID_API_KEY')
     }
     await expect(issue()).rejects.toThrow('2 active keys')
-    await team.accounts.call(AccessService.method.revokeSubscriptionKey, { keyId: first.keyId })
+    await team.access.revokeSubscriptionKey({ keyId: first.keyId })
     // Sooner than the five seconds for which an answer may be kept.
     await eventually(
       () => call(first.subscriptionKey),
