@@ -1,4 +1,5 @@
 // Starts a process, stops it in order, and ends it when it is broken. It must not know what the process does.
+import module from 'node:module'
 import { SettingsError } from './config.ts'
 import { createLogger, type Logger, type LogLevel, logLevels } from './log.ts'
 import { currentContext } from './rpc/context.ts'
@@ -76,6 +77,8 @@ async function announce(
     if (stopping.aborted) return
     log.info('ready')
     process.send?.({ ready: true })
+    // Now and not at the end, which a killed process does not see. Does nothing without a cache's folder.
+    setImmediate(module.flushCompileCache)
   } catch (error) {
     if (stopping.aborted) return
     // The settings' error names settings and rules only; a person has to read it.

@@ -22,6 +22,7 @@ beforeEach(async () => {
   env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     PORT: String(port),
     PORT_BASE: String(portBase),
     PAYWEAVE_DATA_DIR: dataDir,

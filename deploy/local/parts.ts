@@ -97,8 +97,11 @@ function partEnv(
     // Nobody outside waits to hear that a part stops, and the launcher has migrated.
     DRAIN_S: '0',
     MIGRATE_AT_START: '0',
-    // A cache each: at their first end all would replace each other's files, which takes seconds.
-    NODE_COMPILE_CACHE: path.join(dataDir, 'compile-cache', name),
+    // A cache each: at their first start all would replace each other's files, which takes seconds.
+    NODE_COMPILE_CACHE: path.join(
+      env['NODE_COMPILE_CACHE'] ?? path.join(dataDir, 'compile-cache'),
+      name,
+    ),
     ...('DATABASE_URL' in found && { DATABASE_URL: stores.databaseUrl }),
     ...('NATS_URL' in found && { NATS_URL: stores.natsUrl }),
   }

@@ -51,6 +51,8 @@ export async function startMesh({ settings = {}, name = 'mesh' }: MeshOptions = 
   const env = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
+    // What the processes of one mesh have compiled serves those of the next.
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     PORT_BASE: String(portBase),
     PORT: String(portBase + portBlock),
     PAYWEAVE_DATA_DIR: dataDir,

@@ -25,6 +25,7 @@ runProcess('sample', async (stopping) => {
     { name: 'door', close: () => void say('door closed') },
     {
       name: 'work',
+      ...(behaviour === 'hangs' && { closeWithinMs: 500 }),
       close() {
         say('work closing')
         if (behaviour === 'hangs') return never

@@ -3,12 +3,15 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { startMesh } from '../support/mesh.ts'
+import { temporaryFolder } from '../support/servers.ts'
 import { type ReceivedSpan, startTraceReceiver } from '../support/trace-receiver.ts'
 
 /** Tests read PAYWEAVE_TEST_MESH, by `sharedMesh` of world.ts. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   // Every group of the run asks for it, and the first one has it; the long kill test wants none.
   if (process.env['PAYWEAVE_TEST_MESH'] !== undefined) return undefined
+  const compiled = temporaryFolder('compiled')
+  process.env['NODE_COMPILE_CACHE'] ??= compiled
   let write = (_: ReceivedSpan) => {}
   const receiver = await startTraceReceiver((span) => write(span))
   const mesh = await startMesh({
@@ -23,5 +26,6 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
     write = () => {}
     await mesh.remove()
     await receiver.close()
+    fs.rmSync(compiled, { recursive: true, maxRetries: 5 })
   }
 }

@@ -13,7 +13,12 @@ const breaking = [
 ].map((name) => `test/system/${name}.test.ts`)
 const last = ['test/system/secrets.test.ts']
 
-type Group = { include: string[]; exclude?: string[]; testTimeout?: number }
+type Group = {
+  include: string[]
+  exclude?: string[]
+  testTimeout?: number
+  maxWorkers?: number
+}
 
 /** Groups run one after the other. */
 function group(name: string, groupOrder: number, settings: Group) {
@@ -34,8 +39,9 @@ export default defineConfig({
         include: ['test/system/*.test.ts'],
         exclude: [...breaking, ...last],
       }),
-      // Parts and whole systems are started in these.
-      group('breaking', 1, { include: breaking, testTimeout: 90_000 }),
+      // Parts and whole systems are started in these, and most of their time they wait: for a part to be
+      // up again, for a lease to end.
+      group('breaking', 1, { include: breaking, testTimeout: 90_000, maxWorkers: 3 }),
       group('last', 2, { include: last }),
     ],
   },
