@@ -1,5 +1,5 @@
 // Proves that the contracts are well kept: lint, no breaking change since the last release, and
-// generated code that is current. It changes nothing in the tree.
+// generated code and pages that are current. It changes nothing in the tree.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,9 +37,10 @@ buf('breaking', 'proto', '--against', releasedImage)
 const fresh = mkdtempSync(join(tmpdir(), 'payweave-gen-'))
 try {
   buf('generate', '--output', fresh)
-  const stale = differences(filesBelow(join(fresh, 'gen')), filesBelow(join(root, 'gen')))
-  if (stale.length > 0) {
-    process.stderr.write(`gen/ is not current, run "npm run generate":\n${stale.join('\n')}\n`)
+  for (const folder of ['gen', join('docs', 'rpc')]) {
+    const stale = differences(filesBelow(join(fresh, folder)), filesBelow(join(root, folder)))
+    if (stale.length === 0) continue
+    process.stderr.write(`${folder} is not current, run "npm run generate":\n${stale.join('\n')}\n`)
     process.exitCode = 1
   }
 } finally {
