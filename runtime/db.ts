@@ -1,10 +1,11 @@
 // The way to PostgreSQL: one pool per service, named statements, transactions. It must not hold SQL of a domain.
 import { setTimeout as delay } from 'node:timers/promises'
-import { Pool, type PoolClient } from 'pg'
+import { Client, type ClientConfig, Pool, type PoolClient } from 'pg'
 import { Failure } from '#core/errors.ts'
 import { breaksConnection, databaseFailure, isRetriable } from './db-errors.ts'
 import { getTypeParser } from './db-types.ts'
 import type { Logger } from './log.ts'
+import { readPassword } from './login.ts'
 import type { TestClock } from './test-clock.ts'
 
 export { isCheckViolation, isUniqueViolation } from './db-errors.ts'
@@ -50,6 +51,8 @@ export type DatabaseOptions = {
   /** Service whose schema and role are entered; undefined stays with the role of the URL. */
   service: string | undefined
   log: Logger
+  /** Holds the password, when the URL does not; read for each new connection. */
+  passwordFile?: string | undefined
   poolSize?: number
   testClock?: TestClock
   limits?: Partial<DatabaseLimits>
@@ -125,12 +128,14 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-function openPool({ url, service, log, poolSize = 16, limits: given }: DatabaseOptions): Pool {
+function openPool(options: DatabaseOptions): Pool {
+  const { url, service, log, poolSize = 16, limits: given } = options
   const limits = { ...defaultLimits, ...given }
   if (new URL(url).searchParams.has('options')) {
     throw new Error('the database URL must not carry options: they would replace ours')
   }
   const pool = new Pool({
+    ...(options.passwordFile !== undefined && { Client: clientBy(options.passwordFile) }),
     connectionString: url,
     options: startupOptions(service, limits),
     application_name: service === undefined ? 'payweave' : `payweave ${service}`,
@@ -145,6 +150,16 @@ function openPool({ url, service, log, poolSize = 16, limits: given }: DatabaseO
   })
   pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
   return pool
+}
+
+/** Reads the password as it connects, so that a new one needs no restart. */
+function clientBy(passwordFile: string): typeof Client {
+  return class extends Client {
+    constructor(config?: string | ClientConfig) {
+      super(config)
+      Object.assign(this, { password: () => readPassword(passwordFile) })
+    }
+  }
 }
 
 /** Settings that the server applies before the first statement, so that a new connection costs no round trip. */

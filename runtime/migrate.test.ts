@@ -51,6 +51,17 @@ describe('migrate', () => {
     expect(await home.migrate('moved', [own])).toEqual(['migrations/0002-broken.sql'])
   })
 
+  it('contracts only when it is told to, and only what has expanded', async () => {
+    await write('0001-first.sql', 'create table thing (id int, old int);')
+    await write('0002-drop-old.contract.sql', 'alter table thing drop column old;')
+    await write('0003-new.sql', 'alter table thing add column new int;')
+    const go = (phase: 'expand' | 'contract') =>
+      migrate({ adminUrl: home.url, service: 'moved', directories: [own], log: silentLog, phase })
+    await expect(go('contract')).rejects.toThrow('must expand before they contract')
+    expect(await go('expand')).toEqual(['migrations/0001-first.sql', 'migrations/0003-new.sql'])
+    expect(await go('contract')).toEqual(['migrations/0002-drop-old.contract.sql'])
+  })
+
   it('refuses to go on when an applied file has changed', async () => {
     await write('0001-first.sql', 'create table thing (id int);')
     await home.migrate('moved', [own])

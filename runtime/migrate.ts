@@ -1,22 +1,35 @@
 // Brings a service's schema, role and tables up to date. It must never go backwards or run inside a serving process.
-import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import path from 'node:path'
 import { Client } from 'pg'
 import type { Logger } from './log.ts'
+import { readPassword, scramVerifier } from './login.ts'
+import {
+  type Applied,
+  compare,
+  type Difference,
+  type Migration,
+  type Phase,
+  readMigrations,
+} from './migration-files.ts'
 
-export type MigrateOptions = {
+/** Whose schema, and by which way in. */
+export type SchemaOptions = {
   /** A user that may create schemas and roles. */
   adminUrl: string
+  /** Holds the password, when the URL does not. */
+  passwordFile?: string | undefined
   /** Becomes the schema, and the role `payweave_<service>`. */
   service: string
   /** Folders of `NNNN-name.sql` files, run in this order. Their last parts must differ. */
   directories: string[]
-  log: Logger
 }
 
-/** One migration file. Its name is `folder/NNNN-name.sql`, as the table `schema_migration` keeps it. */
-type Migration = { name: string; text: string; checksum: string }
+export type MigrateOptions = SchemaOptions & {
+  log: Logger
+  /** Only these; `contract` wants everything of `expand` to be there. Both by default, in the order of their numbers. */
+  phase?: Phase
+  /** Holds the password by which the role may log in from now on. Unset: as it was, or not at all. */
+  loginFile?: string | undefined
+}
 
 /** How long to wait for another process that migrates the same schema. */
 const turnTimeoutMs = 60_000
@@ -27,53 +40,51 @@ const lockTimeoutMs = 5_000
  * Creates what is missing and runs the files that have not run yet, each in its own transaction. Answers their
  * names. An applied file that has changed since is an error.
  */
-export async function migrate({
-  adminUrl,
-  service,
-  directories,
-  log,
-}: MigrateOptions): Promise<string[]> {
-  if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
-  const migrations = await readMigrations(directories)
-  const client = new Client({ connectionString: adminUrl, application_name: 'payweave migrate' })
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { service, log } = options
+  const migrations = await readMigrations(options.directories)
+  const client = await connectAsOwner(options)
   client.on('error', (error) => log.error({ err: error }, 'migration connection lost'))
-  await client.connect()
   try {
     await takeTurn(client, service)
     await prepareSchema(client, service)
-    return await runMissing(client, service, migrations, log)
+    const names = await runMissing(client, service, migrations, log, options.phase)
+    if (options.loginFile !== undefined) await allowLogin(client, service, options.loginFile)
+    return names
   } finally {
     await client.end()
   }
 }
 
-/** The files of some folders in the order in which they run. */
-async function readMigrations(directories: string[]): Promise<Migration[]> {
-  const folders = directories.map((directory) => path.basename(directory))
-  if (new Set(folders).size !== folders.length) {
-    throw new Error(`migration folders need different names: ${folders.join(', ')}`)
+/** What lies between the files and the schema, which may not be there at all. Changes nothing. */
+export async function compareSchema(options: SchemaOptions): Promise<Difference> {
+  const migrations = await readMigrations(options.directories)
+  const client = await connectAsOwner(options)
+  try {
+    const { rows } = await client.query<{ there: boolean }>(
+      'select to_regclass($1) is not null as there',
+      [`${options.service}.schema_migration`],
+    )
+    if (rows[0]?.there !== true) return compare(migrations, [])
+    await client.query(`set search_path = ${options.service}`)
+    return compare(migrations, await readApplied(client))
+  } finally {
+    await client.end()
   }
-  const perFolder = await Promise.all(directories.map(readFolder))
-  return perFolder.flat()
 }
 
-async function readFolder(directory: string): Promise<Migration[]> {
-  const files = (await readdir(directory)).filter((file) => file.endsWith('.sql')).toSorted()
-  const numbers = new Set<string>()
-  for (const file of files) {
-    const number = /^(\d{4})-[a-z0-9-]+\.sql$/.exec(file)?.[1]
-    if (number === undefined || numbers.has(number)) {
-      throw new Error(`bad or repeated migration number: ${path.join(directory, file)}`)
-    }
-    numbers.add(number)
-  }
-  return Promise.all(
-    files.map(async (file) => {
-      const text = await readFile(path.join(directory, file), 'utf8')
-      const checksum = createHash('sha256').update(text).digest('hex')
-      return { name: `${path.basename(directory)}/${file}`, text, checksum }
-    }),
-  )
+async function connectAsOwner({ adminUrl, passwordFile, service }: SchemaOptions): Promise<Client> {
+  if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
+  const url = new URL(adminUrl)
+  if (passwordFile !== undefined) url.password = encodeURIComponent(readPassword(passwordFile))
+  const client = new Client({ connectionString: url.href, application_name: 'payweave migrate' })
+  await client.connect()
+  return client
+}
+
+async function readApplied(client: Client): Promise<Applied[]> {
+  const { rows } = await client.query<Applied>('select name, checksum from schema_migration')
+  return rows
 }
 
 /** One process at a time migrates a schema; the lock ends with the connection. */
@@ -116,9 +127,10 @@ async function ensureRole(client: Client, role: string): Promise<void> {
        case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end) as may`,
     [role],
   )
-  // XX000: "tuple concurrently updated", the same grant made by another session.
+  // XX000: "tuple concurrently updated", the same grant made by another session. 42501: the role was made by somebody
+  // else, and enters for itself.
   if (entered.rows[0]?.may !== true) {
-    await ignoring(['XX000', '23505'], client.query(`grant ${role} to current_user`))
+    await ignoring(['XX000', '23505', '42501'], client.query(`grant ${role} to current_user`))
   }
 }
 
@@ -135,24 +147,27 @@ async function runMissing(
   service: string,
   migrations: Migration[],
   log: Logger,
+  phase: Phase | undefined,
 ): Promise<string[]> {
-  const { rows } = await client.query<{ name: string; checksum: string }>(
-    'select name, checksum from schema_migration',
-  )
-  const applied = new Map(rows.map((row) => [row.name, row.checksum]))
-  const changed = migrations.filter(
-    ({ name, checksum }) => applied.has(name) && applied.get(name) !== checksum,
-  )
+  const { missing, changed } = compare(migrations, await readApplied(client))
   if (changed.length > 0) {
-    const names = changed.map(({ name }) => name).join(', ')
-    throw new Error(`applied migrations of ${service} have changed: ${names}`)
+    throw new Error(`applied migrations of ${service} have changed: ${changed.join(', ')}`)
   }
-  const missing = migrations.filter(({ name }) => !applied.has(name))
-  for (const migration of missing) {
+  const due = missing.filter((migration) => phase === undefined || migration.phase === phase)
+  if (phase === 'contract' && due.length < missing.length) {
+    throw new Error(`migrations of ${service} must expand before they contract`)
+  }
+  for (const migration of due) {
     await runOne(client, service, migration)
     log.info({ schema: service, migration: migration.name }, 'migration applied')
   }
-  return missing.map(({ name }) => name)
+  return due.map(({ name }) => name)
+}
+
+/** The role is a member of no other, so whoever logs in as it can become nobody else. */
+async function allowLogin(client: Client, service: string, file: string): Promise<void> {
+  const verifier = client.escapeLiteral(scramVerifier(readPassword(file)))
+  await client.query(`alter role payweave_${service} login password ${verifier}`)
 }
 
 async function runOne(

@@ -11,6 +11,7 @@ import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
+import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
 import { tailCommand } from './tail.ts'
 import { UsageError } from './usage-error.ts'
@@ -26,6 +27,7 @@ const commands: Command[] = [
   ...catalogueCommands,
   ...billCommands,
   conformanceCommand,
+  ...migrationCommands,
 ]
 const exit = { done: 0, failed: 1, usage: 2 } as const
 

@@ -6,15 +6,15 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
-import { openDatabase } from '#runtime/db.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
+import { openServiceDatabase } from '#runtime/service-database.ts'
 import { accountSecrets } from './credentials.ts'
 import { reviewBackend } from './customers/backend.ts'
 import type { CustomerSettings } from './customers/customers.ts'
@@ -33,8 +33,7 @@ runProcess('accounts', async (stopping, log) => {
     readSecret(secretsDir, 'pepper'),
     readSecret(secretsDir, 'seal.key'),
   )
-  const db = openDatabase({ url: settings.databaseUrl, service: 'accounts', log })
-  databaseMetrics(metrics, db)
+  const db = await openServiceDatabase({ service: 'accounts', settings, metrics, log, stopping })
   const nats = connectNats({ url: settings.natsUrl, name: 'accounts', log })
   const others = connectOthers(settings, identity)
   const subjects = {

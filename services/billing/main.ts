@@ -5,13 +5,13 @@ import { BillingService } from '#gen/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
-import { openDatabase } from '#runtime/db.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
+import { openServiceDatabase } from '#runtime/service-database.ts'
 import { billersOver } from './backend.ts'
 import { startBilling } from './engine.ts'
 import { ledgerOver } from './ledger.ts'
@@ -25,8 +25,7 @@ runProcess('billing', async (stopping, log) => {
   const { host, port, adminPort, secretsDir } = settings
   const metrics = createMetrics('billing')
   const identity = openIdentity({ name: 'billing', dir: secretsDir, log })
-  const db = openDatabase({ url: settings.databaseUrl, service: 'billing', log })
-  databaseMetrics(metrics, db)
+  const db = await openServiceDatabase({ service: 'billing', settings, metrics, log, stopping })
   const accounts = createRpcPool(settings.accountsUrl)
   const backend = createRpcPool(settings.backendUrl)
   const billerTimeoutMs = settings.billerTimeoutS * 1_000

@@ -6,16 +6,16 @@ import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
-import { openDatabase } from '#runtime/db.ts'
 import { startConsumer } from '#runtime/events/inbox.ts'
 import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { longestStreamMs } from '#runtime/rpc/admission.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
+import { openServiceDatabase } from '#runtime/service-database.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { startDeliveries } from './engine.ts'
 import { subjects } from './events.ts'
@@ -27,8 +27,7 @@ runProcess('delivery', async (stopping, log) => {
   const { host, port, adminPort } = settings
   const metrics = createMetrics('delivery')
   const identity = openIdentity({ name: 'delivery', dir: settings.secretsDir, log })
-  const db = openDatabase({ url: settings.databaseUrl, service: 'delivery', log })
-  databaseMetrics(metrics, db)
+  const db = await openServiceDatabase({ service: 'delivery', settings, metrics, log, stopping })
   const nats = connectNats({ url: settings.natsUrl, name: 'delivery', log })
   const { accountsUrl: url } = settings
   const accounts = createRpcPool(url)

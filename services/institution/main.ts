@@ -8,14 +8,14 @@ import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
-import { openDatabase } from '#runtime/db.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
+import { openServiceDatabase } from '#runtime/service-database.ts'
 import { startInstitution } from './engine.ts'
 import { transactionSubject } from './events.ts'
 import type { Peers } from './institution.ts'
@@ -33,8 +33,7 @@ runProcess('institution', async (stopping, log) => {
   const { host, port, adminPort } = settings
   const metrics = createMetrics('institution')
   const identity = openIdentity({ name: 'institution', dir: settings.secretsDir, log })
-  const db = openDatabase({ url: settings.databaseUrl, service: 'institution', log })
-  databaseMetrics(metrics, db)
+  const db = await openServiceDatabase({ service: 'institution', settings, metrics, log, stopping })
   const nats = connectNats({ url: settings.natsUrl, name: 'institution', log })
   const others = connectOthers(settings, identity)
   const subjects = { [transactionSubject]: { consumers: {} } }

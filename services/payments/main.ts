@@ -9,15 +9,15 @@ import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
-import { openDatabase } from '#runtime/db.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
+import { openServiceDatabase } from '#runtime/service-database.ts'
 import { backendPort } from './backend.ts'
 import { startPayments } from './engine.ts'
 import { paymentSubject, settledSubject } from './events.ts'
@@ -33,8 +33,7 @@ runProcess('payments', async (stopping, log) => {
   const { host, port, adminPort } = settings
   const metrics = createMetrics('payments')
   const identity = openIdentity({ name: 'payments', dir: settings.secretsDir, log })
-  const db = openDatabase({ url: settings.databaseUrl, service: 'payments', log })
-  databaseMetrics(metrics, db)
+  const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
   const nats = connectNats({ url: settings.natsUrl, name: 'payments', log })
   const others = connectOthers(settings, identity)
   const outbox = startOutbox({

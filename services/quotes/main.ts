@@ -5,12 +5,12 @@ import { RateService } from '#gen/backend/v1/rates_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
-import { openDatabase } from '#runtime/db.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
+import { openServiceDatabase } from '#runtime/service-database.ts'
 import { accountsPort } from './accounts.ts'
 import { quoteMetrics } from './metrics.ts'
 import type { Quotes } from './quotes.ts'
@@ -29,8 +29,13 @@ runProcess('quotes', async (stopping, log) => {
   const { host, port, adminPort, accountsUrl, backendUrl } = settings
   const registry = createMetrics('quotes')
   const identity = openIdentity({ name: 'quotes', dir: settings.secretsDir, log })
-  const db = openDatabase({ url: settings.databaseUrl, service: 'quotes', log })
-  databaseMetrics(registry, db)
+  const db = await openServiceDatabase({
+    service: 'quotes',
+    settings,
+    metrics: registry,
+    log,
+    stopping,
+  })
   const accountsPool = createRpcPool(accountsUrl)
   const backendPool = createRpcPool(backendUrl)
   const toAccounts = {

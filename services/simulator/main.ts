@@ -4,11 +4,11 @@ import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, SettingsError } from '#runtime/config.ts'
-import { openDatabase } from '#runtime/db.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, databaseMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import { openServiceDatabase } from '#runtime/service-database.ts'
 import { reportMetrics } from './metrics.ts'
 import { outsideOf } from './outside.ts'
 import { startSimulator } from './simulator.ts'
@@ -24,8 +24,7 @@ runProcess('simulator', async (stopping, log) => {
   }
   const metrics = createMetrics('simulator')
   const identity = openIdentity({ name: 'simulator', dir: settings.secretsDir, log })
-  const db = openDatabase({ url: settings.databaseUrl, service: 'simulator', log })
-  databaseMetrics(metrics, db)
+  const db = await openServiceDatabase({ service: 'simulator', settings, metrics, log, stopping })
   reportMetrics(metrics, db)
   const payments = reach('payments', settings.paymentsUrl, identity)
   // Artefacts are longer than any other answer.
