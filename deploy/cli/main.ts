@@ -14,6 +14,7 @@ import { listenCommand } from './listen.ts'
 import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
 import { tailCommand } from './tail.ts'
+import { triggerCommand } from './trigger/command.ts'
 import { UsageError } from './usage-error.ts'
 
 const commands: Command[] = [
@@ -26,6 +27,7 @@ const commands: Command[] = [
   ...ledgerCommands,
   ...catalogueCommands,
   ...billCommands,
+  triggerCommand,
   conformanceCommand,
   ...migrationCommands,
 ]

@@ -63,9 +63,6 @@ const timeoutMs = 40_000
 const patienceOfLimits = 5
 const agent = new Agent({ connections: 32, bodyTimeout: timeoutMs, headersTimeout: timeoutMs })
 
-/** Ends the connections of all callers. */
-export const closeConnections = (): Promise<void> => agent.close()
-
 /** Makes the way to call a deployment. */
 export function caller(target: Target, options: CallerOptions = {}): Call {
   return async (method, path, more = {}) => {

@@ -1,7 +1,6 @@
 // The command that checks a deployment against the contract and reports; what it checks stands in the rows.
 import fs from 'node:fs'
 import path from 'node:path'
-import { closeConnections } from '../api/api-call.ts'
 import { keyOptions, readTarget, type Target, targetOptions } from '../api/target.ts'
 import type { Command, CommandContext } from '../command.ts'
 import { wholeNumber } from '../deliveries.ts'
@@ -59,7 +58,6 @@ async function conformance(context: CommandContext): Promise<number> {
   const onResult = (result: Result) => show(context, result)
   const ratePerS = rateOf(options['rate'], target)
   const results = await runChecks(target, chosen, { atOnce, ratePerS, signal: stopping, onResult })
-  await closeConnections()
   const report = reportOf(target, startedAt, results)
   if (options['report'] !== undefined) {
     fs.mkdirSync(options['report'], { recursive: true })
