@@ -1,9 +1,9 @@
 // Structured logs on standard output. It must not let a field through that is not on the allow-list.
 
-import fs from 'node:fs'
 import pino from 'pino'
 import { Failure } from '#core/errors.ts'
 import { allowedFields, type LogFields, scrub } from './log-fields.ts'
+import { standardOutput } from './log-output.ts'
 
 export type { LogFields } from './log-fields.ts'
 
@@ -38,33 +38,6 @@ export type LoggerOptions = {
   destination?: { write(line: string): void }
   /** Facts of the current request, read for every line. */
   context?: () => LogFields
-}
-
-const waitCell = new Int32Array(new SharedArrayBuffer(4))
-const fullPipeWaitMs = 10
-const fullPipeWaits = 100
-
-/**
- * Writes lines to standard output, each at once. A reader who is gone is no reason to hang or fail: the library's own
- * destination writes to him for ever as soon as a fatal line is to be flushed.
- */
-const standardOutput = {
-  write(line: string): void {
-    let rest = Buffer.from(line)
-    for (let waits = 0; rest.length > 0 && waits < fullPipeWaits; ) {
-      try {
-        rest = rest.subarray(fs.writeSync(1, rest))
-      } catch (error) {
-        if (!isFull(error)) return
-        waits += 1
-        Atomics.wait(waitCell, 0, 0, fullPipeWaitMs)
-      }
-    }
-  },
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EAGAIN'
 }
 
 /** Makes the logger of a process. */
@@ -102,13 +75,25 @@ export function createLogger({ part, level, destination, context }: LoggerOption
 
 /** Every way to call the logger, in one safe form: `pino` itself would take an error's message as the line's. */
 function lineOf([first, second]: unknown[]): [Record<string, unknown>, string] {
-  if (typeof first === 'string') return [{}, scrub(first)]
-  const message = typeof second === 'string' ? scrub(second) : 'no message'
+  if (typeof first === 'string') return [{}, scrubbed(first)]
+  const message = typeof second === 'string' ? scrubbed(second) : 'no message'
   if (first instanceof Error) return [{ err: describeError(first) }, message]
   if (typeof first !== 'object' || first === null) return [{}, message]
   const fields: Record<string, unknown> = allowedFields(first)
   if ('err' in first && first.err !== undefined) fields['err'] = describeError(first.err)
   return [fields, message]
+}
+
+// Messages are constants of the code: the few that there are need to be searched once.
+const knownMessages = new Map<string, string>()
+const mostMessages = 500
+
+function scrubbed(message: string): string {
+  const known = knownMessages.get(message)
+  if (known !== undefined) return known
+  const clean = scrub(message)
+  if (knownMessages.size < mostMessages) knownMessages.set(message, clean)
+  return clean
 }
 
 function contextOf(context: () => LogFields): Record<string, unknown> {
