@@ -1,5 +1,6 @@
 // What operators see of the edge; it must not carry anything that a client sent.
-import { Counter, Histogram, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
+import { cheapHistogram, type Series } from '#runtime/histogram.ts'
 
 /** Where the edge counts. */
 export type GatewayMetrics = {
@@ -11,7 +12,7 @@ export type GatewayMetrics = {
 
 type Counted = {
   requests: Counter.Internal
-  durations: Histogram.Internal<string>
+  durations: Series
 }
 
 const bucketsS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -25,13 +26,14 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
     labelNames: ['route', 'method', 'status'],
     registers,
   })
-  const durations = new Histogram({
+  const durations = cheapHistogram({
     name: 'payweave_http_request_duration_seconds',
     help: 'Time from the head of a request to the end of its answer.',
     labelNames: ['route'],
     buckets: bucketsS,
-    registers,
+    registry,
   })
+  const routes = new Map<string, Series>()
   const lookups = new Counter({
     name: 'payweave_access_cache_lookups_total',
     help: 'Looks into the cache of credentials.',
@@ -47,10 +49,9 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
       const key = `${status} ${method} ${route}`
       let found = counted.get(key)
       if (found === undefined) {
-        found = {
-          requests: requests.labels(route, method, String(status)),
-          durations: durations.labels(route),
-        }
+        const series = routes.get(route) ?? durations.series({ route })
+        routes.set(route, series)
+        found = { requests: requests.labels(route, method, String(status)), durations: series }
         counted.set(key, found)
       }
       found.requests.inc()

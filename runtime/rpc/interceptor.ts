@@ -14,22 +14,31 @@ export function callInterceptor(log: CallLog): Interceptor {
   return (next) => async (request) => {
     const call = request.contextValues.get(servedCallKey)
     if (call === undefined) throw new ConnectError('call was not admitted', Code.Unauthenticated)
-    if (!request.stream) return await answerWithin(call, request.signal, log, () => next(request))
-    call.begin(request.signal)
+    if (!request.stream) return await answerWithin(call, request, log, () => next(request))
+    call.begin(request)
     return await runWithContext(call, () => serve(next, request, call, log))
   }
 }
 
-/** Runs a unary handler within its call, until the signal says that nobody waits; writes down how it ended. */
+/** What tells that nobody waits any more: by its signal, or by calling back where it can do without one. */
+export interface Waiting {
+  readonly signal: AbortSignal
+  onAbort?: (reason: ConnectError) => void
+}
+
+/** Runs a unary handler within its call, until nobody waits; writes down how it ended. */
 export async function answerWithin<T>(
   call: ServedCall,
-  signal: AbortSignal,
+  waiting: Waiting,
   log: CallLog,
   handle: () => Promise<T>,
 ): Promise<T> {
-  call.begin(signal)
+  call.begin(waiting)
   try {
-    const answer = await untilAbort(runWithContext(call, handle), signal)
+    const work = runWithContext(call, handle)
+    const answer = await (waiting.onAbort === undefined
+      ? untilAbort(work, waiting.signal)
+      : untilCalledBack(work, waiting))
     log.answered(call)
     return answer
   } catch (thrown) {
@@ -61,6 +70,13 @@ async function* serveStream<T>(source: AsyncIterable<T>, call: ServedCall, log: 
     // Also when the caller stopped reading. A call that failed is not written down twice.
     log.answered(call)
   }
+}
+
+function untilCalledBack<T>(work: Promise<T>, waiting: Waiting): Promise<T> {
+  return new Promise((resolve, reject) => {
+    waiting.onAbort = reject
+    work.then(resolve, reject)
+  })
 }
 
 /**

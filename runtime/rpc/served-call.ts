@@ -31,7 +31,7 @@ export class ServedCall implements CallContext {
   /** Absent while nobody records. */
   readonly span: Span | undefined
   readonly startedMs = performance.now()
-  #source: AbortSignal | undefined
+  #source: { readonly signal: AbortSignal } | undefined
   #controller: AbortController | undefined
   #ended = false
 
@@ -51,8 +51,8 @@ export class ServedCall implements CallContext {
     this.span = span
   }
 
-  /** Ties the call to the signal of its request. */
-  begin(source: AbortSignal): void {
+  /** Ties the call to the signal of its request, which is not looked at before somebody asks. */
+  begin(source: { readonly signal: AbortSignal }): void {
     this.#source = source
   }
 
@@ -64,9 +64,9 @@ export class ServedCall implements CallContext {
   }
 
   get signal(): AbortSignal | undefined {
-    const source = this.#source
-    if (source === undefined || this.#ended) return undefined
+    if (this.#source === undefined || this.#ended) return undefined
     if (this.#controller !== undefined) return this.#controller.signal
+    const source = this.#source.signal
     const controller = new AbortController()
     this.#controller = controller
     const follow = () => {

@@ -208,8 +208,13 @@ function createEdge(admit: Admit, callLog: CallLog) {
 // Connect builds a URL from it and throws, outside any handler, when that cannot be done.
 function hasAuthority(request: AnyRequest): boolean {
   const authority = 'authority' in request ? request.authority : request.headers.host
-  return authority !== undefined && URL.canParse(`http://${authority}`)
+  if (authority === undefined) return false
+  if (authority !== goodAuthority && URL.canParse(`http://${authority}`)) goodAuthority = authority
+  return authority === goodAuthority
 }
+
+// Callers name us alike, call after call.
+let goodAuthority = ''
 
 // A call may be answered before its body has ended; the stream would stay for as long as the peer likes. The
 // trailers go out after `finish`, and a stream that is closed by then loses them.

@@ -65,6 +65,7 @@ export function notingUnary(router: ConnectRouter, methods: UnaryMethods): Conne
 }
 
 const nothing = new Uint8Array(0)
+const mostJoinedBytes = 16 * 1024
 const timeoutPattern = /^\d{1,10}$/
 
 /** Makes the handler of the noted methods. */
@@ -121,9 +122,9 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    if (context.signal.aborted) throw log.failed(call, context.signal.reason)
+    if (context.abortedBy !== undefined) throw log.failed(call, context.abortedBy)
     const message = parse(method, body)
-    const made = await answerWithin(call, context.signal, log, async () => answer(message, context))
+    const made = await answerWithin(call, context, log, async () => answer(message, context))
     const bytes = serialize(method, made as Message)
     if (bytes.byteLength > maxBytes) {
       throw new ConnectError(`message is over ${maxBytes} bytes`, Code.ResourceExhausted)
@@ -161,21 +162,28 @@ function write(
 ): void {
   if (response.destroyed) return
   const headers = { ...context.writtenHeaders(), 'content-type': contentType }
-  response.writeHead(status, { ...headers, 'content-length': body.byteLength }).end(body)
+  response.writeHead(status, { ...headers, 'content-length': body.byteLength })
+  if (body.byteLength > mostJoinedBytes) response.end(body)
+  else {
+    // Bytes as characters of one byte each join the head in one write to the system.
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    response.end(bytes.toString('latin1'), 'latin1')
+  }
 }
 
 /** What a handler sees of its call; a class, since each call makes one and few look at its parts. */
 class UnaryContext implements HandlerContext {
   readonly method: DescMethodUnary
   /** Called once, when the time is up or the caller has gone. */
-  onAbort: () => void = () => undefined
+  onAbort: (reason: ConnectError) => void = () => undefined
   readonly requestMethod = 'POST'
   readonly protocolName = 'connect'
   readonly #request: IncomingMessage
   readonly #values: () => ContextValues
-  readonly #controller = new AbortController()
+  #controller: AbortController | undefined
   readonly #deadlineMs: number
   readonly #timer: NodeJS.Timeout
+  #abortedBy: ConnectError | undefined
   #kept: ContextValues | undefined
   #responseHeader: Headers | undefined
   #responseTrailer: Headers | undefined
@@ -203,8 +211,18 @@ class UnaryContext implements HandlerContext {
     return `http://${this.#request.headers.host}${this.#request.url}`
   }
 
+  /** Few handlers look at it, so it is made for those. */
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#abortedBy !== undefined) this.#controller.abort(this.#abortedBy)
+    }
     return this.#controller.signal
+  }
+
+  /** Why nobody waits any more. */
+  get abortedBy(): ConnectError | undefined {
+    return this.#abortedBy
   }
 
   timeoutMs = (): number => this.#deadlineMs - Date.now()
@@ -246,8 +264,11 @@ class UnaryContext implements HandlerContext {
 
   abort(reason: string, code: Code): void {
     clearTimeout(this.#timer)
-    this.#controller.abort(new ConnectError(reason, code))
-    this.onAbort()
+    if (this.#abortedBy !== undefined) return
+    const error = new ConnectError(reason, code)
+    this.#abortedBy = error
+    this.#controller?.abort(error)
+    this.onAbort(error)
   }
 
   end(): void {
