@@ -56,6 +56,8 @@ export type DatabaseOptions = {
   poolSize?: number
   testClock?: TestClock
   limits?: Partial<DatabaseLimits>
+  /** For a check of everything there is; all else is planned to go by key. */
+  readsWholeTables?: boolean
 }
 
 const defaultLimits: DatabaseLimits = {
@@ -63,6 +65,17 @@ const defaultLimits: DatabaseLimits = {
   lockMs: 2_000,
   idleInTransactionMs: 10_000,
   acquireMs: 3_000,
+}
+
+/*
+ * Each statement of a service reads a few rows by key. It is planned once on a connection, not for each set of values
+ * (a large one takes longer to plan than to run), and the plan lives on while its tables grow: one that was
+ * made when they were empty must go by key already.
+ */
+const walks = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin']
+const planningByKey = {
+  plan_cache_mode: 'force_generic_plan',
+  ...Object.fromEntries(walks.map((walk) => [walk, 'off'])),
 }
 
 /** The server enforces the statement limit; the client gives up this much later, when nothing answers at all. */
@@ -137,7 +150,7 @@ function openPool(options: DatabaseOptions): Pool {
   const pool = new Pool({
     ...(options.passwordFile !== undefined && { Client: clientBy(options.passwordFile) }),
     connectionString: url,
-    options: startupOptions(service, limits),
+    options: startupOptions(options, limits),
     application_name: service === undefined ? 'payweave' : `payweave ${service}`,
     max: poolSize,
     min: 1,
@@ -163,7 +176,10 @@ function clientBy(passwordFile: string): typeof Client {
 }
 
 /** Settings that the server applies before the first statement, so that a new connection costs no round trip. */
-function startupOptions(service: string | undefined, limits: DatabaseLimits): string {
+function startupOptions(
+  { service, readsWholeTables = false }: DatabaseOptions,
+  limits: DatabaseLimits,
+): string {
   const settings: Record<string, string | number> = {
     statement_timeout: limits.statementMs,
     lock_timeout: limits.lockMs,
@@ -171,12 +187,9 @@ function startupOptions(service: string | undefined, limits: DatabaseLimits): st
     synchronous_commit: 'on',
     default_transaction_isolation: 'read\\ committed',
     timezone: 'UTC',
+    ...(service === undefined || readsWholeTables ? {} : planningByKey),
   }
   if (service !== undefined) {
-    // A prepared plan lives on while its tables grow: one made when they were empty must go by key already.
-    for (const walk of ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) {
-      settings[walk] = 'off'
-    }
     if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
     settings['role'] = `payweave_${service}`
     settings['search_path'] = service

@@ -34,7 +34,14 @@ export function startLedger({ db, databaseUrl, userLimits, log, registry }: Ledg
   close(): Promise<void>
 } {
   const limits = { statementMs: checkLimitMs, acquireMs: checkLimitMs }
-  const checkDb = openDatabase({ url: databaseUrl, service: 'accounts', log, poolSize: 1, limits })
+  const checkDb = openDatabase({
+    url: databaseUrl,
+    service: 'accounts',
+    log,
+    poolSize: 1,
+    limits,
+    readsWholeTables: true,
+  })
   const metrics = ledgerMetrics(registry, () => countUnfolded(db))
   const loops = [
     startHoldExpiry(db, log),
