@@ -1,11 +1,19 @@
 // Runs the pure tests beside the code and those in test/, but for the ones of the whole system.
 import { defineConfig } from 'vitest/config'
 
+// The tests of the whole system have a configuration of their own, test/system/vitest.config.ts.
+const exclude = ['node_modules/**', 'gen/**', '.payweave/**', 'test/system/**']
+// They leave nothing behind in their process, so many files take one after the other: most of the
+// time of a small file is the start of a process and the reading of what it imports.
+const together = ['core', 'gateway', 'services'].map((folder) => `${folder}/**/*.test.ts`)
+
+/** Both run at once. */
+function project(name: string, test: { include: string[]; exclude: string[]; isolate: boolean }) {
+  return { extends: true as const, test: { name, ...test } }
+}
+
 export default defineConfig({
   test: {
-    include: ['**/*.test.ts'],
-    // The tests of the whole system have a configuration of their own, test/system/vitest.config.ts.
-    exclude: ['node_modules/**', 'gen/**', '.payweave/**', 'test/system/**'],
     globalSetup: ['test/support/global-setup.ts'],
     // Processes, not threads: a server started by a test is tied to the life of its test's process.
     pool: 'forks',
@@ -13,5 +21,13 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
+    projects: [
+      project('apart', {
+        include: ['**/*.test.ts'],
+        exclude: [...exclude, ...together],
+        isolate: true,
+      }),
+      project('together', { include: together, exclude, isolate: false }),
+    ],
   },
 })

@@ -11,7 +11,9 @@ const log = () => {}
  * Tests read TEST_DATABASE_URL (superuser, database `postgres`; each test makes a database of its own)
  * and TEST_NATS_URL.
  */
-export async function setup(): Promise<() => Promise<void>> {
+export async function setup(): Promise<(() => Promise<void>) | undefined> {
+  // Every project of the run asks for it, and the first one has it.
+  if (process.env['TEST_DATABASE_URL'] !== undefined) return undefined
   const folder = temporaryFolder('test')
   // The process of each file and the processes of ours that it starts all compile the same.
   process.env['NODE_COMPILE_CACHE'] ??= path.join(folder, 'compiled')
