@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freePorts, temporaryFolder } from '../../test/support/servers.ts'
 import type { SandboxFile } from './sandbox-file.ts'
 import type { ProcessTable } from './supervise.ts'
@@ -13,7 +13,8 @@ let dataDir: string
 let env: NodeJS.ProcessEnv
 const launchers: ChildProcess[] = []
 
-beforeEach(async () => {
+// One data folder for all, as on a person's machine: the making of a cluster takes most of a first start.
+beforeAll(async () => {
   folder = temporaryFolder('launch')
   dataDir = path.join(folder, 'a data folder')
   const [port = 0] = await freePorts(1)
@@ -38,8 +39,8 @@ afterEach(async () => {
       await once(launcher, 'exit')
     }
   }
-  fs.rmSync(folder, { recursive: true, force: true })
 })
+afterAll(() => fs.rmSync(folder, { recursive: true, force: true }))
 
 /** Answers 200 on its ports, and ends as the real parts do. */
 const standIn = `import http from 'node:http'
@@ -174,10 +175,12 @@ describe('npm start', { timeout: 90_000 }, () => {
   })
 
   it('refuses a bad setting of any part before it makes anything', async () => {
-    const started = launcher({ RATE_LIMIT_RPS: 'many', FEE_SCHEDULE: '{' })
+    const unmade = path.join(folder, 'unmade')
+    const changes = { PAYWEAVE_DATA_DIR: unmade, RATE_LIMIT_RPS: 'many', FEE_SCHEDULE: '{' }
+    const started = launcher(changes)
     expect(await started.exit).toBe(1)
     expect(started.output()).toContain('RATE_LIMIT_RPS')
-    expect(fs.existsSync(path.join(dataDir, 'sandbox.json'))).toBe(false)
+    expect(fs.existsSync(path.join(unmade, 'sandbox.json'))).toBe(false)
   })
 
   it('stops when npm, which started it, is killed', async () => {
@@ -198,10 +201,11 @@ describe('npm start', { timeout: 90_000 }, () => {
   })
 
   it('stops while it is still starting', async () => {
-    const started = launcher()
-    await vi.waitFor(() => expect(started.output()).toContain('PostgreSQL'), 20_000)
+    const fresh = path.join(folder, 'fresh')
+    const started = launcher({ PAYWEAVE_DATA_DIR: fresh })
+    await vi.waitFor(() => expect(started.output()).toContain('making a new PostgreSQL'), 20_000)
     started.child.kill('SIGTERM')
     expect(await started.exit).toBe(0)
-    expect(readProcesses()).toEqual({})
+    expect(JSON.parse(fs.readFileSync(path.join(fresh, 'processes.json'), 'utf8'))).toEqual({})
   })
 })

@@ -27,8 +27,8 @@ import { migrations, until } from './setting.ts'
 
 const projectId = randomUUID()
 const rpc = '/delivery.v1.DeliveryService/TailDeliveries'
-const longText = 'x'.repeat(4_000)
-const changesAtOnce = 200
+const longText = 'x'.repeat(8_000)
+const changesAtOnce = 100
 
 let broker: TestServer
 let database: TestDatabase

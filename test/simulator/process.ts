@@ -19,6 +19,7 @@ export function simulatorProcess(surroundings: Awaited<ReturnType<typeof startSu
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
         env: {
           PATH: process.env['PATH'],
+          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
           HOST: '127.0.0.1',
           PORT: String(port),
           ADMIN_PORT: String(adminPort),

@@ -1,15 +1,31 @@
-// The kill tests for as long as wanted: `npm run test:kill -- --minutes N` or `-- --bill-rounds N`. It does nothing else.
+// The long tests for as long as wanted: `npm run test:kill -- --minutes N`, `-- --bill-rounds N` or `-- --herd N`. It does nothing else.
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 
 const { values } = parseArgs({
-  options: { minutes: { type: 'string' }, 'bill-rounds': { type: 'string' } },
+  options: {
+    minutes: { type: 'string' },
+    'bill-rounds': { type: 'string' },
+    herd: { type: 'string' },
+  },
 })
-const rounds = values['bill-rounds']
-const [test, length] =
-  rounds === undefined
-    ? ['kill', { KILL_TEST_S: String(wanted(values.minutes ?? '10', '--minutes') * 60) }]
-    : ['kill-bills', { KILL_BILL_ROUNDS: String(wanted(rounds, '--bill-rounds')) }]
+const system = ['--config', 'test/system/vitest.config.ts']
+const [words, length] = chosen()
+
+/** The words for vitest, and how long the test shall be. */
+function chosen(): [string[], Record<string, string>] {
+  const { minutes = '10', 'bill-rounds': rounds, herd } = values
+  if (herd !== undefined) {
+    const HERD_PUSHES = String(wanted(herd, '--herd'))
+    return [['test/delivery/recovery.test.ts', '-t', 'a herd'], { HERD_PUSHES }]
+  }
+  if (rounds !== undefined) {
+    const KILL_BILL_ROUNDS = String(wanted(rounds, '--bill-rounds'))
+    return [[...system, 'test/system/kill-bills.test.ts'], { KILL_BILL_ROUNDS }]
+  }
+  const KILL_TEST_S = String(wanted(minutes, '--minutes') * 60)
+  return [[...system, 'test/system/kill.test.ts'], { KILL_TEST_S }]
+}
 
 function wanted(text: string, option: string): number {
   const value = Number(text)
@@ -17,8 +33,7 @@ function wanted(text: string, option: string): number {
   return value
 }
 
-const config = ['--config', 'test/system/vitest.config.ts']
-const child = spawn('vitest', ['run', ...config, `test/system/${test}.test.ts`], {
+const child = spawn('vitest', ['run', ...words], {
   env: { ...process.env, ...length, PAYWEAVE_TEST_MESH: 'none' },
   stdio: 'inherit',
 })
