@@ -249,3 +249,13 @@ export class Failure extends Error {
     this.retryAfterS = options.retryAfterS ?? row.retryAfterS
   }
 }
+
+/** The refusal of a field; `rule` reads on from its name: "must be …". */
+export function invalid(field: string, rule: string): Failure {
+  return new Failure('INVALID_PARAMETER', `${field} ${rule}`, { details: { field } })
+}
+
+/** The refusal of a request without a field that it needs. */
+export function missing(field: string): Failure {
+  return new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+}

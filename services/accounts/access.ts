@@ -1,6 +1,6 @@
 // The rules of access: names, addresses, endpoints that can be granted. Pure; it must not know how anything is stored.
 import ipaddr from 'ipaddr.js'
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import { isCurrency } from '#core/money.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
@@ -57,7 +57,7 @@ export const subscriptionKeyPrefix = {
 /** Returns the id; INVALID_PARAMETER when it is not a UUID. */
 export function requireUuid(id: string, field: string): string {
   if (isUuid(id)) return id
-  throw new Failure('INVALID_PARAMETER', `${field} must be a UUID`, { details: { field } })
+  throw invalid(field, 'must be a UUID')
 }
 
 /** Returns a display name of 1 to 100 characters; INVALID_PARAMETER for anything else. */
@@ -65,17 +65,13 @@ export function requireName(name: string, field: string): string {
   if (name.trim() === name && name !== '' && name.length <= 100 && !hasForbiddenCharacter(name)) {
     return name
   }
-  throw new Failure('INVALID_PARAMETER', `${field} must be 1 to 100 printable characters`, {
-    details: { field },
-  })
+  throw invalid(field, 'must be 1 to 100 printable characters')
 }
 
 /** Returns a number in E.164; INVALID_PARAMETER for anything else. */
 export function requireE164(number: string, field: string): string {
   if (/^\+[1-9][0-9]{6,14}$/.test(number)) return number
-  throw new Failure('INVALID_PARAMETER', `${field} must be E.164 with plus sign`, {
-    details: { field },
-  })
+  throw invalid(field, 'must be E.164 with plus sign')
 }
 
 /** What institutions keep accounts in when nobody says anything else. */
@@ -84,9 +80,7 @@ export const usualCurrency = 'USD'
 /** Returns a currency code; INVALID_PARAMETER for anything else. */
 export function requireCurrency(code: string, field: string): string {
   if (isCurrency(code)) return code
-  throw new Failure('INVALID_PARAMETER', `${field} must be an ISO 4217 code`, {
-    details: { field },
-  })
+  throw invalid(field, 'must be an ISO 4217 code')
 }
 
 /** Returns the addresses and ranges in canonical form; INVALID_PARAMETER names a bad one's place. */

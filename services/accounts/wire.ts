@@ -1,6 +1,6 @@
 // What the handlers of AccessService share: environments, projects and who asks, on the wire. It must not hold a rule.
 import type { HandlerContext } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { missing } from '#core/errors.ts'
 import { Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
 import { currentContext } from '#runtime/rpc/context.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
@@ -23,9 +23,7 @@ export function knownEnvironment(wire: WireEnvironment): Environment | undefined
 export function environmentOf(wire: WireEnvironment): Environment {
   const environment = knownEnvironment(wire)
   if (environment !== undefined) return environment
-  throw new Failure('MISSING_PARAMETER', 'environment is required', {
-    details: { field: 'environment' },
-  })
+  throw missing('environment')
 }
 
 /** A project as a message. */

@@ -1,5 +1,5 @@
 // Billers and products: what may be paid and what may not; it must not read or store them.
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 
 /** A biller as the catalogue has it. */
 export type Biller = { billerCode: string; name: string; active: boolean }
@@ -124,8 +124,4 @@ function checkCode(code: string, field: string): void {
 
 function checkName(name: string, field: string): void {
   if (name.length < 1 || name.length > 100) throw invalid(field, 'must be 1 to 100 characters')
-}
-
-function invalid(field: string, rule: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${rule}`, { details: { field } })
 }

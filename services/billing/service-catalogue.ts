@@ -1,7 +1,7 @@
 // Maps billing.v1.CatalogueService to the domain and back; it must not hold a rule or a statement.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { invalid, missing } from '#core/errors.ts'
 import {
   type CatalogueService,
   type ResolveReviewRequest,
@@ -74,14 +74,6 @@ export function catalogueService(
 function actor(): Actor {
   const context = currentContext()
   return { caller: context?.caller?.name ?? 'unknown', requestId: context?.requestId }
-}
-
-function missing(field: string): Failure {
-  return new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
-}
-
-function invalid(field: string, rule: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${rule}`, { details: { field } })
 }
 
 function productOf(product: WireProduct): Product {

@@ -1,7 +1,7 @@
 // Maps billing.v1.BillingService to the domain and back; it must not hold a rule or a statement.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { hashToken } from '#core/token.ts'
 import {
   type BillingService,
@@ -122,10 +122,6 @@ function orderOf(request: PayBillRequest, projectId: string): BillOrder {
     otherData: request.otherData,
     metadataJson: request.metadataJson,
   }
-}
-
-function invalid(field: string, rule: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${rule}`, { details: { field } })
 }
 
 /** A payment as its project may see it. */

@@ -1,5 +1,5 @@
 // Lists the transactions of a number within a window, page by page; it must not know the wire.
-import { Failure } from '#core/errors.ts'
+import { invalid, missing } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import { withProject } from '#runtime/rpc/client.ts'
 import { institutionsOf, listTransactions, type Place, readClock } from './history-store.ts'
@@ -32,7 +32,7 @@ export async function listHistory(
 ): Promise<{ transactions: Shown[]; nextPageToken: string }> {
   const { db } = institution
   const { projectId, mobileNumber, pageSize, pageToken } = listing
-  if (mobileNumber === '') throw invalid('mobile_number', 'is required', 'MISSING_PARAMETER')
+  if (mobileNumber === '') throw missing('mobile_number')
   if (pageSize > largestPageSize) throw invalid('page_size', `must be 1 to ${largestPageSize}`)
   const limit = pageSize === 0 ? usualPageSize : pageSize
   const after = pageToken === '' ? undefined : readPageToken(pageToken)
@@ -87,12 +87,4 @@ function readPageToken(token: string): Place {
   const [time = '', movementId = ''] = Buffer.from(token, 'base64url').toString().split(' ')
   if (!/^\d{1,15}$/.test(time) || !isUuid(movementId)) throw invalid('cursor', 'is not one of ours')
   return { createTime: new Date(Number(time)), movementId }
-}
-
-function invalid(
-  field: string,
-  rule: string,
-  reason: 'INVALID_PARAMETER' | 'MISSING_PARAMETER' = 'INVALID_PARAMETER',
-): Failure {
-  return new Failure(reason, `${field} ${rule}`, { details: { field } })
 }

@@ -1,5 +1,5 @@
 // Decides which side of a transaction is whose account; it must not look an account up.
-import { Failure } from '#core/errors.ts'
+import { Failure, missing } from '#core/errors.ts'
 import type { NewTransaction, Session } from './new-transaction.ts'
 import type { Party, TransactionType } from './transaction.ts'
 
@@ -71,7 +71,7 @@ function notOwn(parties: Record<Sides['own'], Party>, allowed: readonly Sides['o
 
 function missingNumber(side: Sides['own']): Failure {
   const field = `${side}_party.mobile_number`
-  return new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+  return missing(field)
 }
 
 function found(party: Party, far: Session['far'], side: Sides['own']): AccountFacts {

@@ -1,6 +1,6 @@
 // Maps institution.v1.TransferReportService to the domain and back; it must not hold a rule or a statement.
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { missing } from '#core/errors.ts'
 import {
   TransferOutcome,
   type TransferReportService,
@@ -24,7 +24,7 @@ export function transferReportService(
       const outcome = outcomes[wire]
       if (outcome === undefined) {
         const field = 'outcome'
-        throw new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+        throw missing(field)
       }
       await reportTransfer(institution, transferId, { outcome, reason })
       return {}

@@ -2,7 +2,7 @@
 import { toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { invalid, missing } from '#core/errors.ts'
 import { fingerprint } from '#core/fingerprint.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
 import {
@@ -105,11 +105,5 @@ function partyOf(party: WireParty | undefined): Party {
 function given(field: string, text: string, maxLength: number): string {
   if (text === '') throw missing(field)
   if (text.length <= maxLength && !hasForbiddenCharacter(text)) return text
-  throw new Failure('INVALID_PARAMETER', `${field} is too long or has forbidden characters`, {
-    details: { field },
-  })
-}
-
-function missing(field: string): Failure {
-  return new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+  throw invalid(field, 'is too long or has forbidden characters')
 }

@@ -1,5 +1,5 @@
 // What payers do on their page: look, pay with a wallet, open a card form; it must not know the wire.
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { newId } from '#core/id.ts'
 import { channelMethods } from '#core/payment-words.ts'
 import { enquireAfter, insertAttempt } from './attempt-store.ts'
@@ -48,13 +48,13 @@ export async function payWithWallet(
   token: string,
   pin: string,
 ): Promise<CheckoutView & { refused: boolean }> {
-  if (!/^\d{4,12}$/.test(pin)) throw badParameter('pin', 'must have 4 to 12 digits')
+  if (!/^\d{4,12}$/.test(pin)) throw invalid('pin', 'must have 4 to 12 digits')
   const place = await placeOf(payments, token)
   const attempt = { ...place, attemptId: newId() }
   const claimed = await change(payments, place, async (locked, now, tx) => {
     const { payer } = pick(locked, place)
     if (!channelMethods[payer.paymentChannel].includes('wallet')) {
-      throw badParameter('link_token', 'is of a channel without wallets')
+      throw invalid('link_token', 'is of a channel without wallets')
     }
     const transition = beginAttempt(locked, attempt, now)
     if (transition !== undefined) await insertAttempt(tx, attempt, attemptLeaseMs)
@@ -155,8 +155,4 @@ function pick(payment: Payment, { payerId }: PayerPlace): CheckoutView {
   const payer = payment.payers.find((one) => one.payerId === payerId)
   if (payer === undefined) throw notFound()
   return { payment, payer }
-}
-
-function badParameter(field: string, problem: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${problem}`, { details: { field } })
 }

@@ -1,6 +1,6 @@
 // Maps payments.v1.ChargeReportService to the domain and back; it must not hold a rule or a statement.
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { missing } from '#core/errors.ts'
 import { paymentMethods, wordOf } from '#core/payment-words.ts'
 import {
   ChargeOutcome,
@@ -48,5 +48,5 @@ export function chargeReportService(payments: Payments): ServiceImpl<typeof Char
 
 function required<T>(outcome: T | undefined): T {
   if (outcome !== undefined) return outcome
-  throw new Failure('MISSING_PARAMETER', 'outcome is required', { details: { field: 'outcome' } })
+  throw missing('outcome')
 }

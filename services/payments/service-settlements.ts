@@ -1,6 +1,6 @@
 // Maps payments.v1.SettlementService to the store and back; it must not hold a statement.
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { invalid } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import type { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import type { Queryable } from '#runtime/db.ts'
@@ -31,8 +31,4 @@ export function settlementService(db: Queryable): ServiceImpl<typeof SettlementS
       }
     },
   }
-}
-
-function invalid(field: string, problem: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${problem}`, { details: { field } })
 }

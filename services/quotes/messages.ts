@@ -1,7 +1,7 @@
 // Maps quotes to the messages of quotes.v1 and back; it must not decide what is in them.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { Failure } from '#core/errors.ts'
+import { invalid, missing } from '#core/errors.ts'
 import { isCurrency } from '#core/money.ts'
 import {
   QuoteKind as KindNumber,
@@ -79,7 +79,7 @@ function noFees(currency: string) {
 /** An amount above zero of a request. */
 export function amountOf(money: Money | undefined, field: string): Amount {
   if (money === undefined) {
-    throw new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+    throw missing(field)
   }
   if (money.minorUnits <= 0n) throw invalid(field, 'must be above zero')
   if (!isCurrency(money.currency)) throw invalid(field, 'must be in an ISO 4217 currency')
@@ -103,9 +103,4 @@ function wordOf<W extends string, N extends number>(
 ): W {
   for (const word of Object.keys(words) as W[]) if (words[word] === number) return word
   throw invalid(field, 'must be set')
-}
-
-/** The refusal of a field of an RPC. */
-export function invalid(field: string, rule: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${rule}`, { details: { field } })
 }

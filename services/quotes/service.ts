@@ -1,11 +1,13 @@
 // Maps quotes.v1.QuotesService to the domain and back; it must not hold a rule or a statement.
+
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
+import { invalid } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import { isCurrency } from '#core/money.ts'
 import type { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { projectOf } from '#runtime/rpc/project.ts'
-import { amountOf, invalid, kindOf, quoteMessage, transactionStatusOf } from './messages.ts'
+import { amountOf, kindOf, quoteMessage, transactionStatusOf } from './messages.ts'
 import {
   confirm,
   createQuote,

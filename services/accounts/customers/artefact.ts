@@ -1,6 +1,6 @@
 // Encrypts artefacts chunk by chunk as they come and decrypts them as they are read; it must not hold a whole one.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { isUuid, newId } from '#core/id.ts'
 import type { Database } from '#runtime/db.ts'
 import type { AccountSecrets } from '../credentials.ts'
@@ -12,7 +12,6 @@ import {
   type WholeArtefact,
 } from './artefact-store.ts'
 import { openAtRest, sealAtRest } from './at-rest.ts'
-import { invalid } from './customers.ts'
 
 /** Bytes of an artefact that are stored in one row and read in one message. */
 export const chunkBytes = 64 * 1024

@@ -1,7 +1,7 @@
 // What everything about customers works with, and the checks that its calls share; it must not know RPC.
 
 import { isCountry } from '#core/country.ts'
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { checkPushUrl } from '#core/push-url.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
@@ -32,11 +32,6 @@ export type Customers = {
   tellAccessChanged(tx: Queryable, projectId: string | undefined): Promise<void>
   /** Wakes the workers and the relay: a task or an event was committed. */
   kick(): void
-}
-
-/** INVALID_PARAMETER that names the field. */
-export function invalid(field: string, must: string): Failure {
-  return new Failure('INVALID_PARAMETER', `${field} ${must}`, { details: { field } })
 }
 
 /** Returns a text of one line within a length; INVALID_PARAMETER for anything else. */

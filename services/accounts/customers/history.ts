@@ -1,4 +1,5 @@
 // Reads the balance and the history of an account on the ledger; it must not change anything.
+import { invalid } from '#core/errors.ts'
 import {
   type AccountPosting,
   type Balance,
@@ -7,13 +8,7 @@ import {
 } from '../ledger/balance.ts'
 import type { Account } from './account.ts'
 import { findAccountsByMobile } from './account-store.ts'
-import {
-  accountNotFound,
-  ambiguousMatch,
-  type Customers,
-  invalid,
-  requireText,
-} from './customers.ts'
+import { accountNotFound, ambiguousMatch, type Customers, requireText } from './customers.ts'
 import { type PagePlace, pageToken, readPageToken } from './token.ts'
 
 const dayMs = 86_400_000

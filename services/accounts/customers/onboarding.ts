@@ -1,5 +1,5 @@
 // Makes personal accounts from profiles, to be reviewed; it must not know the wire or review anything.
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { newId } from '#core/id.ts'
 import type { Account } from './account.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from './account-store.ts'
 import { attachArtefacts, type WholeArtefact } from './artefact-store.ts'
 import { sealAtRest } from './at-rest.ts'
-import { type Customers, invalid } from './customers.ts'
+import { type Customers } from './customers.ts'
 import { checkProfile, countryOf, type Profile } from './profile.ts'
 import { insertReview } from './review-store.ts'
 

@@ -1,10 +1,9 @@
 // Checks what a client tells of a new customer. Pure; it must not know how anything is stored.
 import { isCountry } from '#core/country.ts'
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { requireE164 } from '../access.ts'
 import {
   type CustomerSettings,
-  invalid,
   requireCallback,
   requireCountry,
   requireEmail,

@@ -1,6 +1,6 @@
 // Takes the outcomes of reviews in and calls the client back; it must not know the wire or review anything.
 import { randomInt } from 'node:crypto'
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import { isCurrency } from '#core/money.ts'
 import { isUniqueViolation, type Queryable } from '#runtime/db.ts'
@@ -8,7 +8,7 @@ import { openCustomerLedger } from '../ledger/ledger.ts'
 import { type Account, type FundsAccess } from './account.ts'
 import { completeAccount, isNumberTaken, lockNumber, rejectAccount } from './account-store.ts'
 import { callBack } from './call-back.ts'
-import { type Customers, invalid } from './customers.ts'
+import { type Customers } from './customers.ts'
 import { endReview, lockReview, type Review, readReviewPlace } from './review-store.ts'
 
 /** How a review ended. */

@@ -1,12 +1,14 @@
 // Maps accounts.v1.ReviewReportService to the domain and back; it must not hold a rule or a statement.
+
 import type { ServiceImpl } from '@connectrpc/connect'
+import { invalid } from '#core/errors.ts'
 import { RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import type {
   ReportOnboardingRequest,
   ReviewReportService,
 } from '#gen/accounts/v1/review_report_pb.js'
 import { artefactBytes } from './artefact.ts'
-import { type Customers, invalid } from './customers.ts'
+import { type Customers } from './customers.ts'
 import { fundsAccessOf } from './messages.ts'
 import { reportConsent } from './registration.ts'
 import { type ReviewOutcome, reportOnboarding } from './review.ts'

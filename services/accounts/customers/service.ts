@@ -1,6 +1,8 @@
 // Maps accounts.v1.AccountsService to the domain and back; it must not hold a rule or a statement.
+
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { invalid } from '#core/errors.ts'
 import { randomId } from '#core/id.ts'
 import {
   type AccountsService,
@@ -15,7 +17,7 @@ import { projectOf } from '#runtime/rpc/project.ts'
 import { requireUuid } from '../access.ts'
 import type { Account } from './account.ts'
 import { createBusinessAccount } from './business.ts'
-import { type Customers, invalid } from './customers.ts'
+import { type Customers } from './customers.ts'
 import { getBalance, listTransactions } from './history.ts'
 import { accountMessage, sessionMessage, transactionMessage } from './messages.ts'
 import { createPersonalAccount } from './onboarding.ts'

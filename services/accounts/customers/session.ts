@@ -1,16 +1,10 @@
 // Opens sessions for accounts and tells what a token stands for; it must not store or log a token.
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { isUuid, newId } from '#core/id.ts'
 import { digestsEqual } from '#core/token.ts'
 import { openInstitutionKey } from '../credentials.ts'
 import type { Account } from './account.ts'
-import {
-  accountNotFound,
-  ambiguousMatch,
-  type Customers,
-  invalid,
-  requireText,
-} from './customers.ts'
+import { accountNotFound, ambiguousMatch, type Customers, requireText } from './customers.ts'
 import { foldEmail, foldName } from './fold.ts'
 import {
   findSealingKey,

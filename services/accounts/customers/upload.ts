@@ -1,8 +1,9 @@
 // Takes a profile with its artefacts in as a stream; a stream that does not come to its end leaves nothing. It must not know the wire.
+import { invalid } from '#core/errors.ts'
 import type { Account } from './account.ts'
 import { type ArtefactWriter, beginArtefact, chunkBytes, tooLarge } from './artefact.ts'
 import { deleteArtefacts, type WholeArtefact } from './artefact-store.ts'
-import { type Customers, invalid } from './customers.ts'
+import { type Customers } from './customers.ts'
 import { createPersonalAccount, type Sender } from './onboarding.ts'
 import type { Profile } from './profile.ts'
 

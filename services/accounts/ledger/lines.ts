@@ -1,5 +1,5 @@
 // What a transfer is made of, and which lines may make one; it must not know the database or the wire.
-import { Failure } from '#core/errors.ts'
+import { Failure, invalid } from '#core/errors.ts'
 import { fingerprint } from '#core/fingerprint.ts'
 import { isUuid } from '#core/id.ts'
 import { isCurrency } from '#core/money.ts'
@@ -193,5 +193,5 @@ function magnitude(amountMinor: bigint): bigint {
 
 /** Throws INVALID_PARAMETER for a field. */
 export function refuse(field: string, what: string): never {
-  throw new Failure('INVALID_PARAMETER', `${field} ${what}`, { details: { field } })
+  throw invalid(field, what)
 }

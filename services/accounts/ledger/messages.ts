@@ -1,7 +1,7 @@
 // Turns the ledger's messages into the domain's values and back; it must not decide anything.
 import { create } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { Failure } from '#core/errors.ts'
+import { missing } from '#core/errors.ts'
 import {
   HoldSchema,
   InternalAccount,
@@ -72,7 +72,7 @@ export function moneyOf(
   field: string,
 ): { currency: string; amountMinor: bigint } {
   if (message === undefined) {
-    throw new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+    throw missing(field)
   }
   return { currency: message.currency, amountMinor: message.minorUnits }
 }
@@ -96,7 +96,7 @@ export function detailsOf(message: TransferDetails | undefined): Required<Detail
 /** The time of a message; MISSING_PARAMETER when there is none. */
 export function timeOf(message: Timestamp | undefined, field: string): Date {
   if (message === undefined) {
-    throw new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
+    throw missing(field)
   }
   const time = timestampDate(message)
   return Number.isNaN(time.getTime()) ? refuse(field, 'is not a time') : time
