@@ -5,6 +5,7 @@ import type { Logger } from '#runtime/log.ts'
 import { errorBody, publicFailure } from './envelope.ts'
 import type { EdgeSettings } from './options.ts'
 import { type RouteRow, showsClientIp } from './route.ts'
+import { noticeHeaders } from './version-notice.ts'
 
 /** A refusal ready to be written. */
 export type Refusal = { code: number; headers: Record<string, string>; body: string }
@@ -64,6 +65,7 @@ export function refusalFor(
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'pw-request-id': edge.requestId,
+    ...(row !== undefined && noticeHeaders(settings.versionNotices[row.version])),
   }
   const { allow } = failure.details
   if (allow !== undefined) headers['allow'] = allow
