@@ -5,6 +5,7 @@ import { RateService } from '#gen/backend/v1/rates_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
+import { startRetention } from '#runtime/events/retention.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
@@ -17,7 +18,7 @@ import type { Quotes } from './quotes.ts'
 import { rateFinder } from './rates.ts'
 import { quotesService } from './service.ts'
 import { rateSource } from './source.ts'
-import { countReserved } from './store.ts'
+import { countReserved, deleteUnused } from './store.ts'
 
 // The gateway's own five seconds hold for all calls of a quote together.
 const accountsTimeoutMs = 4_000
@@ -80,11 +81,13 @@ runProcess('quotes', async (stopping, log) => {
     routes: (router) => router.service(QuotesService, quotesService(quotes)),
     ready: () => db.ready(),
   })
+  const retention = startRetention({ db, log, deleteOld: deleteUnused })
   const admin = await serveAdmin({ host, port: adminPort, metrics: registry, ready, log, stopping })
   return [
     { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
     { name: 'accounts', close: () => accountsPool.close() },
     { name: 'backend', close: () => backendPool.close() },
+    { name: 'retention', close: () => retention.close() },
     { name: 'database', close: () => db.close() },
     { name: 'admin', close: () => admin.close() },
   ]

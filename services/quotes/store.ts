@@ -216,6 +216,24 @@ export async function countReserved(db: Queryable): Promise<{ open: number; olde
   return row ?? { open: 0, oldestS: 0 }
 }
 
+const deleteUnusedStatement = sql(
+  'quote_delete_unused',
+  `delete from quote using (
+     select project_id, quote_id from quote
+     where state = 'open' and expire_time < clock_now() - interval '30 days'
+     order by expire_time limit $1 for update skip locked
+   ) as old
+   where quote.project_id = old.project_id and quote.quote_id = old.quote_id`,
+)
+
+/**
+ * Deletes up to `limit` quotes that ended unused 30 days ago. Reserved and used ones stay: they belong to a movement.
+ * Locks what it deletes and skips what is in other hands.
+ */
+export function deleteUnused(db: Queryable, limit: number): Promise<number> {
+  return db.run(deleteUnusedStatement, [limit])
+}
+
 function decode(row: Row | undefined): Quote | undefined {
   if (row === undefined) return undefined
   return {
