@@ -11,6 +11,7 @@ import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
+import { statusCommand } from './machine/status.ts'
 import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
 import { tailCommand } from './tail.ts'
@@ -27,6 +28,7 @@ const commands: Command[] = [
   ...ledgerCommands,
   ...catalogueCommands,
   ...billCommands,
+  statusCommand,
   triggerCommand,
   conformanceCommand,
   ...migrationCommands,
