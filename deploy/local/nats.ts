@@ -26,6 +26,8 @@ export type NatsOptions = {
   log: (line: string) => void
   /** A program to run in place of the one that would be found. */
   program?: string
+  /** Makes it one server of a cluster, which knows it by a name that stays. */
+  member?: { name: string; config: string[] }
 }
 
 const startTimeoutMs = 30_000
@@ -39,8 +41,8 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const program = options.program ?? (await natsProgram({ fallbackDir: dataDir, log }))
   const password = readOrMakeFile(path.join(dataDir, 'password'), newPassword)
-  const name = `payweave-${randomBytes(6).toString('hex')}`
-  const config = writeConfig(dataDir, port, { name, password })
+  const name = options.member?.name ?? `payweave-${randomBytes(6).toString('hex')}`
+  const config = writeConfig(dataDir, port, { name, password, more: options.member?.config ?? [] })
   const server = await launch(program, config, dataDir)
   await becomesReady(server, port, name, path.join(dataDir, 'nats.log'))
   log(`nats-server takes connections on port ${port}`)
@@ -57,7 +59,7 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
 function writeConfig(
   dataDir: string,
   port: number,
-  { name, password }: { name: string; password: string },
+  { name, password, more }: { name: string; password: string; more: string[] },
 ): string {
   const file = path.join(dataDir, 'nats.conf')
   const text = [
@@ -65,6 +67,7 @@ function writeConfig(
     `listen: "127.0.0.1:${port}"`,
     `jetstream: { store_dir: ${JSON.stringify(path.join(dataDir, 'store'))} }`,
     `authorization: { user: ${user}, password: "${password}" }`,
+    ...more,
     '',
   ].join('\n')
   fs.rmSync(file, { force: true })

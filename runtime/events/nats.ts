@@ -2,6 +2,8 @@
 // not know events or tables.
 import {
   AckPolicy,
+  ConsumerEvents,
+  type ConsumerMessages,
   connect,
   DeliverPolicy,
   DiscardPolicy,
@@ -50,18 +52,38 @@ type Broker = BrokerConnection<NatsConnection>
 const reconnectWaitMs = 250
 const dayMs = 86_400_000
 const answerTimeoutMs = 5_000
+/** A frozen server is given up after three of them. */
+const pingMs = 2_000
+/** A cluster that cannot do it now does no better elsewhere. */
+const tryAnotherEveryMs = 5_000
 
 /** Connects in the background and for ever; a broker that is down is no error here. */
 export function connectNats(options: NatsOptions): Nats {
   const stream = { name: 'PAYWEAVE', subjects: ['pw.>'], replicas: 1, ...options.stream }
   const broker = keepConnected({ open: () => open(options), log: options.log })
   let ensuring: Promise<void> | undefined
+  let triedAnotherMs = Number.NEGATIVE_INFINITY
 
   function ensureStream(): Promise<void> {
-    ensuring ??= makeStream(broker, stream).finally(() => {
-      ensuring = undefined
-    })
+    ensuring ??= makeStream(broker, stream)
+      .catch(tryAnother)
+      .finally(() => {
+        ensuring = undefined
+      })
     return ensuring
+  }
+
+  /** A server that is cut off from its cluster keeps our connection, and can do nothing with the stream. */
+  function tryAnother(error: unknown): never {
+    const { code, api_error: refusal } = error as NatsError
+    const isCutOff = code === noResponder || code === noAnswer || refusal?.code === notNow
+    const nowMs = performance.now()
+    if (isCutOff && options.url.includes(',') && nowMs - triedAnotherMs > tryAnotherEveryMs) {
+      triedAnotherMs = nowMs
+      options.log.warn({ err: error }, 'broker left for another of its servers')
+      if (broker.ready()) void broker.now().reconnect()
+    }
+    throw error
   }
 
   async function publish(subject: string, payload: Uint8Array, messageId: string): Promise<void> {
@@ -119,7 +141,8 @@ function open({ url, name }: NatsOptions): Promise<NatsConnection> {
     reconnectTimeWait: reconnectWaitMs,
     reconnectJitter: reconnectWaitMs,
     timeout: 2_000,
-    pingInterval: 10_000,
+    pingInterval: pingMs,
+    maxPingOut: 2,
     // A stack trace kept for every publication cost a third of the relay's time.
     noAsyncTraces: true,
     // A rotated password is no reason to give up.
@@ -202,13 +225,23 @@ async function openBatches(
     abort_on_missing_resource: true,
   })
   void connection.closed().then(() => messages.stop())
+  void stopWhenSilent(messages)
   return inBatches(messages)
+}
+
+/** Opened anew, it may be reached through another server. */
+async function stopWhenSilent(messages: ConsumerMessages): Promise<void> {
+  for await (const { type } of await messages.status()) {
+    if (type === ConsumerEvents.HeartbeatsMissed) messages.stop()
+  }
 }
 
 /** The stream is gone, or JetStream is not up yet. */
 const noResponder = '503'
 /** The stream may be gone too, when a plain subscription keeps the broker from saying so. */
 const noAnswer = 'TIMEOUT'
+/** What a server says that hears nothing of the others. */
+const notNow = 503
 
 function refuse(error: unknown): never {
   if (error instanceof Failure) throw error

@@ -115,7 +115,7 @@ export type OutboxRow = {
 export type World = Awaited<ReturnType<typeof makeWorld>>
 
 /** Two databases, no process started yet. `close` stops whatever was started. */
-export async function makeWorld(brokerUrl: string) {
+export async function makeWorld(brokerUrl: string, replicas = 1) {
   const clock = createTestClock()
   const producerDb = await makeDatabase(['clock', 'outbox'], clock)
   const consumerDb = await makeDatabase(['clock', 'inbox'], clock)
@@ -138,7 +138,8 @@ export async function makeWorld(brokerUrl: string) {
     return part
   }
 
-  const openNats = (): Nats => started(connectNats({ url: brokerUrl, name: 'test', log }))
+  const openNats = (): Nats =>
+    started(connectNats({ url: brokerUrl, name: 'test', log, stream: { replicas } }))
 
   /** The work of a consumer: a row for each event, with no constraint that would hide a repetition. */
   const note: HandleEvents = async (tx, events) => {

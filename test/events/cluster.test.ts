@@ -1,0 +1,124 @@
+// Events come through although servers of the broker's cluster die, forget, freeze or lose each other.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
+import { type Cluster, startCluster } from './cluster.ts'
+import { makeWorld, type World } from './world.ts'
+
+/** Elections and time-outs of the servers are most of it. */
+const scenarioMs = 60_000
+
+type Scene = {
+  cluster: Cluster
+  /** Resolves when an event that is written now has been handled. */
+  comeThrough(): Promise<void>
+}
+
+/** Ids of events, sorted; one that was handled twice stands there twice. */
+type Outcome = { written: string[]; handled: string[] }
+
+/** Runs a scenario on a cluster of its own while events are written without a pause, and waits until all have ended. */
+async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Outcome> {
+  const cluster = await startCluster()
+  const world = await makeWorld(cluster.url, 3)
+  const writers = startWriters(world)
+  try {
+    world.startConsumer()
+    const { kick } = world.startProducer()
+    const handles = async (eventId: string) => {
+      await soon(async () => {
+        // Waits that the database counts are not waited for.
+        world.clock.advance(1_000)
+        kick()
+        expect(await world.handled()).toContain(eventId)
+      })
+    }
+    const comeThrough = async () => handles(await writers.write())
+    await comeThrough()
+    await areWhole(cluster)
+    await scenario({ cluster, comeThrough })
+    const written = await writers.end()
+    await soon(async () => {
+      world.clock.advance(1_000)
+      expect(await world.unended()).toBe(0)
+    })
+    expect(written.length).toBeGreaterThan(100)
+    return { written: written.toSorted(), handled: (await world.handled()).toSorted() }
+  } finally {
+    await writers.end()
+    await world.close()
+    await cluster.remove()
+  }
+}
+
+function startWriters(world: World) {
+  const written: string[] = []
+  const ending = new AbortController()
+  const write = async () => {
+    const eventId = await world.write()
+    written.push(eventId)
+    return eventId
+  }
+  const running = (async () => {
+    while (!ending.signal.aborted) {
+      await write()
+      await sleep(10)
+    }
+  })()
+  return {
+    write,
+    async end() {
+      ending.abort()
+      await running
+      return written
+    },
+  }
+}
+
+/** All three have the whole stream. */
+async function areWhole(cluster: Cluster): Promise<void> {
+  await soon(async () => {
+    const { cluster: state } = await cluster.streamInfo()
+    const whole = state?.replicas?.filter(({ current, offline }) => current && !(offline ?? false))
+    expect(whole).toHaveLength(2)
+  })
+}
+
+const soon = (expectation: () => Promise<void>) =>
+  vi.waitFor(expectation, { timeout: 30_000, interval: 50 })
+
+describe('in a cluster of three, no event is lost and publication resumes by itself', () => {
+  it.concurrent('when the leader is killed and its store wiped while it is down', {
+    timeout: scenarioMs,
+  }, async () => {
+    const { written, handled } = await underLoad(async ({ cluster, comeThrough }) => {
+      const leader = await cluster.leader()
+      await leader.kill()
+      leader.wipe()
+      await comeThrough()
+      expect((await cluster.leader()).name).not.toBe(leader.name)
+      await leader.start()
+      await areWhole(cluster)
+    })
+    expect(handled).toEqual(written)
+  })
+
+  it.concurrent('while the leader is frozen', { timeout: scenarioMs }, async () => {
+    const { written, handled } = await underLoad(async ({ cluster, comeThrough }) => {
+      const leader = await cluster.leader()
+      leader.freeze()
+      await comeThrough().finally(leader.thaw)
+    })
+    expect(handled).toEqual(written)
+  })
+
+  it.concurrent('while the leader is cut off from the others', {
+    timeout: scenarioMs,
+  }, async () => {
+    const { written, handled } = await underLoad(async ({ cluster, comeThrough }) => {
+      const leader = await cluster.leader()
+      leader.cutOff()
+      await comeThrough().finally(leader.rejoin)
+    })
+    expect(handled).toEqual(written)
+  })
+})

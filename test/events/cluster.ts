@@ -1,0 +1,182 @@
+// A NATS cluster of three on this machine whose servers can be killed, frozen, cut off from each other and wiped. It must not
+// know what its stream carries.
+import { once } from 'node:events'
+import fs from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { connect, type StreamInfo } from 'nats'
+import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
+import { freePorts, temporaryFolder } from '../support/servers.ts'
+
+const size = 3
+const stream = 'PAYWEAVE'
+
+/** One server; it keeps its name, ports and store over stops. */
+export type Member = {
+  name: string
+  kill(): Promise<void>
+  /** Stops it in its tracks: its connections stay and nothing answers. */
+  freeze(): void
+  thaw(): void
+  /** Ends its connections to the other servers, and lets none through; clients still reach it. */
+  cutOff(): void
+  rejoin(): void
+  /** Removes what it has stored; it must be down. */
+  wipe(): void
+  start(): Promise<void>
+}
+
+export type Cluster = {
+  /** The addresses of all three, by commas. */
+  url: string
+  /** Which server leads the stream, and how far the others are. */
+  streamInfo(): Promise<StreamInfo>
+  leader(): Promise<Member>
+  remove(): Promise<void>
+}
+
+/** Starts three servers. Their routes pass through us, so that we can cut them. */
+export async function startCluster(): Promise<Cluster> {
+  const folder = temporaryFolder('cluster')
+  const ports = await freePorts(3 * size)
+  const indexes = Array.from({ length: size }, (_, index) => index)
+  const place = (index: number) => ({
+    name: `n${index}`,
+    port: ports[index] ?? 0,
+    routePort: ports[size + index] ?? 0,
+    proxyPort: ports[2 * size + index] ?? 0,
+  })
+  const places = indexes.map(place)
+  const password = 'of-a-test'
+  const routes = await startRoutes(places)
+  const starting = places.map(async (own) => {
+    const dataDir = path.join(folder, own.name)
+    fs.mkdirSync(dataDir, { recursive: true })
+    fs.writeFileSync(path.join(dataDir, 'password'), password, { mode: 0o600 })
+    return await startMember({ ...own, dataDir, config: clusterConfig(own, places) }, routes)
+  })
+  const members = await Promise.all(starting)
+  const url = places.map(({ port }) => `nats://payweave:${password}@127.0.0.1:${port}`).join(',')
+
+  async function streamInfo(): Promise<StreamInfo> {
+    const servers = places.map(({ port }) => `127.0.0.1:${port}`)
+    const connection = await connect({ servers, user: 'payweave', pass: password, timeout: 2_000 })
+    try {
+      const { streams } = await connection.jetstreamManager({ checkAPI: false, timeout: 2_000 })
+      return await streams.info(stream)
+    } finally {
+      await connection.close()
+    }
+  }
+
+  return {
+    url,
+    streamInfo,
+    async leader() {
+      const { cluster } = await streamInfo()
+      const found = members.find(({ name }) => name === cluster?.leader)
+      if (found === undefined) throw new Error('the stream has no leader')
+      return found
+    },
+    async remove() {
+      await Promise.all(members.map((member) => member.end()))
+      await routes.close()
+      fs.rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type Place = { name: string; port: number; routePort: number; proxyPort: number }
+
+function clusterConfig(own: Place, all: Place[]): string[] {
+  const others = all.filter(({ name }) => name !== own.name)
+  return [
+    'cluster {',
+    '  name: test',
+    `  listen: "127.0.0.1:${own.routePort}"`,
+    // What servers tell each other of this one, so that no route goes past us.
+    `  advertise: "127.0.0.1:${own.proxyPort}"`,
+    `  routes: [${others.map(({ proxyPort }) => `"nats-route://127.0.0.1:${proxyPort}"`).join(', ')}]`,
+    '  no_advertise: true',
+    '}',
+  ]
+}
+
+async function startMember(
+  { name, port, dataDir, config }: Place & { dataDir: string; config: string[] },
+  routes: Routes,
+) {
+  const start = (): Promise<NatsServer> =>
+    startNats({ dataDir, port, log: () => {}, member: { name, config } })
+  let server: NatsServer | undefined = await start()
+  const kill = async (): Promise<void> => {
+    if (server === undefined) return
+    process.kill(server.pid, 'SIGKILL')
+    await server.exited
+    server = undefined
+  }
+  const signal = (what: NodeJS.Signals) => {
+    if (server !== undefined) process.kill(server.pid, what)
+  }
+  return {
+    name,
+    kill,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    cutOff: () => routes.cutOff(name),
+    rejoin: () => routes.rejoin(name),
+    wipe: () => fs.rmSync(path.join(dataDir, 'store'), { recursive: true }),
+    async start() {
+      server = await start()
+    },
+    end: kill,
+  }
+}
+
+type Routes = { cutOff(name: string): void; rejoin(name: string): void; close(): Promise<void> }
+
+/** A server that opens a route says its name in its first words. */
+const saidName = /"server_name":"(n\d)"/
+
+async function startRoutes(places: Place[]): Promise<Routes> {
+  const cut = new Set<string>()
+  const open = new Set<{ from: string; to: string; end(): void }>()
+
+  const proxies = places.map(({ name: to, routePort, proxyPort }) => {
+    const proxy = net.createServer((near) => {
+      const far = net.connect(routePort, '127.0.0.1')
+      const end = () => {
+        near.destroy()
+        far.destroy()
+        open.delete(route)
+      }
+      const route = { from: '', to, end }
+      open.add(route)
+      let said = ''
+      near.on('data', (bytes) => {
+        if (route.from !== '') return
+        said += bytes.toString('latin1')
+        route.from = saidName.exec(said)?.[1] ?? ''
+        if (cut.has(route.from)) end()
+      })
+      for (const socket of [near, far]) socket.on('error', end).on('close', end)
+      if (cut.has(to)) return end()
+      near.pipe(far)
+      far.pipe(near)
+    })
+    return proxy.listen(proxyPort, '127.0.0.1')
+  })
+  await Promise.all(proxies.map((proxy) => once(proxy, 'listening')))
+  return {
+    cutOff(name) {
+      cut.add(name)
+      for (const route of open) if ([route.from, route.to].includes(name)) route.end()
+    },
+    rejoin: (name) => cut.delete(name),
+    async close() {
+      const closed = proxies.map((proxy) => new Promise((resolve) => proxy.close(resolve)))
+      for (const route of open) route.end()
+      await Promise.all(closed)
+    },
+  }
+}
