@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import { billCommands } from './bills.ts'
+import { bootstrapCommands } from './bootstrap.ts'
 import { catalogueCommands } from './catalogue.ts'
 import { type Command, type CommandContext, parserOptions } from './command.ts'
 import { conformanceCommand } from './conformance/command.ts'
@@ -30,6 +31,7 @@ const commands: Command[] = [
   ...billCommands,
   statusCommand,
   triggerCommand,
+  ...bootstrapCommands,
   conformanceCommand,
   ...migrationCommands,
 ]

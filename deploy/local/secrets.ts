@@ -1,19 +1,11 @@
 // Gives every process its own secrets in a folder of its own; it prints and logs none.
-import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { hashToken } from '#core/token.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 
+import { lastingSecrets, newLastingSecret } from '../bootstrap/lasting-secrets.ts'
 import { readOrMakeFile } from './private-file.ts'
-
-/** Keys of 32 bytes that a process keeps over restarts, because stored rows depend on them. */
-const lastingSecrets: Record<string, string[]> = {
-  accounts: ['pepper', 'seal.key', 'session.key'],
-  payments: ['link.key'],
-  billing: ['link.key'],
-  gateway: ['page.key'],
-}
 
 /**
  * Makes what is missing below `<data>/secrets/<process>`. The keys by which processes know each other
@@ -26,7 +18,7 @@ export function prepareSecrets(dataDir: string, processes: string[], bearerToken
   writeIdentities(folder, processes, [{ name: 'internal', sha256, rpcs: ['*'] }])
   for (const [name, secrets] of Object.entries(lastingSecrets)) {
     for (const secret of secrets) {
-      readOrMakeFile(path.join(folder, name, secret), () => randomBytes(32).toString('hex'))
+      readOrMakeFile(path.join(folder, name, secret), newLastingSecret)
     }
   }
 }

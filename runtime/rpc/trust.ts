@@ -77,17 +77,33 @@ export function readIdentityKey(dir: string): KeyObject {
 export function writeIdentities(dir: string, processes: string[], bearers: Bearer[] = []): void {
   const issuers: Record<string, string[]> = {}
   for (const name of processes) {
-    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-    issuers[name] = [publicKey.export({ type: 'spki', format: 'pem' }).toString()]
+    const key = newIdentityKey()
+    issuers[name] = [publicPem(key)]
     mkdirSync(join(dir, name), { recursive: true, mode: 0o700 })
-    writePrivate(join(dir, name, identityFile), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    writePrivate(join(dir, name, identityFile), key)
   }
   for (const name of processes) {
-    writePrivate(join(dir, name, trustFile), JSON.stringify({ issuers, bearers }, null, 2))
+    writePrivate(join(dir, name, trustFile), renderTrust(issuers, bearers))
   }
 }
 
-function writePrivate(path: string, content: string | Buffer): void {
+/** A new private key of a process, PKCS #8 PEM. */
+export function newIdentityKey(): string {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+/** The public key of a private one, SPKI PEM. */
+export function publicPem(privatePem: string): string {
+  return createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }).toString()
+}
+
+/** The content of a trust file. */
+export function renderTrust(issuers: Record<string, string[]>, bearers: Bearer[]): string {
+  return JSON.stringify({ issuers, bearers }, null, 2)
+}
+
+function writePrivate(path: string, content: string): void {
   writeFileSync(path, content, { mode: 0o600 })
   chmodSync(path, 0o600)
 }

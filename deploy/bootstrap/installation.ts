@@ -1,0 +1,106 @@
+// The secrets of a whole installation: makes those that are missing, and passes from one key to the next without a gap. It must
+// not print any.
+
+import { newKey } from '#core/id.ts'
+import { hashToken } from '#core/token.ts'
+import {
+  identityFile,
+  newIdentityKey,
+  publicPem,
+  renderTrust,
+  trustFile,
+} from '#runtime/rpc/trust.ts'
+import { portPlaces, storing, withEvents } from '#runtime/setting.ts'
+import { newPassword } from '../local/private-file.ts'
+import { lastingSecrets, newLastingSecret } from './lasting-secrets.ts'
+import { type Vault, VaultError } from './vault.ts'
+
+/** Every process with a key of its own. A real back end's connector takes the simulator's place, under its name. */
+export const parts = Object.keys(portPlaces)
+
+/** The first operator's bearer, which may call everything. */
+export const operatorFile = 'operator/credential'
+
+const own = (part: string, file: string) => `${part}-secrets/${file}`
+const nextKey = (part: string) => `rotation/${part}.next.key`
+const oldKey = (part: string) => `rotation/${part}.old.pem`
+
+/** Makes what is missing; what is there stays as it is. */
+export function makeMissing(vault: Vault): void {
+  for (const part of parts) vault.keep(own(part, identityFile), newIdentityKey)
+  for (const [part, files] of Object.entries(lastingSecrets)) {
+    for (const file of files) vault.keep(own(part, file), newLastingSecret)
+  }
+  for (const part of storing) {
+    const password = vault.keep(own(part, 'database-password'), newPassword)
+    vault.put(`database-logins/${part}`, password)
+  }
+  vault.keep('postgres-owner/username', () => 'payweave_owner')
+  vault.keep('postgres-owner/password', newPassword)
+  const natsLines = withEvents.map((part) => {
+    const password = vault.keep(own(part, 'nats-password'), newPassword)
+    return `${part.toUpperCase()}_PASSWORD: "${password}"\n`
+  })
+  vault.put('nats-passwords/passwords.conf', natsLines.join(''))
+  if (!vault.has(operatorFile)) newOperator(vault)
+  writeTrust(vault)
+}
+
+/** Everybody's trust follows from the keys and bearers that there are. */
+function writeTrust(vault: Vault): void {
+  const issuers: Record<string, string[]> = {}
+  for (const part of parts) {
+    issuers[part] = [publicPem(vault.read(own(part, identityFile)))]
+    if (vault.has(nextKey(part))) issuers[part].push(publicPem(vault.read(nextKey(part))))
+    if (vault.has(oldKey(part))) issuers[part].push(vault.read(oldKey(part)))
+  }
+  for (const part of parts) vault.put(own(part, trustFile), renderTrust(issuers, vault.bearers))
+}
+
+function newOperator(vault: Vault): void {
+  const token = newKey('pwo_', 48)
+  vault.put(operatorFile, token)
+  vault.bearers.push({
+    name: 'operator',
+    sha256: hashToken(token).toString('hex'),
+    rpcs: ['*'],
+  })
+}
+
+/** The steps from one key to the next; between two of them every process must have read the files. */
+export type Step = 'begin' | 'use' | 'retire'
+
+/** Changes the key by which a process signs. Begin: all trust the next one. Use: it signs. Retire: the old one is forgotten. */
+export function rotateIdentity(vault: Vault, part: string, step: Step): void {
+  if (!parts.includes(part)) throw new VaultError(`there is no process ${part}`)
+  const current = own(part, identityFile)
+  if (step === 'begin') {
+    if (vault.has(nextKey(part))) throw new VaultError(`the next key of ${part} waits for --use`)
+    if (vault.has(oldKey(part))) throw new VaultError(`the old key of ${part} waits for --retire`)
+    vault.keep(nextKey(part), newIdentityKey)
+  } else if (step === 'use') {
+    if (!vault.has(nextKey(part))) throw new VaultError(`${part} has no next key: begin first`)
+    vault.put(oldKey(part), publicPem(vault.read(current)))
+    vault.put(current, vault.read(nextKey(part)))
+    vault.remove(nextKey(part))
+  } else {
+    if (!vault.has(oldKey(part))) throw new VaultError(`${part} has no old key`)
+    vault.remove(oldKey(part))
+  }
+  writeTrust(vault)
+}
+
+/** Gives the operator a new bearer. The old one works until it is retired. */
+export function rotateOperator(vault: Vault, step: Step): void {
+  const known = vault.bearers.filter(({ name }) => name === 'operator')
+  const [old] = known
+  if (step === 'use') throw new VaultError('a bearer has no step --use: both work at once')
+  if (step === 'begin') {
+    if (known.length > 1) throw new VaultError('the old bearer waits for --retire')
+    newOperator(vault)
+  } else {
+    if (known.length < 2) throw new VaultError('there is no old bearer')
+    vault.bearers = vault.bearers.filter((bearer) => bearer !== old)
+  }
+  writeTrust(vault)
+}

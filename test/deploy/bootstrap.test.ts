@@ -1,0 +1,180 @@
+// The secrets of an installation as an operator makes, keeps and rotates them.
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { readSecret } from '#runtime/secrets.ts'
+import { runHere } from '../support/command-line.ts'
+import { silentLog } from '../support/database.ts'
+
+let home: string
+let out: string
+
+beforeEach(() => {
+  home = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-bootstrap-'))
+  out = path.join(home, 'secrets')
+})
+afterEach(() => fs.rmSync(home, { recursive: true }))
+
+const bootstrap = (...words: string[]) => runHere(home, 'bootstrap', ...words, '--out', out)
+
+async function made(...words: string[]) {
+  const ran = await bootstrap(...words)
+  expect([ran.err, ran.code]).toEqual(['', 0])
+  return ran.out
+}
+
+async function refused(...words: string[]) {
+  const ran = await bootstrap(...words)
+  expect([ran.out, ran.code === 0]).toEqual(['', false])
+  return ran.err
+}
+
+const files = () =>
+  fs
+    .readdirSync(out, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+
+const contents = () =>
+  Object.fromEntries(
+    files()
+      .filter((file) => !file.endsWith('bootstrap.json'))
+      .map((file) => [file, fs.readFileSync(file, 'utf8')]),
+  )
+
+let nowMs = Date.now()
+
+/** Until processes look at their files again, and tokens are signed anew. */
+function wait(): void {
+  nowMs += 40_000
+}
+
+/** A process as it reads its folder. */
+function process(part: string) {
+  const dir = path.join(out, `${part}-secrets`)
+  return openIdentity({ name: part, dir, log: silentLog, now: () => nowMs })
+}
+
+describe('payweave bootstrap', () => {
+  it('makes what every process needs to know the others, for its owner alone', async () => {
+    await made()
+    for (const file of files()) expect(fs.statSync(file).mode & 0o777, file).toBe(0o600)
+    expect(readSecret(path.join(out, 'accounts-secrets'), 'pepper')).toHaveLength(32)
+    const call = process('gateway').authorization('payments')
+    expect(process('payments').recognise(call)).toMatchObject({ kind: 'service', name: 'gateway' })
+    expect(process('delivery').recognise(call)).toBeUndefined()
+    const nats = fs.readFileSync(path.join(out, 'nats-passwords', 'passwords.conf'), 'utf8')
+    const own = fs.readFileSync(path.join(out, 'billing-secrets', 'nats-password'), 'utf8')
+    expect(nats).toContain(`BILLING_PASSWORD: "${own}"`)
+  })
+
+  it('shows the operator’s bearer when asked, and otherwise no secret', async () => {
+    const printed = await made()
+    const secrets = Object.values(contents()).flatMap((text) => text.match(/[\w+/-]{24,}/g) ?? [])
+    expect(secrets.length).toBeGreaterThan(30)
+    for (const secret of secrets) expect(printed).not.toContain(secret)
+    const token = (await made('--show-operator')).trim()
+    const caller = process('accounts').recognise(`Bearer ${token}`)
+    expect(caller).toMatchObject({ kind: 'bearer', name: 'operator', rpcs: ['*'] })
+  })
+
+  it('said again, changes nothing and makes only what a newer version needs', async () => {
+    await made()
+    const before = contents()
+    expect(await made()).toBe('')
+    expect(contents()).toEqual(before)
+  })
+
+  it('refuses to replace what was lost, and to write among the files of others', async () => {
+    await made()
+    fs.rmSync(path.join(out, 'accounts-secrets', 'pepper'))
+    expect(await refused()).toContain('accounts-secrets/pepper was made before and is gone')
+    out = home
+    expect(await refused()).toContain('is not empty')
+  })
+
+  it('writes the same as Kubernetes Secrets, but for what no pod may read', async () => {
+    await made('--kubernetes', '--namespace', 'payments-mesh')
+    const text = fs.readFileSync(path.join(out, 'kubernetes', 'secrets.yaml'), 'utf8')
+    const secrets = parseAllDocuments(text).map(
+      (document) =>
+        document.toJS() as {
+          metadata: { name: string; namespace: string }
+          data: Record<string, string>
+        },
+    )
+    const byName = new Map(secrets.map((secret) => [secret.metadata.name, secret]))
+    expect([...byName.keys()]).toEqual(
+      expect.arrayContaining([
+        'gateway-secrets',
+        'postgres-owner',
+        'database-logins',
+        'nats-passwords',
+      ]),
+    )
+    expect(byName.has('operator')).toBe(false)
+    const { metadata, data = {} } = byName.get('accounts-secrets') ?? {}
+    expect(metadata?.namespace).toBe('payments-mesh')
+    expect(Object.keys(data).toSorted()).toEqual([
+      'database-password',
+      'identity.key',
+      'nats-password',
+      'pepper',
+      'seal.key',
+      'session.key',
+      'trust.json',
+    ])
+    const pepper = fs.readFileSync(path.join(out, 'accounts-secrets', 'pepper'), 'utf8')
+    expect(Buffer.from(data['pepper'] ?? '', 'base64').toString()).toBe(pepper)
+  })
+})
+
+describe('payweave bootstrap rotate', () => {
+  it('passes from one identity to the next while every call is understood', async () => {
+    await made()
+    const [gateway, payments] = [process('gateway'), process('payments')]
+    const call = () => payments.recognise(gateway.authorization('payments'))?.name
+    const old = gateway.authorization('payments')
+    await made('rotate', 'identity', 'gateway')
+    wait()
+    expect(call()).toBe('gateway')
+    const held = gateway.authorization('payments')
+    await made('rotate', 'identity', 'gateway', '--use')
+    // Its last token by the old key.
+    expect(payments.recognise(held)?.name).toBe('gateway')
+    expect(call()).toBe('gateway')
+    wait()
+    expect(call()).toBe('gateway')
+    const fresh = gateway.authorization('payments')
+    await made('rotate', 'identity', 'gateway', '--retire')
+    expect(process('payments').recognise(fresh)?.name).toBe('gateway')
+    wait()
+    expect(call()).toBe('gateway')
+    expect(process('payments').recognise(old)).toBeUndefined()
+  })
+
+  it('lets two bearers of the operator work until the old one is retired', async () => {
+    const old = (await made('--show-operator')).split('\n').at(-2) ?? ''
+    await made('rotate', 'operator')
+    const fresh = (await made('--show-operator')).trim()
+    expect(fresh).not.toBe(old)
+    const names = () =>
+      [old, fresh].map((token) => process('accounts').recognise(`Bearer ${token}`)?.name)
+    expect(names()).toEqual(['operator', 'operator'])
+    await made('rotate', 'operator', '--retire')
+    expect(names()).toEqual([undefined, 'operator'])
+  })
+
+  it('refuses steps out of their order', async () => {
+    await made()
+    expect(await refused('rotate', 'identity', 'gateway', '--use')).toContain('begin first')
+    expect(await refused('rotate', 'identity', 'gateway', '--retire')).toContain('no old key')
+    await made('rotate', 'identity', 'gateway')
+    expect(await refused('rotate', 'identity', 'gateway')).toContain('waits for --use')
+    expect(await refused('rotate', 'pepper')).toContain('stored rows depend')
+    expect(await refused('rotate', 'identity', 'nobody')).toContain('there is no process nobody')
+  })
+})
