@@ -12,6 +12,7 @@ import { institutionCommands } from './institutions.ts'
 import { keyCommands } from './keys.ts'
 import { ledgerCommands } from './ledger.ts'
 import { listenCommand } from './listen.ts'
+import { doctorCommand } from './machine/doctor.ts'
 import { statusCommand } from './machine/status.ts'
 import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
@@ -29,6 +30,7 @@ const commands: Command[] = [
   ...ledgerCommands,
   ...catalogueCommands,
   ...billCommands,
+  doctorCommand,
   statusCommand,
   triggerCommand,
   ...bootstrapCommands,

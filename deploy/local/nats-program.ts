@@ -53,11 +53,10 @@ export const natsInstallLines = [
 /** The program's path: from the PATH, from the cache, or freshly obtained into the cache. */
 export async function natsProgram(options: NatsProgramOptions): Promise<string> {
   const { log, systemFolders } = options
-  const installed = findProgram('nats-server', systemFolders)
-  if (installed && (await serves(installed))) return installed
+  const found = await foundNatsProgram(options)
+  if (found) return found
   const cacheDir = options.cacheDir ?? cacheFolder(options.fallbackDir)
   const cached = path.join(cacheDir, 'nats-server')
-  if (fs.existsSync(cached) && (await serves(cached))) return cached
   const release = options.release ?? releases[`${process.platform}-${process.arch}`]
   const failures: string[] = []
   for (const [source, obtain] of [
@@ -83,6 +82,16 @@ export async function natsProgram(options: NatsProgramOptions): Promise<string> 
       .concat(failures.map((failure) => `(${failure})`))
       .join('\n  '),
   )
+}
+
+/** The program's path when it is on this machine already; nothing is obtained. */
+export async function foundNatsProgram(
+  options: Pick<NatsProgramOptions, 'fallbackDir' | 'cacheDir' | 'systemFolders'>,
+): Promise<string | undefined> {
+  const installed = findProgram('nats-server', options.systemFolders)
+  if (installed && (await serves(installed))) return installed
+  const cached = path.join(options.cacheDir ?? cacheFolder(options.fallbackDir), 'nats-server')
+  return fs.existsSync(cached) && (await serves(cached)) ? cached : undefined
 }
 
 function cacheFolder(fallbackDir: string): string {
