@@ -1,0 +1,283 @@
+// The drill of docs/backup.md: a live database is copied under load, lost, and brought back to a moment, by the page's own commands.
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { createClient, createRouterTransport } from '@connectrpc/connect'
+import { Client } from 'pg'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { newId, randomId } from '#core/id.ts'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { type Database, openDatabase, sql } from '#runtime/db.ts'
+import { startConsumer } from '#runtime/events/inbox.ts'
+import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
+import { connectNats } from '#runtime/events/nats.ts'
+import { insertEvent, startOutbox } from '#runtime/events/outbox.ts'
+import { migrate } from '#runtime/migrate.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { type PostgresServer, startPostgres } from '../../deploy/local/postgres.ts'
+import { checkLedger } from '../../services/accounts/ledger/check.ts'
+import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
+import { moving, newCustomer } from '../ledger/world.ts'
+import { silentLog } from '../support/database.ts'
+import { freePorts, ownNats, temporaryFolder } from '../support/servers.ts'
+
+const subject = 'pw.accounts.drill'
+const projectId = randomId()
+const folder = temporaryFolder('backup')
+const at = (name: string) => path.join(folder, name)
+const places = {
+  DATA: at('old/cluster'),
+  ARCHIVE: at('archive'),
+  BACKUP: at('backup'),
+  NEW: at('new/cluster'),
+  POINT: '',
+}
+const closers: (() => Promise<unknown>)[] = []
+
+/** The page's blocks of one language, in their order, with the places filled in. */
+function blocks(language: 'conf' | 'sql' | 'sh'): string[] {
+  const page = fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/backup.md'), 'utf8')
+  const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms')
+  return [...page.matchAll(fence)].map(([, text = '']) => text)
+}
+
+function settingsOf(conf: string): Record<string, string> {
+  const filled = conf.replaceAll(/\$([A-Z]+)/g, (_, name: keyof typeof places) => places[name])
+  const lines = filled.trim().split('\n')
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name = '', value = ''] = /^(\w+) = '?(.*?)'?$/.exec(line) ?? []
+      return [name, value]
+    }),
+  )
+}
+
+function becomesTrue(look: () => boolean | Promise<boolean>): Promise<void> {
+  return vi.waitFor(async () => {
+    if (!(await look())) throw new Error('it did not become true')
+  }, 10_000)
+}
+
+const shell = (script: string) =>
+  execFileSync('sh', ['-eu', '-c', script], { env: { ...process.env, ...places } })
+
+async function start(name: 'old' | 'new', settings: Record<string, string>) {
+  const [port = 0] = await freePorts(1)
+  const small = { shared_buffers: '64MB' }
+  const server = await startPostgres({
+    dataDir: at(name),
+    port,
+    log: () => {},
+    settings: { ...small, ...settings },
+  })
+  closers.push(() => server.stop())
+  return server
+}
+
+async function session(server: PostgresServer): Promise<Client> {
+  const client = new Client({ connectionString: server.adminUrl })
+  // The drill kills the server under it.
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
+
+const open = (server: PostgresServer, service: string) =>
+  openDatabase({ url: server.adminUrl, service, log: silentLog })
+
+/** Transfers between two customers, each with an event in its transaction, until they are told to end. */
+function startLoad(db: Database, customers: [string, string]) {
+  const acknowledged: { transferId: string; eventId: string }[] = []
+  const ending = new AbortController()
+  const [one, other] = customers
+  const write = async () => {
+    while (!ending.signal.aborted) {
+      const ids = { transferId: newId(), eventId: randomId() }
+      const lines = moving({ accountId: one }, { accountId: other }, 1n)
+      await db.transaction(async (tx) => {
+        await postTransfer(tx, { projectId, transferId: ids.transferId, lines })
+        await insertEvent(tx, { eventId: ids.eventId, subject, projectId, payload: Buffer.of(1) })
+      })
+      acknowledged.push(ids)
+    }
+  }
+  const writers = [write(), write()]
+  return {
+    acknowledged,
+    more: (count: number) => {
+      const target = acknowledged.length + count
+      return becomesTrue(() => acknowledged.length > target)
+    },
+    end: async () => {
+      ending.abort()
+      await Promise.all(writers)
+    },
+  }
+}
+
+/** The outbox of accounts and a consumer with the inbox of delivery, over a broker that remembers nothing. */
+async function startEvents(accounts: Database, delivery: Database) {
+  const broker = await ownNats()
+  const nats = connectNats({ url: broker.url, name: 'drill', log: silentLog })
+  const seen = createRouterTransport((router) => inboxRoutes(router, delivery))
+  const metrics = new Registry()
+  const consumer = startConsumer({
+    db: delivery,
+    nats,
+    durable: 'drill',
+    subjects: [subject],
+    handle: (tx, events) =>
+      tx.run(noteHandled, [events.map(({ eventId }) => eventId)]).then(() => undefined),
+    log: silentLog,
+    metrics,
+  })
+  const outbox = startOutbox({
+    db: accounts,
+    nats,
+    subjects: { [subject]: { consumers: { drill: createClient(InboxService, seen) } } },
+    log: silentLog,
+    metrics: new Registry(),
+  })
+  return {
+    outbox,
+    consumer,
+    close: async () => {
+      await Promise.all([outbox.close(), consumer.close()])
+      await nats.close()
+      await broker.remove()
+    },
+  }
+}
+
+const noteHandled = sql('drill_handled', 'insert into handled select unnest($1::uuid[])')
+const handled = sql('drill_read_handled', 'select event_id::text from handled')
+const transfers = sql('drill_transfers', 'select transfer_id::text as id from transfer')
+const events = sql('drill_events', 'select event_id::text as id from outbox where subject = $1')
+const unconfirmed = sql(
+  'drill_open',
+  `select count(*)::integer as n from outbox where subject = $1 and confirmed_at is null`,
+)
+
+async function idsOf(db: Database, statement: typeof transfers, values: unknown[] = []) {
+  return new Set((await db.rows<{ id: string }>(statement, values)).map(({ id }) => id))
+}
+
+let before: { transferId: string; eventId: string }[]
+let after: { transferId: string; eventId: string }[]
+let accounts: Database
+let delivery: Database
+
+beforeAll(async () => {
+  for (const name of ['archive', 'backup']) fs.mkdirSync(at(name), { mode: 0o777 })
+  fs.chmodSync(at('archive'), 0o777)
+  const [archiving = '', recovery = ''] = blocks('conf')
+  const [beginCopy = '', endCopy = '', isRecovering = ''] = blocks('sql')
+  const [copy = '', restore = ''] = blocks('sh')
+
+  const old = await start('old', settingsOf(archiving))
+  const admin = await session(old)
+  for (const service of ['accounts', 'delivery'] as const) {
+    const directories = migrationFolders(service)
+    await migrate({ adminUrl: old.adminUrl, service, directories, log: silentLog })
+  }
+  await admin.query(
+    'create table delivery.handled (event_id uuid); grant insert, select on delivery.handled to payweave_delivery',
+  )
+  const live = open(old, 'accounts')
+  const liveDelivery = open(old, 'delivery')
+  const customers: [string, string] = [
+    await newCustomer(live, { projectId, amountMinor: 1_000_000n }),
+    await newCustomer(live, { projectId, amountMinor: 0n }),
+  ]
+  const firstEvents = await startEvents(live, liveDelivery)
+  const load = startLoad(live, customers)
+  await load.more(20)
+
+  await admin.query(beginCopy)
+  shell(copy)
+  await load.more(20)
+  const label = await admin.query<{ labelfile: string }>(endCopy)
+  fs.writeFileSync(path.join(places.BACKUP, 'backup_label'), label.rows[0]?.labelfile ?? '')
+
+  await load.more(50)
+  // From here on events wait: at the chosen moment some are not delivered.
+  await firstEvents.close()
+  await load.more(50)
+  before = [...load.acknowledged]
+  const point = await admin.query<{ now: string }>('select clock_timestamp()::text as now')
+  places.POINT = point.rows[0]?.now ?? ''
+  const acknowledgedByThen = load.acknowledged.length
+  await load.more(50)
+  await load.end()
+  after = load.acknowledged.slice(acknowledgedByThen)
+  const last = await admin.query<{ file: string }>(
+    'select pg_walfile_name(pg_switch_wal()) as file',
+  )
+  await becomesTrue(() => fs.readdirSync(places.ARCHIVE).includes(last.rows[0]?.file ?? ''))
+  await Promise.all([live.close(), liveDelivery.close()])
+  process.kill(old.pid, 'SIGKILL')
+  await old.exited
+  await admin.end().catch(() => undefined)
+
+  shell(restore)
+  // Here root has run it; elsewhere the user does who runs PostgreSQL.
+  const { uid, gid } = fs.statSync(places.NEW)
+  for (const file of fs.readdirSync(places.NEW))
+    fs.lchownSync(path.join(places.NEW, file), uid, gid)
+  fs.copyFileSync(at('old/password'), at('new/password'))
+  fs.rmSync(at('old'), { recursive: true })
+  const restored = await start('new', settingsOf(recovery))
+  const again = await session(restored)
+  await becomesTrue(async () => {
+    const { rows } = await again.query<{ pg_is_in_recovery: boolean }>(isRecovering)
+    return rows[0]?.pg_is_in_recovery === false
+  })
+  await again.end()
+  accounts = open(restored, 'accounts')
+  delivery = open(restored, 'delivery')
+  closers.push(
+    () => accounts.close(),
+    () => delivery.close(),
+  )
+})
+
+afterAll(async () => {
+  for (const close of closers.toReversed()) await close()
+  fs.rmSync(folder, { recursive: true, force: true })
+})
+
+describe('a database that was brought back to a moment', () => {
+  it('has every transfer and event that was acknowledged before it, and forgot later ones', async () => {
+    const kept = await idsOf(accounts, transfers)
+    const told = await idsOf(accounts, events, [subject])
+    expect(before.filter(({ transferId }) => !kept.has(transferId))).toEqual([])
+    expect(before.filter(({ eventId }) => !told.has(eventId))).toEqual([])
+    // Of each of the two writers, one may have been committed by then and told later.
+    expect(after.filter(({ transferId }) => kept.has(transferId)).length).toBeLessThanOrEqual(2)
+    expect(after.length).toBeGreaterThan(20)
+  })
+
+  it('has a ledger that is whole', async () => {
+    const { findings, transfersChecked } = await checkLedger(accounts)
+    expect(findings).toEqual([])
+    expect(transfersChecked).toBeGreaterThanOrEqual(BigInt(before.length))
+  })
+
+  it('delivers every event that was not delivered, none twice and none lost', async () => {
+    const waiting = await accounts.row<{ n: number }>(unconfirmed, [subject])
+    expect(waiting?.n).toBeGreaterThan(50)
+    const again = await startEvents(accounts, delivery)
+    try {
+      again.outbox.kick()
+      await vi.waitFor(async () => {
+        expect(await accounts.row(unconfirmed, [subject])).toEqual({ n: 0 })
+      }, 15_000)
+      const done = await delivery.rows<{ event_id: string }>(handled, [])
+      const told = await idsOf(accounts, events, [subject])
+      expect(done.map(({ event_id }) => event_id).toSorted()).toEqual([...told].toSorted())
+    } finally {
+      await again.close()
+    }
+  })
+})
