@@ -8,6 +8,7 @@ export const docsPage = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Payweave API</title>
 <link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
 <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
 </head>
 <body>
@@ -21,6 +22,34 @@ export const docsPage = `<!doctype html>
 </html>
 `
 
+/** What the viewer's own style leaves to the page. */
+export const docsStyle = `body {
+  margin: 0;
+}
+.swagger-ui .topbar a {
+  color: #fff;
+}
+.swagger-ui .scheme-container {
+  box-shadow: none;
+}
+@media (max-width: 40rem) {
+  .swagger-ui .wrapper {
+    padding: 0 0.75rem;
+  }
+  .swagger-ui .info .title {
+    font-size: 1.5rem;
+  }
+  .swagger-ui .scheme-container {
+    overflow-x: auto;
+  }
+  .swagger-ui .markdown table,
+  .swagger-ui .responses-table {
+    display: block;
+    overflow-x: auto;
+  }
+}
+`
+
 /** The script that starts the viewer with one entry for each version. */
 export function docsInitializer(versions: readonly string[]): string {
   const urls = versions.map((version) => ({
@@ -32,6 +61,8 @@ SwaggerUIBundle({
   dom_id: '#viewer',
   urls: ${JSON.stringify(urls)},
   presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+  // The viewer's own picture brings a style into the page, which the page does not allow.
+  plugins: [() => ({ components: { Logo: () => 'Payweave API' } })],
   layout: 'StandaloneLayout',
   deepLinking: true,
   defaultModelsExpandDepth: -1,

@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ContractVersion, contractVersions } from '#core/contract-version.ts'
 import { Failure } from '#core/errors.ts'
-import { docsInitializer, docsPage } from './docs-page.ts'
+import { docsInitializer, docsPage, docsStyle } from './docs-page.ts'
 import type { OpenPaths } from './failures.ts'
 import type { RouteRow } from './route.ts'
 
@@ -24,7 +24,7 @@ const libraryFiles: Record<string, string> = {
 export const documentPaths: OpenPaths = [
   { pattern: /^\/openapi\.json$/, allow: 'GET' },
   { pattern: /^\/docs$/, allow: 'GET' },
-  ...[...Object.keys(libraryFiles), 'start.js'].map((name) => ({
+  ...[...Object.keys(libraryFiles), 'start.js', 'page.css'].map((name) => ({
     pattern: new RegExp(`^/docs/${name.replaceAll('.', '\\.')}$`),
     allow: 'GET',
   })),
@@ -70,9 +70,12 @@ export function registerDocuments(
   app.get('/openapi.json', async (request: ServedRequest, reply) => {
     const version = askedVersion(request.query['version'])
     const document = await once(version, () => makeDocument(version, rows, publicBaseUrl))
+    // A browser that shows the document looks for nothing more, such as an icon.
+    void reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
     return sendServed(request, reply, document)
   })
   page('page', '/docs', () => served('text/html; charset=utf-8', docsPage))
+  page('style', '/docs/page.css', () => served('text/css; charset=utf-8', docsStyle))
   page('start', '/docs/start.js', () =>
     served('text/javascript; charset=utf-8', docsInitializer(contractVersions)),
   )

@@ -95,6 +95,7 @@ function queryParameters(row: RouteRow): JsonSchema[] {
         required: true,
         description: `Always ${row.version}.`,
         schema: only,
+        example: row.version,
       }
     }
     return { name, in: 'query', required: required.includes(name), description, schema }

@@ -37,6 +37,8 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
     cashCode: channel === 'agent' ? '123456789012' : '',
     successUrl: 'https://shop.example/thanks',
     errorUrl: 'https://shop.example/sorry',
+    requestAmountMinor: 10_000n,
+    paidAmountMinor: state === 'paid' ? 10_000n : 0n,
   } satisfies CheckoutMessage
 }
 
@@ -44,7 +46,8 @@ describe('an open request', () => {
   it('shows the total with its fee, the deadline and every way of its channel', () => {
     const view = checkoutView(checkout({}), 'en')
     expect(view).toMatchObject({
-      total: '102.90 TTD',
+      total: '102.90',
+      currency: 'TTD',
       amount: '100.00 TTD',
       fee: '2.90 TTD',
       expires: { text: '2026-01-02 03:04:05 UTC', iso: '2026-01-02T03:04:05.000Z' },
@@ -75,10 +78,32 @@ describe('an open request', () => {
     expect(view).toMatchObject({ isAlert: true, phase: 'open', means: 'wallet' })
   })
 
-  it('says that others have paid their part', () => {
-    const view = checkoutView({ ...checkout({}), paymentState: partiallyPaid }, 'en')
-    expect(view.notices).toEqual([expect.stringContaining('Others have paid')])
+  it('of several payers says what others have paid and what remains', () => {
+    const several = { ...checkout({}), requestAmountMinor: 16_000n }
+    const untouched = checkoutView(several, 'en')
+    expect(untouched.notices).toEqual(['This is your part of a request for 160.00 TTD in all.'])
+    expect(untouched.share).toBeUndefined()
+    const partly = { ...several, paymentState: partiallyPaid, paidAmountMinor: 2_000n }
+    const view = checkoutView(partly, 'en')
+    expect(view.notices).toEqual([
+      'Others have already paid 20.00 TTD of 160.00 TTD. 140.00 TTD is still to be paid; your part of that is 100.00 TTD.',
+    ])
+    expect(view.share).toEqual({ label: 'Paid: 20.00 TTD of 160.00 TTD', percent: 12 })
     expect(view.means).toBe('wallet')
+    expect(view.stamp).not.toBe(checkoutView({ ...partly, paidAmountMinor: 6_000n }, 'en').stamp)
+  })
+})
+
+describe('a part that is paid', () => {
+  it('says what is paid of the whole and what others still have to pay', () => {
+    const paid = { ...checkout({ state: 'paid' }), requestAmountMinor: 16_000n }
+    const view = checkoutView({ ...paid, paymentState: partiallyPaid }, 'en')
+    expect(view.notices).toEqual([
+      'Thank you. So far 100.00 TTD of 160.00 TTD is paid. Others still have to pay 60.00 TTD.',
+    ])
+    expect(view).toMatchObject({ isLive: true, phase: 'ended', share: { percent: 62 } })
+    const whole = { ...paid, paymentState: 3, paidAmountMinor: 16_000n }
+    expect(checkoutView(whole, 'en')).toMatchObject({ isLive: false, share: undefined })
   })
 })
 
@@ -95,7 +120,11 @@ describe('every other state', () => {
   it.each(languageCodes)('no two states have the same title in %s', (language) => {
     const titles = payerStates.map((state) => checkoutView(checkout({ state }), language).title)
     titles.push(checkoutView({ ...checkout({}), refusedAttempts: 1 }, language).title)
-    const part = { ...checkout({ state: 'paid' }), paymentState: partiallyPaid }
+    const part = {
+      ...checkout({ state: 'paid' }),
+      paymentState: partiallyPaid,
+      requestAmountMinor: 16_000n,
+    }
     titles.push(checkoutView(part, language).title)
     expect(new Set(titles).size).toBe(titles.length)
   })

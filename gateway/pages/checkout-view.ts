@@ -30,6 +30,8 @@ export type CheckoutMessage = {
   cashCode: string
   successUrl: string
   errorUrl: string
+  requestAmountMinor: bigint
+  paidAmountMinor: bigint
 }
 
 /** How a payer can pay on the page. */
@@ -37,6 +39,12 @@ export type Means = 'wallet' | 'card' | 'cash_code'
 
 /** What a page is about: something to pay, an attempt on its way, or an end. */
 export type Phase = 'open' | 'processing' | 'ended'
+
+/** The picture beside the title. It tells nothing that the words do not. */
+export type Mark = 'wait' | 'done' | 'stop' | 'back'
+
+/** How much of a request of several payers is paid. */
+export type Share = { label: string; percent: number }
 
 /** Everything that the page's template shows. */
 export type CheckoutView = {
@@ -50,9 +58,14 @@ export type CheckoutView = {
   notices: string[]
   /** True when a notice is about something that went wrong. */
   isAlert: boolean
+  mark: Mark | undefined
+  /** Undefined where the payer is the only one, or nothing is paid yet. */
+  share: Share | undefined
   businessName: string
   description: string
+  /** The exact figure; the currency stands beside it. */
   total: string
+  currency: string
   amount: string
   /** Undefined when the payer bears no fee. */
   fee: string | undefined
@@ -68,19 +81,28 @@ export type CheckoutView = {
   returnUrl: string
 }
 
-type Said = { title: keyof Messages; notice?: keyof Messages; isAlert?: boolean }
+type Said = { title: keyof Messages; notice?: keyof Messages; isAlert?: boolean; mark?: Mark }
 
 const said = {
   Pending: { title: 'openTitle' },
-  Processing: { title: 'processingTitle', notice: 'processingText' },
-  paid: { title: 'paidTitle', notice: 'paidText' },
-  Cancelled: { title: 'cancelledTitle', notice: 'cancelledText', isAlert: true },
-  Expired: { title: 'expiredTitle', notice: 'expiredText', isAlert: true },
-  Failed: { title: 'failedTitle', notice: 'failedText', isAlert: true },
-  Refunded: { title: 'refundedTitle', notice: 'refundedText' },
+  Processing: { title: 'processingTitle', notice: 'processingText', mark: 'wait' },
+  paid: { title: 'paidTitle', notice: 'paidText', mark: 'done' },
+  Cancelled: { title: 'cancelledTitle', notice: 'cancelledText', isAlert: true, mark: 'stop' },
+  Expired: { title: 'expiredTitle', notice: 'expiredText', isAlert: true, mark: 'wait' },
+  Failed: { title: 'failedTitle', notice: 'failedText', isAlert: true, mark: 'stop' },
+  Refunded: { title: 'refundedTitle', notice: 'refundedText', mark: 'back' },
 } as const satisfies Record<PayerState, Said>
-const refused = { title: 'refusedTitle', notice: 'refusedText', isAlert: true } as const
-const yourPartPaid = { title: 'yourPartPaidTitle', notice: 'yourPartPaidText' } as const
+const refused = {
+  title: 'refusedTitle',
+  notice: 'refusedText',
+  isAlert: true,
+  mark: 'stop',
+} as const
+const yourPartPaid = {
+  title: 'yourPartPaidTitle',
+  notice: 'yourPartPaidText',
+  mark: 'done',
+} as const
 
 /** The means behind a method on this channel. */
 function meansOf(method: PaymentMethod, hasCashCode: boolean): Means {
@@ -93,8 +115,13 @@ function stateOf({ payerState }: CheckoutMessage): PayerState {
   return wordOf(payerStates, payerState) ?? 'Failed'
 }
 
-function isPartlyPaid({ paymentState }: CheckoutMessage): boolean {
-  return wordOf(paymentStates, paymentState) === 'Partially_paid'
+/** Several pay: what this payer pays is less than the whole. */
+function isShared({ amountMinor, requestAmountMinor }: CheckoutMessage): boolean {
+  return requestAmountMinor > amountMinor
+}
+
+function isPartlyPaid(checkout: CheckoutMessage): boolean {
+  return isShared(checkout) && wordOf(paymentStates, checkout.paymentState) === 'Partially_paid'
 }
 
 /** This payer has paid, others have not. */
@@ -105,9 +132,9 @@ function isPartOfMore(checkout: CheckoutMessage): boolean {
 /** What the page is about, and a stamp of it. Cheap: a watching page asks for it again and again. */
 export function progressOf(checkout: CheckoutMessage): Pick<CheckoutView, 'phase' | 'stamp'> {
   const state = stateOf(checkout)
-  const { payerState, paymentState, refusedAttempts } = checkout
+  const { payerState, paymentState, refusedAttempts, paidAmountMinor } = checkout
   const phase = state === 'Pending' ? 'open' : state === 'Processing' ? 'processing' : 'ended'
-  return { phase, stamp: `${payerState}-${paymentState}-${refusedAttempts}` }
+  return { phase, stamp: [payerState, paymentState, refusedAttempts, paidAmountMinor].join('-') }
 }
 
 /**
@@ -126,17 +153,18 @@ export function checkoutView(
   const isOpen = state === 'Pending'
   const chosen = methods.find((method) => method === wanted) ?? methods[0]
   const means = isOpen && chosen ? meansOf(chosen, cashCode !== '') : undefined
-  const money = (minor: bigint): string => `${formatAmount(minor, currency)} ${currency}`
   const deadline = isOpen && expireTime ? timestampDate(expireTime) : undefined
   return {
     ...progressOf(checkout),
     isLive: isOpen || state === 'Processing' || isPartOfMore(checkout),
     ...wordsOf(checkout, state, say),
+    share: shareOf(checkout, state, say),
     businessName: checkout.businessName,
     description: checkout.description,
-    total: money(checkout.amountMinor + checkout.feeMinor),
-    amount: money(checkout.amountMinor),
-    fee: checkout.feeMinor > 0n ? money(checkout.feeMinor) : undefined,
+    total: formatAmount(checkout.amountMinor + checkout.feeMinor, currency),
+    currency,
+    amount: moneyOf(checkout.amountMinor, currency),
+    fee: checkout.feeMinor > 0n ? moneyOf(checkout.feeMinor, currency) : undefined,
     expires: deadline && { text: `${formatDateTime(deadline)} UTC`, iso: formatIso(deadline) },
     means,
     otherMeans: means ? alternatives(methods, means, cashCode !== '', say) : [],
@@ -147,26 +175,59 @@ export function checkoutView(
   }
 }
 
-/** The state in words; that others have paid is told beside it. */
+function moneyOf(minor: bigint, currency: string): string {
+  return `${formatAmount(minor, currency)} ${currency}`
+}
+
+/** What stands in the places of sentences: attempts left, and how far a request of several payers has come. */
+function valuesOf(checkout: CheckoutMessage): Record<string, string> {
+  const { amountMinor, paidAmountMinor, requestAmountMinor, currency } = checkout
+  return {
+    count: String(maxRefusedAttempts - checkout.refusedAttempts),
+    amount: moneyOf(amountMinor, currency),
+    paid: moneyOf(paidAmountMinor, currency),
+    whole: moneyOf(requestAmountMinor, currency),
+    rest: moneyOf(requestAmountMinor - paidAmountMinor, currency),
+  }
+}
+
+/** The state in words; what others have paid is told beside it. */
 function wordsOf(
   checkout: CheckoutMessage,
   state: PayerState,
   say: Messages,
-): Pick<CheckoutView, 'title' | 'notices' | 'isAlert'> {
-  const { refusedAttempts } = checkout
-  const isRefused = state === 'Pending' && refusedAttempts > 0
-  const { title, notice, isAlert }: Said = isRefused
+): Pick<CheckoutView, 'title' | 'notices' | 'isAlert' | 'mark'> {
+  const isRefused = state === 'Pending' && checkout.refusedAttempts > 0
+  const { title, notice, isAlert, mark }: Said = isRefused
     ? refused
     : isPartOfMore(checkout)
       ? yourPartPaid
       : said[state]
   const notices = notice === undefined ? [] : [say[notice]]
-  if (state === 'Pending' && isPartlyPaid(checkout)) notices.push(say.partlyPaidText)
-  const count = String(maxRefusedAttempts - refusedAttempts)
+  if (isShared(checkout) && (state === 'Pending' || state === 'Processing')) {
+    notices.push(isPartlyPaid(checkout) ? say.partlyPaidText : say.partOfText)
+  }
+  const values = valuesOf(checkout)
   return {
     title: say[title],
-    notices: notices.map((one) => fill(one, { count })),
+    notices: notices.map((one) => fill(one, values)),
     isAlert: isAlert ?? false,
+    mark,
+  }
+}
+
+/** How much of the whole is paid, as long as more is to come. */
+function shareOf(
+  checkout: CheckoutMessage,
+  state: PayerState,
+  say: Messages,
+): CheckoutView['share'] {
+  const isGoingOn = state === 'Pending' || state === 'Processing' || isPartOfMore(checkout)
+  if (!isPartlyPaid(checkout) || !isGoingOn) return undefined
+  const { paidAmountMinor, requestAmountMinor } = checkout
+  return {
+    label: fill(say.paidOfWhole, valuesOf(checkout)),
+    percent: Number((paidAmountMinor * 100n) / requestAmountMinor),
   }
 }
 

@@ -111,11 +111,12 @@ async function show(
   linkToken: string,
 ): Promise<FastifyReply> {
   const checkout = await readCheckout(options, linkToken)
-  const { method } = request.query
-  return sendPage(options, reply, linkToken, {
-    checkout,
-    method: typeof method === 'string' ? method : undefined,
-  })
+  return sendPage(options, reply, linkToken, { checkout, method: methodOf(request) })
+}
+
+/** The method that the payer chose on the page. */
+function methodOf({ query: { method } }: PageRequest): string | undefined {
+  return typeof method === 'string' && isMethod(method) ? method : undefined
 }
 
 async function pay(
@@ -133,11 +134,13 @@ async function pay(
   }
   if (typeof pin !== 'string' || !pinPattern.test(pin)) {
     const checkout = await readCheckout(options, linkToken)
-    return sendPage(options, reply, linkToken, { checkout, isPinMistaken: true })
+    const method = methodOf(request)
+    return sendPage(options, reply, linkToken, { checkout, method, isPinMistaken: true })
   }
   await options.checkout.payWithWallet({ linkToken, pin })
   // See Other: reloading the page that follows must not pay again.
-  return reply.redirect(pagePath(linkToken, { lang: languageOf(request).chosen }), 303)
+  const { chosen: lang } = languageOf(request)
+  return reply.redirect(pagePath(linkToken, { lang, method: methodOf(request) }), 303)
 }
 
 async function readCheckout(
@@ -156,19 +159,20 @@ async function sendPage(
   options: PagesOptions,
   reply: FastifyReply,
   linkToken: string,
-  { checkout, method: wanted, isPinMistaken = false }: Shown,
+  { checkout, method, isPinMistaken = false }: Shown,
 ): Promise<FastifyReply> {
   const choice = languageOf(reply.request)
-  const view = checkoutView(checkout, choice.language, wanted)
+  const view = checkoutView(checkout, choice.language, method)
   return sendCheckout(reply, {
     view,
     choice,
-    method: wanted !== undefined && isMethod(wanted) ? wanted : undefined,
+    method,
     linkToken,
     address: `${options.publicBaseUrl}/pay/${linkToken}`,
     frameUrl: view.means === 'card' ? await openCardFrame(options, linkToken) : undefined,
     formToken: formToken(options.pageKey, linkToken, Date.now()),
-    isPinMistaken,
+    // Meanwhile there may be nothing left to pay.
+    isPinMistaken: isPinMistaken && view.means === 'wallet',
   })
 }
 

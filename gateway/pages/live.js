@@ -30,4 +30,10 @@ async function look() {
   schedule()
 }
 
+// A button that needs this script is shown by it.
+const printer = document.querySelector('#print')
+if (printer) {
+  printer.hidden = false
+  printer.addEventListener('click', () => print())
+}
 schedule()

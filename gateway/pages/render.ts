@@ -93,7 +93,9 @@ export async function sendCheckout(reply: FastifyReply, page: CheckoutPage): Pro
     formToken,
     isPinMistaken,
     qrSvg,
-    payLabel: fill(say.pay, { total: view.total }),
+    // An emoji or accented letter is one.
+    initial: [...new Intl.Segmenter(language).segment(view.businessName.trim())][0]?.segment ?? '',
+    payLabel: fill(say.pay, { total: `${view.total} ${view.currency}` }),
     backLabel: fill(say.backTo, { merchant: view.businessName }),
   })
   return sendHtml(reply, isPinMistaken ? 400 : 200, language, html)
@@ -110,7 +112,7 @@ function linksOf({ view, choice, method, linkToken }: CheckoutPage) {
       watch: `/pay/${linkToken}/state`,
       stamp: view.stamp,
     },
-    walletUrl: pagePath(`${linkToken}/wallet`, { lang }),
+    walletUrl: pagePath(`${linkToken}/wallet`, { lang, method }),
     otherMeans: view.otherMeans.map((other) => ({
       label: fill(payWith, { method: other.label }),
       href: pagePath(linkToken, { lang, method: other.method }),

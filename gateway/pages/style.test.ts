@@ -30,7 +30,10 @@ describe.each(palettes)('in the %s palette', (_, palette) => {
   it.each([
     ['text', 'surface'],
     ['text', 'notice'],
-    ['text', 'alert'],
+    ['text', 'good'],
+    ['text', 'bad'],
+    ['text', 'backdrop'],
+    ['bad-line', 'surface'],
     ['muted', 'surface'],
     ['accent', 'surface'],
     ['on-action', 'action'],
@@ -38,17 +41,19 @@ describe.each(palettes)('in the %s palette', (_, palette) => {
     expect(contrast(palette[ink], palette[ground])).toBeGreaterThanOrEqual(4.5)
   })
 
-  it.each(['line', 'accent', 'alert-line'])('%s can be seen beside its ground', (line) => {
-    expect(contrast(palette[line], palette['surface'])).toBeGreaterThanOrEqual(3)
-  })
+  it.each(['line', 'accent', 'good-line', 'bad-line', 'action'])(
+    '%s can be seen beside its ground',
+    (line) => {
+      expect(contrast(palette[line], palette['surface'])).toBeGreaterThanOrEqual(3)
+    },
+  )
 })
 
 it('nothing moves', () => {
   expect(style).not.toMatch(/animation|transition|@keyframes|scroll-behavior/)
 })
 
-it('every link in a row, button and input is at least 24 pixels high', () => {
-  expect(style).toMatch(/\.row a \{[^}]*min-height: 1\.5rem/)
-  expect(style).toMatch(/nav a \{[^}]*min-width: 1\.5rem;\s*min-height: 1\.5rem/)
-  expect(style).toMatch(/input,\s*button \{[^}]*min-height: 3rem/)
+it('every link in a row, button and input is at least 44 pixels high', () => {
+  expect(style).toMatch(/footer a \{[^}]*min-width: 2\.75rem;\s*min-height: 2\.75rem/)
+  expect(style).toMatch(/input,\s*button,\s*\.button \{[^}]*min-height: 3rem/)
 })

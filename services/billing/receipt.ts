@@ -20,7 +20,7 @@ export type PrintedReceipt = {
 
 const margin = 36
 const labelWidth = 120
-const valueWidth = 190
+const valueWidth = 227
 
 /** The receipt on one small page. The same payment is printed the same each time. */
 export function printReceipt(receipt: PrintedReceipt): Promise<Buffer> {

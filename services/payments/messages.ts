@@ -141,7 +141,16 @@ export function checkoutMessage(
     cashCode,
     successUrl: payment.urls.success,
     errorUrl: payment.urls.error,
+    requestAmountMinor: payment.amountMinor,
+    paidAmountMinor: paidSharesMinor(payment),
   }
+}
+
+/** What the payers have paid, without fees. */
+function paidSharesMinor({ payers }: Payment): bigint {
+  return payers
+    .filter(({ state }) => state === 'paid')
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
 }
 
 /** A payer's state as its number. */

@@ -10,6 +10,7 @@ import {
   startPages,
   successUrl,
 } from './checkout-stand-in.ts'
+import { states } from './checkout-states.ts'
 
 const pages = await startPages()
 afterAll(() => pages.close())
@@ -17,22 +18,6 @@ beforeEach(() => pages.show({}))
 
 const maxBytes = 50 * 1024
 
-const states: Array<[string, Shown]> = [
-  ['open', {}],
-  ['open by card', { method: 'card' }],
-  ['open without a card form', { method: 'card', description: noCardForms }],
-  ['open at a point of sale', { channel: 'direct_pos', method: 'qr_code' }],
-  ['open at an agent', { channel: 'agent', method: 'cash' }],
-  ['refused', { refusedAttempts: 2 }],
-  ['partly paid by others', { payment: 'Partially_paid' }],
-  ['processing', { payer: 'Processing' }],
-  ['paid', { payer: 'paid', payment: 'paid' }],
-  ['paid, others not', { payer: 'paid', payment: 'Partially_paid' }],
-  ['cancelled', { payer: 'Cancelled', payment: 'Cancelled' }],
-  ['expired', { payer: 'Expired', payment: 'Expired' }],
-  ['failed', { payer: 'Failed', payment: 'Failed', refusedAttempts: 5 }],
-  ['refunded', { payer: 'Refunded', payment: 'Refunded' }],
-]
 const everywhere = states.flatMap(([name, shown]) =>
   languageCodes.map((language) => [name, language, shown] as const),
 )
@@ -110,9 +95,9 @@ describe('a state', () => {
 
   it('that is over leads to the stored URL by a link, never by itself', async () => {
     const paid = await show({ payer: 'paid', payment: 'paid' })
-    expect(unescaped(paid.html)).toContain(`<a href="${successUrl}" rel="noreferrer">`)
+    expect(unescaped(paid.html)).toContain(`href="${successUrl}" rel="noreferrer">`)
     const expired = await show({ payer: 'Expired', payment: 'Expired' })
-    expect(unescaped(expired.html)).toContain(`<a href="${errorUrl}" rel="noreferrer">`)
+    expect(unescaped(expired.html)).toContain(`href="${errorUrl}" rel="noreferrer">`)
     const asked = await show({ payer: 'paid' }, '?success=https://evil.example&url=//evil.example')
     for (const { html } of [paid, expired, asked]) {
       expect(html).not.toMatch(/http-equiv|evil\.example|<form/)
@@ -135,7 +120,7 @@ describe('a state', () => {
   it('at an agent shows a code large, and larger on paper', async () => {
     const { html } = await show({ channel: 'agent', method: 'cash' })
     expect(html).toContain('class="code">1234 5678 9012<')
-    expect(html).toMatch(/@media print \{[\s\S]*\.code \{\s*font-size: 3rem;/)
+    expect(html).toMatch(/@media print \{[\s\S]*\.code \{\s*font-size: min\(3rem/)
     expect(html).not.toContain('name="pin"')
   })
 
@@ -217,7 +202,27 @@ describe('the language', () => {
     const foreign = await submit(form, { pin: '123456' }, { origin: 'https://evil.example' })
     expect(foreign.status).toBe(403)
     expect(unescaped(foreign.html)).toContain(languages[code].foreignFormText)
-    expect(foreign.html).toContain(`<a href="/pay/${pages.link}?lang=${code}">`)
+    expect(foreign.html).toContain(`href="/pay/${pages.link}?lang=${code}">`)
+  })
+})
+
+describe('the means that a payer chose', () => {
+  it('stays when the PIN is mistaken or refused', async () => {
+    const { url } = pages.page({ method: 'card' })
+    const byWallet = await open(`${url}?method=wallet`)
+    const mistaken = await submit(formOf(byWallet), { pin: '12' })
+    expect(mistaken.html).toContain('<a href="#pin">')
+    expect(mistaken.html).toMatch(/<input id="pin"[^>]* aria-invalid="true"/)
+    const sent = await submit(formOf(byWallet), { pin: '123456' })
+    expect(sent.headers.get('location')).toBe(`${new URL(url).pathname}?method=wallet`)
+  })
+
+  it('is not asked for again once there is nothing to pay', async () => {
+    const form = formOf(await show({}))
+    pages.show({ payer: 'Expired', payment: 'Expired' })
+    const late = await submit(form, { pin: '12' })
+    expect(late.html).toContain(`<h1>${languages.en.expiredTitle}</h1>`)
+    expect(late.html).not.toMatch(/#pin|name="pin"/)
   })
 })
 
@@ -246,8 +251,8 @@ describe('a page that watches its payment', () => {
       pages.show(shown)
       stamps.push((await stateOf()).stamp)
     }
-    // The five ways to be open say the same of the payment.
-    expect(new Set(stamps).size).toBe(states.length - 4)
+    // The six ways to be open say the same of the payment.
+    expect(new Set(stamps).size).toBe(states.length - 5)
   })
 
   it('is one that can still change; every other has no script at all', async () => {

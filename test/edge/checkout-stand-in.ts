@@ -1,4 +1,5 @@
 // Stands in for payments' checkout and bills' receipts behind hosted pages; it must not hold assertions.
+import { createHash } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Failure } from '#core/errors.ts'
@@ -27,6 +28,9 @@ export type Shown = {
   currency?: string
   amountMinor?: bigint
   feeMinor?: bigint
+  /** The shares of the other payers, and what they have paid. */
+  othersMinor?: bigint
+  othersPaidMinor?: bigint
   refusedAttempts?: number
   businessName?: string
   description?: string
@@ -57,32 +61,57 @@ function checkoutOf(shown: Shown): Checkout {
     cashCode: channel === 'agent' ? '123456789012' : '',
     successUrl,
     errorUrl,
+    requestAmountMinor: amountMinor + (shown.othersMinor ?? 0n),
+    paidAmountMinor: (shown.othersPaidMinor ?? 0n) + (shown.payer === 'paid' ? amountMinor : 0n),
   })
 }
 
-/** A gateway whose pages show what `show` was given last, at `/pay/<link>`. */
-export async function startPages(settings: Partial<EdgeSettings> = {}) {
+/** A PIN that the wallet declines; every other one pays. */
+export const decliningPin = '000002'
+/** The link of the only receipt. */
+export const receiptLink = 'R'.repeat(43)
+
+/** What a payment shows once its payer has sent a PIN. */
+function afterPin(shown: Shown, pin: string): Shown {
+  if (pin === decliningPin) return { ...shown, refusedAttempts: (shown.refusedAttempts ?? 0) + 1 }
+  const isLast = (shown.othersPaidMinor ?? 0n) === (shown.othersMinor ?? 0n)
+  return { ...shown, payer: 'paid', payment: isLast ? 'paid' : 'Partially_paid' }
+}
+
+/** A gateway whose page `/pay/<link>` shows what `show` was given last, and more pages made by `page`. */
+export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?: Buffer) {
   const seen = { pins: [] as string[], reads: 0 }
-  let shown: Shown = {}
   const link = 'A'.repeat(43)
+  const payments = new Map<string, Shown>([[link, {}]])
+  const shownAt = (linkToken: string): Shown => {
+    const shown = payments.get(linkToken)
+    if (shown === undefined) throw new Failure('PAYMENT_NOT_FOUND', 'no link')
+    return shown
+  }
   const checkout = {
-    getCheckout({ linkToken }: { linkToken: string }) {
+    async getCheckout({ linkToken }: { linkToken: string }) {
       seen.reads += 1
-      if (linkToken !== link) return Promise.reject(new Failure('PAYMENT_NOT_FOUND', 'no link'))
-      return Promise.resolve({ checkout: checkoutOf(shown) })
+      return { checkout: checkoutOf(shownAt(linkToken)) }
     },
-    payWithWallet({ pin }: { pin: string }) {
+    async payWithWallet({ linkToken, pin }: { linkToken: string; pin: string }) {
       seen.pins.push(pin)
-      return Promise.resolve({ checkout: checkoutOf(shown), refused: false })
+      const shown = shownAt(linkToken)
+      if (linkToken !== link) payments.set(linkToken, afterPin(shown, pin))
+      return { checkout: checkoutOf(shownAt(linkToken)), refused: pin === decliningPin }
     },
-    openCardFrame() {
-      if (shown.description === noCardForms) {
-        return Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'no form'))
+    async openCardFrame({ linkToken }: { linkToken: string }) {
+      if (shownAt(linkToken).description === noCardForms) {
+        throw new Failure('SERVICE_UNAVAILABLE', 'no form')
       }
-      return Promise.resolve({ frameUrl: `${cardOrigin}/form?session=1` })
+      return { frameUrl: `${cardOrigin}/form?session=1` }
     },
   }
-  const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
+  const receipts = {
+    async readReceipt({ token }: { token: string }) {
+      if (token !== receiptLink) throw new Failure('BILL_PAYMENT_NOT_FOUND', 'no receipt')
+      return { pdf: receipt, receiptId: '123456789012' }
+    },
+  }
   const pages = { checkout, receipts, pageKey: Buffer.alloc(32, 1) } as unknown as PageServices
   const edge = await startEdge(settings, { pages })
   return {
@@ -91,7 +120,17 @@ export async function startPages(settings: Partial<EdgeSettings> = {}) {
     url: `${edge.url}/pay/${link}`,
     origin: edge.url,
     show(next: Shown) {
-      shown = next
+      payments.set(link, next)
+    },
+    /** A page of its own, where a PIN pays or is declined. */
+    page(shown: Shown) {
+      // The same in every run, so that a picture of the page does not change.
+      const own = createHash('sha256').update(String(payments.size)).digest('base64url')
+      payments.set(own, shown)
+      return {
+        url: `${edge.url}/pay/${own}`,
+        show: (next: Shown) => void payments.set(own, next),
+      }
     },
     close: edge.close,
   }

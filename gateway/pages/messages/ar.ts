@@ -9,13 +9,17 @@ export const ar: Messages = {
   openTitle: 'طلب دفع',
   refusedTitle: 'رُفض الدفع: يمكنك المحاولة مرة أخرى',
   refusedText: 'رُفضت المحاولة الأخيرة ولم يُخصم أي مبلغ. المحاولات المتبقية: \u2068{count}\u2069.',
-  partlyPaidText: 'دفع آخرون حصتهم من هذا الطلب. حصتك لم تُدفع بعد.',
+  partOfText: 'هذه حصتك من طلب إجماليه \u2068{whole}\u2069.',
+  partlyPaidText:
+    'دفع آخرون \u2068{paid}\u2069 من أصل \u2068{whole}\u2069. المتبقي للدفع \u2068{rest}\u2069، وحصتك منه \u2068{amount}\u2069.',
   processingTitle: 'تجري معالجة دفعتك',
   processingText: 'يرجى الانتظار وعدم الدفع مرة أخرى. تتجدد هذه الصفحة تلقائيًا.',
   paidTitle: 'تم الدفع',
   paidText: 'شكرًا لك. تم إبلاغ التاجر.',
   yourPartPaidTitle: 'دُفعت حصتك',
-  yourPartPaidText: 'شكرًا لك. لا يزال على آخرين دفع حصتهم من هذا الطلب.',
+  yourPartPaidText:
+    'شكرًا لك. دُفع حتى الآن \u2068{paid}\u2069 من أصل \u2068{whole}\u2069. لا يزال على آخرين دفع \u2068{rest}\u2069.',
+  paidOfWhole: 'المدفوع: \u2068{paid}\u2069 من أصل \u2068{whole}\u2069',
   cancelledTitle: 'أُلغي طلب الدفع هذا',
   cancelledText: 'ألغاه التاجر. لم يعد الدفع ممكنًا هنا.',
   expiredTitle: 'انتهت صلاحية طلب الدفع هذا',
@@ -46,6 +50,7 @@ export const ar: Messages = {
   walletTitle: 'ادفع من محفظة هاتفك',
   pinLabel: 'الرقم السري للمحفظة',
   pinHint: 'من 4 إلى 12 رقمًا',
+  mistakeTitle: 'يرجى تصحيح ما يلي',
   pinMistake: 'يتكون الرقم السري من 4 إلى 12 رقمًا. لم يُدفع أي مبلغ.',
   pay: 'ادفع \u2068{total}\u2069',
 
@@ -55,13 +60,14 @@ export const ar: Messages = {
 
   agentTitle: 'ادفع لدى وكيل',
   agentText: 'أظهر هذا الرمز عند الوكيل، على الشاشة أو مطبوعًا:',
+  print: 'طباعة هذه الصفحة',
 
-  refresh: 'عرض الحالة الحالية لهذه الدفعة',
+  refresh: 'تحديث هذه الصفحة',
   backTo: 'العودة إلى \u2068{merchant}\u2069',
   openPage: 'فتح صفحة الدفع',
 
   notFoundTitle: 'غير موجود',
-  notFoundText: 'لا يوجد شيء في هذا العنوان.',
+  notFoundText: 'لا يوجد شيء في هذا العنوان. تحقق من الرابط أو اطلب رابطًا جديدًا ممن أرسله إليك.',
   unavailableTitle: 'يرجى المحاولة مرة أخرى',
   unavailableText: 'الصفحة غير متاحة حاليًا.',
   foreignFormTitle: 'يرجى فتح الرابط مرة أخرى',

@@ -8,13 +8,16 @@ export const en = {
   openTitle: 'Payment request',
   refusedTitle: 'Payment refused: you can try again',
   refusedText: 'The last attempt was refused and nothing was taken. Attempts left: {count}.',
-  partlyPaidText: 'Others have paid their part of this request. Your part is still to be paid.',
+  partOfText: 'This is your part of a request for {whole} in all.',
+  partlyPaidText:
+    'Others have already paid {paid} of {whole}. {rest} is still to be paid; your part of that is {amount}.',
   processingTitle: 'Your payment is being processed',
   processingText: 'Please wait and do not pay again. This page renews itself.',
   paidTitle: 'Paid',
   paidText: 'Thank you. The merchant has been told.',
   yourPartPaidTitle: 'Your part is paid',
-  yourPartPaidText: 'Thank you. Others still have to pay their part of this request.',
+  yourPartPaidText: 'Thank you. So far {paid} of {whole} is paid. Others still have to pay {rest}.',
+  paidOfWhole: 'Paid: {paid} of {whole}',
   cancelledTitle: 'This payment request was cancelled',
   cancelledText: 'The merchant cancelled it. Nothing can be paid here any more.',
   expiredTitle: 'This payment request has expired',
@@ -45,6 +48,7 @@ export const en = {
   walletTitle: 'Pay with your mobile wallet',
   pinLabel: 'Wallet PIN',
   pinHint: '4 to 12 digits',
+  mistakeTitle: 'Please correct this',
   pinMistake: 'A PIN has 4 to 12 digits. Nothing was paid.',
   pay: 'Pay {total}',
 
@@ -54,13 +58,15 @@ export const en = {
 
   agentTitle: 'Pay at an agent',
   agentText: 'Show this code at the counter, on the screen or printed:',
+  print: 'Print this page',
 
-  refresh: 'Show the present state of this payment',
+  refresh: 'Refresh this page',
   backTo: 'Back to {merchant}',
   openPage: 'Open the payment page',
 
   notFoundTitle: 'Not found',
-  notFoundText: 'There is nothing at this address.',
+  notFoundText:
+    'There is nothing at this address. Check the link, or ask whoever sent it for a new one.',
   unavailableTitle: 'Please try again',
   unavailableText: 'The page is not available at the moment.',
   foreignFormTitle: 'Please open the link again',

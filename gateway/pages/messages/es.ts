@@ -9,13 +9,17 @@ export const es: Messages = {
   openTitle: 'Solicitud de pago',
   refusedTitle: 'Pago rechazado: puede intentarlo de nuevo',
   refusedText: 'El último intento fue rechazado y no se cobró nada. Intentos restantes: {count}.',
-  partlyPaidText: 'Otros ya pagaron su parte de esta solicitud. Su parte sigue pendiente.',
+  partOfText: 'Esta es su parte de una solicitud de {whole} en total.',
+  partlyPaidText:
+    'Otros ya pagaron {paid} de {whole}. Quedan {rest} por pagar, de los cuales su parte es {amount}.',
   processingTitle: 'Su pago se está procesando',
   processingText: 'Espere y no pague de nuevo. Esta página se actualiza sola.',
   paidTitle: 'Pagado',
   paidText: 'Gracias. El comercio ha sido informado.',
   yourPartPaidTitle: 'Su parte está pagada',
-  yourPartPaidText: 'Gracias. Otros aún deben pagar su parte de esta solicitud.',
+  yourPartPaidText:
+    'Gracias. Hasta ahora se pagaron {paid} de {whole}. Otros aún deben pagar {rest}.',
+  paidOfWhole: 'Pagado: {paid} de {whole}',
   cancelledTitle: 'Esta solicitud de pago fue cancelada',
   cancelledText: 'El comercio la canceló. Ya no se puede pagar aquí.',
   expiredTitle: 'Esta solicitud de pago ha caducado',
@@ -46,6 +50,7 @@ export const es: Messages = {
   walletTitle: 'Pagar con su monedero móvil',
   pinLabel: 'PIN del monedero',
   pinHint: 'De 4 a 12 cifras',
+  mistakeTitle: 'Corrija esto',
   pinMistake: 'Un PIN tiene de 4 a 12 cifras. No se pagó nada.',
   pay: 'Pagar {total}',
 
@@ -55,13 +60,15 @@ export const es: Messages = {
 
   agentTitle: 'Pagar en un agente',
   agentText: 'Muestre este código en el mostrador, en pantalla o impreso:',
+  print: 'Imprimir esta página',
 
-  refresh: 'Mostrar el estado actual de este pago',
+  refresh: 'Actualizar esta página',
   backTo: 'Volver a {merchant}',
   openPage: 'Abrir la página de pago',
 
   notFoundTitle: 'No encontrado',
-  notFoundText: 'No hay nada en esta dirección.',
+  notFoundText:
+    'No hay nada en esta dirección. Compruebe el enlace o pida uno nuevo a quien se lo envió.',
   unavailableTitle: 'Inténtelo de nuevo',
   unavailableText: 'La página no está disponible en este momento.',
   foreignFormTitle: 'Abra el enlace de nuevo',

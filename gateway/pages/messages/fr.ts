@@ -10,14 +10,18 @@ export const fr: Messages = {
   refusedTitle: 'Paiement refusé : vous pouvez réessayer',
   refusedText:
     'La dernière tentative a été refusée et rien n’a été prélevé. Tentatives restantes : {count}.',
-  partlyPaidText: 'D’autres ont payé leur part de cette demande. Votre part reste à payer.',
+  partOfText: 'Ceci est votre part d’une demande de {whole} au total.',
+  partlyPaidText:
+    'D’autres ont déjà payé {paid} sur {whole}. Il reste {rest} à payer, dont votre part de {amount}.',
   processingTitle: 'Votre paiement est en cours',
   processingText:
     'Veuillez patienter et ne pas payer de nouveau. Cette page s’actualise d’elle-même.',
   paidTitle: 'Payé',
   paidText: 'Merci. Le commerçant a été informé.',
   yourPartPaidTitle: 'Votre part est payée',
-  yourPartPaidText: 'Merci. D’autres doivent encore payer leur part de cette demande.',
+  yourPartPaidText:
+    'Merci. À ce jour, {paid} sur {whole} ont été payés. D’autres doivent encore payer {rest}.',
+  paidOfWhole: 'Payé : {paid} sur {whole}',
   cancelledTitle: 'Cette demande de paiement a été annulée',
   cancelledText: 'Le commerçant l’a annulée. Il n’est plus possible de payer ici.',
   expiredTitle: 'Cette demande de paiement a expiré',
@@ -48,6 +52,7 @@ export const fr: Messages = {
   walletTitle: 'Payer avec votre portefeuille mobile',
   pinLabel: 'Code PIN du portefeuille',
   pinHint: '4 à 12 chiffres',
+  mistakeTitle: 'À corriger',
   pinMistake: 'Un code PIN a de 4 à 12 chiffres. Rien n’a été payé.',
   pay: 'Payer {total}',
 
@@ -58,13 +63,15 @@ export const fr: Messages = {
 
   agentTitle: 'Payer chez un agent',
   agentText: 'Montrez ce code au guichet, à l’écran ou imprimé :',
+  print: 'Imprimer cette page',
 
-  refresh: 'Afficher l’état actuel de ce paiement',
+  refresh: 'Actualiser cette page',
   backTo: 'Retour à {merchant}',
   openPage: 'Ouvrir la page de paiement',
 
   notFoundTitle: 'Introuvable',
-  notFoundText: 'Il n’y a rien à cette adresse.',
+  notFoundText:
+    'Il n’y a rien à cette adresse. Vérifiez le lien, ou demandez-en un nouveau à qui vous l’a envoyé.',
   unavailableTitle: 'Veuillez réessayer',
   unavailableText: 'La page n’est pas disponible pour le moment.',
   foreignFormTitle: 'Veuillez rouvrir le lien',

@@ -9,13 +9,17 @@ export const pt: Messages = {
   openTitle: 'Pedido de pagamento',
   refusedTitle: 'Pagamento recusado: pode tentar de novo',
   refusedText: 'A última tentativa foi recusada e nada foi cobrado. Tentativas restantes: {count}.',
-  partlyPaidText: 'Outros já pagaram a sua parte deste pedido. A sua parte continua por pagar.',
+  partOfText: 'Esta é a sua parte de um pedido de {whole} no total.',
+  partlyPaidText:
+    'Outros já pagaram {paid} de {whole}. Faltam pagar {rest}, dos quais a sua parte é {amount}.',
   processingTitle: 'O seu pagamento está a ser processado',
   processingText: 'Aguarde e não pague outra vez. Esta página atualiza-se sozinha.',
   paidTitle: 'Pago',
   paidText: 'Obrigado. O comerciante foi informado.',
   yourPartPaidTitle: 'A sua parte está paga',
-  yourPartPaidText: 'Obrigado. Outros ainda têm de pagar a sua parte deste pedido.',
+  yourPartPaidText:
+    'Obrigado. Até agora foram pagos {paid} de {whole}. Outros ainda têm de pagar {rest}.',
+  paidOfWhole: 'Pago: {paid} de {whole}',
   cancelledTitle: 'Este pedido de pagamento foi cancelado',
   cancelledText: 'O comerciante cancelou-o. Já não é possível pagar aqui.',
   expiredTitle: 'Este pedido de pagamento expirou',
@@ -46,6 +50,7 @@ export const pt: Messages = {
   walletTitle: 'Pagar com a sua carteira móvel',
   pinLabel: 'PIN da carteira',
   pinHint: '4 a 12 algarismos',
+  mistakeTitle: 'Corrija isto',
   pinMistake: 'Um PIN tem 4 a 12 algarismos. Nada foi pago.',
   pay: 'Pagar {total}',
 
@@ -55,13 +60,15 @@ export const pt: Messages = {
 
   agentTitle: 'Pagar num agente',
   agentText: 'Mostre este código ao balcão, no ecrã ou impresso:',
+  print: 'Imprimir esta página',
 
-  refresh: 'Mostrar o estado atual deste pagamento',
+  refresh: 'Atualizar esta página',
   backTo: 'Voltar a {merchant}',
   openPage: 'Abrir a página de pagamento',
 
   notFoundTitle: 'Não encontrado',
-  notFoundText: 'Não há nada neste endereço.',
+  notFoundText:
+    'Não há nada neste endereço. Verifique a ligação ou peça uma nova a quem lha enviou.',
   unavailableTitle: 'Tente de novo',
   unavailableText: 'A página não está disponível neste momento.',
   foreignFormTitle: 'Abra a ligação outra vez',

@@ -124,6 +124,20 @@ export declare type Checkout = Message<"payments.v1.Checkout"> & {
    * @generated from field: string error_url = 15;
    */
   errorUrl: string;
+
+  /**
+   * The whole request in minor units, without fees. Above amount_minor when there are several payers.
+   *
+   * @generated from field: int64 request_amount_minor = 16;
+   */
+  requestAmountMinor: bigint;
+
+  /**
+   * What payers have paid of the whole by now, without fees; this payer's share is in it once he has paid.
+   *
+   * @generated from field: int64 paid_amount_minor = 17;
+   */
+  paidAmountMinor: bigint;
 };
 
 /**

@@ -1,0 +1,219 @@
+// Payers' pages in a real browser: every state, for every eye and hand, with JavaScript and without.
+import { randomBytes } from 'node:crypto'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { directionOf, languageCodes, languages } from '../../gateway/pages/language.ts'
+import { printReceipt } from '../../services/billing/receipt.ts'
+import {
+  cardOrigin,
+  decliningPin,
+  errorUrl,
+  noCardForms,
+  receiptLink,
+  startPages,
+  successUrl,
+} from '../edge/checkout-stand-in.ts'
+import { states } from '../edge/checkout-states.ts'
+import { findChromium, launchChromium, passedOver } from './chromium.ts'
+import { cardForm, shopPage } from './far-pages.ts'
+import { letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  expectReadableInTheDark,
+  follow,
+  phone,
+  stopsOf,
+  type Visit,
+  visit,
+  walk,
+} from './visit.ts'
+
+const chromium = await findChromium()
+const maxBytes = 50 * 1024
+/** A4, in the pixels of style sheets. */
+const paper = { width: 794, height: 1123 }
+const { en } = languages
+const receipt = {
+  receiptId: '123456789012',
+  transactionId: '0198c000-0000-7000-8000-0000000000aa',
+  amountMinor: 2_500n,
+  currency: 'USD',
+  billerName: 'Demo Water',
+  productName: 'Bill',
+  customerReference: 'W1234567',
+  externalReference: undefined,
+  clientReceiptId: undefined,
+  endTime: new Date('2026-01-02T03:04:05Z'),
+}
+
+describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromium)}`, () => {
+  let browser: Browser
+  let tab: Visit
+  let pages: Awaited<ReturnType<typeof startPages>>
+  beforeAll(async () => {
+    pages = await startPages({}, await printReceipt(receipt))
+    browser = await launchChromium(chromium)
+    tab = await visit(browser)
+    await tab.page.route(`${cardOrigin}/**`, cardForm)
+    await tab.page.route('https://shop.example/**', shopPage)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await pages?.close()
+  })
+
+  /** Opens an address in the tab that tests share. */
+  async function open(url: string): Promise<Visit['page']> {
+    tab.forget()
+    await tab.page.goto(url)
+    return tab.page
+  }
+
+  it.each(states)('%s: small, quiet, and for everybody', async (name, shown) => {
+    const page = await open(pages.page(shown).url)
+    expect(await tab.weightBytes()).toBeLessThan(maxBytes)
+    const isFramed = name === 'open by card'
+    expect(tab.origins()).toEqual(isFramed ? [pages.origin, cardOrigin] : [pages.origin])
+    expect(await page.title()).toBe(await page.locator('h1').innerText())
+    expect(await page.locator('.total').innerText()).toContain('102.90 TTD')
+    await expectAccessible(page)
+    await expectReadableInTheDark(page)
+    await expectNoSidewaysScroll(page)
+    expect(tab.complaints()).toEqual([])
+  })
+
+  it.each(languageCodes)('open, in %s: for everybody, in its direction', async (code) => {
+    const page = await open(`${pages.page({ refusedAttempts: 1 }).url}?lang=${code}`)
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    const isRightToLeft = directionOf(code) === 'rtl'
+    const row = page.locator('dl div').first()
+    const [name, value] = await Promise.all([
+      row.locator('dt').boundingBox(),
+      row.locator('dd').boundingBox(),
+    ])
+    expect((name?.x ?? 0) > (value?.x ?? 0)).toBe(isRightToLeft)
+    // A figure is read from left to right everywhere.
+    const figure = await page.locator('.total bdi').boundingBox()
+    const unit = await page.locator('.unit').boundingBox()
+    expect(unit?.x ?? 0).toBeGreaterThan(figure?.x ?? 0)
+    expect(tab.complaints()).toEqual([])
+  })
+
+  it.each(['pay', 'receipts'])('/%s/<unknown> is a page that says so', async (path) => {
+    const page = await open(`${pages.origin}/${path}/${randomBytes(32).toString('base64url')}`)
+    expect(await page.locator('h1').innerText()).toBe(en.notFoundTitle)
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    expect(tab.origins()).toEqual([pages.origin])
+    expect(tab.complaints()).toEqual([expect.stringContaining('404 (Not Found)')])
+  })
+
+  it('a request of several payers says what others paid and what remains', async () => {
+    const payment = pages.page({ othersMinor: 6_000n })
+    const page = await open(payment.url)
+    const state = page.getByRole('status')
+    expect(await state.innerText()).toContain('your part of a request for 160.00 TTD in all')
+    payment.show({ payment: 'Partially_paid', othersMinor: 6_000n, othersPaidMinor: 2_000n })
+    await page.getByText('20.00 TTD of 160.00 TTD', { exact: false }).waitFor()
+    expect(await state.innerText()).toContain('140.00 TTD is still to be paid')
+    expect(await page.getByRole('progressbar').getAttribute('value')).toBe('12')
+  })
+
+  it('the keyboard reaches everything, in order, and one sees where it is', async () => {
+    for (const shown of [{}, { channel: 'agent', method: 'cash' } as const]) {
+      const page = await open(pages.page({ ...shown, payer: 'Pending' }).url)
+      const stops = await stopsOf(page)
+      const walked = await walk(page, stops.length)
+      expect(walked.map(({ name }) => name)).toEqual(stops)
+      for (const stop of walked) {
+        expect(stop).toMatchObject({ hasRing: true, isSeen: true })
+        expect(stop.height, stop.name).toBeGreaterThanOrEqual(44)
+      }
+    }
+  })
+
+  it('a mistaken PIN is told at the top, at the field, and leads there', async () => {
+    const { page, close } = await visit(browser, { javaScriptEnabled: false })
+    await page.goto(pages.page({}).url)
+    await page.locator('form').evaluate(uncheck)
+    await page.getByLabel(en.pinLabel).fill('12')
+    await follow(page, () => page.keyboard.press('Enter'))
+    const field = page.getByLabel(en.pinLabel)
+    expect(await page.title()).toContain(en.mistakeTitle)
+    expect(await field.getAttribute('aria-invalid')).toBe('true')
+    await page.getByRole('alert').getByRole('link').click()
+    expect(await field.evaluate((element) => element.matches(':focus, :target'))).toBe(true)
+    await close()
+  })
+
+  it('without JavaScript a payer is refused, tries again, pays and goes back', async () => {
+    const { page, complaints, close } = await visit(browser, { javaScriptEnabled: false })
+    await page.route('https://shop.example/**', shopPage)
+    await page.goto(pages.page({}).url)
+    await page.getByLabel(en.pinLabel).fill(decliningPin)
+    await follow(page, () => page.getByRole('button', { name: 'Pay 102.90 TTD' }).click())
+    expect(await page.getByRole('alert').innerText()).toContain('Attempts left: 4.')
+    await page.getByLabel(en.pinLabel).fill('123456')
+    await follow(page, () => page.keyboard.press('Enter'))
+    expect(await page.locator('h1').innerText()).toBe(en.paidTitle)
+    await follow(page, () => page.getByRole('link', { name: 'Back to Demo Store' }).click())
+    expect(page.url()).toBe(successUrl)
+    expect(complaints()).toEqual([])
+    await close()
+  })
+
+  it('the way back is the stored one, whatever the address says', async () => {
+    const { url } = pages.page({ payer: 'Expired', payment: 'Expired' })
+    const page = await open(`${url}?error=https://evil.example&success=//evil.example&url=x`)
+    const asked = page.waitForRequest(errorUrl)
+    await follow(page, () => page.getByRole('link', { name: 'Back to Demo Store' }).click())
+    expect((await asked).headers()).not.toHaveProperty('referer')
+    expect(page.url()).toBe(errorUrl)
+  })
+
+  it('a page that is open when its payment ends says so by itself', async () => {
+    const payment = pages.page({ description: noCardForms, method: 'card' })
+    const page = await open(payment.url)
+    payment.show({ payer: 'paid', payment: 'paid' })
+    await page.getByRole('heading', { name: en.paidTitle }).waitFor()
+    expect(page.url()).toBe(payment.url)
+    expect(tab.complaints()).toEqual([])
+  })
+
+  it('a cash code is large, larger on paper, and there alone', async () => {
+    const page = await open(pages.page({ channel: 'agent', method: 'cash' }).url)
+    const sizePx = () => page.locator('.code').evaluate(letterSizePx)
+    expect(await page.locator('.code').innerText()).toBe('1234 5678 9012')
+    expect(await sizePx()).toBeGreaterThanOrEqual(32)
+    await page.evaluate(notePrinting)
+    await page.getByRole('button', { name: en.print }).click()
+    expect(await page.title()).toBe('printed')
+    await page.emulateMedia({ media: 'print' })
+    await page.setViewportSize(paper)
+    expect(await sizePx()).toBeGreaterThanOrEqual(48)
+    expect(await page.locator('nav, button, .row').filter({ visible: true }).count()).toBe(0)
+    await page.emulateMedia({ media: 'screen' })
+    await page.setViewportSize(phone)
+  })
+
+  it('a code at a point of sale is a picture in the page, and text', async () => {
+    const { url } = pages.page({ channel: 'direct_pos', method: 'qr_code' })
+    const page = await open(url)
+    const picture = await page.getByRole('img', { name: en.qrLabel }).boundingBox()
+    expect(picture?.height).toBeGreaterThanOrEqual(200)
+    expect(await page.locator('.link').innerText()).toContain(new URL(url).pathname)
+  })
+
+  it('a receipt is shown as it was printed', async () => {
+    const { page, complaints, origins, close } = await visit(browser)
+    const answer = await page.goto(`${pages.origin}/receipts/${receiptLink}`)
+    expect(answer?.headers()).toMatchObject({ 'content-type': 'application/pdf' })
+    // The browser's own viewer is in the page, which the page's policy lets through.
+    await expect.poll(() => page.locator('body').evaluate(showsPdf)).toBe(true)
+    expect(origins()).toContain(pages.origin)
+    expect(complaints()).toEqual([])
+    await close()
+  })
+})

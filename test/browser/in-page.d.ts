@@ -1,0 +1,13 @@
+// Types of the functions that run inside a page, apart, because the rest of the tree must not see a browser's globals.
+export declare function widths(): { scrollWidth: number; clientWidth: number }
+export declare function reachable(): string[]
+export declare function focused(): Promise<{
+  name: string
+  hasRing: boolean
+  isSeen: boolean
+  height: number
+}>
+export declare function letterSizePx(element: unknown): number
+export declare function notePrinting(): void
+export declare function showsPdf(): boolean
+export declare function uncheck(form: unknown): void

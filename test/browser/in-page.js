@@ -1,0 +1,50 @@
+// Functions that run inside a page of the browser and look at what it shows; they must not change it.
+
+/** How wide the page is, and how wide the window. */
+export function widths() {
+  const { scrollWidth, clientWidth } = document.documentElement
+  return { scrollWidth, clientWidth }
+}
+
+/** Everything that a keyboard must reach, in the order of the page. */
+export function reachable() {
+  return [...document.querySelectorAll('a, button, input, iframe')]
+    .filter((element) => element.checkVisibility() && element.getAttribute('type') !== 'hidden')
+    .map((element) => element.id || element.textContent.trim() || element.title)
+}
+
+/** Where the keyboard is, and whether one sees it once the page has moved there. */
+export async function focused() {
+  await new Promise((resolve) => requestAnimationFrame(resolve))
+  const element = document.activeElement
+  const { outlineStyle, outlineWidth } = getComputedStyle(element)
+  const { top, bottom, height } = element.getBoundingClientRect()
+  return {
+    name: element.id || element.textContent.trim() || element.title,
+    hasRing: outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2,
+    isSeen: top > -1 && bottom < innerHeight + 1,
+    height,
+  }
+}
+
+/** Size of an element's letters, in pixels. */
+export function letterSizePx(element) {
+  return Number.parseFloat(getComputedStyle(element).fontSize)
+}
+
+/** Notes in the title that the page asked for a printer, which a browser without a window has not. */
+export function notePrinting() {
+  window.print = () => {
+    document.title = 'printed'
+  }
+}
+
+/** Tells whether the browser's viewer of PDF files fills the page. */
+export function showsPdf() {
+  return document.contentType === 'application/pdf' || document.plugins.length > 0
+}
+
+/** Lets a form be sent as a browser without checks of its own would. */
+export function uncheck(form) {
+  form.noValidate = true
+}

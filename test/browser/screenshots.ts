@@ -1,0 +1,50 @@
+// Takes the pictures of every state of a payer's page that docs/checkout.md shows: `npm run screenshots`.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cardOrigin, startPages } from '../edge/checkout-stand-in.ts'
+import { states } from '../edge/checkout-states.ts'
+import { findChromium, launchChromium } from './chromium.ts'
+import { cardForm } from './far-pages.ts'
+import { uncheck } from './in-page.js'
+import { shrinkPng } from './png.ts'
+import { follow, visit } from './visit.ts'
+
+const folder = join(import.meta.dirname, '..', '..', 'docs', 'screenshots')
+rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+
+const pages = await startPages({ publicBaseUrl: 'https://pay.example' })
+const browser = await launchChromium(await findChromium())
+const { page } = await visit(browser)
+await page.route(`${cardOrigin}/**`, cardForm)
+
+async function take(name: string): Promise<void> {
+  const file = `${name.replaceAll(/\W+/g, '-')}.png`
+  writeFileSync(join(folder, file), shrinkPng(await page.screenshot({ fullPage: true })))
+}
+
+for (const [name, shown] of states) {
+  await page.goto(pages.page(shown).url)
+  await take(name)
+}
+await page.goto(`${pages.page({}).url}?lang=ar`)
+await take('open in Arabic')
+const mistaken = pages.page({})
+await page.goto(mistaken.url)
+await page.locator('form').evaluate(uncheck)
+await page.locator('#pin').fill('12')
+await follow(page, () => page.locator('form button').click())
+await take('mistaken PIN')
+await page.emulateMedia({ media: 'print' })
+await page.goto(pages.page({ channel: 'agent', method: 'cash' }).url)
+await take('cash code on paper')
+await page.emulateMedia({ media: 'screen' })
+await page.emulateMedia({ colorScheme: 'dark' })
+await page.goto(pages.page({}).url)
+await take('open in the dark')
+await page.emulateMedia({ colorScheme: 'light' })
+await page.goto(`${pages.origin}/pay/unknown`)
+await take('not found')
+
+await browser.close()
+await pages.close()

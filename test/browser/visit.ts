@@ -1,0 +1,111 @@
+// Opens pages in a browser and notes what they load and complain of; it must not know which pages.
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { focused, reachable, widths } from './in-page.js'
+
+/** The width that the pages are made for first, and the least that they must fit. */
+export const phone = { width: 390, height: 844 }
+const narrow = { width: 320, height: 640 }
+
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+/** A tab and what has been seen in it since `forget`. */
+export type Visit = {
+  page: Page
+  /** Origins of everything that was asked for. */
+  origins: () => string[]
+  /** Errors and warnings of the console, and of scripts. */
+  complaints: () => string[]
+  /** Every byte that came, with headers, but for what frames loaded. */
+  weightBytes: () => Promise<number>
+  forget: () => void
+  close: () => Promise<void>
+}
+
+/** Opens a tab with a phone's width, without any address of the Internet. */
+export async function visit(browser: Browser, more: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({ viewport: phone, locale: 'en-US', ...more })
+  const page = await context.newPage()
+  const requests: { origin: string; bytes: Promise<number> }[] = []
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    // A browser looks for an icon by itself where a page, such as a PDF, cannot name one.
+    const isIcon = message.location().url.endsWith('/favicon.ico')
+    if (/error|warning/.test(message.type()) && !isIcon) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => void complaints.push(String(error)))
+  page.on('request', (request) => {
+    const isFramed = request.frame() !== page.mainFrame()
+    const bytes = async () => {
+      if (isFramed || (await request.response()) === null) return 0
+      const { responseBodySize, responseHeadersSize } = await request.sizes()
+      return responseBodySize + responseHeadersSize
+    }
+    requests.push({ origin: new URL(request.url()).origin, bytes: bytes().catch(() => 0) })
+  })
+  return {
+    page,
+    origins: () => [...new Set(requests.map(({ origin }) => origin))],
+    complaints: () => [...complaints],
+    async weightBytes() {
+      const sizes = await Promise.all(requests.map(({ bytes }) => bytes))
+      return sizes.reduce((sum, size) => sum + size, 0)
+    },
+    forget() {
+      requests.length = 0
+      complaints.length = 0
+    },
+    close: () => context.close(),
+  }
+}
+
+/** Does something that leads to another page, and waits for that. */
+export async function follow(page: Page, act: () => Promise<void>): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), act()])
+}
+
+/** Holds a page against WCAG 2.2 AA. */
+export async function expectAccessible(page: Page): Promise<void> {
+  expect(await violations(page, (axe) => axe.withTags(rules))).toEqual([])
+}
+
+/** Holds the colours that a page has in the dark against it. */
+export async function expectReadableInTheDark(page: Page): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'dark' })
+  expect(await violations(page, (axe) => axe.withRules(['color-contrast']))).toEqual([])
+  await page.emulateMedia({ colorScheme: 'light' })
+}
+
+async function violations(page: Page, by: (axe: AxeBuilder) => AxeBuilder): Promise<string[]> {
+  // Frames of other origins are not ours; without them axe needs no second tab.
+  const found = await by(new AxeBuilder({ page }).setLegacyMode(true)).analyze()
+  return found.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(' '))
+}
+
+/** Nothing is cut off or must be moved sideways, on an ordinary phone and on the narrowest. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  for (const size of [narrow, phone]) {
+    await page.setViewportSize(size)
+    const { scrollWidth, clientWidth } = await page.evaluate(widths)
+    expect(scrollWidth, `at ${size.width} pixels`).toBeLessThanOrEqual(clientWidth)
+  }
+}
+
+/** Everything that a keyboard must reach, in the order of the page. */
+export function stopsOf(page: Page): Promise<string[]> {
+  return page.evaluate(reachable)
+}
+
+/** Walks through a page by the Tab key alone. Tells each stop, and whether one sees where one is. */
+export async function walk(
+  page: Page,
+  stops: number,
+): Promise<Awaited<ReturnType<typeof focused>>[]> {
+  const walked = []
+  for (let stop = 0; stop < stops; stop += 1) {
+    await page.keyboard.press('Tab')
+    walked.push(await page.evaluate(focused))
+  }
+  return walked
+}
