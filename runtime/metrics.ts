@@ -52,6 +52,35 @@ export function rpcMetrics(registry: Registry): {
   }
 }
 
+/** Work of one kind that waits: how much, and for how long the oldest. */
+export type Backlog = { kind: string; open: number; oldestS: number }
+
+/** Shows what the back end must still be told by a service, read at each scrape. */
+export function backlogMetrics(
+  registry: Registry,
+  service: 'payments' | 'accounts',
+  backlog: () => Promise<Backlog[]>,
+): void {
+  const oldest = new Gauge({
+    name: `payweave_${service}_task_oldest_seconds`,
+    help: 'Age of the oldest thing that the back end must still be told, by kind.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+  })
+  void new Gauge({
+    name: `payweave_${service}_tasks_open`,
+    help: 'Things that the back end must still be told, by kind.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+    async collect() {
+      for (const { kind, open, oldestS } of await backlog()) {
+        this.set({ kind }, open)
+        oldest.set({ kind }, oldestS)
+      }
+    },
+  })
+}
+
 /** Shows how the connections of a database's pool are used, read at each scrape. */
 export function databaseMetrics(registry: Registry, db: Pick<Database, 'stats'>): void {
   void new Gauge({

@@ -10,8 +10,9 @@ export type FeeSchedule = {
   conveniencePercent: string
 }
 
+/** What stops a new request. */
 export type FraudRules = {
-  /** Requests that name one payer, per minute, before a check fails. */
+  /** Requests a minute that may name one payer, the new one included. */
   velocityPerMin: number
   /** Largest amount per currency; a currency that is not here has none. */
   ceilingsMinor: Readonly<Record<string, bigint>>

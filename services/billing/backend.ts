@@ -66,7 +66,10 @@ async function refusedForEver(
   }
 }
 
-const failureCodePattern = /^[A-Z][A-Z0-9_]{0,63}$/
+/** The form of the codes that clients are told why a payment failed. */
+export function isFailureCode(text: string): boolean {
+  return /^[A-Z][A-Z0-9_]{0,63}$/.test(text)
+}
 
 function answerOf(outcome: BillOutcome | undefined): BillerAnswer {
   switch (outcome?.state) {
@@ -76,9 +79,7 @@ function answerOf(outcome: BillOutcome | undefined): BillerAnswer {
       return {
         state: 'refused',
         // What clients are shown is a code of this form or nothing of the biller's own words.
-        failureCode: failureCodePattern.test(outcome.failureCode)
-          ? outcome.failureCode
-          : 'REFUSED_BY_BILLER',
+        failureCode: isFailureCode(outcome.failureCode) ? outcome.failureCode : 'REFUSED_BY_BILLER',
         retryCategory: categories[outcome.retryCategory] ?? 'CONDITIONAL',
         providerReference: outcome.providerReference,
       }

@@ -1,4 +1,5 @@
 // Maps billing.v1.CatalogueService to the domain and back; it must not hold a rule or a statement.
+
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid, missing } from '#core/errors.ts'
@@ -16,6 +17,7 @@ import {
   type Decision,
   resolveReview,
 } from './administer.ts'
+import { isFailureCode } from './backend.ts'
 import { findByTransaction } from './bill-store.ts'
 import type { Product, Range } from './catalogue.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
@@ -118,9 +120,7 @@ function decisionOf({ decision }: ResolveReviewRequest): Decision {
       if (decision.value) return { kind: 'again' }
       break
     case 'failedWith':
-      if (/^[A-Z][A-Z0-9_]{0,63}$/.test(decision.value)) {
-        return { kind: 'failed', failureCode: decision.value }
-      }
+      if (isFailureCode(decision.value)) return { kind: 'failed', failureCode: decision.value }
       throw invalid('failed_with', 'must be upper case with underscores')
     case undefined:
       break

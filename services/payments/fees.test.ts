@@ -1,8 +1,10 @@
 // Fees to the minor unit: every component, every share, and that nothing is ever lost between them.
+
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { channelMethods, type PaymentChannel } from '#core/payment-words.ts'
-import { computeFees, type FeeBase, type FeeSchedule } from './fees.ts'
+import type { FeeSchedule } from '#runtime/config.ts'
+import { computeFees, type FeeBase } from './fees.ts'
 
 const schedule: FeeSchedule = {
   cardProcessingPercent: '2.90',

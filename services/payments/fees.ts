@@ -1,14 +1,7 @@
 // Works out fees to the minor unit: what they are for, who bears them; it must not know where the rates come from.
 import { percentHalfEven, splitByWeights } from '#core/money.ts'
 import type { PaymentChannel, PaymentMethod } from '#core/payment-words.ts'
-
-/** Percentages of an amount as decimal text: "2.90" is 2.90 %. */
-export type FeeSchedule = {
-  cardProcessingPercent: string
-  platformProcessingPercent: string
-  agentProcessingPercent: string
-  conveniencePercent: string
-}
+import type { FeeSchedule } from '#runtime/config.ts'
 
 /** Who bears the fees: the merchant alone, or payers a percentage and payees the rest. */
 export type FeeTerms = { paysFees: boolean; payerCoversPercent: number }

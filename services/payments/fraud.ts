@@ -1,14 +1,5 @@
 // The fraud rules of a new request; it must not count or look up anything itself.
-
-/** What the rules go by. */
-export type FraudRules = {
-  /** Requests a minute that may name one payer, this one included. */
-  velocityPerMin: number
-  /** Largest amount per currency; a currency that is not here has none. */
-  ceilingsMinor: Readonly<Record<string, bigint>>
-  /** E.164 with plus sign. */
-  blockedMobileNumbers: readonly string[]
-}
+import type { FraudRules } from '#runtime/config.ts'
 
 /** Why a request was stopped. */
 export type FraudFinding = 'blocked_number' | 'ceiling' | 'velocity'

@@ -1,5 +1,6 @@
 // The numbers of payments for Prometheus. It must not take a label from a request.
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
+import { type Backlog, backlogMetrics } from '#runtime/metrics.ts'
 import type { TransitionKind } from './transition.ts'
 
 /** What payments counts. */
@@ -12,7 +13,7 @@ export type PaymentMetrics = {
 /** Counters of a registry, and gauges of the work that waits, read at each scrape. */
 export function paymentMetrics(
   registry: Registry,
-  backlog: () => Promise<{ kind: string; open: number; oldestS: number }[]>,
+  backlog: () => Promise<Backlog[]>,
 ): PaymentMetrics {
   const created = new Counter({
     name: 'payweave_payments_created_total',
@@ -31,34 +32,10 @@ export function paymentMetrics(
     help: 'Refunds that the back end refused for good: somebody has to look at them.',
     registers: [registry],
   })
-  addBacklog(registry, backlog)
+  backlogMetrics(registry, 'payments', backlog)
   return {
     created: (fraudCheckStatus) => created.inc({ fraud_check_status: fraudCheckStatus }),
     moved: (kind) => moved.inc({ kind }),
     refundFailed: () => refundsFailed.inc(),
   }
-}
-
-function addBacklog(
-  registry: Registry,
-  backlog: () => Promise<{ kind: string; open: number; oldestS: number }[]>,
-): void {
-  const oldest = new Gauge({
-    name: 'payweave_payments_task_oldest_seconds',
-    help: 'Age of the oldest thing that the back end must still be told, by kind.',
-    labelNames: ['kind'] as const,
-    registers: [registry],
-  })
-  void new Gauge({
-    name: 'payweave_payments_tasks_open',
-    help: 'Things that the back end must still be told, by kind.',
-    labelNames: ['kind'] as const,
-    registers: [registry],
-    async collect() {
-      for (const { kind, open, oldestS } of await backlog()) {
-        this.set({ kind }, open)
-        oldest.set({ kind }, oldestS)
-      }
-    },
-  })
 }

@@ -1,8 +1,10 @@
 // Turns a checked request into a payment with its ids, fees and states; it must not store it nor know the time.
+
 import { Failure } from '#core/errors.ts'
 import { newId } from '#core/id.ts'
 import type { PaymentChannel, PaymentMethod } from '#core/payment-words.ts'
-import { computeFees, type FeeSchedule, type FeeTerms } from './fees.ts'
+import type { FeeSchedule } from '#runtime/config.ts'
+import { computeFees, type FeeTerms } from './fees.ts'
 import type { Payee, Payer, Payment, PaymentUrls } from './payment.ts'
 
 /** A payer of a new request. */

@@ -1,14 +1,15 @@
 // Makes, reads, cancels and refunds payments: runs the decisions of the pure files in transactions; it must not know the wire.
+
 import { Failure, type Reason } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import { digestsEqual } from '#core/token.ts'
+import type { FeeSchedule, FraudRules } from '#runtime/config.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { countRecentRequests, insertPayment } from './create-store.ts'
 import { cancel, refund } from './ending.ts'
 import { creationEvent, transitionEvent } from './events.ts'
-import type { FeeSchedule } from './fees.ts'
-import { type FraudRules, findFraud } from './fraud.ts'
+import { findFraud } from './fraud.ts'
 import { linkToken, linkTokenHash } from './links.ts'
 import type { FindMerchant } from './merchants.ts'
 import type { PaymentMetrics } from './metrics.ts'

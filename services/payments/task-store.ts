@@ -1,6 +1,7 @@
 // Claims what the back end must be told, reads what to say, and notes that it was said. It must not call anybody.
 import type { PaymentChannel, PaymentState } from '#core/payment-words.ts'
 import { type Queryable, sql } from '#runtime/db.ts'
+import type { Backlog } from '#runtime/metrics.ts'
 import type { Task } from './transition.ts'
 
 /** A task in hand. */
@@ -139,8 +140,6 @@ const backlogStatement = sql(
 )
 
 /** How much is open of each kind, and for how long the oldest. */
-export function taskBacklog(
-  db: Queryable,
-): Promise<{ kind: string; open: number; oldestS: number }[]> {
+export function taskBacklog(db: Queryable): Promise<Backlog[]> {
   return db.rows(backlogStatement, [])
 }

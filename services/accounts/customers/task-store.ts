@@ -1,5 +1,7 @@
 // Claims what the back end must be told of customers, and notes that it was told. It must not call anybody.
+
 import { type Queryable, sql } from '#runtime/db.ts'
+import type { Backlog } from '#runtime/metrics.ts'
 
 /** What is to be told. */
 export type TaskKind = 'submit_onboarding' | 'request_consent'
@@ -54,9 +56,6 @@ export async function markLater(
   await db.run(laterStatement, [subjectId, kind])
 }
 
-/** How much is open of a kind, and for how long the oldest. */
-export type TaskBacklog = { kind: TaskKind; open: number; oldestS: number }
-
 const backlogStatement = sql(
   'backend_task_backlog',
   `select kinds.kind, count(t.subject_id)::integer as open,
@@ -67,6 +66,6 @@ const backlogStatement = sql(
 )
 
 /** Reads what the back end must still be told. Locks nothing. */
-export function taskBacklog(db: Queryable): Promise<TaskBacklog[]> {
+export function taskBacklog(db: Queryable): Promise<Backlog[]> {
   return db.rows(backlogStatement, [])
 }
