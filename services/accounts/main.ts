@@ -4,17 +4,16 @@ import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb
 import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
-import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
-import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
+import { serveService } from '#runtime/service-ports.ts'
 import { accountSecrets } from './credentials.ts'
 import { reviewBackend } from './customers/backend.ts'
 import type { CustomerSettings } from './customers/customers.ts'
@@ -26,7 +25,7 @@ import { startSettlements } from './settlements/settlements.ts'
 
 runProcess('accounts', async (stopping, log) => {
   const settings = readSettings('accounts')
-  const { host, port, adminPort, secretsDir } = settings
+  const { secretsDir } = settings
   const metrics = createMetrics('accounts')
   const identity = openIdentity({ name: 'accounts', dir: secretsDir, log })
   const secrets = accountSecrets(
@@ -55,14 +54,13 @@ runProcess('accounts', async (stopping, log) => {
   })
   const { databaseUrl, userLimits } = settings
   const ledger = startLedger({ db, databaseUrl, userLimits, log, registry: metrics })
-  const ready = async () => ({ database: await db.ready(), nats: nats.ready() })
-  const rpc = await serveRpc({
-    host,
-    port,
+  return await serveService({
+    settings,
+    metrics,
+    db,
     identity,
-    drainMs: settings.drainS * 1_000,
     log,
-    metrics: rpcMetrics(metrics),
+    stopping,
     services: [
       InboxService,
       SettlementPostingService,
@@ -78,20 +76,16 @@ runProcess('accounts', async (stopping, log) => {
       ledger.routes(router)
     },
     // Keys are checked with the broker down: only news waits for it.
-    ready: () => db.ready(),
+    alsoReady: () => ({ nats: nats.ready() }),
+    parts: [
+      { name: 'customers', close: () => customers.close() },
+      { name: 'ledger', close: () => ledger.close() },
+      { name: 'settlements', close: () => settlements.close() },
+      { name: 'outbox', close: () => outbox.close() },
+      { name: 'clients', close: () => others.close() },
+      { name: 'nats', close: () => nats.close() },
+    ],
   })
-  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
-  return [
-    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
-    { name: 'customers', close: () => customers.close() },
-    { name: 'ledger', close: () => ledger.close() },
-    { name: 'settlements', close: () => settlements.close() },
-    { name: 'outbox', close: () => outbox.close() },
-    { name: 'clients', close: () => others.close() },
-    { name: 'nats', close: () => nats.close() },
-    { name: 'database', close: () => db.close() },
-    { name: 'admin', close: () => admin.close() },
-  ]
 })
 
 /** Clients of the other processes; nothing connects before the first call. */

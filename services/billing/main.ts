@@ -3,15 +3,14 @@ import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { BillingService } from '#gen/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
-import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
-import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
+import { serveService } from '#runtime/service-ports.ts'
 import { billersOver } from './backend.ts'
 import { startBilling } from './engine.ts'
 import { ledgerOver } from './ledger.ts'
@@ -22,7 +21,7 @@ const ledgerTimeoutMs = 5_000
 
 runProcess('billing', async (stopping, log) => {
   const settings = readSettings('billing')
-  const { host, port, adminPort, secretsDir } = settings
+  const { secretsDir } = settings
   const metrics = createMetrics('billing')
   const identity = openIdentity({ name: 'billing', dir: secretsDir, log })
   const db = await openServiceDatabase({ service: 'billing', settings, metrics, log, stopping })
@@ -56,28 +55,22 @@ runProcess('billing', async (stopping, log) => {
     enquiryScheduleS: settings.enquiryScheduleS,
   })
   const { billing, catalogue } = engine
-  const ready = async () => ({ database: await db.ready() })
-  const rpc = await serveRpc({
-    host,
-    port,
+  return await serveService({
+    settings,
+    metrics,
+    db,
     identity,
-    drainMs: settings.drainS * 1_000,
     log,
-    metrics: rpcMetrics(metrics),
+    stopping,
     services: [BillingService, CatalogueService],
     routes: (router) => {
       router.service(BillingService, billingService(billing, settings.publicBaseUrl))
       router.service(CatalogueService, catalogueService(billing, catalogue))
     },
-    ready: () => db.ready(),
+    parts: [
+      { name: 'workers', close: () => engine.close() },
+      { name: 'accounts', close: () => accounts.close() },
+      { name: 'backend', close: () => backend.close() },
+    ],
   })
-  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
-  return [
-    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
-    { name: 'workers', close: () => engine.close() },
-    { name: 'accounts', close: () => accounts.close() },
-    { name: 'backend', close: () => backend.close() },
-    { name: 'database', close: () => db.close() },
-    { name: 'admin', close: () => admin.close() },
-  ]
 })

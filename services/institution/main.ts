@@ -6,16 +6,15 @@ import { TransferService } from '#gen/backend/v1/transfers_pb.js'
 import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
-import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
-import { serveRpc } from '#runtime/rpc/server.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
+import { serveService } from '#runtime/service-ports.ts'
 import { startInstitution } from './engine.ts'
 import { transactionSubject } from './events.ts'
 import type { Peers } from './institution.ts'
@@ -30,7 +29,6 @@ const peerTimeoutMs = 4_000
 
 runProcess('institution', async (stopping, log) => {
   const settings = readSettings('institution')
-  const { host, port, adminPort } = settings
   const metrics = createMetrics('institution')
   const identity = openIdentity({ name: 'institution', dir: settings.secretsDir, log })
   const db = await openServiceDatabase({ service: 'institution', settings, metrics, log, stopping })
@@ -52,32 +50,26 @@ runProcess('institution', async (stopping, log) => {
     kickOutbox: outbox.kick,
   })
   const { institution } = engine
-  // Events wait in the outbox while the broker is away, so the service is ready without it.
-  const ready = async () => ({ database: await db.ready() })
-  const rpc = await serveRpc({
-    host,
-    port,
+  return await serveService({
+    settings,
+    metrics,
+    db,
     identity,
-    drainMs: settings.drainS * 1_000,
     log,
-    metrics: rpcMetrics(metrics),
+    stopping,
     services: [InstitutionService, TransferReportService],
     routes: (router) => {
       router.service(InstitutionService, institutionService(institution))
       router.service(TransferReportService, transferReportService(institution))
     },
-    ready: async () => (await ready()).database,
+    // Events wait in the outbox while the broker is away, so the service is ready without it.
+    parts: [
+      { name: 'worker', close: () => engine.close() },
+      { name: 'outbox', close: () => outbox.close() },
+      { name: 'clients', close: () => others.close() },
+      { name: 'nats', close: () => nats.close() },
+    ],
   })
-  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
-  return [
-    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
-    { name: 'worker', close: () => engine.close() },
-    { name: 'outbox', close: () => outbox.close() },
-    { name: 'clients', close: () => others.close() },
-    { name: 'nats', close: () => nats.close() },
-    { name: 'database', close: () => db.close() },
-    { name: 'admin', close: () => admin.close() },
-  ]
 })
 
 /** Clients of the other processes; nothing connects before the first call. */

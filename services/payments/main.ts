@@ -7,17 +7,16 @@ import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
-import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
-import { serveRpc } from '#runtime/rpc/server.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
+import { serveService } from '#runtime/service-ports.ts'
 import { backendPort } from './backend.ts'
 import { startPayments } from './engine.ts'
 import { paymentSubject, settledSubject } from './events.ts'
@@ -30,7 +29,6 @@ import { settlementService } from './service-settlements.ts'
 
 runProcess('payments', async (stopping, log) => {
   const settings = readSettings('payments')
-  const { host, port, adminPort } = settings
   const metrics = createMetrics('payments')
   const identity = openIdentity({ name: 'payments', dir: settings.secretsDir, log })
   const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
@@ -57,15 +55,13 @@ runProcess('payments', async (stopping, log) => {
     kickOutbox: outbox.kick,
   })
   const { payments, checkouts } = engine
-  // Events wait in the outbox while the broker is away, so payments is ready without it.
-  const ready = async () => ({ database: await db.ready() })
-  const rpc = await serveRpc({
-    host,
-    port,
+  return await serveService({
+    settings,
+    metrics,
+    db,
     identity,
-    drainMs: settings.drainS * 1_000,
     log,
-    metrics: rpcMetrics(metrics),
+    stopping,
     services: [PaymentsService, CheckoutService, ChargeReportService, SettlementService],
     routes: (router) => {
       router.service(PaymentsService, paymentsService(payments))
@@ -73,18 +69,14 @@ runProcess('payments', async (stopping, log) => {
       router.service(ChargeReportService, chargeReportService(payments))
       router.service(SettlementService, settlementService(db))
     },
-    ready: async () => (await ready()).database,
+    // Events wait in the outbox while the broker is away, so the service is ready without it.
+    parts: [
+      { name: 'workers', close: () => engine.close() },
+      { name: 'outbox', close: () => outbox.close() },
+      { name: 'clients', close: () => others.close() },
+      { name: 'nats', close: () => nats.close() },
+    ],
   })
-  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
-  return [
-    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
-    { name: 'workers', close: () => engine.close() },
-    { name: 'outbox', close: () => outbox.close() },
-    { name: 'clients', close: () => others.close() },
-    { name: 'nats', close: () => nats.close() },
-    { name: 'database', close: () => db.close() },
-    { name: 'admin', close: () => admin.close() },
-  ]
 })
 
 function paymentSettings(settings: SettingsOf<'payments'>): PaymentSettings {

@@ -3,15 +3,14 @@ import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { MovementService } from '#gen/accounts/v1/movement_pb.js'
 import { RateService } from '#gen/backend/v1/rates_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
-import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings } from '#runtime/config.ts'
 import { startRetention } from '#runtime/events/retention.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
+import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
-import { serveRpc } from '#runtime/rpc/server.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
+import { serveService } from '#runtime/service-ports.ts'
 import { accountsPort } from './accounts.ts'
 import { quoteMetrics } from './metrics.ts'
 import type { Quotes } from './quotes.ts'
@@ -27,7 +26,7 @@ const rateTimeoutMs = 1_500
 
 runProcess('quotes', async (stopping, log) => {
   const settings = readSettings('quotes')
-  const { host, port, adminPort, accountsUrl, backendUrl } = settings
+  const { accountsUrl, backendUrl } = settings
   const registry = createMetrics('quotes')
   const identity = openIdentity({ name: 'quotes', dir: settings.secretsDir, log })
   const db = await openServiceDatabase({
@@ -69,26 +68,20 @@ runProcess('quotes', async (stopping, log) => {
     }),
     ttlS: settings.quoteTtlS,
   }
-  const ready = async () => ({ database: await db.ready() })
-  const rpc = await serveRpc({
-    host,
-    port,
+  const retention = startRetention({ db, log, deleteOld: deleteUnused })
+  return await serveService({
+    settings,
+    metrics: registry,
+    db,
     identity,
-    drainMs: settings.drainS * 1_000,
     log,
-    metrics: rpcMetrics(registry),
+    stopping,
     services: [QuotesService],
     routes: (router) => router.service(QuotesService, quotesService(quotes)),
-    ready: () => db.ready(),
+    parts: [
+      { name: 'accounts', close: () => accountsPool.close() },
+      { name: 'backend', close: () => backendPool.close() },
+      { name: 'retention', close: () => retention.close() },
+    ],
   })
-  const retention = startRetention({ db, log, deleteOld: deleteUnused })
-  const admin = await serveAdmin({ host, port: adminPort, metrics: registry, ready, log, stopping })
-  return [
-    { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },
-    { name: 'accounts', close: () => accountsPool.close() },
-    { name: 'backend', close: () => backendPool.close() },
-    { name: 'retention', close: () => retention.close() },
-    { name: 'database', close: () => db.close() },
-    { name: 'admin', close: () => admin.close() },
-  ]
 })
