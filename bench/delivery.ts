@@ -37,8 +37,22 @@ export type DeliveryFindings = {
 /** Sizes; BENCH_DELIVERY_SMALL=1 takes small ones, to try the measurement itself. */
 const sizes =
   process.env['BENCH_DELIVERY_SMALL'] === '1'
-    ? { rounds: 1, warmUp: 1_000, sustained: 2_000, retries: 20_000, promptMs: 4_000 }
-    : { rounds: 3, warmUp: 20_000, sustained: 12_000, retries: 1_000_000, promptMs: 15_000 }
+    ? {
+        rounds: 1,
+        warmUp: 1_000,
+        sustained: 2_000,
+        retries: 20_000,
+        promptRounds: 1,
+        promptMs: 4_000,
+      }
+    : {
+        rounds: 3,
+        warmUp: 20_000,
+        sustained: 12_000,
+        retries: 1_000_000,
+        promptRounds: 5,
+        promptMs: 15_000,
+      }
 const receivers = { alive: 45, silent: 3, closed: 2 }
 const sustainedReceivers = 50
 const eventsPerS = 200
@@ -70,7 +84,7 @@ export async function measureDelivery(say: (line: string) => void): Promise<Deli
     // The way through the outbox has not been taken yet, and breakers are still to open.
     for (const system of [plain, burdened]) await deliverPromptly(system, field, promptWarmUpMs)
     const prompt: PromptTurn[] = []
-    for (let round = 1; round <= sizes.rounds; round += 1) {
+    for (let round = 1; round <= sizes.promptRounds; round += 1) {
       const turn = {
         plain: await deliverPromptly(plain, field, sizes.promptMs),
         burdened: await deliverPromptly(burdened, field, sizes.promptMs),
