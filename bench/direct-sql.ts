@@ -26,7 +26,7 @@ export async function createsPerSecond(
       notices: [{ kind: 'payment_initiated', index: 0 }],
       callbackSequence: 0,
     })
-    await insertPayment(db, draft, event, [Buffer.alloc(32)])
+    await insertPayment(db, { draft, event, tokenHashes: [Buffer.alloc(32)] })
   })
   // What must differ is made of the client's number and its count of transactions.
   const different = new Set(values.filter((value) => typeof value === 'string' && isId(value)))

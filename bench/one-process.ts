@@ -10,11 +10,13 @@ import { readSecret } from '#runtime/secrets.ts'
 import { refusal } from '../gateway/envelope.ts'
 import { paymentRoutes } from '../gateway/routes/payments.ts'
 import { findMerchant } from '../services/accounts/project-store.ts'
+import { insertPayment } from '../services/payments/create-store.ts'
 import { linkToken } from '../services/payments/links.ts'
 import { paymentMetrics } from '../services/payments/metrics.ts'
 import type { Merchant } from '../services/payments/new-payment.ts'
 import type { Payment } from '../services/payments/payment.ts'
 import { createPayment, getPayment, type Payments } from '../services/payments/payments.ts'
+import { readPayment } from '../services/payments/store.ts'
 import { type AskedPayment, newPayment } from './asked-payment.ts'
 import { edge, remembering, rowOf, serveEdge } from './yardstick-edge.ts'
 
@@ -28,6 +30,9 @@ const merchants = remembering<Merchant>(60_000)
 
 const payments: Payments = {
   db,
+  // Each alone, as a program would do it.
+  storePayment: (rows) => insertPayment(db, rows),
+  findPayment: (key) => readPayment(db, key.projectId, key.paymentId),
   log,
   linkKey,
   settings: {

@@ -20,6 +20,12 @@ export function isCheckViolation(error: unknown, constraint?: string): boolean {
   return isViolation(error, '23514', constraint)
 }
 
+/** True when the server refused the values of a statement, and so did nothing of it. */
+export function isRefused(error: unknown): boolean {
+  const state = sqlState(error)
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
+}
+
 /** True when the same work, run again, may succeed: a serialization failure or a deadlock. */
 export function isRetriable(error: unknown): boolean {
   const state = sqlState(error)

@@ -8,7 +8,7 @@ import type { Logger } from './log.ts'
 import { readPassword } from './login.ts'
 import type { TestClock } from './test-clock.ts'
 
-export { isCheckViolation, isUniqueViolation } from './db-errors.ts'
+export { isCheckViolation, isRefused, isUniqueViolation } from './db-errors.ts'
 
 /** A named prepared statement. Equal names must mean equal texts. */
 export type Sql = { readonly name: string; readonly text: string }

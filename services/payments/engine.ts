@@ -4,6 +4,7 @@ import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import type { Backend } from './backend.ts'
 import type { Checkouts } from './checkout.ts'
+import { groupingReader, groupingStore } from './groups.ts'
 import type { FindMerchant } from './merchants.ts'
 import { paymentMetrics } from './metrics.ts'
 import type { PaymentSettings, Payments } from './payments.ts'
@@ -38,6 +39,8 @@ export function startPayments(options: EngineOptions): Engine {
   const tasks = startTasks({ db, log, backend, linkKey })
   const payments: Payments = {
     db,
+    storePayment: groupingStore(db),
+    findPayment: groupingReader(db),
     log,
     linkKey,
     settings,

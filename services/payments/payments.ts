@@ -6,10 +6,11 @@ import { digestsEqual } from '#core/token.ts'
 import type { FeeSchedule, FraudRules } from '#runtime/config.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
-import { countRecentRequests, insertPayment } from './create-store.ts'
+import { countRecentRequests } from './create-store.ts'
 import { cancel, refund } from './ending.ts'
 import { creationEvent, transitionEvent } from './events.ts'
 import { findFraud } from './fraud.ts'
+import type { FindPayment, StorePayment } from './groups.ts'
 import { linkToken, linkTokenHash } from './links.ts'
 import type { FindMerchant } from './merchants.ts'
 import type { PaymentMetrics } from './metrics.ts'
@@ -23,7 +24,7 @@ import {
 } from './new-payment.ts'
 import { checkNewPayment } from './new-payment-check.ts'
 import type { Payment } from './payment.ts'
-import { readByTransaction, readPayment } from './store.ts'
+import { readByTransaction } from './store.ts'
 import type { Fact, Transition } from './transition.ts'
 import { lockPayment, writeTransition } from './transition-store.ts'
 
@@ -41,6 +42,9 @@ export type PaymentSettings = {
 /** What everything in payments works with. */
 export type Payments = {
   db: Database
+  /** Stores new payments. */
+  storePayment: StorePayment
+  findPayment: FindPayment
   log: Logger
   linkKey: Buffer
   settings: PaymentSettings
@@ -61,7 +65,7 @@ export async function createPayment(
   payments: Payments,
   request: NewPayment,
 ): Promise<{ payment: Payment; replayed: boolean }> {
-  const { db, settings, linkKey, metrics } = payments
+  const { settings, linkKey, metrics } = payments
   await check(payments, request)
   const merchant = await payments.findMerchant(request.projectId, request.merchantId)
   const { draft, time } = await screen(payments, draftPayment(request, merchant, settings))
@@ -69,7 +73,7 @@ export async function createPayment(
   const hashes = draft.payers.map(({ payerId, hasLink }) =>
     hasLink ? linkTokenHash(linkToken(linkKey, payerId)) : null,
   )
-  const createTime = await insertPayment(db, draft, event, hashes, time)
+  const createTime = await payments.storePayment({ draft, event, tokenHashes: hashes, time })
   if (createTime === undefined) return { payment: await repeat(payments, request), replayed: true }
   metrics.created(draft.fraudCheckStatus)
   payments.kick()
@@ -135,9 +139,9 @@ function usedBefore(): Failure {
 }
 
 /** Reads a payment. */
-export async function getPayment({ db }: Payments, key: PaymentKey): Promise<Payment> {
+export async function getPayment({ findPayment }: Payments, key: PaymentKey): Promise<Payment> {
   if (!isUuid(key.paymentId)) throw notFound()
-  const reading = await readPayment(db, key.projectId, key.paymentId)
+  const reading = await findPayment(key)
   return owned(reading?.payment, key)
 }
 

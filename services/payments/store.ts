@@ -77,7 +77,7 @@ type PayeeColumns = {
 }
 
 /** One statement reads all: payers and payees are joined by position, so that one of each is one row. */
-function readingWhere(name: string, condition: string): Sql {
+function readingWhere(name: string, condition: string, source = 'payment p'): Sql {
   return sql(
     name,
     `select p.payment_id, p.project_id, p.merchant_id, p.transaction_id, p.request_fingerprint,
@@ -88,7 +88,7 @@ function readingWhere(name: string, condition: string): Sql {
        p.callback_sequence, p.create_time, p.update_time, p.expire_time,
        date_trunc('milliseconds', clock_now()) as now,
        people.*
-     from payment p cross join lateral (
+     from ${source} cross join lateral (
        select r.payer_id, r.mobile_number as payer_mobile_number,
          r.mobile_number_e164 as payer_mobile_number_e164, r.first_name, r.last_name, r.email,
          r.payment_channel, r.payment_method, r.amount_minor as payer_amount_minor,
@@ -112,6 +112,13 @@ const byTransaction = readingWhere(
   'p.project_id = $1 and p.merchant_id = $2 and p.transaction_id = $3',
 )
 
+const byIds = readingWhere(
+  'payment_read_group',
+  'true',
+  `unnest($1::uuid[], $2::uuid[]) as wanted (project_id, payment_id)
+     join payment p on p.project_id = wanted.project_id and p.payment_id = wanted.payment_id`,
+)
+
 /** A payment as it was read, at a time of the database clock. */
 export type Reading = { payment: Payment; now: Date }
 
@@ -122,6 +129,33 @@ export async function readPayment(
   paymentId: string,
 ): Promise<Reading | undefined> {
   return decode(await db.rows<Row>(byId, [projectId, paymentId]))
+}
+
+/** A payment of a project. */
+export type ReadKey = { projectId: string; paymentId: string }
+
+/** Reads payments, in the order of their keys; undefined where there is none. Locks nothing. */
+export async function readPayments(
+  db: Queryable,
+  keys: readonly ReadKey[],
+): Promise<(Reading | undefined)[]> {
+  const unique = [...new Map(keys.map((key) => [nameOf(key), key])).values()]
+  const rows = await db.rows<Row>(byIds, [
+    unique.map(({ projectId }) => projectId),
+    unique.map(({ paymentId }) => paymentId),
+  ])
+  const found = new Map<string, Row[]>()
+  for (const row of rows) {
+    const name = nameOf({ projectId: row.project_id, paymentId: row.payment_id })
+    const rowsOfOne = found.get(name)
+    if (rowsOfOne === undefined) found.set(name, [row])
+    else rowsOfOne.push(row)
+  }
+  return keys.map((key) => decode(found.get(nameOf(key)) ?? []))
+}
+
+function nameOf({ projectId, paymentId }: ReadKey): string {
+  return `${projectId} ${paymentId}`.toLowerCase()
 }
 
 /** Reads the payment that a merchant's own id names, with its request's fingerprint. Locks nothing. */

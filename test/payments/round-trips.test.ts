@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#core/id.ts'
 import { type Database, openDatabase } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
+import { groupingReader, groupingStore } from '../../services/payments/groups.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
 import type { NewPayment } from '../../services/payments/new-payment.ts'
 import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
@@ -22,6 +23,8 @@ beforeAll(async () => {
   db = openDatabase({ url: wire.url, service: 'payments', log: silentLog, poolSize: 1 })
   payments = {
     db,
+    storePayment: groupingStore(db),
+    findPayment: groupingReader(db),
     log: silentLog,
     linkKey: Buffer.alloc(32, 1),
     settings,
