@@ -19,7 +19,8 @@ import { paymentOperations } from './payment-operations.ts'
 import { exampleWriter, type WriteExample, withoutShell } from './shell-examples.ts'
 import { webhooks } from './webhooks.ts'
 
-const operations: Operations = {
+/** The words for every route. */
+export const operations: Operations = {
   ...paymentOperations,
   ...accountOperations,
   ...institutionOperations,

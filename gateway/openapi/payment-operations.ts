@@ -47,6 +47,23 @@ export const paymentOperations: Operations = {
           },
         },
       },
+      'One payer, who pays by hand': {
+        body: {
+          api_key: demo.apiKey,
+          transaction_request: {
+            id: `order-${demo.unique}`,
+            amount: '25.00',
+            currency: 'USD',
+            payers: [
+              {
+                mobile_number: '+12025550120',
+                payment_channel: 'payment_link',
+                payment_method: 'card',
+              },
+            ],
+          },
+        },
+      },
     },
   },
   'GET /payments/status': {

@@ -17,14 +17,22 @@ const sealScript = `SESSION_TOKEN_ENC=$(node -e '
   console.log(Buffer.concat([...sealed, cipher.getAuthTag()]).toString("base64"))
 ' "$SESSION_TOKEN" "$INSTITUTIONS_DEMO_WALLET_KEY_ID" "$INSTITUTIONS_DEMO_WALLET_SHARED_KEY")`
 
-/** Where each variable comes from. */
-const recipes: Record<Variable, Recipe> = {
+/** The operation that gives a variable, and the field of its answer. */
+export const variableFields: Record<
+  Exclude<Variable, 'SESSION_TOKEN_ENC' | 'TRANSACTION_ID'>,
+  { of: OperationName; field: string }
+> = {
   PAYMENT_ID: { of: 'POST /payments/request', field: 'id' },
   SESSION_TOKEN: { of: 'POST /account/account_session', field: 'session_token' },
-  SESSION_TOKEN_ENC: { script: sealScript },
-  TRANSACTION_ID: { of: 'POST /institution/transaction', field: 'transaction_id' },
   QUOTE_ID: { of: 'POST /quote', field: 'quote_id' },
   BILL_ID: { of: 'POST /bill_payments/pay', field: 'transaction_id' },
+}
+
+/** Where each variable comes from. */
+const recipes: Record<Variable, Recipe> = {
+  ...variableFields,
+  TRANSACTION_ID: { of: 'POST /institution/transaction', field: 'transaction_id' },
+  SESSION_TOKEN_ENC: { script: sealScript },
 }
 
 /** Makes the writer; `find` gives the first example of another operation. */

@@ -1,0 +1,214 @@
+// Makes the Postman collection (format v2.1) and its environment out of what the documents tell; it must not hold a credential.
+import type { RouteRow } from '../route.ts'
+import {
+  demo,
+  type Example,
+  type Operation,
+  type OperationName,
+  type Operations,
+  type Variable,
+} from './operation.ts'
+import { variableFields } from './shell-examples.ts'
+
+type Script = { listen: 'prerequest' | 'test'; lines: string[] }
+
+/** Groups in an order in which a run from top to bottom finds what it needs. */
+const order = [
+  'Payment requests',
+  'Accounts',
+  'Quotes',
+  'Institution transactions',
+  'Bill payments',
+]
+
+/** Variables that a user fills in, with what is known of a local start. */
+const environment = [
+  { key: 'base_url', value: 'http://127.0.0.1:8080' },
+  { key: 'simulator_url', value: 'http://127.0.0.1:7107' },
+  { key: 'subscription_key' },
+  { key: 'api_key' },
+  { key: 'institution_key_id' },
+  { key: 'institution_shared_key' },
+]
+
+const beforeEach: Script = {
+  listen: 'prerequest',
+  lines: [
+    "pm.variables.set('request_date', new Date().toISOString().slice(0, 19).replace('T', ' '))",
+    "pm.variables.set('seven_digits', String(2000000 + Math.floor(Math.random() * 8000000)))",
+  ],
+}
+
+/** The id of a transaction is the client's own; a later request reads by it. */
+const transactionId = {
+  of: 'POST /institution/transaction',
+  example: `transfer-${demo.unique}`,
+  variable: '{{transaction_id}}',
+  line: "pm.collectionVariables.set('transaction_id', 'transfer-' + crypto.randomUUID())",
+}
+
+const known: Record<string, string> = {
+  [transactionId.example]: transactionId.variable,
+  [demo.apiKey]: '{{api_key}}',
+  [demo.unique]: '{{$guid}}',
+}
+
+const seal = [
+  '// The session token under the shared key of the institution: version, key id, nonce, ciphertext, tag.',
+  "const text = (name) => pm.variables.get(name) || ''",
+  'const encode = (word) => new TextEncoder().encode(word)',
+  "const raw = Uint8Array.from(atob(text('institution_shared_key')), (byte) => byte.charCodeAt(0))",
+  "const key = await crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['encrypt'])",
+  'const iv = crypto.getRandomValues(new Uint8Array(12))',
+  "const how = { name: 'AES-GCM', iv, additionalData: encode('session_token') }",
+  "const sealed = await crypto.subtle.encrypt(how, key, encode(text('session_token')))",
+  "const keyId = text('institution_key_id').match(/../g).map((pair) => parseInt(pair, 16))",
+  'const all = [1, ...keyId, ...iv, ...new Uint8Array(sealed)]',
+  "pm.variables.set('session_token_enc', btoa(String.fromCharCode(...all)))",
+]
+
+/** The environment of a local start, its keys still to be filled in. */
+export function postmanEnvironment(): object {
+  return {
+    name: 'Payweave local',
+    values: environment.map(({ key, value = '' }) => ({
+      key,
+      value,
+      type: value === '' ? 'secret' : 'default',
+      enabled: true,
+    })),
+    _postman_variable_scope: 'environment',
+  }
+}
+
+/** The collection: every example of every route. */
+export function postmanCollection(rows: readonly RouteRow[], operations: Operations): object {
+  const told = rows.map((row) => {
+    const name: OperationName = `${row.method} ${row.path as `/${string}`}`
+    const operation = operations[name]
+    if (operation === undefined) throw new Error(`${name} has no words for the collection`)
+    return { row, name, operation }
+  })
+  const tags = new Set(told.map(({ operation }) => operation.tag))
+  const item = [...tags]
+    .toSorted((one, other) => order.indexOf(one) - order.indexOf(other))
+    .map((tag) => ({
+      name: tag,
+      item: told
+        .filter(({ operation }) => operation.tag === tag)
+        .toSorted((one, other) => Number(gives(other.name)) - Number(gives(one.name)))
+        .flatMap(({ row, name, operation }) =>
+          Object.entries(operation.examples).map(([label, example]) =>
+            renderItem(row, name, operation, label, example),
+          ),
+        ),
+    }))
+  return {
+    info: {
+      name: 'Payweave',
+      description:
+        'Every route with its examples. Choose the environment, fill its keys in from `sandbox.json` of a local start, and run from top to bottom: earlier requests set the variables of later ones.',
+      schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json',
+    },
+    item,
+    event: [eventOf(beforeEach)],
+  }
+}
+
+/** Tells whether later requests need something of its answer. */
+function gives(name: OperationName): boolean {
+  return Object.values(variableFields).some(({ of }) => of === name)
+}
+
+function renderItem(
+  row: RouteRow,
+  name: OperationName,
+  operation: Operation,
+  label: string,
+  example: Example,
+): object {
+  const isOnly = Object.keys(operation.examples).length === 1
+  const query = Object.entries({ version: row.version, ...example.query })
+  return {
+    name: isOnly ? operation.summary : `${operation.summary}: ${label}`,
+    event: [...beforeOf(name), testOf(name, operation)].map(eventOf),
+    request: {
+      method: row.method,
+      description: operation.description,
+      header: Object.entries(headersOf(row, example)).map(([key, value]) => ({ key, value })),
+      url: {
+        raw: `{{base_url}}${row.path}?${query.map(([key, value]) => `${key}=${words(value)}`).join('&')}`,
+        host: ['{{base_url}}'],
+        path: row.path.split('/').slice(1),
+        query: query.map(([key, value]) => ({ key, value: words(value) })),
+      },
+      ...bodyOf(example),
+    },
+    response: [],
+  }
+}
+
+function headersOf(row: RouteRow, { body, form }: Example): Record<string, string> {
+  return {
+    'PW-subscription-key': '{{subscription_key}}',
+    'PW-origin-country': 'US',
+    'PW-request-date': '{{request_date}}',
+    'PW-ip-address': '127.0.0.1',
+    'PW-request-id': '{{$guid}}',
+    ...(row.idempotencyKey === true && { 'Idempotency-Key': 'bill-{{$guid}}' }),
+    ...(body !== undefined && form === undefined && { 'Content-Type': 'application/json' }),
+  }
+}
+
+function bodyOf({ body, form }: Example): object {
+  if (form !== undefined) {
+    const texts = Object.entries(form.texts).map(([key, value]) => ({
+      key,
+      value: words(value),
+      type: 'text',
+    }))
+    const files = form.files.map((key) => ({ key, type: 'file', src: null }))
+    return { body: { mode: 'formdata', formdata: [...texts, ...files] } }
+  }
+  if (body === undefined) return {}
+  const raw = words(JSON.stringify(body, null, 2))
+  return { body: { mode: 'raw', raw, options: { raw: { language: 'json' } } } }
+}
+
+function beforeOf(name: OperationName): Script[] {
+  if (name !== transactionId.of) return []
+  return [{ listen: 'prerequest', lines: [transactionId.line, ...seal] }]
+}
+
+/** Holds the status against the document, and keeps what later requests need. */
+function testOf(name: OperationName, { successes }: Operation): Script {
+  const codes = Object.keys(successes).join(', ')
+  const kept = Object.entries(variableFields)
+    .filter(([, { of }]) => of === name)
+    .map(([variable, { field }]) => keep(variable as Variable, field))
+  return {
+    listen: 'test',
+    lines: [
+      `pm.test('is answered as documented', () => pm.expect(pm.response.code).to.be.oneOf([${codes}]))`,
+      ...kept,
+    ],
+  }
+}
+
+function keep(variable: Variable, field: string): string {
+  const name = variable.toLowerCase()
+  const pattern = `/"${field}":"([^"]*)"/`
+  return `pm.collectionVariables.set('${name}', (${pattern}.exec(pm.response.text()) || [])[1])`
+}
+
+function eventOf({ listen, lines }: Script): object {
+  return { listen, script: { type: 'text/javascript', exec: lines } }
+}
+
+/** A text of an example with Postman's variables in place of the shell's. */
+function words(text: string): string {
+  return Object.entries(known)
+    .reduce((known, [shell, variable]) => known.replaceAll(shell, variable), text)
+    .replaceAll(/\$\(\(.*?%.*?\)\)/g, '{{seven_digits}}')
+    .replaceAll(/\$([A-Z_]+)/g, (_, name: string) => `{{${name.toLowerCase()}}}`)
+}
