@@ -30,7 +30,7 @@ export async function compareQuotes(say: (line: string) => void): Promise<QuoteT
 }
 
 /** A load of new quotes on one session; every 200 must have its row. */
-async function quoteLoad(system: System): Promise<Measured> {
+export async function quoteLoad(system: System): Promise<Measured> {
   const shape = quoteShape(system.target, await openSession(system))
   const measured = await measure(system, { ...job, shape })
   const stored = await countQuotes(system.databaseUrl)
@@ -41,7 +41,7 @@ async function quoteLoad(system: System): Promise<Measured> {
 }
 
 /** A token of the sandbox's Ama Mensah, whose limits the amount of the load is within. */
-async function openSession({ target }: System): Promise<string> {
+export async function openSession({ target }: System): Promise<string> {
   const query = new URLSearchParams({
     version: '2024-10-01',
     mobile_number: '+12025550100',

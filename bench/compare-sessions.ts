@@ -51,7 +51,7 @@ function lookupLoad(system: System): Promise<Measured> {
 }
 
 /** Every request has an id of its own; every 200 must have its session. */
-async function sessionLoad(system: System): Promise<Measured> {
+export async function sessionLoad(system: System): Promise<Measured> {
   const measured = await lookupLoad(system)
   if (measured.accepted > requestIds) throw new Error('the load ran out of request ids')
   const stored = await countSessions(system.databaseUrl)

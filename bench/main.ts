@@ -7,6 +7,7 @@ import { compareTransfers } from './compare-transfers.ts'
 import { measureDelivery } from './delivery.ts'
 import { describeDelivery } from './delivery-report.ts'
 import { measureFootprint } from './footprint.ts'
+import { compareGrowth, describeGrowth } from './growth.ts'
 import { compareLedger, describeLedger } from './ledger.ts'
 import {
   describeBills,
@@ -64,6 +65,9 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   },
   async delivery() {
     return { title: 'Delivery', lines: describeDelivery(await measureDelivery(say)) }
+  },
+  async growth() {
+    return { title: 'Growth', lines: describeGrowth(await compareGrowth(say)) }
   },
   async footprint() {
     return { title: 'Start-up and memory', lines: describeFootprint(await measureFootprint(say)) }

@@ -1,0 +1,81 @@
+// Compares creations and reads of the product beside a million payments with those on an empty database; no yardstick.
+import { onSystem } from './compare.ts'
+import { layDownPayments, measureTables, spreadPaymentIds } from './growth-store.ts'
+import { type Measured, measure } from './measure.ts'
+import { table, whole } from './report.ts'
+import { createShape, statusShape } from './requests.ts'
+import { type System, startMesh } from './systems.ts'
+
+/** What the product did on one database. */
+export type Grown = { create: Measured; status: Measured; payments: number; megabytes: number }
+
+const isSmall = process.env['BENCH_GROWTH_SMALL'] === '1'
+const pastPayments = isSmall ? 20_000 : 1_000_000
+const spread = 20_000
+const window = isSmall
+  ? { warmUp: { answers: 300, mostMs: 2_000 }, measuredMs: 2_000 }
+  : { warmUp: { answers: 6_000, mostMs: 12_000 }, measuredMs: 10_000 }
+
+/** First on an empty database, then on a full one; five minutes. */
+export async function compareGrowth(
+  say: (line: string) => void,
+): Promise<{ empty: Grown; full: Grown }> {
+  const empty = await onSystem(startMesh, (system) => load(system))
+  say(`empty: ${told(empty)}`)
+  const full = await onSystem(startMesh, async (system) => {
+    const shape = createShape(system.target)
+    // One payment to copy.
+    await measure(system, { shape, ids: [], warmUp: { answers: 1, mostMs: 5_000 }, measuredMs: 1 })
+    const begunMs = performance.now()
+    await layDownPayments(system.databaseUrl, pastPayments)
+    say(`laid down in ${((performance.now() - begunMs) / 1_000).toFixed(0)} s`)
+    return await load(system)
+  })
+  say(`full: ${told(full)}`)
+  return { empty, full }
+}
+
+async function load(system: System): Promise<Grown> {
+  const create = await measure(system, { shape: createShape(system.target), ids: [], ...window })
+  const ids = await spreadPaymentIds(system.databaseUrl, spread)
+  const status = await measure(system, { shape: statusShape(system.target), ids, ...window })
+  return { create, status, ...(await measureTables(system.databaseUrl)) }
+}
+
+function told({ create, status, payments }: Grown): string {
+  return `${create.perSecond.toFixed(0)} creates/s, ${status.perSecond.toFixed(0)} reads/s, ${payments} payments`
+}
+
+/** The comparison as Markdown. */
+export function describeGrowth({ empty, full }: { empty: Grown; full: Grown }): string[] {
+  const ratio = (of: (grown: Grown) => Measured): string =>
+    (of(full).perSecond / of(empty).perSecond).toFixed(2)
+  const postgres = (of: (grown: Grown) => Measured, grown: Grown): string =>
+    whole(of(grown).cpuMicros['postgres'] ?? 0)
+  const row = (what: string, of: (grown: Grown) => Measured): string[] => [
+    what,
+    whole(of(empty).perSecond),
+    whole(of(full).perSecond),
+    ratio(of),
+    `${of(empty).p99Ms.toFixed(1)} / ${of(full).p99Ms.toFixed(1)}`,
+    `${postgres(of, empty)} / ${postgres(of, full)}`,
+    `${(of(empty).othersShare * 100).toFixed(0)} / ${(of(full).othersShare * 100).toFixed(0)}`,
+  ]
+  return [
+    `Beside ${whole(full.payments)} payments (${whole(full.megabytes)} MB of tables and indexes) in place of ${whole(empty.payments)};`,
+    'reads go over 20,000 of all payments. At least 0.9 of the empty rate is wanted.',
+    '',
+    ...table(
+      [
+        'what',
+        'empty /s',
+        'full /s',
+        'ratio',
+        'p99 ms empty / full',
+        'PostgreSQL µs empty / full',
+        'taken by others, %',
+      ],
+      [row('create', (grown) => grown.create), row('status', (grown) => grown.status)],
+    ),
+  ]
+}
