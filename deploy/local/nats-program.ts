@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { LaunchError } from './launch-error.ts'
+import { programFromPackage } from './system-package.ts'
 import { findProgram } from './tied-process.ts'
 
 /** An archive that is taken only if its SHA-256 is the pinned one. */
@@ -61,7 +62,10 @@ export async function natsProgram(options: NatsProgramOptions): Promise<string> 
   const failures: string[] = []
   for (const [source, obtain] of [
     ['the official release', (dir: string) => fromRelease(release, dir)],
-    ['the system package', (dir: string) => fromPackage(dir, systemFolders)],
+    [
+      'the system package',
+      (dir: string) => programFromPackage('nats-server', 'nats-server', dir, systemFolders),
+    ],
   ] as const) {
     const work = fs.mkdtempSync(path.join(cacheDir, 'obtain-'))
     try {
@@ -94,7 +98,8 @@ export async function foundNatsProgram(
   return fs.existsSync(cached) && (await serves(cached)) ? cached : undefined
 }
 
-function cacheFolder(fallbackDir: string): string {
+/** The person's folder of programs that were obtained; below the given one when there is no other. */
+export function cacheFolder(fallbackDir: string): string {
   const home = process.env.XDG_CACHE_HOME || (process.env.HOME && `${process.env.HOME}/.cache`)
   const folders = home ? [path.join(home, 'payweave')] : []
   for (const folder of [...folders, path.join(fallbackDir, 'program')]) {
@@ -135,51 +140,6 @@ async function fromRelease(release: Release | undefined, work: string): Promise<
   fs.writeFileSync(archive, bytes)
   await run('tar', ['-xzf', archive, '-C', work, '--strip-components=1'])
   return path.join(work, 'nats-server')
-}
-
-/** apt verifies the package by its signed lists; neither root nor an installation is needed. */
-async function fromPackage(work: string, systemFolders?: string[]): Promise<string> {
-  const tools = ['apt-get', 'dpkg'].map((name) => findProgram(name, systemFolders))
-  if (tools.includes(undefined)) throw new Error('this is not Debian or Ubuntu')
-  const download = (options: string[]) =>
-    run('apt-get', [...options, '-q', 'download', 'nats-server'], {
-      cwd: work,
-      timeout: downloadTimeoutMs,
-    })
-  try {
-    await download([])
-  } catch {
-    // No lists on this machine, or stale ones: fetch fresh ones into a folder of our own.
-    const own = ownAptState(work)
-    await run('apt-get', [...own, '-q', 'update'], { timeout: downloadTimeoutMs }).catch(() => {})
-    await download(own)
-  }
-  const name = fs.readdirSync(work).find((file) => file.endsWith('.deb'))
-  if (!name) throw new Error('apt-get left no package')
-  await run('dpkg', ['-x', path.join(work, name), path.join(work, 'package')])
-  const program = ['usr/sbin', 'usr/bin']
-    .map((folder) => path.join(work, 'package', folder, 'nats-server'))
-    .find((file) => fs.existsSync(file))
-  if (!program) throw new Error('the package holds no nats-server')
-  return program
-}
-
-function ownAptState(work: string): string[] {
-  const state = path.join(work, 'apt')
-  for (const folder of ['lists/partial', 'cache/archives/partial', 'state']) {
-    fs.mkdirSync(path.join(state, folder), { recursive: true })
-  }
-  const settings = {
-    'Dir::State': `${state}/state`,
-    'Dir::State::lists': `${state}/lists`,
-    // The machine's own list of what is installed; it is only read.
-    'Dir::State::status': '/var/lib/dpkg/status',
-    'Dir::Cache': `${state}/cache`,
-    // Root would drop to a user who cannot enter the cache folder.
-    'APT::Sandbox::User': 'root',
-    'Acquire::Languages': 'none',
-  }
-  return Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
 }
 
 function reasonOf(error: unknown): string {

