@@ -26,6 +26,8 @@ export interface Command {
   name: string
   /** Names of what stands after it, for the help. */
   operands: string
+  /** What may stand there, when that is known: for completion. */
+  operandWords?: readonly string[]
   /** One sentence. */
   summary: string
   /** Its options with a value, and what they mean. */

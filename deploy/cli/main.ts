@@ -6,6 +6,7 @@ import { billCommands } from './bills.ts'
 import { bootstrapCommands } from './bootstrap.ts'
 import { catalogueCommands } from './catalogue.ts'
 import { type Command, type CommandContext, parserOptions } from './command.ts'
+import { completionCommand } from './completion.ts'
 import { conformanceCommand } from './conformance/command.ts'
 import { deliveryCommands } from './deliveries.ts'
 import { institutionCommands } from './institutions.ts'
@@ -16,11 +17,12 @@ import { doctorCommand } from './machine/doctor.ts'
 import { statusCommand } from './machine/status.ts'
 import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
+import { requestsCommand } from './requests/tail.ts'
 import { tailCommand } from './tail.ts'
 import { triggerCommand } from './trigger/command.ts'
 import { UsageError } from './usage-error.ts'
 
-const commands: Command[] = [
+const working: Command[] = [
   tailCommand,
   ...deliveryCommands,
   listenCommand,
@@ -36,7 +38,9 @@ const commands: Command[] = [
   ...bootstrapCommands,
   conformanceCommand,
   ...migrationCommands,
+  requestsCommand,
 ]
+const commands: Command[] = [...working, completionCommand(working)]
 const exit = { done: 0, failed: 1, usage: 2 } as const
 
 /** What a command finds around itself; the process has it all. */

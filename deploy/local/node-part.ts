@@ -12,6 +12,7 @@ const probeTimeoutMs = 2_000
 /** A part that ends so often before it was ever ready will not get better by itself. */
 const hopelessEndings = 3
 const largestLogBytes = 20 * 1024 * 1024
+const boundEveryMs = 15_000
 
 /** The part as the supervisor runs it; its output goes to `<logs>/<name>.log`. */
 export function supervisedPart(part: NodePart, logsDir: string): Part {
@@ -30,12 +31,22 @@ export function supervisedPart(part: NodePart, logsDir: string): Part {
           stdio: ['ignore', log, log, 'ipc'],
           cwd: path.dirname(logsDir),
         })
+        const bounding = setInterval(() => boundLog(logFile), boundEveryMs).unref()
+        void child.exited.then(() => clearInterval(bounding))
         return { ...child, stop: () => child.end('SIGTERM', part.stopWithinMs) }
       } finally {
         fs.closeSync(log)
       }
     },
   }
+}
+
+/** The part holds the file open for appending: it goes on at the new end of a file that was cut. */
+export function boundLog(file: string, largestBytes = largestLogBytes): void {
+  const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  if (size <= largestBytes) return
+  fs.copyFileSync(file, `${file}.1`)
+  fs.truncateSync(file)
 }
 
 function openLog(file: string): number {

@@ -29,6 +29,7 @@ export const triggers: readonly Trigger[] = [
 export const triggerCommand: Command = {
   name: 'trigger',
   operands: '<outcome>',
+  operandWords: triggers.map(({ name }) => name),
   summary: 'Brings an outcome of the sandbox about by the public API, and shows the requests.',
   options: {
     ...targetOptions,

@@ -1,0 +1,74 @@
+// Reads a line of the gateway's log as one request and says whether it is wanted; nothing but the named fields comes through.
+
+/** One request as the gateway has logged it. */
+export type RequestEntry = {
+  time: string
+  request_id: string
+  project_id?: string
+  method: string
+  route: string
+  status: number
+  reason?: string
+  duration_ms?: number
+}
+
+/** What to show; what is undefined is not asked. */
+export type RequestFilter = {
+  id?: string | undefined
+  project?: string | undefined
+  route?: string | undefined
+  method?: string | undefined
+  /** `404` or `4xx`. */
+  status?: string | undefined
+  reason?: string | undefined
+}
+
+const messages = new Set(['request', 'request refused'])
+
+/** The request of a line; undefined for every other line. */
+export function readEntry(line: string): RequestEntry | undefined {
+  if (!line.startsWith('{')) return undefined
+  try {
+    const fields = JSON.parse(line) as Record<string, unknown>
+    if (!messages.has(String(fields['msg'])) || typeof fields['status'] !== 'number')
+      return undefined
+    const text = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
+    const [projectId, reason, durationMs] = [
+      text('projectId'),
+      text('reason'),
+      fields['durationMs'],
+    ]
+    return {
+      time: text('time') ?? '',
+      request_id: text('requestId') ?? '',
+      ...(projectId !== undefined && { project_id: projectId }),
+      method: text('method') ?? '-',
+      // What never reached a route has none.
+      route: text('route') ?? '-',
+      status: fields['status'],
+      ...(reason !== undefined && { reason }),
+      ...(typeof durationMs === 'number' && { duration_ms: durationMs }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** Says whether a request is one of those that were asked for. */
+export function isWanted(entry: RequestEntry, filter: RequestFilter): boolean {
+  const { id, project, route, method, status, reason } = filter
+  return (
+    (id === undefined || entry.request_id === id) &&
+    (project === undefined || entry.project_id === project) &&
+    (route === undefined || entry.route.startsWith(route)) &&
+    (method === undefined || entry.method === method.toUpperCase()) &&
+    (status === undefined || hasStatus(entry.status, status)) &&
+    (reason === undefined || entry.reason === reason)
+  )
+}
+
+function hasStatus(status: number, wanted: string): boolean {
+  return wanted.endsWith('xx')
+    ? Math.floor(status / 100) === Number(wanted[0])
+    : status === Number(wanted)
+}
