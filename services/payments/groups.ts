@@ -12,7 +12,7 @@ export type StorePayment = (rows: NewRows) => Promise<Date | undefined>
 export function groupingStore(db: Database): StorePayment {
   const alone = (rows: NewRows) => insertPayment(db, rows)
   const store = grouped<NewRows, Date | undefined>({
-    mostUnderWay: 3,
+    mostUnderWay: 2,
     mostInGroup: 32,
     alone,
     together: (group) => storeTogether(db, group),
@@ -39,7 +39,7 @@ export type FindPayment = (key: ReadKey) => Promise<Reading | undefined>
 /** Makes what reads payments. Each read begins after it was asked for, so it sees what was committed by then. */
 export function groupingReader(db: Database): FindPayment {
   return grouped<ReadKey, Reading | undefined>({
-    mostUnderWay: 3,
+    mostUnderWay: 2,
     mostInGroup: 32,
     alone: ({ projectId, paymentId }) => readPayment(db, projectId, paymentId),
     together: (keys) => readPayments(db, keys),
