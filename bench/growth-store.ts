@@ -11,7 +11,7 @@ async function onDatabase<T>(databaseUrl: string, work: (client: Client) => Prom
   }
 }
 
-const rowsAtOnce = 100_000
+const rowsAtOnce = 50_000
 
 /**
  * Copies the rows of one payment that exists, with ids and times of the past: so many payments, each with its payer,
@@ -21,53 +21,88 @@ export async function layDownPayments(databaseUrl: string, count: number): Promi
   await onDatabase(databaseUrl, async (client) => {
     await client.query('set search_path = payments')
     await client.query('set synchronous_commit = off')
+    await client.query(
+      `create temp table pattern as select payment_id, now() as laid_time
+       from payment order by create_time limit 1`,
+    )
+    const copies: string[] = []
+    for (const [name, changes] of Object.entries(changed)) {
+      copies.push(await copyOf(client, name, changes))
+    }
     for (let first = 1; first <= count; first += rowsAtOnce) {
-      await client.query(statement(), [first, Math.min(count, first + rowsAtOnce - 1)])
+      await client.query(
+        `create temp table made on commit preserve rows as
+         select laid_time - n * interval '1 second' as at, n, gen_random_uuid() as event_id,
+           uuidv7(-n * interval '1 second') as payment_id,
+           uuidv7(-n * interval '1 second') as payer_id, uuidv7(-n * interval '1 second') as payee_id
+         from pattern, generate_series(${first}, ${Math.min(count, first + rowsAtOnce - 1)}) as n`,
+      )
+      for (const copy of copies) await client.query(copy)
+      await client.query('drop table made')
     }
-    for (const table of ['payment', 'payer', 'payee', 'outbox', 'confirmation', 'task']) {
-      await client.query(`vacuum analyze ${table}`)
-    }
+    for (const table of Object.keys(changed)) await client.query(`vacuum analyze ${table}`)
     await client.query('checkpoint')
   })
 }
 
-/** A second lies between two payments, back from now. */
-function statement(): string {
-  const at = "now() - n * interval '1 second'"
-  return `with pattern as materialized (
-      select p.payment_id from payment p order by p.create_time limit 1
-    ), made as materialized (
-      select n, uuidv7(-n * interval '1 second') as payment_id, uuidv7(-n * interval '1 second') as payer_id,
-        uuidv7(-n * interval '1 second') as payee_id, gen_random_uuid() as event_id
-      from generate_series($1::integer, $2::integer) as n
-    ), payments_made as (
-      insert into payment
-      select (jsonb_populate_record(p, jsonb_build_object('payment_id', made.payment_id,
-        'transaction_id', 'past-' || n, 'state', 'Expired', 'create_time', ${at}, 'update_time', ${at},
-        'expire_time', ${at}, 'expiry_check_time', null))).*
-      from payment p join pattern using (payment_id), made
-    ), payers_made as (
-      insert into payer
-      select (jsonb_populate_record(p, jsonb_build_object('payment_id', made.payment_id,
-        'payer_id', made.payer_id, 'state', 'Expired', 'create_time', ${at}, 'expire_time', ${at},
-        'link_token_hash', '\\x' || encode(sha256(made.payer_id::text::bytea), 'hex')))).*
-      from payer p join pattern using (payment_id), made
-    ), payees_made as (
-      insert into payee
-      select (jsonb_populate_record(p, jsonb_build_object('payment_id', made.payment_id,
-        'payee_id', made.payee_id, 'payout_state', 'voided'))).*
-      from payee p join pattern using (payment_id), made
-    ), tasks_made as (
-      insert into task (subject_id, kind, project_id, payment_id, create_time, next_time, done_time)
-      select made.payer_id, 'announce', t.project_id, made.payment_id, ${at}, ${at}, ${at}
-      from task t join pattern using (payment_id), made where t.kind = 'announce'
-    ), events_made as (
-      insert into outbox (event_id, subject, project_id, payload, occurred_at, attempts, next_at,
-        published_at, confirmed_at)
-      select made.event_id, o.subject, o.project_id, o.payload, ${at}, 1, ${at}, now(), now()
-      from (select * from outbox order by occurred_at limit 1) o, made
-    )
-    insert into confirmation (event_id, consumer, state) select event_id, 'delivery', 'seen' from made`
+/** By table, what a copy has in place of the pattern's values; `m` is a row of what is made. */
+const changed: Record<string, Record<string, string>> = {
+  payment: {
+    payment_id: 'm.payment_id',
+    transaction_id: "'past-' || m.n",
+    state: "'Expired'",
+    create_time: 'm.at',
+    update_time: 'm.at',
+    expire_time: 'm.at',
+    expiry_check_time: 'null::timestamptz',
+  },
+  payer: {
+    payment_id: 'm.payment_id',
+    payer_id: 'm.payer_id',
+    state: "'Expired'",
+    create_time: 'm.at',
+    expire_time: 'm.at',
+    link_token_hash: 'sha256(m.payer_id::text::bytea)',
+  },
+  payee: { payment_id: 'm.payment_id', payee_id: 'm.payee_id', payout_state: "'voided'" },
+  task: {
+    payment_id: 'm.payment_id',
+    subject_id: 'm.payer_id',
+    create_time: 'm.at',
+    next_time: 'm.at',
+    done_time: 'm.at',
+  },
+  outbox: {
+    event_id: 'm.event_id',
+    occurred_at: 'm.at',
+    next_at: 'm.at',
+    attempts: '1',
+    published_at: 'm.at',
+    // Now, or the service would begin to delete what is older than a week.
+    confirmed_at: 'clock_now()',
+    parked_at: 'null::timestamptz',
+  },
+}
+
+/** The statement that copies the pattern's row of a table for all that is made. */
+async function copyOf(
+  client: Client,
+  name: string,
+  changes: Record<string, string>,
+): Promise<string> {
+  const { rows } = await client.query<{ column: string }>(
+    `select attname as column from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
+    [name],
+  )
+  const columns = rows.map(({ column }) => column)
+  const values = columns.map((column) => changes[column] ?? `t.${column}`)
+  const pattern =
+    name === 'outbox'
+      ? '(select * from outbox order by occurred_at limit 1) t'
+      : `(${name} t join pattern using (payment_id))`
+  return `insert into ${name} (${columns.join(', ')})
+    select ${values.join(', ')} from made m cross join ${pattern}`
 }
 
 /** Ids of so many payments of one merchant, spread over all there are. */
