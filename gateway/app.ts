@@ -88,6 +88,7 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
 
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     const span = httpServerSpan(request.method, routeOf(request), traceparentOf(request.headers))
+    metrics.arrived()
     request.edge = startEdgeRequest(request.raw, readClientIp, span)
     void reply.headers({
       'content-type': 'application/json; charset=utf-8',
@@ -98,13 +99,13 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   }
 
   function observe(request: FastifyRequest, reply: FastifyReply): void {
-    const { requestId, projectId, reason } = request.edge
+    const { requestId, projectId, reason, span } = request.edge
     const { method } = request
     const route = routeOf(request)
     const status = reply.statusCode
     const durationMs = Math.round(reply.elapsedTime * 10) / 10
-    metrics.answered(route, method, status, durationMs)
-    endHttpServerSpan(request.edge.span, status)
+    metrics.left(route, method, status, durationMs)
+    endHttpServerSpan(span, status)
     log.info({ requestId, projectId, route, method, status, reason, durationMs }, 'request')
   }
 

@@ -1,9 +1,13 @@
 // What operators see of the edge; it must not carry anything that a client sent.
-import { Counter, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import { cheapHistogram, type Series } from '#runtime/histogram.ts'
 
 /** Where the edge counts. */
 export type GatewayMetrics = {
+  /** A request has arrived at the router. */
+  arrived(): void
+  /** It has been answered there. */
+  left: GatewayMetrics['answered']
   /** `route` is a path of ours or a fixed word, never the URL. */
   answered(route: string, method: string, status: number, durationMs: number): void
   /** One look into the cache of credentials. */
@@ -34,6 +38,15 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
     registry,
   })
   const routes = new Map<string, Series>()
+  let inFlight = 0
+  void new Gauge({
+    name: 'payweave_http_requests_in_flight',
+    help: 'Requests that have arrived and are not answered.',
+    registers,
+    collect() {
+      this.set(inFlight)
+    },
+  })
   const lookups = new Counter({
     name: 'payweave_access_cache_lookups_total',
     help: 'Looks into the cache of credentials.',
@@ -44,19 +57,28 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
   const counted = new Map<string, Counted>()
   const looked = new Map<string, Counter.Internal>()
 
+  const answered: GatewayMetrics['answered'] = (route, method, status, durationMs) => {
+    const key = `${status} ${method} ${route}`
+    let found = counted.get(key)
+    if (found === undefined) {
+      const series = routes.get(route) ?? durations.series({ route })
+      routes.set(route, series)
+      found = { requests: requests.labels(route, method, String(status)), durations: series }
+      counted.set(key, found)
+    }
+    found.requests.inc()
+    found.durations.observe(durationMs / 1_000)
+  }
+
   return {
-    answered(route, method, status, durationMs) {
-      const key = `${status} ${method} ${route}`
-      let found = counted.get(key)
-      if (found === undefined) {
-        const series = routes.get(route) ?? durations.series({ route })
-        routes.set(route, series)
-        found = { requests: requests.labels(route, method, String(status)), durations: series }
-        counted.set(key, found)
-      }
-      found.requests.inc()
-      found.durations.observe(durationMs / 1_000)
+    arrived() {
+      inFlight += 1
     },
+    left(...answer) {
+      inFlight -= 1
+      answered(...answer)
+    },
+    answered,
     looked(kind, hit) {
       const result = hit ? 'hit' : 'miss'
       const key = `${kind} ${result}`

@@ -1,5 +1,5 @@
 // What operators see of events on their way. It must not decide anything.
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { countPoison } from './inbox-store.ts'
@@ -45,6 +45,7 @@ export type InboxMetrics = {
   repeated: Counter
   retried: Counter
   poisoned: Counter
+  delay: Histogram
 }
 
 /** Counters of a consumer; the gauge is read from the table at each scrape. */
@@ -60,6 +61,12 @@ export function inboxMetrics({ metrics, db, log }: Source): InboxMetrics {
     repeated: counter('payweave_inbox_repeated_total', 'Messages of known events.', registers),
     retried: counter('payweave_inbox_retried_total', 'Messages given back for later.', registers),
     poisoned: counter('payweave_inbox_poisoned_total', 'Messages refused for good.', registers),
+    delay: new Histogram({
+      name: 'payweave_inbox_delay_seconds',
+      help: 'From the commit of a fact to the end of the work on its event.',
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 3_600],
+      registers,
+    }),
   }
 }
 

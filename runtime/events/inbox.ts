@@ -1,6 +1,7 @@
 // The inbox of a consumer: takes each event in once, together with its work, however often it comes. It must not call
 // the network while it has messages in hand.
 import { fromBinary } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Registry } from 'prom-client'
 import { Failure } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
@@ -134,8 +135,9 @@ async function work(options: Taking, batch: Known[]): Promise<boolean> {
     const taken = await takeAndHandle(options, batch)
     const messages = batch.flatMap((known) => known.messages)
     for (const message of messages) message.ack()
-    options.metrics.taken.inc(taken)
-    options.metrics.repeated.inc(messages.length - taken)
+    options.metrics.taken.inc(taken.length)
+    options.metrics.repeated.inc(messages.length - taken.length)
+    for (const event of taken) options.metrics.delay.observe(ageS(event))
     return true
   } catch (error) {
     const poisoned = batch.find(
@@ -168,8 +170,15 @@ async function workApart(options: Taking, batch: Known[]): Promise<boolean> {
   return true
 }
 
-/** Returns how many of the events were new. */
-async function takeAndHandle({ db, durable, handle }: Taking, batch: Known[]): Promise<number> {
+/** By the clocks of two machines, so never below zero. */
+function ageS({ occurredTime }: Event): number {
+  return occurredTime === undefined
+    ? 0
+    : Math.max(0, (Date.now() - timestampMs(occurredTime)) / 1_000)
+}
+
+/** Returns the events that were new. */
+async function takeAndHandle({ db, durable, handle }: Taking, batch: Known[]): Promise<Event[]> {
   let spans: ProcessSpans | undefined
   const work = async (tx: Queryable) => {
     const fresh = await takeIn(
@@ -180,12 +189,12 @@ async function takeAndHandle({ db, durable, handle }: Taking, batch: Known[]): P
     spans?.end('repeated')
     spans = processSpans(durable, events)
     if (events.length > 0) await handle(tx, spans?.events ?? events)
-    return events.length
+    return events
   }
   try {
-    const count = await db.transaction(work)
+    const taken = await db.transaction(work)
     spans?.end()
-    return count
+    return taken
   } catch (error) {
     spans?.end('not_taken_in')
     throw error

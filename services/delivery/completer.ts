@@ -140,6 +140,7 @@ function note(
   )
   for (const { claimed, end } of batch) {
     metrics.attempts.inc({ outcome: end.outcome })
+    metrics.attemptTimes.observe({ outcome: end.outcome }, end.totalMs / 1_000)
     if (end.outcome === 'blocked') metrics.egressBlocks.inc({ cause: end.error ?? 'other' })
     const state = moved.get(claimed.deliveryId)?.state
     if (state === undefined || state === 'pending') continue

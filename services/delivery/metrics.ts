@@ -8,6 +8,7 @@ import { type Backlog, readBacklog } from './read-store.ts'
 export interface DeliveryMetrics {
   attempts: Counter<'outcome'>
   ended: Counter<'state'>
+  attemptTimes: Histogram<'outcome'>
   firstPost: Histogram
   egressBlocks: Counter<'cause'>
   /** Shows from now on what a worker has in hand. */
@@ -44,6 +45,13 @@ export function deliveryMetrics(source: MetricsSource): DeliveryMetrics {
       name: 'payweave_delivery_ended_total',
       help: 'Deliveries that ended, by state.',
       labelNames: ['state'],
+      registers,
+    }),
+    attemptTimes: new Histogram({
+      name: 'payweave_delivery_attempt_seconds',
+      help: 'Time of an attempt from its beginning to the receiver’s answer or to its failure, by outcome.',
+      labelNames: ['outcome'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
       registers,
     }),
     firstPost: new Histogram({

@@ -12,7 +12,7 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env['PAYWEAVE_TEST_MESH'] !== undefined) return undefined
   const compiled = temporaryFolder('compiled')
   process.env['NODE_COMPILE_CACHE'] ??= compiled
-  let write = (_: ReceivedSpan) => {}
+  let write: (span: ReceivedSpan) => void = () => {}
   const receiver = await startTraceReceiver((span) => write(span))
   const mesh = await startMesh({
     name: 'shared',

