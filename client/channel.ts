@@ -8,8 +8,8 @@ export interface TlsOptions {
   /** The client's own certificate with its key. */
   cert?: string | Buffer
   key?: string | Buffer
-  /** Name in the certificate of the service, when it is not that of the address. */
-  serverName?: string
+  /** Name in the certificate of the service, or of each part, when it is not that of the address. */
+  serverName?: string | ((part: string) => string)
 }
 
 /** How connections are made. */
@@ -26,10 +26,11 @@ const serviceConfig = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }
 const defaultKeepAlive = { timeMs: 30_000, timeoutMs: 10_000 }
 
 /** Opens no connection before the first call. Calls go round all addresses that a name has. */
-export function openChannel(address: string, settings: ChannelSettings): Client {
+export function openChannel(address: string, part: string, settings: ChannelSettings): Client {
   const { target, isSecure } = targetOf(address)
   const { keepAlive = defaultKeepAlive } = settings
   const tls = settings.tls ?? isSecure
+  const serverName = serverNameOf(part, tls)
   return new Client(target, tls === false ? credentials.createInsecure() : secured(tls), {
     'grpc.primary_user_agent': 'payweave-client',
     'grpc.service_config': serviceConfig,
@@ -45,13 +46,17 @@ export function openChannel(address: string, settings: ChannelSettings): Client 
       // An idle connection that a router has forgotten is noticed before the next call needs it.
       'grpc.keepalive_permit_without_calls': 1,
     }),
-    ...(typeof tls === 'object' &&
-      tls.serverName !== undefined && {
-        'grpc.ssl_target_name_override': tls.serverName,
-        'grpc.default_authority': tls.serverName,
-      }),
+    ...(serverName !== undefined && {
+      'grpc.ssl_target_name_override': serverName,
+      'grpc.default_authority': serverName,
+    }),
     ...settings.channelOptions,
   })
+}
+
+function serverNameOf(part: string, tls: TlsOptions | boolean): string | undefined {
+  if (typeof tls === 'boolean') return undefined
+  return typeof tls.serverName === 'function' ? tls.serverName(part) : tls.serverName
 }
 
 function secured(tls: TlsOptions | true): ChannelCredentials {

@@ -99,6 +99,11 @@ export type PayweaveClient = {
 
 const defaultTimeoutMs = 10_000
 
+/** Tells whether each part has a name of its own in its certificate. */
+function hasNames({ tls }: ChannelSettings): boolean {
+  return typeof tls === 'object' && typeof tls.serverName === 'function'
+}
+
 /** Makes a client; it connects to a part with the first call to it. */
 export function createPayweaveClient(options: PayweaveClientOptions): PayweaveClient {
   const { address, timeoutMs = defaultTimeoutMs, retry = {}, traceparent } = options
@@ -116,8 +121,10 @@ export function createPayweaveClient(options: PayweaveClientOptions): PayweaveCl
   function channelOf(part: Part): Client {
     const target = typeof address === 'string' ? address : address[part]
     if (target === undefined) throw new TypeError(`the client was given no address of ${part}`)
-    const open = channels.get(target) ?? openChannel(target, options)
-    channels.set(target, open)
+    // Parts at one address share it only where nothing tells them apart.
+    const key = typeof address === 'string' && !hasNames(options) ? target : part
+    const open = channels.get(key) ?? openChannel(target, part, options)
+    channels.set(key, open)
     return open
   }
 

@@ -51,10 +51,11 @@ describe('connections', () => {
 
 describe('TLS', () => {
   /** Ends TLS in front of a server, as a mesh's side-car does. */
-  async function serveTls(subject: string) {
+  async function serveTls(subject: string, asksForCertificate = false) {
     const { port: plainPort } = await servePayments('secret')
     const { key, cert } = makeCertificate(subject)
-    const front = createServer({ key, cert, ALPNProtocols: ['h2'] }, (socket) => {
+    const asks = asksForCertificate && { requestCert: true, ca: cert }
+    const front = createServer({ key, cert, ALPNProtocols: ['h2'], ...asks }, (socket) => {
       const behind = connectTcp(plainPort, '127.0.0.1')
       socket.pipe(behind).pipe(socket)
       socket.on('error', () => behind.destroy())
@@ -65,7 +66,7 @@ describe('TLS', () => {
     atEnd(() => front.close())
     const address = front.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    return { url: `https://127.0.0.1:${port}`, cert }
+    return { url: `https://127.0.0.1:${port}`, cert, key }
   }
 
   it('is spoken to https addresses, with authorities of the caller', async () => {
@@ -84,7 +85,15 @@ describe('TLS', () => {
     const { url, cert: ca } = await serveTls('DNS:payments.internal')
     const wrong = connect(url, { tls: { ca }, retry: false })
     expect(await errorOf(wrong.payments.getPayment({}))).toMatchObject({ status: 'UNAVAILABLE' })
-    const right = connect(url, { tls: { ca, serverName: 'payments.internal' } })
+    const right = connect(url, { tls: { ca, serverName: (part) => `${part}.internal` } })
     expect((await right.payments.getPayment({})).payment?.paymentId).toBe('secret')
+  })
+
+  it('shows the certificate of the caller to a service that asks for one', async () => {
+    const { url, cert, key } = await serveTls('IP:127.0.0.1', true)
+    const unknown = connect(url, { tls: { ca: cert }, retry: false })
+    expect(await errorOf(unknown.payments.getPayment({}))).toMatchObject({ status: 'UNAVAILABLE' })
+    const known = connect(url, { tls: { ca: cert, cert, key } })
+    expect((await known.payments.getPayment({})).payment?.paymentId).toBe('secret')
   })
 })
