@@ -24,7 +24,13 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
       dataDir: path.join(folder, 'postgres'),
       port: databasePort,
       log,
-      settings: { fsync: 'off', shared_buffers: '64MB', checkpoint_timeout: '30min' },
+      settings: {
+        fsync: 'off',
+        shared_buffers: '64MB',
+        checkpoint_timeout: '30min',
+        // There are many databases here, each with a few rows.
+        autovacuum_naptime: '1min',
+      },
     }).then((server) => ({ name: 'TEST_DATABASE_URL', url: server.adminUrl, stop: server.stop })),
     startNats({ dataDir: path.join(folder, 'nats'), port: natsPort, log }).then((server) => ({
       name: 'TEST_NATS_URL',
