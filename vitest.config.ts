@@ -5,7 +5,19 @@ import { defineConfig } from 'vitest/config'
 const exclude = ['node_modules/**', 'gen/**', '.payweave/**', 'test/system/**']
 // They leave nothing behind in their process, so many files take one after the other: most of the
 // time of a small file is the start of a process and the reading of what it imports.
-const together = ['core', 'gateway', 'services'].map((folder) => `${folder}/**/*.test.ts`)
+const together = [
+  'core',
+  'gateway',
+  'services',
+  'test/accounts',
+  'test/billing',
+  'test/edge',
+  'test/institution',
+  'test/ledger',
+  'test/payments',
+  'test/quotes',
+  'test/settlements',
+].map((folder) => `${folder}/**/*.test.ts`)
 
 /** Both run at once. */
 function project(name: string, test: { include: string[]; exclude: string[]; isolate: boolean }) {
@@ -17,7 +29,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     // Processes, not threads: a server started by a test is tied to the life of its test's process.
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than CI has cores: a third of the time of most files is waiting.
+    maxWorkers: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
