@@ -38,7 +38,7 @@ export function openClients(settings: SettingsOf<'gateway'>, identity: Identity)
 }
 
 function clientsOf(name: string, url: string, identity: Identity) {
-  const pool = createRpcPool(url)
+  const pool = createRpcPool(url, { audience: name, identity })
   return {
     name,
     of: <S extends DescService>(service: S, timeoutMs = rpcTimeoutMs): Client<S> =>

@@ -7,12 +7,14 @@ import { connectNats } from '#runtime/events/nats.ts'
 import { listenForNews } from '#runtime/events/news.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
-import { createRpcClient } from '#runtime/rpc/client.ts'
-import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
+import type { Identity } from '#runtime/rpc/identity.ts'
+import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { createGateway } from './app.ts'
 import { createAccess } from './auth.ts'
 import { openClients } from './clients.ts'
+import { drainedPort } from './drain.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
 import { type Probe, readyParts } from './health.ts'
 import type { EdgeSettings } from './options.ts'
@@ -26,7 +28,7 @@ runProcess('gateway', async (stopping, log) => {
   const settings = readSettings('gateway')
   const registry = createMetrics('gateway')
   const metrics = gatewayMetrics(registry)
-  const identity = openIdentity({ name: 'gateway', dir: settings.secretsDir, log })
+  const identity = processIdentity('gateway', settings, log)
   const { checkout, closers, access: asked, ...services } = openClients(settings, identity)
   const access = createAccess({
     accounts: asked,
@@ -64,7 +66,7 @@ runProcess('gateway', async (stopping, log) => {
   })
   await app.listen({ host, port: settings.port })
   return [
-    { name: 'http', close: () => app.close() },
+    drainedPort(app, stopping, settings.drainS * 1_000),
     { name: 'news', close: () => news.close() },
     { name: 'nats', close: () => nats.close() },
     ...closers,
@@ -103,7 +105,10 @@ function serviceProbes(settings: GatewaySettings, identity: Identity): Record<st
   const probes: Record<string, Probe> = {}
   for (const [audience, url] of Object.entries(urls)) {
     if (url === undefined) continue
-    const health = createRpcClient(Health, { identity, audience, url, timeoutMs: probeTimeoutMs })
+    // The simulator is asked where browsers reach it: no certificate of ours is there.
+    const pool = createRpcPool(url, audience === 'simulator' ? {} : { audience, identity })
+    const timeoutMs = probeTimeoutMs
+    const health = createRpcClient(Health, { identity, audience, url, timeoutMs, pool })
     probes[audience] = async () => {
       const { status } = await health.check({})
       return status === HealthCheckResponse_ServingStatus.SERVING

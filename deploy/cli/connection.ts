@@ -7,6 +7,7 @@ import { isUuid } from '#core/id.ts'
 import { AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { bearerIdentity } from '#runtime/rpc/identity.ts'
+import { type MeshTls, openTls } from '#runtime/rpc/tls.ts'
 import type { SandboxFile } from '../local/sandbox-file.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -37,8 +38,8 @@ export function connect(
   const sandbox = readSandbox(options, env)
   const url = httpUrl(options.url ?? sandbox?.grpc[audience] ?? missing('--url'))
   const token = options.token ?? env['PAYWEAVE_TOKEN'] ?? sandbox?.grpc_token ?? missing('--token')
-  const identity = bearerIdentity(token)
-  const pools = [createRpcPool(url, { lasting: true })]
+  const identity = { ...bearerIdentity(token), ...certificateOf(url, options, env) }
+  const pools = [createRpcPool(url, { lasting: true, audience, identity })]
   const [pool] = pools
 
   async function projectId(): Promise<string> {
@@ -48,7 +49,7 @@ export function connect(
     if (sandbox === undefined || known === undefined) {
       throw new UsageError(`--project must be a UUID or a name in sandbox.json, not ${name}`)
     }
-    const accounts = createRpcPool(sandbox.grpc.accounts)
+    const accounts = createRpcPool(sandbox.grpc.accounts, { audience: 'accounts', identity })
     pools.push(accounts)
     const access = createRpcClient(AccessService, {
       url: sandbox.grpc.accounts,
@@ -91,6 +92,19 @@ function readSandbox(options: ConnectionOptions, env: NodeJS.ProcessEnv): Sandbo
   // Credentials of this machine's sandbox are not for another address.
   if (options.url !== undefined && asked === undefined) return undefined
   return JSON.parse(fs.readFileSync(file, 'utf8')) as SandboxFile
+}
+
+/** The certificate to show: of PAYWEAVE_TLS_DIR, or the one that a local start with mutual TLS has made. */
+function certificateOf(
+  url: string,
+  options: ConnectionOptions,
+  env: NodeJS.ProcessEnv,
+): { tls?: MeshTls } {
+  const dataDir = options['data-dir'] ?? env['PAYWEAVE_DATA_DIR'] ?? '.payweave'
+  const given = env['PAYWEAVE_TLS_DIR']
+  const folder = path.resolve(given ?? path.join(dataDir, 'tls', 'operator'))
+  if (!url.startsWith('https:') || (given === undefined && !fs.existsSync(folder))) return {}
+  return { tls: openTls(folder, { warn: () => undefined }) }
 }
 
 function httpUrl(text: string): string {

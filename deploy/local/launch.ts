@@ -2,6 +2,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { createLogger } from '#runtime/log.ts'
+import type { ServingProcess } from '#runtime/setting.ts'
+import { commandLine, prepareCertificates } from './certificates.ts'
 import { makeDatabase, migrateAll, seed } from './database.ts'
 import { takeLock } from './lock.ts'
 import { startNats } from './nats.ts'
@@ -65,9 +67,13 @@ async function bringUp(options: LaunchOptions, supervisor: Supervisor): Promise<
   const { dataDir, environment } = settings
   const logsDir = path.join(dataDir, 'logs')
   fs.mkdirSync(logsDir, { recursive: true, mode: 0o700 })
-  const addresses = sandboxAddresses(settings.publicBaseUrl, (name) => servingPort(settings, name))
+  const portOf = (name: ServingProcess) => servingPort(settings, name)
+  const isSecured = settings.rpcTls === 'required'
+  const scheme = isSecured ? 'https' : 'http'
+  const addresses = sandboxAddresses(settings.publicBaseUrl, portOf, scheme)
   const sandbox = prepareSandboxFile(dataDir, addresses)
   prepareSecrets(dataDir, processNames, sandbox.grpc_token)
+  if (isSecured) await prepareCertificates(dataDir, [...processNames, commandLine])
   const stores = await startStores(options, supervisor)
   stopping.throwIfAborted()
   const journal = createLogger({

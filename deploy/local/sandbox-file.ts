@@ -43,13 +43,14 @@ export type SandboxFile = SandboxAddresses & {
 export function sandboxAddresses(
   baseUrl: string,
   portOf: (name: (typeof services)[number] | 'simulator') => number,
+  rpcScheme: 'http' | 'https' = 'http',
 ): SandboxAddresses {
-  const url = (name: Parameters<typeof portOf>[0]) => `http://127.0.0.1:${portOf(name)}`
-  const grpc = Object.fromEntries(services.map((name) => [name, url(name)]))
+  const at = (name: Parameters<typeof portOf>[0]) => `127.0.0.1:${portOf(name)}`
+  const grpc = Object.fromEntries(services.map((name) => [name, `${rpcScheme}://${at(name)}`]))
   return {
     base_url: baseUrl,
     grpc: grpc as SandboxAddresses['grpc'],
-    simulator_url: url('simulator'),
+    simulator_url: `http://${at('simulator')}`,
   }
 }
 

@@ -22,6 +22,7 @@ import { currentContext } from './context.ts'
 import { createDispatcher } from './dispatcher.ts'
 import { statusName, toFailure } from './errors.ts'
 import type { Identity } from './identity.ts'
+import { connectByTls } from './tls.ts'
 import { callUnary, unreachable, webHeaders } from './unary.ts'
 
 const defaultTimeoutMs = 10_000
@@ -33,10 +34,22 @@ export interface RpcPool {
   close(): Promise<void>
 }
 
+/** How to connect. The identity's certificate is shown to an audience, over https. */
+export interface RpcPoolOptions {
+  lasting?: boolean
+  audience?: string
+  identity?: Pick<Identity, 'tls'>
+}
+
 /** Opens no connection before the first call. With `lasting`, answers may be streams without end. */
-export function createRpcPool(url: string, { lasting = false } = {}): RpcPool {
-  // One message of a stream is bounded all the same.
-  const undici = createDispatcher(url, { maxResponseSize: lasting ? -1 : maxBytes })
+export function createRpcPool(url: string, options: RpcPoolOptions = {}): RpcPool {
+  const { lasting = false, audience, identity } = options
+  const isSecured = url.startsWith('https:') && audience !== undefined
+  const undici = createDispatcher(url, {
+    // One message of a stream is bounded all the same.
+    maxResponseSize: lasting ? -1 : maxBytes,
+    ...(isSecured && identity?.tls && { connectBy: connectByTls(identity.tls, audience) }),
+  })
   return { undici, close: () => undici.close() }
 }
 
@@ -46,7 +59,7 @@ export interface RpcClientOptions {
   url: string
   /** Process name of the other side, which its tokens are for. */
   audience: string
-  identity: Pick<Identity, 'authorization'>
+  identity: Pick<Identity, 'authorization' | 'tls'>
   /** Longest wait for one call; a shorter deadline of the call being answered wins. */
   timeoutMs?: number
   pool?: RpcPool
@@ -60,7 +73,7 @@ export function createRpcClient<S extends DescService>(
   service: S,
   options: RpcClientOptions,
 ): Client<S> {
-  const pool = options.pool ?? createRpcPool(options.url)
+  const pool = options.pool ?? createRpcPool(options.url, options)
   return createClient(service, transportOf(pool, options))
 }
 

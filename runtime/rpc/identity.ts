@@ -1,10 +1,11 @@
 // Proves who calls: signs this process's tokens and reads those of others; it must not decide what a caller may do.
 
 import { createHash, type KeyObject, sign, verify } from 'node:crypto'
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '#runtime/log.ts'
+import { watched } from '#runtime/watched.ts'
 import type { Caller } from './context.ts'
+import type { MeshTls } from './tls.ts'
 import { identityFile, readIdentityKey, readTrust, type Trust, trustFile } from './trust.ts'
 
 /** Signs for one process and recognises everybody whom it trusts. */
@@ -15,6 +16,8 @@ export interface Identity {
   authorization(audience: string, projectId?: string): string
   /** Who sent this `authorization` value; undefined when it is absent, malformed, expired or unknown. */
   recognise(authorization: string | undefined): Caller | undefined
+  /** What it serves and connects with when mutual TLS is required. */
+  tls?: MeshTls
 }
 
 interface Claims {
@@ -30,7 +33,6 @@ const lifetimeS = 60
 const reuseMs = 30_000
 const clockSkewS = 5
 const cacheSize = 10_000
-const recheckMs = 1_000
 const maxTokenLength = 2_048
 const bearerScheme = /^bearer +(\S+)$/i
 
@@ -44,8 +46,10 @@ interface Options {
 
 /** Opens the identity of a process; throws at boot when a file is absent or malformed. */
 export function openIdentity({ name, dir, log, now = Date.now }: Options): Identity {
-  const key = watched(dir, identityFile, () => readIdentityKey(dir), log, now)
-  const trust = watched(dir, trustFile, () => readTrust(dir), log, now)
+  const watch = <T>(kind: string, read: () => T) =>
+    watched({ kind, paths: [join(dir, kind)], read, log, now })
+  const key = watch(identityFile, () => readIdentityKey(dir))
+  const trust = watch(trustFile, () => readTrust(dir))
   const issued = new Map<string, { value: string; reuseUntilMs: number }>()
   const recognised = new Map<string, { caller: Caller; untilMs: number }>()
   let issuedWith = key()
@@ -172,40 +176,4 @@ function readClaims(payload: string): Claims | undefined {
     return undefined
   if (prj === undefined) return { iss, aud, exp }
   return typeof prj === 'string' && prj !== '' ? { iss, aud, exp, prj } : undefined
-}
-
-/**
- * A value read from a file and read again when the file changed, looked at once a second at most. A
- * file that cannot be read after boot leaves the last good value in force.
- */
-function watched<T>(
-  dir: string,
-  file: string,
-  read: () => T,
-  log: Options['log'],
-  now: () => number,
-): () => T {
-  const path = join(dir, file)
-  let value = read()
-  let seen = version(path)
-  let checkedMs = now()
-  return () => {
-    const nowMs = now()
-    if (nowMs - checkedMs < recheckMs) return value
-    checkedMs = nowMs
-    const current = version(path)
-    if (current === seen) return value
-    try {
-      value = read()
-      seen = current
-    } catch (error) {
-      log.warn({ err: error, kind: file }, 'identity file changed and cannot be read')
-    }
-    return value
-  }
-}
-
-function version(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  return stat === undefined ? 'absent' : `${stat.ino}:${stat.mtimeMs}:${stat.size}`
 }

@@ -1,4 +1,4 @@
-// One plain-text port for HTTP/1.1 and HTTP/2: the first three bytes decide; it must not know what is served.
+// One port for HTTP/1.1 and HTTP/2: the handshake decides, or the first three bytes of plain text; it must not know what is served.
 
 import type { Server } from 'node:http'
 import {
@@ -10,8 +10,12 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { type MeshTls, notePeer } from './tls.ts'
 
 const preface = Buffer.from('PRI')
+/** The first byte of every TLS connection. */
+const tlsHandshake = 0x16
 const firstBytesTimeoutMs = 10_000
 const idleSessionMs = 600_000
 const pollMs = 50
@@ -24,10 +28,20 @@ export interface SharedPort {
   drain(stopped: Promise<unknown>, graceMs: number): Promise<void>
 }
 
+/** How a port is guarded. */
+export interface PortGuard {
+  /** What peers are shown, and must show. */
+  tls: MeshTls
+  /** Lets plain text in too; whoever serves it must look who comes. */
+  plainToo: boolean
+  onRefused(error: Error): void
+}
+
 /** Puts an HTTP/2 server in front of the listener of `http1`, which keeps the connections that are not HTTP/2. */
 export function sharePort(
   http1: Server,
   onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+  guard?: PortGuard,
 ): SharedPort {
   const http2 = createHttp2(onRequest)
   const sessions = new Set<ServerHttp2Session>()
@@ -47,6 +61,21 @@ export function sharePort(
   })
 
   const accept = http1.listeners('connection') as Array<(socket: Socket) => void>
+  const serve = (socket: Socket, isHttp2: boolean): void => {
+    if (isHttp2) http2.emit('connection', socket)
+    else for (const listener of accept) listener.call(http1, socket)
+  }
+  const secure = guard === undefined ? undefined : handshakes(guard, serve)
+  const sniff = (socket: Socket): void => {
+    undecided.add(socket)
+    decide(socket, (found) => {
+      undecided.delete(socket)
+      if (found === undefined) return
+      if (found === 'tls' && secure !== undefined) secure(socket)
+      else serve(socket, found === 'h2')
+    })
+  }
+
   http1.removeAllListeners('connection')
   http1.on('connection', (socket: Socket) => {
     if (draining) {
@@ -55,13 +84,8 @@ export function sharePort(
     }
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    undecided.add(socket)
-    decide(socket, (isHttp2) => {
-      undecided.delete(socket)
-      if (isHttp2 === undefined) return
-      if (isHttp2) http2.emit('connection', socket)
-      else for (const listener of accept) listener.call(http1, socket)
-    })
+    if (secure !== undefined && guard?.plainToo === false) secure(socket)
+    else sniff(socket)
   })
 
   return {
@@ -109,20 +133,52 @@ function createHttp2(
   return http2
 }
 
-/** Reads until it is clear whether the peer speaks HTTP/2; `undefined` when it left before that. */
-function decide(socket: Socket, decided: (isHttp2: boolean | undefined) => void): void {
+/** Takes connections through the handshake; their certificates are noted with them. */
+function handshakes(
+  { tls, onRefused }: PortGuard,
+  serve: (socket: TLSSocket, isHttp2: boolean) => void,
+): (socket: Socket) => void {
+  let material = tls.current()
+  const server = createTlsServer({
+    ...material.options,
+    requestCert: true,
+    rejectUnauthorized: true,
+    ALPNProtocols: ['h2', 'http/1.1'],
+    handshakeTimeout: firstBytesTimeoutMs,
+  })
+  server.on('secureConnection', (socket: TLSSocket) => {
+    notePeer(socket)
+    serve(socket, socket.alpnProtocol === 'h2')
+  })
+  server.on('tlsClientError', onRefused)
+  return (socket) => {
+    const current = tls.current()
+    if (current !== material) {
+      material = current
+      server.setSecureContext(current.options)
+    }
+    // The listener's sockets stay half open for HTTP; one that ends within the handshake would stay for ever.
+    socket.allowHalfOpen = false
+    server.emit('connection', socket)
+  }
+}
+
+type Protocol = 'h1' | 'h2' | 'tls'
+
+/** Reads until it is clear what the peer speaks; `undefined` when it left before that. */
+function decide(socket: Socket, decided: (found: Protocol | undefined) => void): void {
   let seen: Buffer = Buffer.alloc(0)
   const timer = setTimeout(() => socket.destroy(), firstBytesTimeoutMs)
   const onError = () => socket.destroy()
   const onClose = () => finish(undefined)
 
-  function finish(isHttp2: boolean | undefined): void {
+  function finish(found: Protocol | undefined): void {
     clearTimeout(timer)
     socket.off('readable', onReadable)
     socket.off('error', onError)
     socket.off('close', onClose)
-    if (isHttp2 !== undefined) socket.unshift(seen)
-    decided(isHttp2)
+    if (found !== undefined) socket.unshift(seen)
+    decided(found)
   }
 
   function onReadable(): void {
@@ -135,8 +191,8 @@ function decide(socket: Socket, decided: (isHttp2: boolean | undefined) => void)
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
     const length = Math.min(seen.length, preface.length)
     const matches = preface.compare(seen, 0, length, 0, length) === 0
-    if (!matches) finish(false)
-    else if (length === preface.length) finish(true)
+    if (!matches) finish(seen[0] === tlsHandshake ? 'tls' : 'h1')
+    else if (length === preface.length) finish('h2')
   }
 
   socket.on('readable', onReadable)

@@ -24,10 +24,12 @@ import { type CallLog, createCallLog, type RpcMetrics } from './call-log.ts'
 import { healthRoutes, type Ready } from './health.ts'
 import type { Identity } from './identity.ts'
 import { callInterceptor } from './interceptor.ts'
-import { sharePort } from './port.ts'
+import { peerRefusal } from './peer.ts'
+import { type PortGuard, sharePort } from './port.ts'
 import { reflectionRoutes } from './reflection.ts'
 import { refuse } from './refusal.ts'
 import { type ServedCall, servedCallKey } from './served-call.ts'
+import { peerOf } from './tls.ts'
 import { notingUnary, type UnaryMethods, unaryHandler } from './unary-handler.ts'
 
 const maxMessageBytes = 4 * 1024 * 1024
@@ -54,7 +56,7 @@ export interface ServeRpcOptions {
   log: Logger
   ready?: Ready
   metrics?: RpcMetrics
-  /** Plain HTTP/1.1 routes on the same port, open to anybody. */
+  /** HTTP/1.1 routes on the same port, open to anybody, in plain text even when RPCs are not. */
   http?: (app: FastifyInstance) => void | Promise<void>
   /** How long a server that closes still takes calls, telling each caller to go elsewhere. */
   drainMs?: number
@@ -82,7 +84,11 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const unaryMethods: UnaryMethods = new Map()
   const router = createRouter(options, callLog, stopping.signal, unaryMethods)
   const takeUnary = unaryHandler(unaryMethods, callLog, maxMessageBytes)
-  const edge = createEdge(createAdmission(router.handlers, identity), callLog)
+  const edge = createEdge(
+    createAdmission(router.handlers, identity),
+    callLog,
+    identity.tls !== undefined,
+  )
   const handlers = router.handlers.map((handler) => recorded(handler, callLog))
 
   const app = createApp()
@@ -114,7 +120,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   await options.http?.(app)
   await app.ready()
 
-  const shared = sharePort(app.server, http2Handler(handlers, edge, stalledMs))
+  const shared = sharePort(app.server, http2Handler(handlers, edge, stalledMs), guardOf(options))
   await app.listen({ host, port })
   let closing: Promise<void> | undefined
   return {
@@ -125,6 +131,16 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
       return closing
     },
     closeWithinMs: drainMs + graceMs + closeMarginMs,
+  }
+}
+
+function guardOf({ identity: { tls }, http, log }: ServeRpcOptions): PortGuard | undefined {
+  if (tls === undefined) return undefined
+  return {
+    tls,
+    // A payer's browser has no certificate; RPCs ask for one all the same.
+    plainToo: http !== undefined,
+    onRefused: (error) => log.info({ err: error }, 'handshake refused'),
   }
 }
 
@@ -180,12 +196,14 @@ function createApp() {
 type AnyRequest = IncomingMessage | Http2ServerRequest
 
 /** What both protocols do with a request before Connect sees it. */
-function createEdge(admit: Admit, callLog: CallLog) {
+function createEdge(admit: Admit, callLog: CallLog, isGuarded: boolean) {
   const calls = new WeakMap<AnyRequest, ServedCall>()
   return {
     /** Undefined when the request was answered here. */
     admit(request: AnyRequest, response: Parameters<typeof refuse>[1]): ServedCall | undefined {
-      const { call, refusal } = admit(request.url ?? '', request.headers)
+      const { call, ...verdict } = admit(request.url ?? '', request.headers)
+      const refusal =
+        verdict.refusal ?? (isGuarded ? peerRefusal(call, peerOf(request.socket)) : undefined)
       if (refusal !== undefined) {
         refuse(request, response, callLog.failed(call, refusal))
         return undefined

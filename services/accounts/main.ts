@@ -10,7 +10,8 @@ import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
-import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import type { Identity } from '#runtime/rpc/identity.ts'
+import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
@@ -27,7 +28,7 @@ runProcess('accounts', async (stopping, log) => {
   const settings = readSettings('accounts')
   const { secretsDir } = settings
   const metrics = createMetrics('accounts')
-  const identity = openIdentity({ name: 'accounts', dir: secretsDir, log })
+  const identity = processIdentity('accounts', settings, log)
   const secrets = accountSecrets(
     readSecret(secretsDir, 'pepper'),
     readSecret(secretsDir, 'seal.key'),
@@ -92,7 +93,7 @@ runProcess('accounts', async (stopping, log) => {
 function connectOthers(settings: SettingsOf<'accounts'>, identity: Identity) {
   const pools: RpcPool[] = []
   const at = (url: string, audience: string) => {
-    const pool = createRpcPool(url)
+    const pool = createRpcPool(url, { audience, identity })
     pools.push(pool)
     return { url, audience, identity, pool }
   }

@@ -7,7 +7,7 @@ import { readSettings } from '#runtime/config.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { openIdentity } from '#runtime/rpc/identity.ts'
+import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
@@ -23,10 +23,10 @@ runProcess('billing', async (stopping, log) => {
   const settings = readSettings('billing')
   const { secretsDir } = settings
   const metrics = createMetrics('billing')
-  const identity = openIdentity({ name: 'billing', dir: secretsDir, log })
+  const identity = processIdentity('billing', settings, log)
   const db = await openServiceDatabase({ service: 'billing', settings, metrics, log, stopping })
-  const accounts = createRpcPool(settings.accountsUrl)
-  const backend = createRpcPool(settings.backendUrl)
+  const accounts = createRpcPool(settings.accountsUrl, { audience: 'accounts', identity })
+  const backend = createRpcPool(settings.backendUrl, { audience: 'simulator', identity })
   const billerTimeoutMs = settings.billerTimeoutS * 1_000
   const engine = startBilling({
     db,

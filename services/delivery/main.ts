@@ -13,7 +13,7 @@ import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { longestStreamMs } from '#runtime/rpc/admission.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { openIdentity } from '#runtime/rpc/identity.ts'
+import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -26,11 +26,11 @@ runProcess('delivery', async (stopping, log) => {
   const settings = readSettings('delivery')
   const { host, port, adminPort } = settings
   const metrics = createMetrics('delivery')
-  const identity = openIdentity({ name: 'delivery', dir: settings.secretsDir, log })
+  const identity = processIdentity('delivery', settings, log)
   const db = await openServiceDatabase({ service: 'delivery', settings, metrics, log, stopping })
   const nats = connectNats({ url: settings.natsUrl, name: 'delivery', log })
   const { accountsUrl: url } = settings
-  const accounts = createRpcPool(url)
+  const accounts = createRpcPool(url, { audience: 'accounts', identity })
   const deliveries = startDeliveries({
     access: createRpcClient(AccessService, { url, audience: 'accounts', identity, pool: accounts }),
     db,

@@ -12,7 +12,8 @@ import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
-import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import type { Identity } from '#runtime/rpc/identity.ts'
+import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
 import { startInstitution } from './engine.ts'
@@ -30,7 +31,7 @@ const peerTimeoutMs = 4_000
 runProcess('institution', async (stopping, log) => {
   const settings = readSettings('institution')
   const metrics = createMetrics('institution')
-  const identity = openIdentity({ name: 'institution', dir: settings.secretsDir, log })
+  const identity = processIdentity('institution', settings, log)
   const db = await openServiceDatabase({ service: 'institution', settings, metrics, log, stopping })
   const nats = connectNats({ url: settings.natsUrl, name: 'institution', log })
   const others = connectOthers(settings, identity)
@@ -76,7 +77,7 @@ runProcess('institution', async (stopping, log) => {
 function connectOthers(settings: SettingsOf<'institution'>, identity: Identity) {
   const pools: RpcPool[] = []
   const at = (url: string, audience: string) => {
-    const pool = createRpcPool(url)
+    const pool = createRpcPool(url, { audience, identity })
     pools.push(pool)
     return { url, audience, identity, pool, timeoutMs: peerTimeoutMs }
   }

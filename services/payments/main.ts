@@ -13,7 +13,8 @@ import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
-import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import type { Identity } from '#runtime/rpc/identity.ts'
+import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
@@ -30,7 +31,7 @@ import { settlementService } from './service-settlements.ts'
 runProcess('payments', async (stopping, log) => {
   const settings = readSettings('payments')
   const metrics = createMetrics('payments')
-  const identity = openIdentity({ name: 'payments', dir: settings.secretsDir, log })
+  const identity = processIdentity('payments', settings, log)
   const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
   const nats = connectNats({ url: settings.natsUrl, name: 'payments', log })
   const others = connectOthers(settings, identity)
@@ -97,7 +98,7 @@ function paymentSettings(settings: SettingsOf<'payments'>): PaymentSettings {
 function connectOthers(settings: SettingsOf<'payments'>, identity: Identity) {
   const pools: RpcPool[] = []
   const at = (url: string, audience: string) => {
-    const pool = createRpcPool(url)
+    const pool = createRpcPool(url, { audience, identity })
     pools.push(pool)
     return { url, audience, identity, pool }
   }

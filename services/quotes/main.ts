@@ -8,7 +8,7 @@ import { startRetention } from '#runtime/events/retention.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { openIdentity } from '#runtime/rpc/identity.ts'
+import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
 import { accountsPort } from './accounts.ts'
@@ -28,7 +28,7 @@ runProcess('quotes', async (stopping, log) => {
   const settings = readSettings('quotes')
   const { accountsUrl, backendUrl } = settings
   const registry = createMetrics('quotes')
-  const identity = openIdentity({ name: 'quotes', dir: settings.secretsDir, log })
+  const identity = processIdentity('quotes', settings, log)
   const db = await openServiceDatabase({
     service: 'quotes',
     settings,
@@ -36,8 +36,8 @@ runProcess('quotes', async (stopping, log) => {
     log,
     stopping,
   })
-  const accountsPool = createRpcPool(accountsUrl)
-  const backendPool = createRpcPool(backendUrl)
+  const accountsPool = createRpcPool(accountsUrl, { audience: 'accounts', identity })
+  const backendPool = createRpcPool(backendUrl, { audience: 'simulator', identity })
   const toAccounts = {
     identity,
     timeoutMs: accountsTimeoutMs,

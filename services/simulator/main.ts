@@ -7,7 +7,8 @@ import { readSettings, SettingsError } from '#runtime/config.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { type Identity, openIdentity } from '#runtime/rpc/identity.ts'
+import type { Identity } from '#runtime/rpc/identity.ts'
+import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { reportMetrics } from './metrics.ts'
 import { outsideOf } from './outside.ts'
@@ -23,7 +24,7 @@ runProcess('simulator', async (stopping, log) => {
     throw new SettingsError('simulator', ['SIMULATOR_PUBLIC_URL must be set'])
   }
   const metrics = createMetrics('simulator')
-  const identity = openIdentity({ name: 'simulator', dir: settings.secretsDir, log })
+  const identity = processIdentity('simulator', settings, log)
   const db = await openServiceDatabase({ service: 'simulator', settings, metrics, log, stopping })
   reportMetrics(metrics, db)
   const payments = reach('payments', settings.paymentsUrl, identity)
@@ -60,5 +61,5 @@ runProcess('simulator', async (stopping, log) => {
 })
 
 function reach(audience: string, url: string, identity: Identity, pool?: { lasting: boolean }) {
-  return { audience, url, identity, pool: createRpcPool(url, pool) }
+  return { audience, url, identity, pool: createRpcPool(url, { audience, identity, ...pool }) }
 }

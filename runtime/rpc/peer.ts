@@ -1,0 +1,23 @@
+// Holds a call against the certificate of its connection; it must not read files or sockets.
+
+import { Code, ConnectError } from '@connectrpc/connect'
+import type { ServedCall } from './served-call.ts'
+import type { Peer } from './tls.ts'
+
+/** Why a call may not come through its connection: a stolen token is of no use without the key of its process. */
+export function peerRefusal(
+  { rpc, caller }: ServedCall,
+  peer: Peer | undefined,
+  nowMs = Date.now(),
+): ConnectError | undefined {
+  if (peer === undefined) return rpc.open ? undefined : refusal('a client certificate is needed')
+  if (nowMs > peer.validUntilMs) return refusal('the client certificate has expired')
+  if (caller?.kind === 'service' && !peer.names.includes(caller.name)) {
+    return refusal('the client certificate is that of another process')
+  }
+  return undefined
+}
+
+function refusal(message: string): ConnectError {
+  return new ConnectError(message, Code.Unauthenticated)
+}

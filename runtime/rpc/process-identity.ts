@@ -1,0 +1,19 @@
+// Opens the identity of a process as its settings say; it must not decide what a setting means.
+
+import type { Logger } from '#runtime/log.ts'
+import { type Identity, openIdentity } from './identity.ts'
+import { openTls } from './tls.ts'
+
+/** The settings that it goes by. */
+export interface IdentitySettings {
+  secretsDir: string
+  rpcTls: 'off' | 'required'
+  tlsDir: string
+}
+
+/** What the process signs with and, when mutual TLS is required, the certificates that it connects and serves with. */
+export function processIdentity(name: string, settings: IdentitySettings, log: Logger): Identity {
+  const identity = openIdentity({ name, dir: settings.secretsDir, log })
+  if (settings.rpcTls === 'off') return identity
+  return { ...identity, tls: openTls(settings.tlsDir, log) }
+}

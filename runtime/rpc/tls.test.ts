@@ -1,0 +1,182 @@
+// Mutual TLS between processes, with authorities made for the test: who gets in, who does not, and certificates that change.
+
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from '@connectrpc/connect'
+import { createGrpcTransport } from '@connectrpc/connect-node'
+import * as grpc from '@grpc/grpc-js'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#core/id.ts'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { type Authority, issueCertificate, openAuthority } from '../../deploy/local/certificates.ts'
+import { createRpcClient, createRpcPool } from './client.ts'
+import { bearerCredential, listeningLog, newSecrets, startInbox } from './fixture.ts'
+import { bearerIdentity, openIdentity } from './identity.ts'
+import type { ServeRpcOptions } from './server.ts'
+import { type MeshTls, namesOf, openTls } from './tls.ts'
+
+let home: string
+let secrets: string
+let authority: Authority
+const at = (name: string) => join(home, name)
+const named = (name: string, days = 1) => ({ names: [`DNS:payweave-${name}`], days })
+
+beforeAll(async () => {
+  home = fs.mkdtempSync(join(tmpdir(), 'payweave-mtls-'))
+  secrets = newSecrets()
+  const others = await openAuthority(at('others'))
+  authority = await openAuthority(at('ours'))
+  await Promise.all([
+    issueCertificate(authority, at('delivery'), named('delivery')),
+    issueCertificate(authority, at('payments'), {
+      names: ['DNS:payments', 'URI:spiffe://payweave/ns/mesh/payweave-payments'],
+    }),
+    issueCertificate(authority, at('expired'), named('payments', -1)),
+    issueCertificate(others, at('foreign'), named('payments')),
+  ])
+  fs.copyFileSync(authority.certificate, join(at('foreign'), 'ca.crt'))
+})
+
+afterAll(() => fs.rmSync(home, { recursive: true }))
+
+const closers: Array<() => Promise<unknown>> = []
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close()
+})
+
+const { log } = listeningLog()
+const identityOf = (name: string, tls?: MeshTls) => ({
+  ...openIdentity({ name, dir: join(secrets, name), log }),
+  ...(tls && { tls }),
+})
+
+async function start(options: Partial<ServeRpcOptions> = {}, tls = openTls(at('delivery'), log)) {
+  const identity = identityOf('delivery', tls)
+  const { server } = await startInbox(() => ({}), { identity, ...options })
+  closers.push(() => server.close())
+  return { url: `https://127.0.0.1:${server.port}` }
+}
+
+/** What becomes of a call by a process that shows a certificate. */
+async function callAs(url: string, name: string, tls?: MeshTls, audience = 'delivery') {
+  const identity = identityOf(name, tls)
+  const pool = createRpcPool(url, { audience, identity })
+  closers.push(() => pool.close())
+  const client = createRpcClient(InboxService, { url, audience: 'delivery', identity, pool })
+  return client.seen({ eventIds: [newId()] }).then(
+    () => 'answered',
+    (error: { reason?: string }) => error.reason,
+  )
+}
+
+describe('a port that requires certificates', () => {
+  it('lets in the process that a certificate names, and its token too', async () => {
+    const { url } = await start()
+    expect(await callAs(url, 'payments', openTls(at('payments'), log))).toBe('answered')
+  })
+
+  it('lets nobody else in: none, foreign, expired, in plain text', async () => {
+    const { url } = await start()
+    const refused = 'SERVICE_UNAVAILABLE'
+    for (const folder of ['foreign', 'expired']) {
+      expect([folder, await callAs(url, 'payments', openTls(at(folder), log))]).toEqual([
+        folder,
+        refused,
+      ])
+    }
+    expect(await callAs(url.replace('https', 'http'), 'payments')).toBe(refused)
+    const bare = createGrpcTransport({
+      baseUrl: url,
+      nodeOptions: {
+        ca: fs.readFileSync(authority.certificate),
+        checkServerIdentity: () => undefined,
+      },
+    })
+    await expect(createClient(InboxService, bare).seen({ eventIds: [newId()] })).rejects.toThrow(
+      /alert|certificate/i,
+    )
+  })
+
+  it('refuses a token that comes with the certificate of another process', async () => {
+    const { url } = await start()
+    const stolen = await callAs(url, 'payments', openTls(at('delivery'), log))
+    expect(stolen).toBe('INTERNAL_ERROR')
+  })
+
+  it('is not taken for another process by a caller', async () => {
+    const { url } = await start()
+    const answer = await callAs(url, 'payments', openTls(at('payments'), log), 'accounts')
+    expect(answer).toBe('SERVICE_UNAVAILABLE')
+  })
+
+  it('serves plain HTTP routes beside, and no RPC to a plain connection', async () => {
+    const http: ServeRpcOptions['http'] = (app) => void app.get('/page', () => 'a page')
+    const { url } = await start({ http })
+    const plain = url.replace('https', 'http')
+    expect(await fetch(`${plain}/page`).then((answer) => answer.text())).toBe('a page')
+    expect(await callAs(plain, 'payments')).toBe('INTERNAL_ERROR')
+    expect(await callAs(url, 'payments', openTls(at('payments'), log))).toBe('answered')
+  })
+})
+
+it('a foreign gRPC client comes in by ALPN, with a certificate and a bearer', async () => {
+  const { url } = await start()
+  const read = (file: string) => fs.readFileSync(join(at('payments'), file))
+  const credentials = grpc.credentials.createSsl(read('ca.crt'), read('tls.key'), read('tls.crt'))
+  const client = new grpc.Client(new URL(url).host, credentials, {
+    'grpc.ssl_target_name_override': 'payweave-delivery',
+  })
+  const metadata = new grpc.Metadata()
+  metadata.set('authorization', bearerIdentity(bearerCredential).authorization('delivery'))
+  const asBytes = (bytes: Buffer) => bytes
+  const answer = await new Promise<Buffer | undefined>((resolve, reject) => {
+    const method = '/events.v1.InboxService/Seen'
+    client.makeUnaryRequest(method, asBytes, asBytes, Buffer.alloc(0), metadata, (error, value) => {
+      if (error === null) resolve(value)
+      else reject(error)
+    })
+  })
+  client.close()
+  expect(answer).toEqual(Buffer.alloc(0))
+})
+
+it('certificates and authorities change without a restart, and both authorities are trusted in between', async () => {
+  let nowMs = 0
+  const now = () => (nowMs += 2_000)
+  const folders = ['rotating-delivery', 'rotating-payments'].map(at) as [string, string]
+  const [serving, calling] = folders
+  await issueCertificate(authority, serving, named('delivery'))
+  await issueCertificate(authority, calling, named('payments'))
+  const next = await openAuthority(at('next'))
+  const { url } = await start({}, openTls(serving, log, now))
+  const tls = openTls(calling, log, now)
+  const call = () => callAs(url, 'payments', tls)
+  expect(await call()).toBe('answered')
+
+  const both = Buffer.concat([authority, next].map((one) => fs.readFileSync(one.certificate)))
+  for (const folder of folders) fs.writeFileSync(join(folder, 'ca.crt'), both)
+  expect(await call()).toBe('answered')
+  await issueCertificate(next, serving, named('delivery'))
+  fs.writeFileSync(join(serving, 'ca.crt'), both)
+  expect(await call()).toBe('answered')
+  // The server has left the old authority, the caller has not.
+  fs.copyFileSync(next.certificate, join(serving, 'ca.crt'))
+  expect(await call()).toBe('SERVICE_UNAVAILABLE')
+  await issueCertificate(next, calling, named('payments'))
+  expect(await call()).toBe('answered')
+
+  // Files that do not fit together are not taken.
+  fs.writeFileSync(join(serving, 'tls.crt'), 'half a file')
+  expect(await call()).toBe('answered')
+})
+
+it('only names of ours in a certificate stand for a process', () => {
+  expect(namesOf('DNS:payweave-payments, DNS:payments')).toEqual(['payments'])
+  expect(namesOf('URI:spiffe://payweave/a/payweave-gateway')).toEqual(['gateway'])
+  expect(
+    namesOf('DNS:x.payweave-payments, DNS:payweave-payments.evil, IP Address:1.2.3.4'),
+  ).toEqual([])
+  expect(namesOf('DNS:"a, DNS:payweave-payments, b"')).toEqual([])
+  expect(namesOf(undefined)).toEqual([])
+})
