@@ -34,7 +34,12 @@ runProcess('accounts', async (stopping, log) => {
     readSecret(secretsDir, 'seal.key'),
   )
   const db = await openServiceDatabase({ service: 'accounts', settings, metrics, log, stopping })
-  const nats = connectNats({ url: settings.natsUrl, name: 'accounts', log })
+  const nats = connectNats({
+    url: settings.natsUrl,
+    name: 'accounts',
+    log,
+    stream: { replicas: settings.natsReplicas },
+  })
   const others = connectOthers(settings, identity)
   const subjects = {
     [accessSubject]: { consumers: {} },

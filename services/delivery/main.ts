@@ -28,7 +28,12 @@ runProcess('delivery', async (stopping, log) => {
   const metrics = createMetrics('delivery')
   const identity = processIdentity('delivery', settings, log)
   const db = await openServiceDatabase({ service: 'delivery', settings, metrics, log, stopping })
-  const nats = connectNats({ url: settings.natsUrl, name: 'delivery', log })
+  const nats = connectNats({
+    url: settings.natsUrl,
+    name: 'delivery',
+    log,
+    stream: { replicas: settings.natsReplicas },
+  })
   const { accountsUrl: url } = settings
   const accounts = createRpcPool(url, { audience: 'accounts', identity })
   const deliveries = startDeliveries({

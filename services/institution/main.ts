@@ -33,7 +33,12 @@ runProcess('institution', async (stopping, log) => {
   const metrics = createMetrics('institution')
   const identity = processIdentity('institution', settings, log)
   const db = await openServiceDatabase({ service: 'institution', settings, metrics, log, stopping })
-  const nats = connectNats({ url: settings.natsUrl, name: 'institution', log })
+  const nats = connectNats({
+    url: settings.natsUrl,
+    name: 'institution',
+    log,
+    stream: { replicas: settings.natsReplicas },
+  })
   const others = connectOthers(settings, identity)
   const subjects = { [transactionSubject]: { consumers: {} } }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })

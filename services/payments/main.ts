@@ -33,7 +33,12 @@ runProcess('payments', async (stopping, log) => {
   const metrics = createMetrics('payments')
   const identity = processIdentity('payments', settings, log)
   const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
-  const nats = connectNats({ url: settings.natsUrl, name: 'payments', log })
+  const nats = connectNats({
+    url: settings.natsUrl,
+    name: 'payments',
+    log,
+    stream: { replicas: settings.natsReplicas },
+  })
   const others = connectOthers(settings, identity)
   const outbox = startOutbox({
     db,
