@@ -10,7 +10,7 @@ const chromium = await findChromium()
 const mesh = sharedMesh()
 const shop = merchant(mesh)
 const { base_url: baseUrl, simulator_url: simulatorUrl } = mesh.sandbox
-const withinMs = 20_000
+const withinMs = 30_000
 
 describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`, () => {
   let browser: Browser
@@ -55,7 +55,7 @@ describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`
       expect(complaints()).toEqual([])
       await close()
     }
-  })
+  }, 90_000)
 
   it('at an agent shows a code, and sees by himself that it was collected', async () => {
     const cash = payer(20, { payment_channel: 'agent', payment_method: 'cash' })
@@ -67,5 +67,5 @@ describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`
     await page.getByRole('heading', { name: 'Paid', exact: true }).waitFor({ timeout: withinMs })
     expect(complaints()).toEqual([])
     await close()
-  })
+  }, 60_000)
 })
