@@ -4,6 +4,7 @@ import { Health, HealthCheckResponse_ServingStatus } from '#gen/health/v1/health
 import { serveAdmin } from '#runtime/admin.ts'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
+import { natsFrom } from '#runtime/events/nats-access.ts'
 import { listenForNews } from '#runtime/events/news.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -35,7 +36,7 @@ runProcess('gateway', async (stopping, log) => {
     environment: settings.payweaveEnv,
     onLookup: metrics.looked,
   })
-  const nats = connectNats({ url: settings.natsUrl, name: 'gateway', log })
+  const nats = connectNats({ ...natsFrom(settings), name: 'gateway', log })
   const drop = () => access.drop()
   const news = listenForNews({ nats, subject: accessNews, log, onEvent: drop, onGap: drop })
   const ready = readyParts({

@@ -2,9 +2,11 @@
 // not know events or tables.
 import {
   AckPolicy,
+  type ConnectionOptions,
   ConsumerEvents,
   type ConsumerMessages,
   connect,
+  credsAuthenticator,
   DeliverPolicy,
   DiscardPolicy,
   type JetStreamClient,
@@ -14,9 +16,11 @@ import {
   nanos,
   RetentionPolicy,
   StorageType,
+  usernamePasswordAuthenticator,
 } from 'nats'
 import { Failure } from '#core/errors.ts'
 import type { Logger } from '#runtime/log.ts'
+import { credsOf, type NatsAccess, passwordOf } from './nats-access.ts'
 import { type Batches, inBatches } from './nats-batches.ts'
 import { type BrokerConnection, keepConnected } from './nats-connection.ts'
 
@@ -29,6 +33,7 @@ export type NatsOptions = {
   /** Process name, shown by the broker. */
   name: string
   log: Logger
+  access?: NatsAccess
   stream?: Partial<StreamOptions>
 }
 
@@ -126,16 +131,17 @@ export function connectNats(options: NatsOptions): Nats {
   }
 }
 
-function open({ url, name }: NatsOptions): Promise<NatsConnection> {
+function open(options: NatsOptions): Promise<NatsConnection> {
+  const { url, name, access } = options
   const addresses = url.split(',').map((address) => new URL(address))
-  // The client library ignores the user of a URL.
-  const { username = '', password = '' } = addresses[0] ?? {}
+  const isSecured = addresses.some(({ protocol }) => protocol === 'tls:')
+  const { caFile } = access ?? {}
   return connect({
     servers: addresses.map(({ protocol, host }) => `${protocol}//${host}`),
-    ...(username !== '' && {
-      user: decodeURIComponent(username),
-      pass: decodeURIComponent(password),
-    }),
+    ...proofOf(options, addresses[0]),
+    ...((isSecured || caFile !== undefined) && { tls: caFile === undefined ? {} : { caFile } }),
+    // Answers go to a place of our own, which no other user of the broker may read.
+    inboxPrefix: `_INBOX_${name}`,
     name,
     maxReconnectAttempts: -1,
     reconnectTimeWait: reconnectWaitMs,
@@ -148,6 +154,22 @@ function open({ url, name }: NatsOptions): Promise<NatsConnection> {
     // A rotated password is no reason to give up.
     ignoreAuthErrorAbort: true,
   })
+}
+
+/** Who we are to the broker. The client library ignores the user of a URL. */
+function proofOf(
+  { name, access }: NatsOptions,
+  first: URL | undefined,
+): Partial<ConnectionOptions> {
+  const { credsFile, passwordFile } = access ?? {}
+  const user = decodeURIComponent(first?.username ?? '')
+  if (credsFile !== undefined)
+    return { authenticator: credsAuthenticator(() => credsOf(credsFile)) }
+  if (passwordFile !== undefined) {
+    const password = () => passwordOf(passwordFile)
+    return { authenticator: usernamePasswordAuthenticator(user === '' ? name : user, password) }
+  }
+  return user === '' ? {} : { user, pass: decodeURIComponent(first?.password ?? '') }
 }
 
 /** Making one costs more than a publication. */

@@ -6,6 +6,7 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
+import { natsFrom } from '#runtime/events/nats-access.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -34,12 +35,7 @@ runProcess('accounts', async (stopping, log) => {
     readSecret(secretsDir, 'seal.key'),
   )
   const db = await openServiceDatabase({ service: 'accounts', settings, metrics, log, stopping })
-  const nats = connectNats({
-    url: settings.natsUrl,
-    name: 'accounts',
-    log,
-    stream: { replicas: settings.natsReplicas },
-  })
+  const nats = connectNats({ ...natsFrom(settings), name: 'accounts', log })
   const others = connectOthers(settings, identity)
   const subjects = {
     [accessSubject]: { consumers: {} },

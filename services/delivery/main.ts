@@ -9,6 +9,7 @@ import { readSettings } from '#runtime/config.ts'
 import { startConsumer } from '#runtime/events/inbox.ts'
 import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
 import { connectNats } from '#runtime/events/nats.ts'
+import { natsFrom } from '#runtime/events/nats-access.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
 import { longestStreamMs } from '#runtime/rpc/admission.ts'
@@ -28,12 +29,7 @@ runProcess('delivery', async (stopping, log) => {
   const metrics = createMetrics('delivery')
   const identity = processIdentity('delivery', settings, log)
   const db = await openServiceDatabase({ service: 'delivery', settings, metrics, log, stopping })
-  const nats = connectNats({
-    url: settings.natsUrl,
-    name: 'delivery',
-    log,
-    stream: { replicas: settings.natsReplicas },
-  })
+  const nats = connectNats({ ...natsFrom(settings), name: 'delivery', log })
   const { accountsUrl: url } = settings
   const accounts = createRpcPool(url, { audience: 'accounts', identity })
   const deliveries = startDeliveries({

@@ -8,6 +8,7 @@ import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
+import { natsFrom } from '#runtime/events/nats-access.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -33,12 +34,7 @@ runProcess('institution', async (stopping, log) => {
   const metrics = createMetrics('institution')
   const identity = processIdentity('institution', settings, log)
   const db = await openServiceDatabase({ service: 'institution', settings, metrics, log, stopping })
-  const nats = connectNats({
-    url: settings.natsUrl,
-    name: 'institution',
-    log,
-    stream: { replicas: settings.natsReplicas },
-  })
+  const nats = connectNats({ ...natsFrom(settings), name: 'institution', log })
   const others = connectOthers(settings, identity)
   const subjects = { [transactionSubject]: { consumers: {} } }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })

@@ -9,6 +9,7 @@ import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
+import { natsFrom } from '#runtime/events/nats-access.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
@@ -33,12 +34,7 @@ runProcess('payments', async (stopping, log) => {
   const metrics = createMetrics('payments')
   const identity = processIdentity('payments', settings, log)
   const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
-  const nats = connectNats({
-    url: settings.natsUrl,
-    name: 'payments',
-    log,
-    stream: { replicas: settings.natsReplicas },
-  })
+  const nats = connectNats({ ...natsFrom(settings), name: 'payments', log })
   const others = connectOthers(settings, identity)
   const outbox = startOutbox({
     db,
