@@ -192,7 +192,7 @@ describe('errors', () => {
   it('answers TIMEOUT for a statement, a lock or a connection that does not come in time', async () => {
     const hasty = home.open({
       poolSize: 2,
-      limits: { statementMs: 300, lockMs: 100, acquireMs: 100 },
+      limits: { statementMs: 1_500, lockMs: 100, acquireMs: 1_000 },
     })
     const sleep = sql('sleep', 'select pg_sleep(10)')
     const lock = sql('lock_items', 'lock table item in exclusive mode')

@@ -81,6 +81,7 @@ const planningByKey = {
 /** The server enforces the statement limit; the client gives up this much later, when nothing answers at all. */
 const unansweredAfterMs = 3_000
 const maxRetries = 3
+const retryAfterMs = 20
 const readyWithinMs = 2_000
 
 const setClockOffset = sql(
@@ -265,7 +266,10 @@ async function inTransaction<T>(
   })
   // Sent with the first statement of `work`, in one round trip: BEGIN fails only with the connection, and then so does that.
   const begun = control(client, 'begin')
-  begun.catch(() => undefined)
+  let notBegun: unknown
+  begun.catch((error: unknown) => {
+    notBegun = error
+  })
   try {
     const value = await work(tx)
     await begun
@@ -278,7 +282,8 @@ async function inTransaction<T>(
   } catch (error) {
     over = true
     await rollBack(client)
-    throw error
+    // What came first: it has cut short all that was sent behind it.
+    throw notBegun ?? error
   }
 }
 
@@ -297,7 +302,8 @@ async function withRetry<T>(work: () => Promise<T>): Promise<T> {
       if (retries === maxRetries) {
         throw new Failure('SERVICE_UNAVAILABLE', 'the database is contended', { cause: error })
       }
-      await delay(Math.random() * 10 * 2 ** retries)
+      // Who waited for us goes first: one that comes back at once would take the same rows from under him.
+      await delay(retryAfterMs + Math.random() * 10 * 2 ** retries)
     }
   }
 }
