@@ -8,6 +8,7 @@ import {
 } from '../bootstrap/installation.ts'
 import { manifestFile, writeManifests } from '../bootstrap/manifests.ts'
 import { openVault, type Vault } from '../bootstrap/vault.ts'
+import { bootstrapInstitution } from './bootstrap-institution.ts'
 import type { Command, CommandContext } from './command.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -21,6 +22,7 @@ const outFlags = {
 
 /** The commands of `bootstrap`; the longer names first, as they are looked for. */
 export const bootstrapCommands: Command[] = [
+  bootstrapInstitution,
   {
     name: 'bootstrap rotate',
     operands: 'identity <process> | operator',

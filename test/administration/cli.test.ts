@@ -1,6 +1,6 @@
 // Shows the command line against accounts on a real database: what it makes, prints and refuses, and with which exit code.
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -74,6 +74,47 @@ async function one(...words: string[]): Promise<Record<string, string>> {
 }
 
 const opens = (key: string) => authenticateSubscriptionKey(db, secrets, key, 'sandbox')
+
+describe('payweave bootstrap institution', () => {
+  const out = () => path.join(dir, 'installation')
+  const make = (...words: string[]) =>
+    run('bootstrap', 'institution', 'Acme Bank', '--out', out(), '--token', bearer, ...words)
+  const file = (name: string) =>
+    readFileSync(path.join(out(), 'institutions/sandbox/Acme%20Bank', name), 'utf8')
+
+  it('makes it once, keeps its secrets and shows none', async () => {
+    expect((await make()).err).toContain('say "bootstrap"')
+    rmSync(out(), { recursive: true })
+    await run('bootstrap', '--out', out())
+    const made = await make('--currency', 'TTD')
+    expect(made).toMatchObject({ code: 0, err: '' })
+    expect(made.out).toContain(file('institution-id'))
+    for (const secret of ['shared-key', 'signing-secret']) {
+      expect(made.out).not.toContain(file(secret))
+    }
+    const { institution_id: id, default_currency: currency } = await one(
+      'institution',
+      'list',
+      '--limit',
+      '1',
+    )
+    expect([id, currency]).toEqual([file('institution-id'), 'TTD'])
+    expect(await make()).toEqual({ code: 0, out: `institution  ${id}\n`, err: '' })
+  })
+
+  it('says what to do when the answer with the secrets was lost', async () => {
+    rmSync(path.join(out(), 'bootstrap.json'))
+    const folder = path.join(out(), 'institutions/sandbox/Acme%20Bank')
+    const requestId = file('request-id')
+    rmSync(out(), { recursive: true })
+    await run('bootstrap', '--out', out())
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(path.join(folder, 'request-id'), requestId)
+    const again = await make('--currency', 'TTD')
+    expect(again.code).toBe(1)
+    expect(again.err).toContain('institution rotate')
+  })
+})
 
 describe('payweave project and key', () => {
   it('make a project that a person can use, rotate its key, and refuse a third', async () => {
