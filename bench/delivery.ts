@@ -47,7 +47,7 @@ const sizes =
       }
     : {
         rounds: 3,
-        warmUp: 20_000,
+        warmUp: 40_000,
         sustained: 12_000,
         retries: 1_000_000,
         promptRounds: 5,
