@@ -87,7 +87,9 @@ function consumeSubject(options: Taking, subject: string): { close(): Promise<vo
       if (nats.ready()) {
         try {
           batches = await nats.openDurable({ durable, subject })
-          log.info({ durable, subject }, 'consumer opened')
+          // Told to stop while it was being opened: nobody else would stop it.
+          if (stopping.signal.aborted) batches.stop()
+          else log.info({ durable, subject }, 'consumer opened')
           await drain(batches)
         } catch (error) {
           log.warn({ durable, subject, err: error }, 'consumer not opened')
