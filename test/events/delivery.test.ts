@@ -349,6 +349,23 @@ async function answeredBy(eventId: string): Promise<string[]> {
 }
 
 describe('stopping', () => {
+  it('a consumer that is stopped while it is being opened stops', async () => {
+    const nats = world.openNats()
+    const asked = Promise.withResolvers<void>()
+    const told = Promise.withResolvers<void>()
+    const openDurable: typeof nats.openDurable = async (wanted) => {
+      const batches = await nats.openDurable(wanted)
+      asked.resolve()
+      await told.promise
+      return batches
+    }
+    const consumer = world.startConsumer({ nats: { ...nats, openDurable } })
+    await asked.promise
+    const closed = consumer.close()
+    told.resolve()
+    await closed
+  })
+
   it('a consumer that stops finishes its batch and leaves the rest to the next one', async () => {
     let entered = (): void => {}
     const working = new Promise<void>((resolve) => {
