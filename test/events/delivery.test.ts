@@ -363,7 +363,7 @@ describe('stopping', () => {
     await asked.promise
     const closed = consumer.close()
     told.resolve()
-    await closed
+    await expect(closed).resolves.toBeUndefined()
   })
 
   it('a consumer that stops finishes its batch and leaves the rest to the next one', async () => {
