@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 // As many as wanted: `npm run test:kill -- --herd N`.
-const herd = Number(process.env['HERD_PUSHES'] ?? '10000')
+const herd = Number(process.env['HERD_PUSHES'] ?? '50000')
 
 describe('a herd of pushes that are due at once', () => {
   it('goes out whole, each once, within the limits', { timeout: 180_000 }, async () => {
