@@ -1,6 +1,7 @@
 // The yardstick of quotes: one Fastify program on the same tables that makes the same checks and the same row without a mesh.
 // It must not leave out a check that accounts or quotes makes, nor do more than they do.
 import { Registry } from 'prom-client'
+import { requireRoom } from '#core/limit-room.ts'
 import { formatAmount } from '#core/money.ts'
 import { formatDateTime } from '#core/time.ts'
 import type { CreateQuoteRequest } from '#gen/quotes/v1/quotes_pb.js'
@@ -14,7 +15,6 @@ import { quoteRoutes } from '../gateway/routes/quote.ts'
 import { accountSecrets } from '../services/accounts/credentials.ts'
 import { customerMetrics } from '../services/accounts/customers/metrics.ts'
 import { openSession, sessionResolver } from '../services/accounts/customers/session.ts'
-import { checkLimits } from '../services/accounts/ledger/movement.ts'
 import type { Accounts } from '../services/quotes/accounts.ts'
 import { quoteMetrics } from '../services/quotes/metrics.ts'
 import { createQuote, type Quotes } from '../services/quotes/quotes.ts'
@@ -39,11 +39,12 @@ const metrics = quoteMetrics(new Registry(), () => Promise.resolve({ open: 0, ol
 const accounts: Accounts = {
   async openSession({ projectId, sessionToken, institutionName, creditParty }) {
     const token = { plain: sessionToken }
-    const { state, account } = await resolveSession({
+    const { state, account, room } = await resolveSession({
       projectId,
       institutionName,
       token,
       references: [],
+      limits: userLimits,
     })
     if (state !== 'live') throw refusal('SESSION_INVALID')
     if (account.status !== 'available') throw refusal('ACCOUNT_UNAVAILABLE')
@@ -53,10 +54,13 @@ const accounts: Accounts = {
       institutionName: account.institutionName,
       targetCurrency: creditParty?.currency || account.currency,
       limitCurrency: userLimits.currency,
+      room,
     }
   },
-  checkLimits: (projectId, accountId, amount) =>
-    checkLimits({ db: accountsDb, userLimits }, projectId, { accountId, ...amount }),
+  async checkLimits(_, { room }, amountMinor) {
+    if (room === undefined) throw refusal('INTERNAL_ERROR')
+    requireRoom(room, amountMinor)
+  },
 }
 
 const quotes: Quotes = {
@@ -128,7 +132,7 @@ function customersOf() {
     settings: {
       sessionTtlS,
       challengeTtlS,
-      limitCurrency: userLimits.currency,
+      userLimits,
       allowLoopback: false,
     },
     metrics: customerMetrics(new Registry(), () => Promise.resolve([])),

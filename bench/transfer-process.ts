@@ -41,7 +41,7 @@ const customers = accountsService({
   settings: {
     sessionTtlS,
     challengeTtlS,
-    limitCurrency: userLimits.currency,
+    userLimits,
     allowLoopback: false,
   },
   metrics: customerMetrics(new Registry(), () => Promise.resolve([])),

@@ -110,10 +110,5 @@ function connectOthers(settings: SettingsOf<'accounts'>, identity: Identity) {
 
 function customerSettings(settings: SettingsOf<'accounts'>): CustomerSettings {
   const { sessionTtlS, challengeTtlS, userLimits, deliveryAllowLoopback } = settings
-  return {
-    sessionTtlS,
-    challengeTtlS,
-    limitCurrency: userLimits.currency,
-    allowLoopback: deliveryAllowLoopback,
-  }
+  return { sessionTtlS, challengeTtlS, userLimits, allowLoopback: deliveryAllowLoopback }
 }

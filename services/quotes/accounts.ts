@@ -1,17 +1,19 @@
-// The accounts service as quotes uses it: sessions, the accounts behind them, limits. It must not price anything.
+// The accounts service as quotes uses it: sessions, the accounts behind them, their limits. It must not price anything.
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
+import { type LimitRoom, requireRoom } from '#core/limit-room.ts'
 import type {
   Account,
   AccountsService,
   ReferencedAccount,
   ResolveSessionResponse,
+  LimitRoom as WireRoom,
 } from '#gen/accounts/v1/accounts_pb.js'
 import { SessionState } from '#gen/accounts/v1/accounts_pb.js'
 import type { MovementService } from '#gen/accounts/v1/movement_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { withProject } from '#runtime/rpc/client.ts'
-import type { Amount, NewQuote } from './quote.ts'
+import type { NewQuote } from './quote.ts'
 
 /** A live session's account, with what a quote for it needs. */
 export type SessionAccount = {
@@ -22,14 +24,16 @@ export type SessionAccount = {
   targetCurrency: string
   /** Currency in which the limits of users are counted. */
   limitCurrency: string
+  /** What they leave the account. */
+  room: LimitRoom | undefined
 }
 
 /** What quotes asks of accounts. */
 export type Accounts = {
   /** Resolves the token of a new quote. SESSION_INVALID, SESSION_EXPIRED, ACCOUNT_UNAVAILABLE, AMBIGUOUS_MATCH. */
   openSession(asked: NewQuote): Promise<SessionAccount>
-  /** LIMIT_EXCEEDED when the account may not move that much. */
-  checkLimits(projectId: string, accountId: string, amount: Amount): Promise<void>
+  /** LIMIT_EXCEEDED when the account may not move that much in the currency of the limits. */
+  checkLimits(projectId: string, account: SessionAccount, amountMinor: bigint): Promise<void>
 }
 
 /** The port over the RPC clients. */
@@ -51,6 +55,7 @@ export function accountsPort(
           token: { case: 'sessionToken', value: sessionToken },
           institutionName,
           references,
+          withLimitRoom: true,
         },
         withProject(projectId),
       )
@@ -62,10 +67,13 @@ export function accountsPort(
         targetCurrency:
           creditParty?.currency || currencyOf(found.references[0]) || account.currency,
         limitCurrency: found.limitCurrency,
+        room: roomOf(found.limitRoom),
       }
     },
-    async checkLimits(projectId, accountId, { amountMinor, currency }) {
-      const amount = { currency, minorUnits: amountMinor }
+    async checkLimits(projectId, { accountId, limitCurrency, room }, amountMinor) {
+      if (room !== undefined) return requireRoom(room, amountMinor)
+      // While a release is rolled out, accounts may still be the one before, which tells no room.
+      const amount = { currency: limitCurrency, minorUnits: amountMinor }
       await movements.checkLimits(
         { projectId, limitUse: { accountId, amount } },
         withProject(projectId),
@@ -83,6 +91,16 @@ function liveAccount({ state, account }: ResolveSessionResponse): Account {
     throw new Failure('ACCOUNT_UNAVAILABLE', 'the account of the session is not available')
   }
   return account
+}
+
+function roomOf(message: WireRoom | undefined): LimitRoom | undefined {
+  const { single, day, month } = message ?? {}
+  if (single === undefined || day === undefined || month === undefined) return undefined
+  return {
+    singleMinor: single.minorUnits,
+    dayMinor: day.minorUnits,
+    monthMinor: month.minorUnits,
+  }
 }
 
 /** An account that the institution does not know is one elsewhere, which says nothing of the currency. */

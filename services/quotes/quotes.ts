@@ -87,19 +87,17 @@ async function rateFor(findRate: FindRate, base: string, quoted: string, field: 
 async function checkLimits(
   { accounts, findRate }: Quotes,
   projectId: string,
-  { accountId, limitCurrency }: SessionAccount,
+  session: SessionAccount,
   { amountMinor, currency }: Amount,
 ): Promise<void> {
+  const { limitCurrency } = session
   const rate = await rateFor(findRate, currency, limitCurrency, 'request_currency')
   const decimal = parseDecimal(rate.text)
   if (decimal === undefined) throw new Error('the rate was not checked')
   const counted = convertUp(amountMinor, currency, limitCurrency, decimal)
   // More than any amount can be is more than any limit allows.
   if (counted === undefined) throw new Failure('LIMIT_EXCEEDED', 'the amount exceeds the limits')
-  await accounts.checkLimits(projectId, accountId, {
-    amountMinor: counted,
-    currency: limitCurrency,
-  })
+  await accounts.checkLimits(projectId, session, counted)
 }
 
 /** Reads a quote of an institution. */

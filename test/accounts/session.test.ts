@@ -15,6 +15,15 @@ afterAll(() => world.stop())
 
 const byMobile = (lookupValue: string) => ({ lookupType: LookupType.MOBILE, lookupValue })
 const byEmail = (lookupValue: string) => ({ lookupType: LookupType.EMAIL, lookupValue })
+const countUse = sql(
+  'test_count_use',
+  `insert into limit_usage as u (account_id, currency, span, span_start, used_minor)
+   select $1, $2, span, date_trunc(span::text, clock_now() at time zone 'UTC')::date, $3
+   from unnest(enum_range(null::limit_span)) as s(span)
+   on conflict (account_id, currency, span, span_start)
+     do update set used_minor = u.used_minor + excluded.used_minor`,
+)
+const forgetUse = sql('test_forget_use', 'delete from limit_usage')
 const fingerprintOf = (text: string) => createHash('sha256').update(text).digest()
 
 describe('a look-up', () => {
@@ -203,6 +212,26 @@ describe('a session token', () => {
       })
       expect(Buffer.from(found.tokenHash)).toEqual(fingerprintOf(token))
     }
+  })
+
+  it('tells what room the limits leave its account, when that is asked', async () => {
+    const token = plain(await world.tokenOf('+12025550100'))
+    expect((await resolve(token)).limitRoom).toBeUndefined()
+    const roomLeft = async () => {
+      const references = [{ mobileNumber: '+12025550101' }]
+      const { limitRoom } = await resolve({ ...token, references, withLimitRoom: true })
+      return [limitRoom?.single, limitRoom?.day, limitRoom?.month].map(
+        (most) => `${most?.minorUnits} ${most?.currency}`,
+      )
+    }
+    expect(await roomLeft()).toEqual(['2500000 TTD', '5000000 TTD', '20000000 TTD'])
+    const { account } = await resolve(token)
+    await world.db.run(countUse, [account?.accountId, 'TTD', 1_000n])
+    await world.db.run(countUse, [account?.accountId, 'USD', 5n])
+    expect(await roomLeft()).toEqual(['2500000 TTD', '4999000 TTD', '19999000 TTD'])
+    await world.db.run(countUse, [account?.accountId, 'TTD', 6_000_000n])
+    expect(await roomLeft()).toEqual(['2500000 TTD', '0 TTD', '13999000 TTD'])
+    await world.db.run(forgetUse, [])
   })
 
   it('finds a reference by account number first, and says what is unknown or ambiguous', async () => {

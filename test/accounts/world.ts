@@ -27,6 +27,7 @@ import { reviewBackend } from '../../services/accounts/customers/backend.ts'
 import { customerServices, startCustomers } from '../../services/accounts/customers/engine.ts'
 import { tellAccessChanged } from '../../services/accounts/events.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
+import { userLimits } from '../ledger/world.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 import { newReviewBackend } from './backend.ts'
 
@@ -48,7 +49,7 @@ export type ProfileInit = Extract<
 export const settings = {
   sessionTtlS: 900,
   challengeTtlS: 600,
-  limitCurrency: 'TTD',
+  userLimits,
   allowLoopback: false,
 }
 

@@ -20,6 +20,7 @@ beforeEach(() => {
     currency: 'USD',
     limitCurrency: 'TTD',
     limitMinor: 2_500_000n,
+    tellsRoom: true,
   })
   Object.assign(world.source.state, { isDown: false, ageMs: 0, rate: undefined })
   world.accounts.asked.limits.length = 0
@@ -120,9 +121,10 @@ describe('the currency that is quoted', () => {
     expect(await world.quote({ creditParty: { ...several, currency: 'TTD' } })).toBeDefined()
   })
 
-  it('needs one question about session and party together', async () => {
+  it('needs one question about session, party and limits together', async () => {
     await world.quote({ creditParty: { mobileNumber: '+12025550105' } })
     expect(world.accounts.asked.sessions.map(({ references }) => references.length)).toEqual([1])
+    expect(world.accounts.asked.limits).toEqual([])
   })
 })
 
@@ -152,13 +154,16 @@ describe('a session', () => {
 
 describe('the limits', () => {
   it('count the requested amount in their currency, rounded up', async () => {
-    await world.quote({ requested: money('USD', 1_000n), creditParty: { currency: 'JPY' } })
-    expect(world.accounts.asked.limits[0]?.limitUse).toMatchObject({
-      accountId,
-      amount: { currency: 'TTD', minorUnits: 6_783n },
-    })
-    await world.quote({ requested: money('XOF', 1n), creditParty: { currency: 'XOF' } })
-    expect(world.accounts.asked.limits[1]?.limitUse?.amount?.minorUnits).toBe(2n)
+    const inYen = { requested: money('USD', 1_000n), creditParty: { currency: 'JPY' } }
+    world.accounts.state.limitMinor = 6_783n
+    expect(await world.quote(inYen)).toBeDefined()
+    world.accounts.state.limitMinor = 6_782n
+    expect(await refused(inYen)).toBe('LIMIT_EXCEEDED')
+    const least = { requested: money('XOF', 1n), creditParty: { currency: 'XOF' } }
+    world.accounts.state.limitMinor = 2n
+    expect(await world.quote(least)).toBeDefined()
+    world.accounts.state.limitMinor = 1n
+    expect(await refused(least)).toBe('LIMIT_EXCEEDED')
   })
 
   it('refuse what is above them, and take what is exactly at them', async () => {
@@ -166,6 +171,27 @@ describe('the limits', () => {
     expect(await world.quote()).toBeDefined()
     world.accounts.state.limitMinor = 6_782n
     expect(await refused()).toBe('LIMIT_EXCEEDED')
+  })
+
+  it('are asked for by themselves where accounts is of the release before', async () => {
+    Object.assign(world.accounts.state, { tellsRoom: false, limitMinor: 6_783n })
+    expect(await world.quote()).toBeDefined()
+    expect(world.accounts.asked.limits[0]?.limitUse).toMatchObject({
+      accountId,
+      amount: { currency: 'TTD', minorUnits: 6_783n },
+    })
+    world.accounts.state.limitMinor = 6_782n
+    expect(await refused()).toBe('LIMIT_EXCEEDED')
+  })
+
+  it('are looked at after the session, the currency and the rate', async () => {
+    world.accounts.state.limitMinor = 0n
+    const requested = money('MXN', 100n)
+    expect(await refused({ requested })).toBe('CURRENCY_NOT_SUPPORTED credit_party.currency')
+    const several = { mobileNumber: '+12025550109' }
+    expect(await refused({ creditParty: several })).toBe('AMBIGUOUS_MATCH credit_party')
+    world.accounts.state.session = SessionState.EXPIRED
+    expect(await refused()).toBe('SESSION_EXPIRED')
   })
 
   it('refuse what is more than any amount in their currency', async () => {

@@ -25,8 +25,10 @@ export function newAccounts(projectId: string) {
     status: AccountStatus.AVAILABLE,
     currency: 'USD',
     limitCurrency: 'TTD',
-    /** Largest amount in the limits' currency. */
+    /** Largest amount in the limits' currency: at once, and what is left of the day and the month. */
     limitMinor: 2_500_000n,
+    /** False: accounts of the release before, which tells no room. */
+    tellsRoom: true,
   }
   const asked: { sessions: ResolveSessionRequest[]; limits: CheckLimitsRequest[] } = {
     sessions: [],
@@ -43,6 +45,10 @@ export function newAccounts(projectId: string) {
     if (found === 'several') return { ambiguous: true }
     return found === undefined ? {} : { account: { ...base, accountId: 'other', ...found } }
   }
+  const room = () => {
+    const most = { currency: state.limitCurrency, minorUnits: state.limitMinor }
+    return { single: most, day: most, month: most }
+  }
   const accounts: Partial<ServiceImpl<typeof AccountsService>> = {
     resolveSession(request) {
       asked.sessions.push(request)
@@ -58,6 +64,7 @@ export function newAccounts(projectId: string) {
         account: { ...base, accountId, accountStatus, currency },
         references: request.references.map(referenced),
         limitCurrency: state.limitCurrency,
+        ...(request.withLimitRoom && state.tellsRoom && { limitRoom: room() }),
       }
     },
   }

@@ -46,15 +46,15 @@ export function money(currency: string, minorUnits: bigint) {
   return { currency, minorUnits }
 }
 
-/** Starts everything that the tests of a file share. */
-export async function startWorld() {
+/** Starts everything that the tests of a file share; quotes reach PostgreSQL by what `through` makes of its URL. */
+export async function startWorld(through = async (target: URL) => target.href) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-quotes-'))
   writeIdentities(secrets, ['quotes', 'accounts', 'simulator', 'gateway', 'institution'])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
   const database = await createTestDatabase('quotes', migrationFolders('quotes'))
   const testClock = createTestClock()
-  const db = database.open({ testClock })
+  const db = database.open({ testClock, url: await through(new URL(database.url)) })
   const projectId = randomUUID()
   const accounts = newAccounts(projectId)
   const source = newSource()

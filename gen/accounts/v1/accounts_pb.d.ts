@@ -355,6 +355,13 @@ export declare type ResolveSessionRequest = Message<"accounts.v1.ResolveSessionR
    * @generated from field: repeated accounts.v1.AccountReference references = 5;
    */
   references: AccountReference[];
+
+  /**
+   * True to be told what room the user limits leave the session's account.
+   *
+   * @generated from field: bool with_limit_room = 6;
+   */
+  withLimitRoom: boolean;
 };
 
 /**
@@ -362,6 +369,41 @@ export declare type ResolveSessionRequest = Message<"accounts.v1.ResolveSessionR
  * Use `create(ResolveSessionRequestSchema)` to create a new message.
  */
 export declare const ResolveSessionRequestSchema: GenMessage<ResolveSessionRequest>;
+
+/**
+ * What the user limits of an account leave it to move now, by the database clock. Amounts are in the currency of the
+ * limits, zero or above; nothing is counted or kept.
+ *
+ * @generated from message accounts.v1.LimitRoom
+ */
+export declare type LimitRoom = Message<"accounts.v1.LimitRoom"> & {
+  /**
+   * At once.
+   *
+   * @generated from field: types.v1.Money single = 1;
+   */
+  single?: Money | undefined;
+
+  /**
+   * In what is left of the UTC day.
+   *
+   * @generated from field: types.v1.Money day = 2;
+   */
+  day?: Money | undefined;
+
+  /**
+   * In what is left of the UTC month.
+   *
+   * @generated from field: types.v1.Money month = 3;
+   */
+  month?: Money | undefined;
+};
+
+/**
+ * Describes the message accounts.v1.LimitRoom.
+ * Use `create(LimitRoomSchema)` to create a new message.
+ */
+export declare const LimitRoomSchema: GenMessage<LimitRoom>;
 
 /**
  * What became of one AccountReference.
@@ -438,6 +480,13 @@ export declare type ResolveSessionResponse = Message<"accounts.v1.ResolveSession
    * @generated from field: string limit_currency = 6;
    */
   limitCurrency: string;
+
+  /**
+   * What the limits leave the account that it acts for; not set unless it was asked for.
+   *
+   * @generated from field: accounts.v1.LimitRoom limit_room = 7;
+   */
+  limitRoom?: LimitRoom | undefined;
 };
 
 /**

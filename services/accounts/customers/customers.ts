@@ -6,6 +6,7 @@ import { checkPushUrl } from '#core/push-url.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
+import type { UserLimits } from '#runtime/setting-rules.ts'
 import type { AccountSecrets } from '../credentials.ts'
 import type { CustomerMetrics } from './metrics.ts'
 
@@ -13,8 +14,7 @@ import type { CustomerMetrics } from './metrics.ts'
 export type CustomerSettings = {
   sessionTtlS: number
   challengeTtlS: number
-  /** ISO 4217 code of the currency in which user limits are counted. */
-  limitCurrency: string
+  userLimits: UserLimits
   /** Takes http and loopback callback URLs too; for the local start. */
   allowLoopback: boolean
 }

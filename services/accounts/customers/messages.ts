@@ -1,6 +1,7 @@
 // Maps accounts to the messages of accounts.v1; it must not decide what is in them.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { LimitRoom } from '#core/limit-room.ts'
 import type { AccountSchema, AccountTransactionSchema } from '#gen/accounts/v1/accounts_pb.js'
 import {
   FundsAccessStatus,
@@ -82,6 +83,16 @@ export function sessionMessage({ sessionToken, expireTime, ttlS, singleUse }: Se
     expireTime: timestampFromDate(expireTime),
     ttlSeconds: ttlS,
     singleUse,
+  }
+}
+
+/** What limits leave an account, as a message. */
+export function roomMessage(room: LimitRoom, currency: string) {
+  const money = (minorUnits: bigint) => ({ currency, minorUnits })
+  return {
+    single: money(room.singleMinor),
+    day: money(room.dayMinor),
+    month: money(room.monthMinor),
   }
 }
 

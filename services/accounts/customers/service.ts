@@ -19,7 +19,7 @@ import type { Account } from './account.ts'
 import { createBusinessAccount } from './business.ts'
 import { type Customers } from './customers.ts'
 import { getBalance, listTransactions } from './history.ts'
-import { accountMessage, sessionMessage, transactionMessage } from './messages.ts'
+import { accountMessage, roomMessage, sessionMessage, transactionMessage } from './messages.ts'
 import { createPersonalAccount } from './onboarding.ts'
 import type { Profile } from './profile.ts'
 import { registerAccount } from './registration.ts'
@@ -77,7 +77,10 @@ function sessions(customers: Customers) {
       const projectId = requiredProject(context, request.projectId)
       const { institutionName, references } = request
       const token = tokenOf(request)
-      const found = await resolveSession({ projectId, institutionName, token, references })
+      const { userLimits } = customers.settings
+      const limits = request.withLimitRoom ? userLimits : undefined
+      const question = { projectId, institutionName, token, references, limits }
+      const found = await resolveSession(question)
       return {
         sessionId: found.sessionId,
         tokenHash: found.tokenHash,
@@ -87,7 +90,8 @@ function sessions(customers: Customers) {
           ...maybeAccount(account),
           ambiguous,
         })),
-        limitCurrency: customers.settings.limitCurrency,
+        limitCurrency: userLimits.currency,
+        ...(found.room && { limitRoom: roomMessage(found.room, userLimits.currency) }),
       }
     },
     async registerAccount(request, context) {

@@ -1,5 +1,6 @@
 // Every statement on sessions. It must not make, open or log a token, which it knows by its hash.
 import { type Queryable, sql } from '#runtime/db.ts'
+import { usedColumns } from '../ledger/limit-store.ts'
 import type { Account } from './account.ts'
 import { accountColumns } from './account-store.ts'
 
@@ -160,6 +161,10 @@ export type ResolvedRow = Account & {
   expired: boolean
   /** 0: the session's own account. Else the place of the reference, from 1. */
   place: number
+  /** What the session's own account has used of its limits in the current UTC day; zero when that was not asked. */
+  dayMinor: bigint
+  /** The same in the current UTC month. */
+  monthMinor: bigint
 }
 
 // The two references are values, not arrays: of an array the server would have to see the length to plan for it, so it
@@ -167,7 +172,8 @@ export type ResolvedRow = Account & {
 const resolveStatement = sql(
   'session_resolve',
   `select s.session_id as "sessionId", s.consumed_by is not null as spent,
-     s.expire_time <= clock_now() as expired, found.place, ${accountColumns}
+     s.expire_time <= clock_now() as expired, found.place, ${accountColumns},
+     ${usedColumns('s.account_id', '$9')}
    from session s
    join institution i on i.institution_id = s.institution_id and i.name = $3
    cross join lateral (
@@ -211,6 +217,8 @@ export type SessionKey = {
   references: Reference[]
   /** The key that sealed the token: it must be a live one of the session's institution. */
   keyId: string | undefined
+  /** In which currency to read what the session's account has used of its limits; undefined: not at all. */
+  limitCurrency: string | undefined
 }
 
 /**
@@ -218,7 +226,7 @@ export type SessionKey = {
  * no row when there is no such session. Locks nothing.
  */
 export function resolveSessionRows(db: Queryable, key: SessionKey): Promise<ResolvedRow[]> {
-  const { tokenHash, projectId, institutionName, keyId } = key
+  const { tokenHash, projectId, institutionName, keyId, limitCurrency } = key
   const [first, second, ...more] = key.references
   if (more.length > 0) throw new Error('a session is resolved with two references at most')
   return db.rows(resolveStatement, [
@@ -230,6 +238,7 @@ export function resolveSessionRows(db: Queryable, key: SessionKey): Promise<Reso
     first?.accountNumber ?? null,
     second?.mobileNumber ?? null,
     second?.accountNumber ?? null,
+    limitCurrency ?? null,
   ])
 }
 

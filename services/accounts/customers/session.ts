@@ -1,8 +1,11 @@
 // Opens sessions for accounts and tells what a token stands for; it must not store or log a token.
 import { Failure, invalid } from '#core/errors.ts'
 import { isUuid, newId } from '#core/id.ts'
+import type { LimitRoom } from '#core/limit-room.ts'
 import { digestsEqual } from '#core/token.ts'
+import type { UserLimits } from '#runtime/setting-rules.ts'
 import { openInstitutionKey } from '../credentials.ts'
+import { roomWithin } from '../ledger/limits.ts'
 import type { Account } from './account.ts'
 import { accountNotFound, ambiguousMatch, type Customers, requireText } from './customers.ts'
 import { foldEmail, foldName } from './fold.ts'
@@ -138,6 +141,8 @@ export type SessionQuestion = {
   institutionName: string
   token: { plain: string } | { sealed: string }
   references: Reference[]
+  /** To tell what room the limits leave the session's account, read with the session. */
+  limits?: UserLimits | undefined
 }
 
 /** What became of one reference. */
@@ -150,6 +155,8 @@ export type ResolvedSession = {
   state: SessionState
   account: Account
   references: ReferencedAccount[]
+  /** Undefined unless it was asked for. */
+  room: LimitRoom | undefined
 }
 
 /**
@@ -194,7 +201,7 @@ export function sessionResolver({
   }
 
   return async (question) => {
-    const { projectId, institutionName, references } = question
+    const { projectId, institutionName, references, limits } = question
     if (references.length > maxReferences) throw invalid('references', 'must be at most two')
     requireText(institutionName, 'institution_name', 100)
     for (const { mobileNumber, accountNumber } of references) {
@@ -209,13 +216,15 @@ export function sessionResolver({
       institutionName,
       references,
       keyId,
+      limitCurrency: limits?.currency,
     })
     const own = rows.find(({ place }) => place === 0)
     if (own === undefined) throw sessionInvalid()
     const { sessionId, spent, expired } = own
     const state = spent ? 'spent' : expired ? 'expired' : 'live'
     const found = references.map((_, index) => referenced(rows, index + 1))
-    return { sessionId, tokenHash, state, account: own, references: found }
+    const room = limits && roomWithin(limits, own)
+    return { sessionId, tokenHash, state, account: own, references: found, room }
   }
 }
 

@@ -1,15 +1,17 @@
 // The statements that count what accounts use of their limits. It must not decide what a limit is.
 import { type Queryable, sql } from '#runtime/db.ts'
 
-/** What an account has used in the current spans, and its level. */
-export type Usage = {
+/** The level of an account, and what it has used in the current day and month. */
+export type Used = { level: number; dayMinor: bigint; monthMinor: bigint }
+
+/** The same with a movement counted; without spans when nothing was: the amount alone passes the limit for one movement. */
+export type Counted = {
   level: number
-  /** Undefined when nothing was counted: the amount alone passes the limit for one movement. */
   dayMinor: bigint | undefined
   monthMinor: bigint | undefined
 }
 
-type UsageRow = { level: number; day_minor: bigint | null; month_minor: bigint | null }
+type CountedRow = { level: number; day_minor: bigint | null; month_minor: bigint | null }
 
 const countStatement = sql(
   'limit_count',
@@ -42,41 +44,46 @@ export async function countUse(
   movement: { projectId: string; movementId: string },
   use: { accountId: string; currency: string; amountMinor: bigint },
   singleLimitsMinor: readonly bigint[],
-): Promise<Usage | undefined> {
-  return usageOf(
-    await tx.row<UsageRow>(countStatement, [
-      movement.projectId,
-      movement.movementId,
-      use.accountId,
-      use.currency,
-      use.amountMinor,
-      singleLimitsMinor,
-    ]),
-  )
+): Promise<Counted | undefined> {
+  const row = await tx.row<CountedRow>(countStatement, [
+    movement.projectId,
+    movement.movementId,
+    use.accountId,
+    use.currency,
+    use.amountMinor,
+    singleLimitsMinor,
+  ])
+  if (row === undefined) return undefined
+  const { level, day_minor: dayMinor, month_minor: monthMinor } = row
+  return { level, dayMinor: dayMinor ?? undefined, monthMinor: monthMinor ?? undefined }
+}
+
+/** Columns `dayMinor` and `monthMinor`: what an account has used by now, both parameters being SQL; zero of no currency. */
+export function usedColumns(accountId: string, currency: string): string {
+  const usedIn = (span: 'day' | 'month'): string =>
+    `coalesce((select u.used_minor from limit_usage u
+       where u.account_id = ${accountId} and u.currency = ${currency} and u.span = '${span}'
+         and u.span_start = date_trunc('${span}', clock_now() at time zone 'UTC')::date), 0)`
+  return `${usedIn('day')} as "dayMinor", ${usedIn('month')} as "monthMinor"`
 }
 
 const readStatement = sql(
   'limit_read',
-  `select a.level,
-     coalesce((select used_minor from limit_usage u where u.account_id = a.account_id
-       and u.currency = $2 and u.span = 'day' and u.span_start = now.utc::date), 0) as day_minor,
-     coalesce((select used_minor from limit_usage u where u.account_id = a.account_id
-       and u.currency = $2 and u.span = 'month'
-       and u.span_start = date_trunc('month', now.utc)::date), 0) as month_minor
-   from account a cross join (select clock_now() at time zone 'UTC' as utc) now
+  `select a.level, ${usedColumns('a.account_id', '$2')}
+   from account a
    where a.account_id = $1
      and exists (select from endpoint_grant g
        where g.project_id = $3 and g.institution_id = a.institution_id)`,
 )
 
 /** What an account has used of its limits; undefined when the project sees no such account. Locks nothing. */
-export async function readUse(
+export function readUse(
   q: Queryable,
   projectId: string,
   accountId: string,
   currency: string,
-): Promise<Usage | undefined> {
-  return usageOf(await q.row<UsageRow>(readStatement, [accountId, currency, projectId]))
+): Promise<Used | undefined> {
+  return q.row(readStatement, [accountId, currency, projectId])
 }
 
 const giveBackStatement = sql(
@@ -103,13 +110,4 @@ export async function giveBackUse(
   movementId: string,
 ): Promise<void> {
   await tx.run(giveBackStatement, [projectId, movementId])
-}
-
-function usageOf(row: UsageRow | undefined): Usage | undefined {
-  if (row === undefined) return undefined
-  return {
-    level: row.level,
-    dayMinor: row.day_minor ?? undefined,
-    monthMinor: row.month_minor ?? undefined,
-  }
 }

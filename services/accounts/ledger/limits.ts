@@ -1,7 +1,7 @@
 // Says whether an account's use of its limits is within them; it must not count.
-import { Failure } from '#core/errors.ts'
+import { type LimitRoom, limitExceeded, requireRoom } from '#core/limit-room.ts'
 import type { UserLimits } from '#runtime/setting-rules.ts'
-import type { Usage } from './limit-store.ts'
+import type { Counted, Used } from './limit-store.ts'
 import { refuse, requirePositive } from './lines.ts'
 
 /** What a movement counts against the limits of an account. */
@@ -13,21 +13,29 @@ export function requireLimitUse({ currency }: UserLimits, use: LimitUse): void {
   if (use.currency !== currency) refuse('limit_use.amount.currency', `must be ${currency}`)
 }
 
-/** LIMIT_EXCEEDED unless an amount, and what is used with it counted, is within the limits of the level. */
+/** What the limits of a level leave of what has been used. */
+export function roomWithin(limits: UserLimits, { level, dayMinor, monthMinor }: Used): LimitRoom {
+  const own = limits.levels[level]
+  if (own === undefined) throw new Error(`there are no limits for level ${level}`)
+  return {
+    singleMinor: own.singleMinor,
+    dayMinor: left(own.dailyMinor, dayMinor),
+    monthMinor: left(own.monthlyMinor, monthMinor),
+  }
+}
+
+/** Limits may have been lowered below what was used. */
+function left(limitMinor: bigint, usedMinor: bigint): bigint {
+  return usedMinor < limitMinor ? limitMinor - usedMinor : 0n
+}
+
+/** LIMIT_EXCEEDED unless an amount that was counted is within the limits of the level. */
 export function requireWithinLimits(
   limits: UserLimits,
   amountMinor: bigint,
-  { level, dayMinor, monthMinor }: Usage,
+  { level, dayMinor, monthMinor }: Counted,
 ): void {
-  const own = limits.levels[level]
-  if (own === undefined) throw new Error(`there are no limits for level ${level}`)
-  if (amountMinor > own.singleMinor || dayMinor === undefined || monthMinor === undefined) {
-    throw exceeded('one transaction')
-  }
-  if (dayMinor > own.dailyMinor) throw exceeded('a day')
-  if (monthMinor > own.monthlyMinor) throw exceeded('a month')
-}
-
-function exceeded(span: string): Failure {
-  return new Failure('LIMIT_EXCEEDED', `User limits are exceeded: the limit for ${span}.`)
+  if (dayMinor === undefined || monthMinor === undefined) throw limitExceeded('one transaction')
+  const before = { level, dayMinor: dayMinor - amountMinor, monthMinor: monthMinor - amountMinor }
+  requireRoom(roomWithin(limits, before), amountMinor)
 }

@@ -2,6 +2,7 @@
 import { Failure } from '#core/errors.ts'
 import { fingerprint } from '#core/fingerprint.ts'
 import { isUuid } from '#core/id.ts'
+import { requireRoom } from '#core/limit-room.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
 import type { UserLimits } from '#runtime/setting-rules.ts'
@@ -9,8 +10,8 @@ import { createHold, heldLinesFingerprint, postHold } from './hold.ts'
 import { writeHoldReleased } from './hold-store.ts'
 import { conflict, type Posted, postTransfer, repeatOf } from './ledger.ts'
 import { readTransfer } from './ledger-store.ts'
-import { countUse, giveBackUse, readUse, type Usage } from './limit-store.ts'
-import { type LimitUse, requireLimitUse, requireWithinLimits } from './limits.ts'
+import { type Counted, countUse, giveBackUse, readUse } from './limit-store.ts'
+import { type LimitUse, requireLimitUse, requireWithinLimits, roomWithin } from './limits.ts'
 import {
   type Address,
   accountNotFound,
@@ -128,11 +129,11 @@ async function moveMoney(
     limitUse === undefined ? undefined : countUse(tx, wanted, limitUse, singleLimits),
     wanted.lines.length > 0 ? postOnce(tx, wanted) : holdOnce(tx, wanted),
   ])
-  const [session, standings, usage, money] = answers
+  const [session, standings, counted, money] = answers
   requireAccepted(valueOf(session))
   requireInTime(wanted, beginTime)
   requireAvailable(valueOf(standings))
-  if (limitUse !== undefined) requireLimits(userLimits, limitUse, valueOf(usage))
+  if (limitUse !== undefined) requireLimits(userLimits, limitUse, valueOf(counted))
   if (valueOf(money)) throw conflict(wanted.movementId)
 }
 
@@ -193,9 +194,9 @@ export async function requireVisible(
   if (hidden !== undefined) throw accountNotFound(hidden.accountId)
 }
 
-function requireLimits(limits: UserLimits, use: LimitUse, usage: Usage | undefined): void {
-  if (usage === undefined) throw accountNotFound(use.accountId)
-  requireWithinLimits(limits, use.amountMinor, usage)
+function requireLimits(limits: UserLimits, use: LimitUse, counted: Counted | undefined): void {
+  if (counted === undefined) throw accountNotFound(use.accountId)
+  requireWithinLimits(limits, use.amountMinor, counted)
 }
 
 /** Posts a movement that waited, once; its hold is used up and the rest of it let go. */
@@ -248,14 +249,9 @@ export async function checkLimits(
   use: LimitUse,
 ): Promise<void> {
   requireLimitUse(userLimits, use)
-  const usage = await readUse(db, projectId, use.accountId, use.currency)
-  if (usage === undefined) throw accountNotFound(use.accountId)
-  const { dayMinor = 0n, monthMinor = 0n } = usage
-  requireWithinLimits(userLimits, use.amountMinor, {
-    ...usage,
-    dayMinor: dayMinor + use.amountMinor,
-    monthMinor: monthMinor + use.amountMinor,
-  })
+  const used = await readUse(db, projectId, use.accountId, use.currency)
+  if (used === undefined) throw accountNotFound(use.accountId)
+  requireRoom(roomWithin(userLimits, used), use.amountMinor)
 }
 
 async function requireMovement(

@@ -1,0 +1,99 @@
+// Proves what a session costs in round trips to the database, counted on the wire.
+import { randomBytes } from 'node:crypto'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { seal } from '#core/seal.ts'
+import { type Database, openDatabase, sql } from '#runtime/db.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { accountSecrets } from '../../services/accounts/credentials.ts'
+import type { Customers } from '../../services/accounts/customers/customers.ts'
+import { customerMetrics } from '../../services/accounts/customers/metrics.ts'
+import { openSession, sessionResolver } from '../../services/accounts/customers/session.ts'
+import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
+import { settings } from './world.ts'
+
+const institutionName = 'Demo Wallet'
+const credentials = newSandboxCredentials()
+const demoProject = sql('test_demo_project', `select project_id from project where name = 'demo'`)
+
+let database: TestDatabase
+let wire: CountingWire
+let db: Database
+let customers: Customers
+let projectId: string
+
+beforeAll(async () => {
+  database = await createTestDatabase('accounts', migrationFolders('accounts'))
+  wire = await countRoundTrips(new URL(database.url))
+  db = openDatabase({ url: wire.url, service: 'accounts', log: silentLog, poolSize: 1 })
+  const secrets = accountSecrets(randomBytes(32), randomBytes(32))
+  await seedSandbox(db, secrets, credentials, 'local')
+  projectId = (await db.row<{ project_id: string }>(demoProject, []))?.project_id ?? ''
+  customers = {
+    db,
+    log: silentLog,
+    secrets,
+    sessionKey: randomBytes(32),
+    settings,
+    metrics: customerMetrics(new Registry(), () => Promise.resolve([])),
+    tellAccessChanged: () => Promise.resolve(),
+    kick: () => undefined,
+  }
+})
+afterAll(async () => {
+  await db.close()
+  await wire.close()
+  await database.drop()
+})
+
+async function cost(work: () => Promise<unknown>): Promise<number> {
+  const before = wire.roundTrips()
+  await work()
+  return wire.roundTrips() - before
+}
+
+async function newToken(): Promise<string> {
+  const { session } = await openSession(customers, {
+    projectId,
+    requestId: '',
+    fingerprint: Buffer.alloc(0),
+    lookupType: 'MOBILE',
+    lookupValue: '+12025550100',
+    institutionName,
+    firstName: '',
+    lastName: '',
+    email: '',
+  })
+  return session?.sessionToken ?? ''
+}
+
+it('opening a session is one round trip', async () => {
+  expect(await cost(newToken)).toBe(1)
+})
+
+it('what a quote needs is one: the session, its account, another one and the room that the limits leave', async () => {
+  const resolveSession = sessionResolver(customers)
+  const token = { plain: await newToken() }
+  const references = [{ mobileNumber: '+12025550101', accountNumber: '' }]
+  const limits = settings.userLimits
+  const asked = { projectId, institutionName, token, references, limits }
+  expect(await cost(() => resolveSession(asked))).toBe(1)
+  expect(await resolveSession(asked)).toMatchObject({
+    state: 'live',
+    room: { singleMinor: limits.levels[2].singleMinor },
+    references: [{ ambiguous: false }],
+  })
+})
+
+it('a sealed token costs one more, the first time that its key is met', async () => {
+  const resolveSession = sessionResolver(customers)
+  const { keyId, sharedKey } = credentials.institution
+  const key = Buffer.from(sharedKey, 'base64')
+  const plain = await newToken()
+  const sealed = seal(Buffer.from(plain), { keyId, key, purpose: 'session_token' })
+  const asked = { projectId, institutionName, token: { sealed }, references: [] }
+  expect(await cost(() => resolveSession(asked))).toBe(2)
+  expect(await cost(() => resolveSession(asked))).toBe(1)
+})
