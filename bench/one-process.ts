@@ -49,6 +49,8 @@ const payments: Payments = {
   findMerchant: async (projectId, merchantId) =>
     merchants.get(`${projectId} ${merchantId}`, () => loadMerchant(projectId, merchantId)),
   metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
+  carry: () => undefined,
+  announce: () => undefined,
   kick: () => undefined,
 }
 

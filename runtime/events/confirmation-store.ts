@@ -45,21 +45,23 @@ const lockStatement = sql(
   'select event_id from outbox where event_id = any($1::uuid[]) order by event_id for update',
 )
 
+// Not joined with a list: the open rows, which a partial index offers, would all be compared with each of its ids.
 const answerStatement = sql(
   'outbox_note_answers',
   `with ${unhurried}, answer as (
-     select event_id, state from unnest((select $1::uuid[]), $2::text[]) as a(event_id, state)
+     select event_id, case when event_id = any($2::uuid[]) then 'poisoned' else 'seen' end as state
+     from unnest($1::uuid[]) as a(event_id)
    ), noted as (
      insert into confirmation (event_id, consumer, state)
      select event_id, $3::text, state from answer
      on conflict (event_id, consumer) do update set state = excluded.state
    ), ended as (
-     select o.event_id, a.state = 'poisoned' or exists (
+     select o.event_id, o.event_id = any($2::uuid[]) or exists (
        select 1 from confirmation c
        where c.event_id = o.event_id and c.consumer <> $3::text and c.state = 'poisoned'
      ) as refused
-     from outbox o join answer a on a.event_id = o.event_id
-     where o.confirmed_at is null and o.parked_at is null and not exists (
+     from outbox o
+     where o.event_id = any($1::uuid[]) and o.confirmed_at is null and o.parked_at is null and not exists (
        select 1 from unnest($4::text[], $5::text[]) as n(subject, consumer)
        where n.subject = o.subject and n.consumer <> $3::text and not exists (
          select 1 from confirmation c where c.event_id = o.event_id and c.consumer = n.consumer
@@ -95,7 +97,7 @@ export async function noteAnswers(
   await tx.run(lockStatement, [eventIds])
   const ended = await tx.rows<{ parked: boolean }>(answerStatement, [
     eventIds,
-    answers.map((answer) => answer.state),
+    answers.filter(({ state }) => state === 'poisoned').map(({ eventId }) => eventId),
     consumer,
     needs.map((need) => need.subject),
     needs.map((need) => need.consumer),

@@ -34,6 +34,15 @@ export function outboxParameters(first: number): string {
   return types.map((type, index) => `$${first + index}::${type}`).join(', ')
 }
 
+/**
+ * How long an event is in the hand of the process that writes it, when its row is written with `next_at` at
+ * `inHandUntil`: its writer carries it to its end without a word to the table. If the writer dies, relays find it then.
+ */
+export const inHandMs = 10_000
+
+/** The time until which the writer has an event in hand. */
+export const inHandUntil = `clock_now() + interval '${inHandMs} ms'`
+
 /** Values for the parameters of `outboxParameters`, in their order. */
 export function outboxValues(event: OutboxEvent): unknown[] {
   return [
@@ -127,14 +136,26 @@ export async function markPublished(db: Queryable, published: Acknowledged[]): P
   ])
 }
 
+const endStatement = sql(
+  'outbox_end_in_hand',
+  `with ${unhurried}
+   update outbox set published_at = clock_now(), attempts = attempts + 1, confirmed_at = clock_now()
+   from unhurried
+   where outbox.event_id = any($1::uuid[]) and confirmed_at is null and parked_at is null
+     and unhurried.commits = 'off'`,
+)
+
+/** Ends published events that all their consumers have. Returns how many had not ended. */
+export function endInHand(db: Queryable, eventIds: string[]): Promise<number> {
+  return db.run(endStatement, [eventIds.toSorted()])
+}
+
 const failStatement = sql(
   'outbox_mark_failed',
   `with refused as (
-     select o.event_id, f.error
-     from outbox o
-     join unnest($1::uuid[], $2::text[]) as f(event_id, error) on f.event_id = o.event_id
-     where o.confirmed_at is null and o.parked_at is null
-     order by o.event_id for update of o
+     select event_id, ($2::text[])[array_position($1::uuid[], event_id)] as error from outbox
+     where event_id = any($1::uuid[]) and confirmed_at is null and parked_at is null
+     order by event_id for update
    )
    update outbox set last_error = refused.error,
      next_at = clock_now() + $3 * interval '1 millisecond'

@@ -72,9 +72,9 @@ export function startDeliveries(options: EngineOptions): {
   const replays = startReplayRunner({ db, log, onDue: worker.kick })
   return {
     async takeIn(tx, events) {
-      await takeIn(tx, events)
+      const pushes = await takeIn(tx, events)
       // The transaction commits right after this; a kick that comes too early shortens the next polls.
-      setTimeout(worker.kick, kickAfterMs)
+      if (pushes > 0) setTimeout(worker.kick, kickAfterMs)
     },
     kick: worker.kick,
     kickReplays: replays.kick,

@@ -29,14 +29,15 @@ export const subjects = [paymentEvents, onboardingEvents]
 /** A push as it is laid down: an onboarding callback is signed, no other one is. */
 export type NewPush = NewDelivery & { signing?: Signing }
 
-/** Lays down the deliveries of a batch of events in the transaction that takes them in. */
-export async function takeIn(tx: Queryable, events: Event[]): Promise<void> {
+/** Lays down the deliveries of a batch of events in the transaction that takes them in, and tells how many. */
+export async function takeIn(tx: Queryable, events: Event[]): Promise<number> {
   const pushes = events.flatMap((event) => deliveriesOf(event))
   await insertDeliveries(tx, pushes)
   await insertSignings(
     tx,
     pushes.flatMap(({ deliveryId, signing }) => (signing ? [{ deliveryId, ...signing }] : [])),
   )
+  return pushes.length
 }
 
 /**

@@ -1,8 +1,10 @@
 // Writes new payments in one round trip, and counts for the fraud rules. It must not change an existing row.
 import { type Queryable, type Sql, sql } from '#runtime/db.ts'
+import { inHandUntil } from '#runtime/events/outbox.ts'
 import type { StoredEvent } from './events.ts'
 import type { DraftPayer, DraftPayment } from './new-payment.ts'
 import type { Payee } from './payment.ts'
+import { taskInHandUntil } from './task-store.ts'
 
 /** A column of a row set that is handed in: its name and type. */
 type Columns = readonly (readonly [name: string, type: string])[]
@@ -61,7 +63,8 @@ export type NewRows = {
 }
 
 /**
- * Stores a payment with its payers, payees, event and announcements, all or nothing. Answers the time
+ * Stores a payment with its payers, payees, event and announcements, all or nothing; event and announcements as being in
+ * the hand of this process. Answers the time
  * of creation; undefined when the merchant's id of it is taken.
  */
 export async function insertPayment(db: Queryable, rows: NewRows): Promise<Date | undefined> {
@@ -138,8 +141,9 @@ function createText(payers: string, payees: string, given?: 'given'): string {
        returning payment_id, create_time
      ), new_event as (
        insert into outbox (event_id, subject, project_id, payload, traceparent, request_id,
-         occurred_at)
-       select $26::uuid, $27::text, $2::uuid, $28::bytea, $29::text, $30::text, create_time
+         occurred_at, next_at)
+       select $26::uuid, $27::text, $2::uuid, $28::bytea, $29::text, $30::text, create_time,
+         ${inHandUntil}
        from ${made}
      ), new_payer as (
        insert into payer (project_id, payment_id, payer_id, position, mobile_number,
@@ -156,8 +160,10 @@ function createText(payers: string, payees: string, given?: 'given'): string {
          amount_minor, fee_minor, net_minor, delay_days, 'waiting'::payout_state
        from ${made}, lateral ${payees}
      ), announcement as (
-       insert into task (subject_id, kind, project_id, payment_id, create_time, next_time)
-       select payer_id, 'announce'::task_kind, $2::uuid, $1::uuid, create_time, create_time
+       insert into task (subject_id, kind, project_id, payment_id, create_time, next_time,
+         attempts)
+       select payer_id, 'announce'::task_kind, $2::uuid, $1::uuid, create_time,
+         ${taskInHandUntil}, 1
        from ${made}, lateral ${payers} where $25::boolean
      )
      select payment_id, create_time from new_payment`

@@ -1,8 +1,10 @@
 // Puts the parts of payments together and runs its workers; it must not read settings nor open connections.
 import type { Registry } from 'prom-client'
 import type { Database } from '#runtime/db.ts'
+import type { EventInHand } from '#runtime/events/outbox.ts'
 import type { Logger } from '#runtime/log.ts'
 import type { Backend } from './backend.ts'
+import { startCharges } from './charges-in-hand.ts'
 import type { Checkouts } from './checkout.ts'
 import { groupingReader, groupingStore } from './groups.ts'
 import type { FindMerchant } from './merchants.ts'
@@ -21,8 +23,8 @@ export type EngineOptions = {
   settings: PaymentSettings
   findMerchant: FindMerchant
   backend: Backend
-  /** Wakes the relay of the outbox. */
-  kickOutbox: () => void
+  /** Carries an event on that was committed in hand. */
+  carryEvent: (event: EventInHand) => void
 }
 
 /** Payments with its workers running. */
@@ -35,8 +37,9 @@ export type Engine = {
 
 /** Starts the workers. */
 export function startPayments(options: EngineOptions): Engine {
-  const { db, log, backend, linkKey, settings, findMerchant, kickOutbox } = options
+  const { db, log, backend, linkKey, settings, findMerchant, carryEvent } = options
   const tasks = startTasks({ db, log, backend, linkKey })
+  const charges = startCharges({ db, log, backend, linkKey })
   const payments: Payments = {
     db,
     storePayment: groupingStore(db),
@@ -46,13 +49,13 @@ export function startPayments(options: EngineOptions): Engine {
     settings,
     findMerchant,
     metrics: paymentMetrics(options.metrics, () => taskBacklog(db)),
-    kick() {
-      kickOutbox()
-      tasks.kick()
-    },
+    carry: carryEvent,
+    announce: charges.announce,
+    kick: tasks.kick,
   }
   const loops = [
     tasks,
+    charges,
     startExpiry(payments),
     startPayouts(payments),
     startEnquiries(payments, backend),

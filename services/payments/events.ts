@@ -1,5 +1,6 @@
 // The facts that payments tells the mesh; it must not decide when to tell.
 import { randomId } from '#core/id.ts'
+import type { EventInHand } from '#runtime/events/outbox.ts'
 import { currentContext } from '#runtime/rpc/context.ts'
 import { paymentEventBytes } from './messages.ts'
 import type { DraftPayment } from './new-payment.ts'
@@ -34,6 +35,11 @@ export function transitionEvent(transition: Transition): StoredEvent | undefined
   const subject = settlements.length > 0 ? settledSubject : paymentSubject
   const moved = settlements.map((one) => settlementMessage(one, payment, now))
   return storedEvent(subject, paymentEventBytes(payment, fact, moved))
+}
+
+/** An event whose row has been committed. */
+export function eventInHand(event: StoredEvent, projectId: string, occurredAt: Date): EventInHand {
+  return { ...event, projectId, occurredAt }
 }
 
 function storedEvent(subject: string, payload: Uint8Array): StoredEvent {

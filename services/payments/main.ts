@@ -54,7 +54,7 @@ runProcess('payments', async (stopping, log) => {
     settings: paymentSettings(settings),
     findMerchant: merchantFinder(others.accounts),
     backend: others.backend,
-    kickOutbox: outbox.kick,
+    carryEvent: outbox.carry,
   })
   const { payments, checkouts } = engine
   return await serveService({

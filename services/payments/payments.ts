@@ -5,10 +5,11 @@ import { isUuid } from '#core/id.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { FeeSchedule, FraudRules } from '#runtime/config.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
+import type { EventInHand } from '#runtime/events/outbox.ts'
 import type { Logger } from '#runtime/log.ts'
 import { countRecentRequests } from './create-store.ts'
 import { cancel, refund } from './ending.ts'
-import { creationEvent, transitionEvent } from './events.ts'
+import { creationEvent, eventInHand, transitionEvent } from './events.ts'
 import { findFraud } from './fraud.ts'
 import type { FindPayment, StorePayment } from './groups.ts'
 import { linkToken, linkTokenHash } from './links.ts'
@@ -50,7 +51,11 @@ export type Payments = {
   settings: PaymentSettings
   findMerchant: FindMerchant
   metrics: PaymentMetrics
-  /** Wakes the workers: an event or a task was committed. */
+  /** Carries an event on that was committed. */
+  carry: (event: EventInHand) => void
+  /** Announces the charges of a payment that was committed. */
+  announce: (payment: Payment) => void
+  /** Wakes the workers: a task was committed. */
   kick: () => void
 }
 
@@ -76,8 +81,10 @@ export async function createPayment(
   const createTime = await payments.storePayment({ draft, event, tokenHashes: hashes, time })
   if (createTime === undefined) return { payment: await repeat(payments, request), replayed: true }
   metrics.created(draft.fraudCheckStatus)
-  payments.kick()
-  return { payment: created(draft, createTime), replayed: false }
+  const payment = created(draft, createTime)
+  payments.carry(eventInHand(event, draft.projectId, createTime))
+  payments.announce(payment)
+  return { payment, replayed: false }
 }
 
 /** Refuses content that no payment may have; an id that was used with other content is the first thing to tell. */
@@ -169,15 +176,17 @@ export async function change(
   decide: Decide,
 ): Promise<Payment> {
   if (!isUuid(key.paymentId)) throw notFound()
-  const { payment, transition } = await payments.db.transaction(async (tx) => {
+  const { payment, transition, event } = await payments.db.transaction(async (tx) => {
     const reading = await lockPayment(tx, key.projectId, key.paymentId)
     if (reading === undefined) throw notFound()
     const made = await decide(reading.payment, reading.now, tx)
-    if (made === undefined) return { payment: reading.payment, transition: undefined }
-    await writeTransition(tx, made, transitionEvent(made))
-    return { payment: made.payment, transition: made }
+    if (made === undefined) return { payment: reading.payment }
+    const fact = transitionEvent(made)
+    await writeTransition(tx, made, fact)
+    return { payment: made.payment, transition: made, event: fact }
   })
   if (transition !== undefined) tell(payments, transition)
+  if (event !== undefined) payments.carry(eventInHand(event, key.projectId, transition.now))
   return payment
 }
 

@@ -4,6 +4,13 @@ import { type Queryable, sql } from '#runtime/db.ts'
 import type { Backlog } from '#runtime/metrics.ts'
 import type { Task } from './transition.ts'
 
+// Longer than a call may take. Two hands on one task do no harm, since each call may be repeated; a task that a
+// killed worker had in hand waits this long.
+const leaseMs = 15_000
+
+/** How long the process that writes a task has it in hand. */
+export const taskInHandUntil = `clock_now() + interval '${leaseMs} ms'`
+
 /** A task in hand. */
 export type ClaimedTask = {
   subject_id: string
@@ -11,6 +18,9 @@ export type ClaimedTask = {
   reason: PaymentState | null
   attempts: number
 }
+
+/** Some tasks of one kind. */
+export type TasksOfKind = { kind: Task['kind']; subjectIds: string[] }
 
 const claimStatement = sql(
   'task_claim',
@@ -25,12 +35,11 @@ const claimStatement = sql(
    returning task.subject_id, task.kind, task.reason, task.attempts`,
 )
 
-/** Takes due tasks of these kinds for `leaseMs`. Locks them for this one statement; those in other hands are left. */
+/** Takes due tasks of these kinds in hand. Locks them for this one statement; those in other hands are left. */
 export function claimTasks(
   db: Queryable,
   kinds: readonly Task['kind'][],
   limit: number,
-  leaseMs: number,
 ): Promise<ClaimedTask[]> {
   return db.rows(claimStatement, [limit, leaseMs, kinds])
 }
@@ -38,32 +47,24 @@ export function claimTasks(
 const doneStatement = sql(
   'task_mark_done',
   `update task set done_time = clock_now()
-   from unnest($1::uuid[], $2::task_kind[]) as d(subject_id, kind)
-   where task.subject_id = d.subject_id and task.kind = d.kind and task.done_time is null`,
+   where subject_id = any($1::uuid[]) and kind = $2::task_kind and done_time is null`,
 )
 
 /** Notes that the back end has been told. */
-export async function markDone(db: Queryable, tasks: ClaimedTask[]): Promise<void> {
-  await db.run(doneStatement, [
-    tasks.map((task) => task.subject_id),
-    tasks.map((task) => task.kind),
-  ])
+export async function markDone(db: Queryable, tasks: TasksOfKind): Promise<void> {
+  await db.run(doneStatement, [tasks.subjectIds, tasks.kind])
 }
 
 const laterStatement = sql(
   'task_mark_later',
   `update task set next_time = clock_now()
-     + least(interval '60 s', interval '250 ms' * power(2, least(task.attempts, 10)))
-   from unnest($1::uuid[], $2::task_kind[]) as l(subject_id, kind)
-   where task.subject_id = l.subject_id and task.kind = l.kind and task.done_time is null`,
+     + least(interval '60 s', interval '250 ms' * power(2, least(attempts, 10)))
+   where subject_id = any($1::uuid[]) and kind = $2::task_kind and done_time is null`,
 )
 
 /** Puts tasks off after a failure: 0.5 s doubling to a minute, for ever. */
-export async function markLater(db: Queryable, tasks: ClaimedTask[]): Promise<void> {
-  await db.run(laterStatement, [
-    tasks.map((task) => task.subject_id),
-    tasks.map((task) => task.kind),
-  ])
+export async function markLater(db: Queryable, tasks: TasksOfKind): Promise<void> {
+  await db.run(laterStatement, [tasks.subjectIds, tasks.kind])
 }
 
 /** What is said of a charge. */

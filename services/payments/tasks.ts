@@ -20,11 +20,8 @@ import {
 export type TaskOptions = { db: Database; log: Logger; backend: Backend; linkKey: Buffer }
 
 /** The back end takes this many charges in one call. */
-const batchSize = 200
+export const batchSize = 200
 const callWidth = 8
-// Longer than a call may take. Two hands on one task do no harm, since each call may be repeated; a task that a
-// killed worker had in hand waits this long.
-const leaseMs = 15_000
 
 type Kind = ClaimedTask['kind']
 
@@ -58,7 +55,7 @@ export function startTasks(options: TaskOptions): Loop {
     pauseMs: 200,
     async round() {
       const kinds = transfers === undefined ? everything : messages
-      const tasks = await claimTasks(options.db, kinds, batchSize, leaseMs)
+      const tasks = await claimTasks(options.db, kinds, batchSize)
       if (tasks.some(({ kind }) => !messages.includes(kind))) transfers = transferAll(tasks)
       await Promise.all([
         announce(options, of(tasks, 'announce')),
@@ -93,7 +90,8 @@ export async function announceCharges(
   await backend.announce(charges.map((row) => announcementOf(row, linkKey)))
 }
 
-function announcementOf(row: ChargeRow, linkKey: Buffer): Announcement {
+/** What the back end is told of a charge. */
+export function announcementOf(row: ChargeRow, linkKey: Buffer): Announcement {
   const isAgent = row.payment_channel === 'agent'
   return {
     payerId: row.payer_id,
@@ -145,7 +143,7 @@ async function payOut(options: TaskOptions, tasks: ClaimedTask[]): Promise<void>
 
 /** Each task has a call and an outcome of its own. */
 async function oneByOne(
-  options: TaskOptions,
+  options: Pick<TaskOptions, 'db' | 'log'>,
   tasks: ClaimedTask[],
   call: (task: ClaimedTask) => Promise<void>,
 ): Promise<void> {
@@ -153,9 +151,9 @@ async function oneByOne(
   await forEachOf(tasks, width, (task) => told(options, [task], () => call(task)))
 }
 
-/** Many tasks in one call; when the back end refuses what is in it, one call each: none holds up the others. */
-async function told(
-  options: TaskOptions,
+/** Makes one call for many tasks of one kind and notes how it went; when the back end refuses what is in it, one call each: none holds up the others. */
+export async function told(
+  options: Pick<TaskOptions, 'db' | 'log'>,
   tasks: ClaimedTask[],
   call: (tasks: ClaimedTask[]) => Promise<void>,
 ): Promise<void> {
@@ -170,10 +168,10 @@ async function told(
       'back end not told',
     )
     if (tasks.length > 1 && isRefusal(error)) return oneByOne(options, tasks, (one) => call([one]))
-    await markLater(db, tasks)
+    await markLater(db, { kind: first.kind, subjectIds: subjects(tasks) })
     return
   }
-  await markDone(db, tasks)
+  await markDone(db, { kind: first.kind, subjectIds: subjects(tasks) })
 }
 
 const notNow = new Set<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMIT_EXCEEDED'])

@@ -1,5 +1,6 @@
 // Locks payments and writes their transitions. It must not decide what a transition is.
 import { type Queryable, sql } from '#runtime/db.ts'
+import { inHandUntil } from '#runtime/events/outbox.ts'
 import type { StoredEvent } from './events.ts'
 import { type Reading, readPayment } from './store.ts'
 import { expiryCheckTime, type Transition } from './transition.ts'
@@ -77,13 +78,15 @@ const insertTasks = sql(
 
 const insertEvent = sql(
   'payment_event_insert',
-  `insert into outbox (event_id, subject, project_id, payload, traceparent, request_id, occurred_at)
-   values ($1, $2, $3, $4, $5, $6, $7)`,
+  `insert into outbox (event_id, subject, project_id, payload, traceparent, request_id, occurred_at,
+     next_at)
+   values ($1, $2, $3, $4, $5, $6, $7, ${inHandUntil})`,
 )
 
 /**
  * Writes a transition in the transaction that holds the payment's lock, in one round trip. Each row
- * is changed only from the state in which it was read; anything else is a bug and rolls back.
+ * is changed only from the state in which it was read; anything else is a bug and rolls back. The event
+ * is in the hand of this process.
  */
 export async function writeTransition(
   tx: Queryable,

@@ -14,8 +14,13 @@ import { type HandleEvents, startConsumer } from '#runtime/events/inbox.ts'
 import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
 import { connectNats, type Nats } from '#runtime/events/nats.ts'
 import {
+  type EventInHand,
+  inHandUntil,
   insertEvent,
   type OutboxEvent,
+  outboxColumns,
+  outboxParameters,
+  outboxValues,
   type SeenClient,
   startOutbox,
 } from '#runtime/events/outbox.ts'
@@ -92,6 +97,11 @@ async function execute(connectionString: string, text: string): Promise<void> {
   await client.end()
 }
 
+const writeInHand = sql(
+  'write_in_hand',
+  `insert into outbox (${outboxColumns}, next_at) values (${outboxParameters(1)}, ${inHandUntil})
+   returning occurred_at`,
+)
 const noteHandled = sql('note_handled', 'insert into handled select unnest($1::uuid[])')
 const handledRows = sql('handled', 'select event_id from handled')
 const outboxRow = sql(
@@ -196,6 +206,14 @@ export async function makeWorld(brokerUrl: string, replicas = 1) {
         }),
       )
       return eventId
+    },
+    /** Commits one event as being in the hand of its writer, who has yet to carry it. */
+    async writeInHand(event: Partial<OutboxEvent> = {}): Promise<EventInHand> {
+      const payload = Buffer.from('fact')
+      const made = { eventId: randomId(), subject, projectId: undefined, payload, ...event }
+      const row = await producerDb.row<{ occurred_at: Date }>(writeInHand, outboxValues(made))
+      if (row === undefined) throw new Error('nothing was written')
+      return { ...made, occurredAt: row.occurred_at }
     },
     /** Ids of handled events, once per handling. */
     async handled(): Promise<string[]> {

@@ -53,6 +53,8 @@ beforeAll(async () => {
     settings,
     findMerchant: () => Promise.resolve(merchant),
     metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
+    carry: () => undefined,
+    announce: () => undefined,
     kick: () => undefined,
   }
 })

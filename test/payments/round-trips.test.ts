@@ -31,6 +31,8 @@ beforeAll(async () => {
     findMerchant: (_, merchantId) =>
       Promise.resolve({ merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }),
     metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
+    carry: () => undefined,
+    announce: () => undefined,
     kick: () => undefined,
   }
   // The first statement of a connection pays for the connection.

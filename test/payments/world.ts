@@ -160,7 +160,7 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
       createRpcClient(ChargeService, { ...toBackend, timeoutMs: 500 }),
       createRpcClient(PayoutService, toBackend),
     ),
-    kickOutbox: () => {},
+    carryEvent: () => {},
   })
   const server = await serveRpc({
     host,

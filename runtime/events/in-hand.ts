@@ -1,0 +1,216 @@
+// Carries events from the process that wrote them to the broker and to their end without asking the database about them.
+// It must not be needed: a row that it does not bring to its end is the relay's some seconds later.
+import { InboxState } from '#gen/events/v1/events_pb.js'
+import type { Database } from '#runtime/db.ts'
+import type { Logger } from '#runtime/log.ts'
+import { startLoop } from '#runtime/loop.ts'
+import type { SeenClient } from './confirmer.ts'
+import type { OutboxMetrics } from './event-metrics.ts'
+import type { Nats } from './nats.ts'
+import {
+  type ClaimedEvent,
+  endInHand,
+  inHandMs,
+  markFailed,
+  markPublished,
+  type OutboxEvent,
+} from './outbox-store.ts'
+import { publishEvent } from './relay.ts'
+
+/** An event whose row was committed with `next_at` in the future (`inHandUntil`). */
+export type EventInHand = OutboxEvent & { occurredAt: Date }
+
+export type InHandOptions = {
+  db: Database
+  nats: Nats
+  log: Logger
+  metrics: OutboxMetrics
+  /** By name, the consumers that must confirm the events of a subject. */
+  consumersOf: (subject: string) => Readonly<Record<string, SeenClient>> | undefined
+  /** Called after events became ordinary published ones, for the confirmers to ask about. */
+  onPublished: () => void
+}
+
+export interface InHand {
+  /** Takes an event after the commit of its row. Never throws, never waits. */
+  carry(event: EventInHand): void
+  /** Publishes what it can and leaves the rest to the relays of others at once. */
+  close(): Promise<void>
+}
+
+/** More than a second of the fastest writers; whatever comes on top is left to the relay. */
+const mostWaiting = 5_000
+const batchEvents = 150
+const retryMs = 1_000
+/** Consumers are asked so often, in pages. */
+const askMs = 500
+const pageIds = 500
+const timeoutMs = 2_000
+/** A consumer that has not seen an event by then is slow or down: from here on the tables remember it. */
+const longestMs = 2_500
+/** Left of the time in hand, a publication may still begin. */
+const marginMs = 2_000
+
+type Held = { event: ClaimedEvent; atMs: number }
+
+/** Starts both loops: publication and confirmation. */
+export function startInHand(options: InHandOptions): InHand {
+  const { db, nats, log } = options
+  const waiting: Held[] = []
+  let published: Held[] = []
+
+  /** Publishes the oldest that wait; true when there are more. */
+  async function publishSome(): Promise<boolean> {
+    if (!nats.ready()) return false
+    const youngest = performance.now() - inHandMs + marginMs
+    const batch = waiting.splice(0, batchEvents).filter(({ atMs }) => atMs > youngest)
+    published.push(...(await publishBatch(options, batch)))
+    return waiting.length > 0
+  }
+
+  /** Asks about all that were published; those that nobody vouches for in time become ordinary rows. */
+  async function confirmAll(): Promise<boolean> {
+    if (published.length === 0) return false
+    const asked = published
+    published = []
+    const { seen, late, left } = await ask(options, asked)
+    published.push(...left)
+    if (seen.length > 0) options.metrics.confirmed.inc(await endInHand(db, idsOf(seen)))
+    await giveOver(options, late)
+    return false
+  }
+
+  /** Nobody has to wait for the end of our time. */
+  async function leaveRest(): Promise<void> {
+    while (await publishSome());
+    const rest = waiting.map(({ event }) => ({ eventId: event.event_id, error: 'left by a stop' }))
+    if (rest.length > 0) await markFailed(db, rest, 0)
+    await giveOver(options, published)
+  }
+
+  const publishing = startLoop({
+    kind: 'events in hand',
+    log,
+    pauseMs: retryMs,
+    round: publishSome,
+  })
+  const confirming = startLoop({ kind: 'seen in hand', log, pauseMs: askMs, round: confirmAll })
+  return {
+    carry(event) {
+      if (waiting.length >= mostWaiting) return
+      waiting.push({ event: claimedOf(event), atMs: performance.now() })
+      publishing.kick()
+    },
+    async close() {
+      await Promise.all([publishing.close(), confirming.close()])
+      await leaveRest().catch((error: unknown) => {
+        log.warn({ err: error, kind: 'events in hand' }, 'events left to others')
+      })
+    },
+  }
+}
+
+function claimedOf(event: EventInHand): ClaimedEvent {
+  const { eventId, subject, projectId, payload, occurredAt, traceparent, requestId } = event
+  return {
+    event_id: eventId,
+    subject,
+    project_id: projectId ?? null,
+    payload: Buffer.from(payload),
+    occurred_at: occurredAt,
+    traceparent: traceparent ?? null,
+    request_id: requestId ?? null,
+    attempts: 0,
+  }
+}
+
+function idsOf(held: readonly Held[]): string[] {
+  return held.map(({ event }) => event.event_id)
+}
+
+/** Publishes all at once and answers those that the broker acknowledged; of the others the rows tell why. */
+async function publishBatch(
+  { db, nats, metrics }: InHandOptions,
+  batch: readonly Held[],
+): Promise<Held[]> {
+  const errors = await Promise.all(batch.map(({ event }) => publishEvent(nats, event)))
+  const atMs = performance.now()
+  const published: Held[] = []
+  const failed: { eventId: string; error: string }[] = []
+  for (const [index, { event }] of batch.entries()) {
+    const error = errors[index]
+    if (error === undefined) published.push({ event, atMs })
+    else failed.push({ eventId: event.event_id, error })
+  }
+  metrics.published.inc(published.length)
+  metrics.failed.inc(failed.length)
+  // Without it they would come back too, only later.
+  if (failed.length > 0) await markFailed(db, failed, retryMs).catch(() => undefined)
+  return published
+}
+
+/** Makes them ordinary published rows. */
+async function giveOver({ db, onPublished }: InHandOptions, held: readonly Held[]): Promise<void> {
+  if (held.length === 0) return
+  await markPublished(
+    db,
+    idsOf(held).map((eventId) => ({ eventId, attempts: 0, ends: false })),
+  )
+  onPublished()
+}
+
+type Asked = Record<'seen' | 'late' | 'left', Held[]>
+
+/** Sorts events: those that all their consumers have, those that are for the tables to remember, and the rest. */
+async function ask(options: InHandOptions, held: readonly Held[]): Promise<Asked> {
+  const { seen, poisoned } = await askConsumers(options, held)
+  const oldestMs = performance.now() - longestMs
+  const asked: Asked = { seen: [], late: [], left: [] }
+  for (const one of held) {
+    const { event_id: id } = one.event
+    if (seen.has(id)) asked.seen.push(one)
+    else if (one.atMs < oldestMs || poisoned.has(id)) asked.late.push(one)
+    else asked.left.push(one)
+  }
+  return asked
+}
+
+/** Which of the events all their consumers have, and which one of them refuses for good. */
+async function askConsumers(
+  { consumersOf }: InHandOptions,
+  held: readonly Held[],
+): Promise<{ seen: Set<string>; poisoned: Set<string> }> {
+  const needs = new Map<SeenClient, string[]>()
+  const seen = new Set<string>()
+  const poisoned = new Set<string>()
+  for (const { event } of held) {
+    const consumers = consumersOf(event.subject)
+    // Of a subject that nobody declared, nobody can say.
+    if (consumers === undefined) continue
+    seen.add(event.event_id)
+    for (const client of Object.values(consumers)) {
+      const ids = needs.get(client)
+      if (ids === undefined) needs.set(client, [event.event_id])
+      else ids.push(event.event_id)
+    }
+  }
+  for (const [client, ids] of needs) {
+    // The confirmer, who asks next, tells of a consumer that cannot be asked.
+    const known = await statesAt(client, ids).catch(() => new Map<string, InboxState>())
+    for (const id of ids) {
+      const state = known.get(id)
+      if (state !== InboxState.SEEN) seen.delete(id)
+      if (state === InboxState.POISONED) poisoned.add(id)
+    }
+  }
+  return { seen, poisoned }
+}
+
+async function statesAt(client: SeenClient, ids: string[]): Promise<Map<string, InboxState>> {
+  const states = new Map<string, InboxState>()
+  for (let at = 0; at < ids.length; at += pageIds) {
+    const { known } = await client.seen({ eventIds: ids.slice(at, at + pageIds) }, { timeoutMs })
+    for (const { eventId, state } of known) states.set(eventId, state)
+  }
+  return states
+}

@@ -1,0 +1,62 @@
+// Announces the charges of payments that this process has just written, from memory. It must not be needed: a task that it
+// does not bring to its end is due again some seconds later.
+import { type Loop, startLoop } from '#runtime/loop.ts'
+import type { Payer, Payment } from './payment.ts'
+import type { ChargeRow, ClaimedTask } from './task-store.ts'
+import { announcementOf, batchSize, type TaskOptions, told } from './tasks.ts'
+
+/** More than a second of the fastest writers; whatever comes on top is left to the worker of tasks. */
+const mostWaiting = 5_000
+const pauseMs = 1_000
+
+/** Starts the loop. */
+export function startCharges(options: TaskOptions): Pick<Loop, 'close'> & {
+  /** Takes the charges of a payment after its commit. Never throws, never waits. */
+  announce: (payment: Payment) => void
+} {
+  const waiting: ChargeRow[] = []
+
+  async function round(): Promise<boolean> {
+    const charges = waiting.splice(0, batchSize)
+    const byPayer = new Map(charges.map((charge) => [charge.payer_id, charge]))
+    await told(options, charges.map(taskOf), async (tasks) => {
+      const some = tasks.flatMap(({ subject_id: id }) => byPayer.get(id) ?? [])
+      await options.backend.announce(some.map((charge) => announcementOf(charge, options.linkKey)))
+    })
+    return waiting.length > 0
+  }
+
+  const loop = startLoop({ kind: 'charges in hand', log: options.log, pauseMs, round })
+  return {
+    announce(payment) {
+      if (payment.state !== 'Pending' || waiting.length >= mostWaiting) return
+      for (const payer of payment.payers) waiting.push(chargeOf(payment, payer))
+      loop.kick()
+    },
+    async close() {
+      await loop.close()
+      while (waiting.length > 0) await round()
+    },
+  }
+}
+
+function chargeOf({ currency, businessName }: Payment, payer: Payer): ChargeRow {
+  return {
+    payer_id: payer.payerId,
+    amount_minor:
+      payer.amountMinor +
+      payer.feeMinor +
+      payer.tipMinor +
+      payer.taxMinor +
+      payer.convenienceFeeMinor,
+    currency,
+    mobile_number_e164: payer.mobileNumberE164,
+    payment_channel: payer.paymentChannel,
+    business_name: businessName,
+    expire_time: payer.expireTime,
+  }
+}
+
+function taskOf({ payer_id }: ChargeRow): ClaimedTask {
+  return { subject_id: payer_id, kind: 'announce', reason: null, attempts: 1 }
+}
