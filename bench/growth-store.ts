@@ -1,5 +1,6 @@
 // Statements of the measurement with many payments: lays them down, all ended, and reads which there are.
 import { Client } from 'pg'
+import { withoutIndexes } from './lay-down-store.ts'
 
 async function onDatabase<T>(databaseUrl: string, work: (client: Client) => Promise<T>) {
   const client = new Client({ connectionString: databaseUrl })
@@ -11,42 +12,74 @@ async function onDatabase<T>(databaseUrl: string, work: (client: Client) => Prom
   }
 }
 
-const rowsAtOnce = 50_000
+/** How much past there is. */
+export type Past = {
+  payments: number
+  /** Events in the outbox, each confirmed by one consumer that has it in its inbox. */
+  events: number
+}
 
 /**
  * Copies the rows of one payment that exists, with ids and times of the past: so many payments, each with its payer,
- * payee, event, and task, all of them done. Brings the tables to rest afterwards.
+ * payee and task, and so many events, all of them done. No service may run meanwhile: the tables have no indexes
+ * until their rows are there.
  */
-export async function layDownPayments(databaseUrl: string, count: number): Promise<void> {
-  await onDatabase(databaseUrl, async (client) => {
-    await client.query('set search_path = payments')
-    await client.query('set synchronous_commit = off')
-    await client.query(
-      `create temp table pattern as select payment_id, now() as laid_time
-       from payment order by create_time limit 1`,
-    )
-    const copies: string[] = []
-    for (const [name, changes] of Object.entries(changed)) {
-      copies.push(await copyOf(client, name, changes))
-    }
-    for (let first = 1; first <= count; first += rowsAtOnce) {
-      await client.query(
-        `create temp table made on commit preserve rows as
-         select laid_time - n * interval '1 second' as at, n, gen_random_uuid() as event_id,
-           uuidv7(-n * interval '1 second') as payment_id,
-           uuidv7(-n * interval '1 second') as payer_id, uuidv7(-n * interval '1 second') as payee_id
-         from pattern, generate_series(${first}, ${Math.min(count, first + rowsAtOnce - 1)}) as n`,
-      )
-      for (const copy of copies) await client.query(copy)
-      await client.query('drop table made')
-    }
-    for (const table of Object.keys(changed)) await client.query(`vacuum analyze ${table}`)
-    await client.query('checkpoint')
-  })
+export async function layDownPast(databaseUrl: string, past: Past): Promise<void> {
+  // Neither waits for the other, and the machine has two cores.
+  await Promise.all([
+    onDatabase(databaseUrl, (client) => layDownPayments(client, past.payments)),
+    onDatabase(databaseUrl, (client) => layDownEvents(client, past.events)),
+  ])
+  await onDatabase(databaseUrl, (client) => client.query('checkpoint'))
+}
+
+/** A second between one payment and the next. */
+async function layDownPayments(client: Client, count: number): Promise<void> {
+  await client.query('set search_path = payments')
+  await client.query(
+    `create temp table pattern as
+     select payment_id, now() as laid_time from payment order by create_time limit 1`,
+  )
+  await client.query(
+    `create temp table made as
+     select laid_time - n * interval '1 second' as at, n,
+       uuidv7(-n * interval '1 second') as payment_id,
+       uuidv7(-n * interval '1 second') as payer_id, uuidv7(-n * interval '1 second') as payee_id
+     from pattern, generate_series(${count}, 1, -1) as n`,
+  )
+  for (const [table, changes] of Object.entries(ofPayment)) {
+    const pattern = `(${table} t join pattern using (payment_id))`
+    await withoutIndexes(client, table, () => copy(client, table, pattern, changes))
+  }
+}
+
+/** Spread evenly over the time that they are kept for, so that some are due to be deleted all the time. */
+async function layDownEvents(client: Client, count: number): Promise<void> {
+  await client.query('set search_path = payments')
+  await client.query(
+    'create temp table pattern as select * from outbox order by occurred_at limit 1',
+  )
+  await client.query(
+    `create temp table made as
+     select now() - n * (interval '7 days' / ${count}) as at,
+       now() - n * (interval '30 days' / ${count}) as taken_at, gen_random_uuid() as event_id
+     from generate_series(${count}, 1, -1) as n`,
+  )
+  await withoutIndexes(client, 'outbox', () => copy(client, 'outbox', 'pattern t', ofOutbox))
+  await withoutIndexes(client, 'confirmation', () =>
+    client.query(
+      `insert into confirmation (event_id, consumer, state, answered_at)
+       select event_id, 'delivery', 'seen', at from made`,
+    ),
+  )
+  await client.query('set search_path = delivery')
+  await withoutIndexes(client, 'inbox', () =>
+    client.query('insert into inbox (event_id, taken_at) select event_id, taken_at from made'),
+  )
 }
 
 /** By table, what a copy has in place of the pattern's values; `m` is a row of what is made. */
-const changed: Record<string, Record<string, string>> = {
+const ofPayment: Record<string, Record<string, string>> = {
   payment: {
     payment_id: 'm.payment_id',
     transaction_id: "'past-' || m.n",
@@ -72,37 +105,36 @@ const changed: Record<string, Record<string, string>> = {
     next_time: 'm.at',
     done_time: 'm.at',
   },
-  outbox: {
-    event_id: 'm.event_id',
-    occurred_at: 'm.at',
-    next_at: 'm.at',
-    attempts: '1',
-    published_at: 'm.at',
-    // Now, or the service would begin to delete what is older than a week.
-    confirmed_at: 'clock_now()',
-    parked_at: 'null::timestamptz',
-  },
 }
 
-/** The statement that copies the pattern's row of a table for all that is made. */
-async function copyOf(
+const ofOutbox: Record<string, string> = {
+  event_id: 'm.event_id',
+  occurred_at: 'm.at',
+  next_at: 'm.at',
+  attempts: '1',
+  published_at: 'm.at',
+  confirmed_at: 'm.at',
+  parked_at: 'null::timestamptz',
+}
+
+/** Copies the pattern's row of a table for all that is made. */
+async function copy(
   client: Client,
-  name: string,
+  table: string,
+  pattern: string,
   changes: Record<string, string>,
-): Promise<string> {
+): Promise<void> {
   const { rows } = await client.query<{ column: string }>(
     `select attname as column from pg_attribute
      where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`,
-    [name],
+    [table],
   )
   const columns = rows.map(({ column }) => column)
   const values = columns.map((column) => changes[column] ?? `t.${column}`)
-  const pattern =
-    name === 'outbox'
-      ? '(select * from outbox order by occurred_at limit 1) t'
-      : `(${name} t join pattern using (payment_id))`
-  return `insert into ${name} (${columns.join(', ')})
-    select ${values.join(', ')} from made m cross join ${pattern}`
+  await client.query(
+    `insert into ${table} (${columns.join(', ')})
+     select ${values.join(', ')} from made m cross join ${pattern}`,
+  )
 }
 
 /** Ids of so many payments of one merchant, spread over all there are. */
@@ -117,15 +149,19 @@ export async function spreadPaymentIds(databaseUrl: string, count: number): Prom
   })
 }
 
-/** How many payments there are, and the size of the service's tables and indexes in MB. */
-export async function measureTables(
-  databaseUrl: string,
-): Promise<{ payments: number; megabytes: number }> {
+/** What there is, and the size of the tables and indexes of the services in MB. */
+export type Stock = { payments: number; events: number; megabytes: number }
+
+/** Counts payments, and rows of outbox and inbox together. */
+export async function measureTables(databaseUrl: string): Promise<Stock> {
   return await onDatabase(databaseUrl, async (client) => {
-    const { rows } = await client.query<{ payments: number; megabytes: number }>(
+    const { rows } = await client.query<Stock>(
       `select (select count(*)::integer from payments.payment) as payments,
+         ((select count(*) from payments.outbox) + (select count(*) from delivery.inbox))::integer
+           as events,
          (select sum(pg_total_relation_size(c.oid) / 1048576)::integer from pg_class c
-            where c.relnamespace = 'payments'::regnamespace and c.relkind = 'r') as megabytes`,
+            where c.relnamespace in ('payments'::regnamespace, 'delivery'::regnamespace)
+              and c.relkind = 'r') as megabytes`,
     )
     const [row] = rows
     if (row === undefined) throw new Error('a count has no row')

@@ -16,6 +16,7 @@ import {
   describeTurns,
   record,
 } from './report.ts'
+import { describeSteady, measureSteady } from './steady.ts'
 
 const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> = {
   async create() {
@@ -68,6 +69,9 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   },
   async growth() {
     return { title: 'Growth', lines: describeGrowth(await compareGrowth(say)) }
+  },
+  async steady() {
+    return { title: 'Steady work', lines: describeSteady(await measureSteady(say)) }
   },
   async footprint() {
     return { title: 'Start-up and memory', lines: describeFootprint(await measureFootprint(say)) }

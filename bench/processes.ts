@@ -9,12 +9,7 @@ export type CpuSeconds = Record<string, number>
 
 /** What named processes have used so far, each with its descendants, also those that have ended. */
 export function readCpu(pids: Record<string, number>): CpuSeconds {
-  const children = childrenByParent()
-  const entries = Object.entries(pids).map(([name, pid]) => {
-    const seconds = treeOf(pid, children).map(cpuOf)
-    return [name, seconds.reduce((sum, value) => sum + value, 0)] as const
-  })
-  return Object.fromEntries(entries)
+  return sumTrees(pids, cpuOf)
 }
 
 /** Microseconds of CPU for each of `count` requests, by process. */
@@ -60,10 +55,32 @@ export function readPssMb(rootPid: number, names: Record<number, string>): Recor
   return sizes
 }
 
+/** Proportional set size in MB of each of these with its descendants. */
+export function readTreePssMb(pids: Record<string, number>): Record<string, number> {
+  return sumTrees(pids, pssMbOf)
+}
+
+/** Resident memory in MB of each of these with its descendants; what they share counts for each. */
+export function readTreeRssMb(pids: Record<string, number>): Record<string, number> {
+  return sumTrees(pids, readRssMb)
+}
+
 /** Resident memory of one process in MB. */
 export function readRssMb(pid: number): number {
   const found = /^VmRSS:\s+(\d+) kB/m.exec(readOrNothing(`/proc/${pid}/status`) ?? '')
   return Number(found?.[1] ?? 0) / 1024
+}
+
+function sumTrees(
+  pids: Record<string, number>,
+  of: (pid: number) => number,
+): Record<string, number> {
+  const children = childrenByParent()
+  const entries = Object.entries(pids).map(([name, pid]) => {
+    const values = treeOf(pid, children).map(of)
+    return [name, values.reduce((sum, value) => sum + value, 0)] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 function treeOf(pid: number, children: Map<number, number[]>): number[] {

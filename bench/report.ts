@@ -161,7 +161,8 @@ export function table(head: string[], rows: string[][]): string[] {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
 }
 
-function percent(share: number): string {
+/** A share as a whole number of hundredths. */
+export function percent(share: number): string {
   return (share * 100).toFixed(0)
 }
 

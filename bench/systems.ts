@@ -100,7 +100,14 @@ export function readMesh(dataDir: string): Pick<System, 'sandbox' | 'pids' | 'da
 
 /** The product: every process of it, as `npm start` runs them. */
 export async function startMesh(env: Record<string, string> = {}): Promise<System> {
-  const dataDir = emptyFolder()
+  return await startMeshOn(emptyFolder(), env)
+}
+
+/** The product on a folder that may have been used before; it is removed in the end. */
+export async function startMeshOn(
+  dataDir: string,
+  env: Record<string, string> = {},
+): Promise<System> {
   const command = [process.execPath, path.join(bench, 'mesh.ts')]
   const launched = await launchMesh(command, dataDir, env)
   const stopServing = () => stopLauncher(launched)
@@ -113,6 +120,25 @@ export async function startMesh(env: Record<string, string> = {}): Promise<Syste
       await stopServing()
       fs.rmSync(dataDir, { recursive: true, force: true })
     },
+  }
+}
+
+/** Only the PostgreSQL of a folder that the mesh has used, with other settings if wanted. */
+export async function onDatabaseOf(
+  dataDir: string,
+  settings: Record<string, string>,
+  work: (databaseUrl: string) => Promise<void>,
+): Promise<void> {
+  const postgres = await startPostgres({
+    dataDir: path.join(dataDir, 'postgres'),
+    port: ports.portBase + 20,
+    log: () => undefined,
+    settings,
+  })
+  try {
+    await work(readMesh(dataDir).databaseUrl)
+  } finally {
+    await postgres.stop()
   }
 }
 
