@@ -62,7 +62,8 @@ async function layDownEvents(client: Client, count: number): Promise<void> {
   await client.query(
     `create temp table made as
      select now() - n * (interval '7 days' / ${count}) as at,
-       now() - n * (interval '30 days' / ${count}) as taken_at, gen_random_uuid() as event_id
+       now() - n * (interval '30 days' / ${count}) as taken_at,
+       uuidv7(-n * (interval '7 days' / ${count})) as event_id
      from generate_series(${count}, 1, -1) as n`,
   )
   await withoutIndexes(client, 'outbox', () => copy(client, 'outbox', 'pattern t', ofOutbox))

@@ -10,7 +10,7 @@ export const upperAlphanumeric = base62.slice(0, 36)
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /**
- * A UUID v7: new rows of a project land side by side in its index, and 74 random bits keep the id
+ * A UUID v7: new rows of a project, and new events, land side by side in their indexes, and 74 random bits keep the id
  * unguessable. Ids of one millisecond have no order.
  */
 export function newId(nowMs: number = Date.now()): string {
@@ -18,7 +18,7 @@ export function newId(nowMs: number = Date.now()): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-/** A UUID v4, for events and wherever the time of making must not show. */
+/** A UUID v4, wherever the time of making must not show or does not matter. */
 export function randomId(): string {
   return randomUUID()
 }

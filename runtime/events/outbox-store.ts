@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#runtime/db.ts'
 
 /** A fact to be written in the transaction of the change that it tells of. */
 export type OutboxEvent = {
-  /** UUID v4. */
+  /** UUID v7: random ids touch a page each of the large indexes of outbox, confirmations and inbox. */
   eventId: string
   subject: string
   projectId: string | undefined

@@ -1,6 +1,6 @@
 // The facts that accounts tells the mesh; it must not decide when to tell.
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
-import { randomId } from '#core/id.ts'
+import { newId } from '#core/id.ts'
 import { AccessChangedSchema } from '#gen/accounts/v1/access_pb.js'
 import { OnboardingEventSchema } from '#gen/accounts/v1/onboarding_event_pb.js'
 import type { Queryable } from '#runtime/db.ts'
@@ -43,7 +43,7 @@ function tell(
 ): Promise<void> {
   const { traceparent, requestId } = currentContext() ?? {}
   return insertEvent(tx, {
-    eventId: randomId(),
+    eventId: newId(),
     subject,
     projectId,
     payload,

@@ -1,6 +1,6 @@
 // The facts that the institution service tells the mesh; it must not decide when to tell.
 import { create, toBinary } from '@bufbuild/protobuf'
-import { randomId } from '#core/id.ts'
+import { newId } from '#core/id.ts'
 import {
   TransactionEventSchema,
   TransactionTransition,
@@ -28,7 +28,7 @@ export function transactionEvent(row: Shown): OutboxEvent {
     transaction: transactionMessage(row),
   })
   return {
-    eventId: randomId(),
+    eventId: newId(),
     subject: transactionSubject,
     projectId: row.projectId,
     payload: toBinary(TransactionEventSchema, event),

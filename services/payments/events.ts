@@ -1,5 +1,5 @@
 // The facts that payments tells the mesh; it must not decide when to tell.
-import { randomId } from '#core/id.ts'
+import { newId } from '#core/id.ts'
 import type { EventInHand } from '#runtime/events/outbox.ts'
 import { currentContext } from '#runtime/rpc/context.ts'
 import { paymentEventBytes } from './messages.ts'
@@ -45,7 +45,7 @@ export function eventInHand(event: StoredEvent, projectId: string, occurredAt: D
 function storedEvent(subject: string, payload: Uint8Array): StoredEvent {
   const context = currentContext()
   return {
-    eventId: randomId(),
+    eventId: newId(),
     subject,
     payload,
     traceparent: context?.traceparent,

@@ -19,6 +19,11 @@ const counts = sql(
      (select count(*) from task) as tasks`,
 )
 
+const eventIdVersions = sql(
+  'test_event_id_versions',
+  'select distinct uuid_extract_version(event_id)::integer as version from outbox',
+)
+
 describe('a new payment request', () => {
   it('has an id of 64 characters at most, however wide they are', async () => {
     const transactionId = '😀'.repeat(64)
@@ -46,6 +51,11 @@ describe('a new payment request', () => {
     expect(at(made.payers).linkToken).toMatch(/^[\w-]{43}$/)
     const life = Number((made.expireTime?.seconds ?? 0n) - (made.createTime?.seconds ?? 0n))
     expect(life).toBe(86_400)
+  })
+
+  it('has events whose ids lie side by side in the indexes of millions', async () => {
+    await world.create()
+    expect(await world.db.rows(eventIdVersions, [])).toEqual([{ version: 7 }])
   })
 
   it('can be read as it was answered', async () => {
