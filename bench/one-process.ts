@@ -59,8 +59,8 @@ await serveEdge(accounts, [
     row: rowOf(paymentRoutes, '/payments/request'),
     async operate(asked, { projectId, merchantId }) {
       const request = newPayment(asked as AskedPayment, projectId, merchantId)
-      const { payment } = await createPayment(payments, request)
-      const payment_details = renderCreated(viewOf(payment), edge.publicBaseUrl)
+      const { payment, linkTokens } = await createPayment(payments, request)
+      const payment_details = renderCreated(viewOf(payment, linkTokens), edge.publicBaseUrl)
       const message = 'Payment request created successfully.'
       return { code: 200, message, fields: { payment_details } }
     },
@@ -81,13 +81,15 @@ async function loadMerchant(projectId: string, merchantId: string): Promise<Merc
   return found
 }
 
-function viewOf(payment: Payment): PaymentView {
+function viewOf(payment: Payment, linkTokens?: ReadonlyMap<string, string>): PaymentView {
   const { payers, payees } = payment
   return {
     ...payment,
     payers: payers.map((payer) => ({
       ...payer,
-      linkToken: payer.hasLink ? linkToken(linkKey, payer.payerId) : '',
+      linkToken: payer.hasLink
+        ? (linkTokens?.get(payer.payerId) ?? linkToken(linkKey, payer.payerId))
+        : '',
     })),
     payees: payees.map((payee) => ({ ...payee, feesCovered: payee.feeMinor === 0n })),
   }

@@ -1,4 +1,5 @@
 // A loop over work that may be due. It must not know what the work is.
+import { setTimeout as delay } from 'node:timers/promises'
 import { createWake } from '#runtime/events/wake.ts'
 import type { Logger } from './log.ts'
 import { runDetached } from './rpc/context.ts'
@@ -22,8 +23,9 @@ export type LoopOptions = {
   round: () => Promise<boolean>
 }
 
-// Kicks that come this close together make one round, so that its batch is worth the statement.
-const gatherMs = 5
+// Kicks that come this close together make one round, so that its batch is worth the statement: as long as the last
+// round took, so that a busy machine makes fewer and larger ones.
+const gatherMs = { least: 5, most: 50 }
 
 /** Starts a loop outside of any call, so that no request's deadline binds it. */
 export function startLoop({ kind, log, pauseMs, round }: LoopOptions): Loop {
@@ -32,10 +34,12 @@ export function startLoop({ kind, log, pauseMs, round }: LoopOptions): Loop {
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
+      const beganMs = performance.now()
       if (await workOnce()) continue
       if (stopping.signal.aborted) return
+      const tookMs = performance.now() - beganMs
       await wake.pause(pauseMs)
-      await new Promise((resolve) => setTimeout(resolve, gatherMs))
+      await delay(Math.min(gatherMs.most, Math.max(gatherMs.least, tookMs)))
     }
   }
 

@@ -1,5 +1,6 @@
 // The inbox of a consumer: takes each event in once, together with its work, however often it comes. It must not call
 // the network while it has messages in hand.
+import { setTimeout as delay } from 'node:timers/promises'
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Registry } from 'prom-client'
@@ -38,6 +39,8 @@ export type ConsumerOptions = {
 }
 
 const batchMessages = 200
+/** A batch that is not full is followed by a rest as long as it took, so that a busy machine takes larger ones. */
+const longestRestMs = 25
 const reopenMs = 1_000
 /** For messages that nobody took when we stopped: another replica may have them soon. */
 const handBackMs = 100
@@ -76,9 +79,12 @@ function consumeSubject(options: Taking, subject: string): { close(): Promise<vo
         for (const message of batch) message.retry(handBackMs)
         continue
       }
+      const beganMs = performance.now()
       const passed = await takeBatch(options, batch)
+      const tookMs = performance.now() - beganMs
       // The database is down: the next batch would only fail as well.
       if (!passed) await wake.pause(reopenMs)
+      else if (batch.length < batchMessages) await delay(Math.min(tookMs, longestRestMs))
     }
   }
 

@@ -62,29 +62,39 @@ export type Payments = {
 /** Whose payment is meant; without a merchant any of the project. */
 export type PaymentKey = { projectId: string; merchantId?: string; paymentId: string }
 
+/** A payment as it was made, or as it stands when it had been made before. */
+export type Created = {
+  payment: Payment
+  replayed: boolean
+  /** The tokens of its links, by payer; those of a replay are to be derived again. */
+  linkTokens: ReadonlyMap<string, string>
+}
+
 /**
  * Makes a payment once per (project, merchant, transaction id), in one round trip to the database unless
  * the fraud rules are asked for or the id is taken.
  */
-export async function createPayment(
-  payments: Payments,
-  request: NewPayment,
-): Promise<{ payment: Payment; replayed: boolean }> {
+export async function createPayment(payments: Payments, request: NewPayment): Promise<Created> {
   const { settings, linkKey, metrics } = payments
   await check(payments, request)
   const merchant = await payments.findMerchant(request.projectId, request.merchantId)
   const { draft, time } = await screen(payments, draftPayment(request, merchant, settings))
   const event = creationEvent(time === undefined ? draft : created(draft, time), newFact(draft))
-  const hashes = draft.payers.map(({ payerId, hasLink }) =>
-    hasLink ? linkTokenHash(linkToken(linkKey, payerId)) : null,
-  )
-  const createTime = await payments.storePayment({ draft, event, tokenHashes: hashes, time })
-  if (createTime === undefined) return { payment: await repeat(payments, request), replayed: true }
+  const linked = draft.payers.filter(({ hasLink }) => hasLink)
+  const linkTokens = new Map(linked.map(({ payerId: id }) => [id, linkToken(linkKey, id)]))
+  const tokenHashes = draft.payers.map(({ payerId }) => {
+    const token = linkTokens.get(payerId)
+    return token === undefined ? null : linkTokenHash(token)
+  })
+  const createTime = await payments.storePayment({ draft, event, tokenHashes, time })
+  if (createTime === undefined) {
+    return { payment: await repeat(payments, request), replayed: true, linkTokens: new Map() }
+  }
   metrics.created(draft.fraudCheckStatus)
   const payment = created(draft, createTime)
   payments.carry(eventInHand(event, draft.projectId, createTime))
   payments.announce(payment)
-  return { payment, replayed: false }
+  return { payment, replayed: false, linkTokens }
 }
 
 /** Refuses content that no payment may have; an id that was used with other content is the first thing to tell. */

@@ -29,8 +29,10 @@ export function paymentsService(payments: Payments): ServiceImpl<typeof Payments
   return {
     async createPayment(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const { payment, replayed } = await createPayment(payments, newPayment(request, projectId))
-      return { ...answer(payment), replayed }
+      const asked = newPayment(request, projectId)
+      const { payment, replayed, linkTokens } = await createPayment(payments, asked)
+      const made = paymentMessage(payment, (payerId) => linkTokens.get(payerId) ?? tokenOf(payerId))
+      return { payment: made, replayed }
     },
     async getPayment(request, context) {
       const projectId = projectOf(context, request.projectId)
