@@ -44,6 +44,21 @@ describe('the known fields of a body', () => {
     })
   })
 
+  it('keep the fingerprint that earlier versions have stored', () => {
+    const pick = knownFields(paymentRequestBody, ['api_key'])
+    const payer = {
+      payment_method: 'wallet',
+      payment_channel: 'payment_link',
+      mobile_number: '+12025550108',
+      first_name: 'Zo\u00eb "Z"',
+    }
+    const transaction_request = { payers: [payer], id: 'order-1', currency: 'USD', amount: '1.50' }
+    const body = { transaction_request, fraud_check: 0, extra: 1, api_key: 'secret' }
+    expect(fingerprint(pick(body)).toString('hex')).toBe(
+      '81776b64a4908f6c6d58150efffe00eea964cc1e4b04300501fb54f65789c5c2',
+    )
+  })
+
   it('tell "10.0" from "10.00"', () => {
     const pick = knownFields(billPayBody)
     expect(fingerprint(pick({ amount: '10.0' }))).not.toEqual(
