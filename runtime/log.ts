@@ -2,6 +2,7 @@
 
 import pino from 'pino'
 import { Failure } from '#core/errors.ts'
+import { formatIso } from '#core/time.ts'
 import { allowedFields, type LogFields, scrub } from './log-fields.ts'
 import { standardOutput } from './log-output.ts'
 
@@ -46,7 +47,7 @@ export function createLogger({ part, level, destination, context }: LoggerOption
     {
       level,
       base: { part, pid: process.pid },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${formatIso(new Date())}"`,
       formatters: {
         level: (label) => ({ level: label }),
       },
