@@ -14,22 +14,27 @@ export type GatewayMetrics = {
   looked(kind: string, hit: boolean): void
 }
 
-type Counted = {
-  requests: Counter.Internal
+/** Answers of one status to one method of a route. */
+type Answers = {
+  method: string
+  status: number
+  count: number
+}
+
+type RouteCounts = {
+  answers: Answers[]
   durations: Series
 }
+
+type Lookups = { hit: number; miss: number }
 
 const bucketsS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Registers the metrics of the gateway. */
 export function gatewayMetrics(registry: Registry): GatewayMetrics {
   const registers = [registry]
-  const requests = new Counter({
-    name: 'payweave_http_requests_total',
-    help: 'Requests answered.',
-    labelNames: ['route', 'method', 'status'],
-    registers,
-  })
+  const routes = new Map<string, RouteCounts>()
+  showAnswers(routes, registers)
   const durations = cheapHistogram({
     name: 'payweave_http_request_duration_seconds',
     help: 'Time from the head of a request to the end of its answer.',
@@ -37,7 +42,6 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
     buckets: bucketsS,
     registry,
   })
-  const routes = new Map<string, Series>()
   let inFlight = 0
   void new Gauge({
     name: 'payweave_http_requests_in_flight',
@@ -47,27 +51,23 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
       this.set(inFlight)
     },
   })
-  const lookups = new Counter({
-    name: 'payweave_access_cache_lookups_total',
-    help: 'Looks into the cache of credentials.',
-    labelNames: ['kind', 'result'],
-    registers,
-  })
-  // Finding a labelled child costs more than counting: the few that exist are kept.
-  const counted = new Map<string, Counted>()
-  const looked = new Map<string, Counter.Internal>()
+  const lookups = new Map<string, Lookups>()
+  showLookups(lookups, registers)
+
+  function countsOf(route: string): RouteCounts {
+    const known = routes.get(route)
+    if (known !== undefined) return known
+    const counts = { answers: [], durations: durations.series({ route }) }
+    routes.set(route, counts)
+    return counts
+  }
 
   const answered: GatewayMetrics['answered'] = (route, method, status, durationMs) => {
-    const key = `${status} ${method} ${route}`
-    let found = counted.get(key)
-    if (found === undefined) {
-      const series = routes.get(route) ?? durations.series({ route })
-      routes.set(route, series)
-      found = { requests: requests.labels(route, method, String(status)), durations: series }
-      counted.set(key, found)
-    }
-    found.requests.inc()
-    found.durations.observe(durationMs / 1_000)
+    const { answers, durations: seconds } = countsOf(route)
+    seconds.observe(durationMs / 1_000)
+    const same = answers.find((one) => one.status === status && one.method === method)
+    if (same === undefined) answers.push({ method, status, count: 1 })
+    else same.count += 1
   }
 
   return {
@@ -80,11 +80,41 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
     },
     answered,
     looked(kind, hit) {
-      const result = hit ? 'hit' : 'miss'
-      const key = `${kind} ${result}`
-      const found = looked.get(key) ?? lookups.labels(kind, result)
-      looked.set(key, found)
-      found.inc()
+      const counts = lookups.get(kind) ?? { hit: 0, miss: 0 }
+      lookups.set(kind, counts)
+      counts[hit ? 'hit' : 'miss'] += 1
     },
   }
+}
+
+// The library hashes the labels of every increment, which costs more than counting: that is left to the scrape.
+function showAnswers(routes: Map<string, RouteCounts>, registers: Registry[]): void {
+  void new Counter({
+    name: 'payweave_http_requests_total',
+    help: 'Requests answered.',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [route, { answers }] of routes) {
+        for (const { method, status, count } of answers) this.inc({ route, method, status }, count)
+      }
+    },
+  })
+}
+
+function showLookups(lookups: Map<string, Lookups>, registers: Registry[]): void {
+  void new Counter({
+    name: 'payweave_access_cache_lookups_total',
+    help: 'Looks into the cache of credentials.',
+    labelNames: ['kind', 'result'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [kind, { hit, miss }] of lookups) {
+        if (hit > 0) this.inc({ kind, result: 'hit' }, hit)
+        if (miss > 0) this.inc({ kind, result: 'miss' }, miss)
+      }
+    },
+  })
 }

@@ -98,7 +98,7 @@ export type LogFields = { [Name in keyof typeof logFields]?: LogValue | undefine
 export type LogValue = string | number | boolean
 
 const idPattern =
-  /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{32}|[A-Za-z][A-Za-z0-9_-]{0,23})$/
+  /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{32}|[A-Za-z][A-Za-z0-9_-]{0,23})$/
 const wordPattern = /^[A-Za-z0-9_.,:/*{}<>-]{1,120}$/
 const originPattern =
   /^(https?:\/\/)?[A-Za-z0-9.-]{1,120}(:\d{1,5})?$|^(https?:\/\/)?\[[0-9a-f:]{2,45}\](:\d{1,5})?$/
@@ -106,17 +106,28 @@ const longestNumber = 1e9
 
 const shapes: Record<Shape, (value: unknown) => boolean> = {
   id: (value) => typeof value === 'string' && idPattern.test(value) && !isNumberLike(value),
-  word: (value) => typeof value === 'string' && wordPattern.test(value) && !isSecretLike(value),
+  word: (value) => typeof value === 'string' && (knownWords.has(value) || isWord(value)),
   origin: (value) => typeof value === 'string' && originPattern.test(value) && !isSecretLike(value),
   number: (value) => typeof value === 'number' && Math.abs(value) < longestNumber,
   flag: (value) => typeof value === 'boolean',
+}
+
+// Words are routes, methods and reasons out of the code: the few that there are need to be searched once.
+const knownWords = new Set<string>()
+const mostKnownWords = 1_000
+
+function isWord(text: string): boolean {
+  if (!wordPattern.test(text) || isSecretLike(text)) return false
+  if (knownWords.size < mostKnownWords) knownWords.add(text)
+  return true
 }
 
 /** Keeps the listed fields whose values fit their shape; says how many it dropped, never which. */
 export function allowedFields(fields: object): Record<string, LogValue> {
   const kept: Record<string, LogValue> = {}
   let dropped = 0
-  for (const [name, value] of Object.entries(fields)) {
+  for (const name of Object.keys(fields)) {
+    const value: unknown = (fields as Record<string, unknown>)[name]
     if (value === undefined || name === 'err') continue
     if (isFieldName(name) && shapes[logFields[name]](value)) kept[name] = value as LogValue
     else dropped += 1

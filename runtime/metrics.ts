@@ -38,14 +38,16 @@ export function rpcMetrics(registry: Registry): {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registry,
   })
-  const known = new Map<string, Series>()
+  // By method and then by code: to join the two for each call would cost more than to count it.
+  const known = new Map<string, Map<string, Series>>()
   return {
     observe(method, code, durationMs) {
-      const key = `${code} ${method}`
-      let found = known.get(key)
+      const byCode = known.get(method) ?? new Map<string, Series>()
+      known.set(method, byCode)
+      let found = byCode.get(code)
       if (found === undefined) {
         found = duration.series({ method, code })
-        known.set(key, found)
+        byCode.set(code, found)
       }
       found.observe(durationMs / 1_000)
     },

@@ -1,0 +1,40 @@
+// Proves that what the edge counts is what a scrape shows, again and again.
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { gatewayMetrics } from './gateway-metrics.ts'
+
+describe('the metrics of the edge', () => {
+  it('show each answer once, by route, method and status', async () => {
+    const registry = new Registry()
+    const metrics = gatewayMetrics(registry)
+    for (const status of [200, 200, 401]) {
+      metrics.arrived()
+      metrics.left('/payments/status', 'GET', status, 3)
+    }
+    metrics.answered('unknown', 'PUT', 404, 1)
+    metrics.arrived()
+    const expected = [
+      'payweave_http_requests_total{route="/payments/status",method="GET",status="200"} 2',
+      'payweave_http_requests_total{route="/payments/status",method="GET",status="401"} 1',
+      'payweave_http_requests_total{route="unknown",method="PUT",status="404"} 1',
+      'payweave_http_request_duration_seconds_count{route="/payments/status"} 3',
+      'payweave_http_requests_in_flight 1',
+    ]
+    // A scrape takes nothing away and adds nothing.
+    for (const shown of [await registry.metrics(), await registry.metrics()]) {
+      for (const line of expected) expect(shown.split('\n')).toContain(line)
+    }
+  })
+
+  it('show looks into the cache by their result', async () => {
+    const registry = new Registry()
+    const metrics = gatewayMetrics(registry)
+    metrics.looked('api_key', false)
+    metrics.looked('api_key', true)
+    metrics.looked('api_key', true)
+    const lines = (await registry.metrics()).split('\n')
+    const lookups = 'payweave_access_cache_lookups_total'
+    expect(lines).toContain(`${lookups}{kind="api_key",result="hit"} 2`)
+    expect(lines).toContain(`${lookups}{kind="api_key",result="miss"} 1`)
+  })
+})
