@@ -1,11 +1,16 @@
 // The /payments routes: requests in, payment requests out; it must not decide what a payment may be.
-import type { MessageInitShape } from '@bufbuild/protobuf'
 import { fingerprint } from '#core/fingerprint.ts'
 import { renderCreated, renderDetails, renderStatus } from '#core/payment-snapshot.ts'
 import { type PaymentMessage, readPayment } from '#core/payment-view.ts'
 import { numberOf, paymentChannels, paymentMethods } from '#core/payment-words.ts'
 import { checkPushUrl } from '#core/push-url.ts'
-import type { CreatePaymentRequestSchema } from '#gen/payments/v1/payments_pb.js'
+import type {
+  CreatePaymentRequest,
+  FeeTerms,
+  NewPayee,
+  NewPayer,
+  PaymentUrls,
+} from '#gen/payments/v1/payments_pb.js'
 import { withProject } from '#runtime/rpc/client.ts'
 import { refusal, retell } from '../envelope.ts'
 import { knownFields } from '../known-fields.ts'
@@ -21,10 +26,8 @@ import { versionQuery } from '../schemas/values.ts'
 import { compileCheck, invalidField, missingField } from '../validate.ts'
 import { readAmount, readCurrency, readPhone } from '../values.ts'
 
-type NewPayment = Omit<
-  MessageInitShape<typeof CreatePaymentRequestSchema>,
-  '$typeName' | '$unknown' | 'projectId' | 'merchantId'
->
+// Messages are made whole, with their names: the library copies whatever has none.
+type NewPayment = Omit<CreatePaymentRequest, 'projectId' | 'merchantId'>
 type RequestInput = Input<unknown, PaymentRequestBody>
 
 const version = '2024-10-01'
@@ -65,9 +68,11 @@ export const paymentRoutes = [
     read: ({ query }) => query.payment_details_id,
     credential: { kind: 'api_key', of: ({ query }) => query.api_key },
     async operate(paymentId, { services, projectId, merchantId }) {
-      const request = { projectId, merchantId, paymentId }
       const { payment } = await services.payments
-        .getPayment(request, withProject(projectId))
+        .getPayment(
+          { $typeName: 'payments.v1.GetPaymentRequest', projectId, merchantId, paymentId },
+          withProject(projectId),
+        )
         .catch(retell())
       const fields = renderStatus(viewOf(payment))
       return { code: 200, message: 'Payment status retrieved successfully.', fields }
@@ -102,6 +107,7 @@ function readNewPayment({ body, originCountry, settings }: RequestInput): NewPay
   const asked = body.transaction_request
   const currency = readCurrency(asked.currency, 'transaction_request.currency')
   return {
+    $typeName: 'payments.v1.CreatePaymentRequest',
     transactionId: asked.id,
     amountMinor: readAmount(asked.amount, currency, 'transaction_request.amount'),
     currency,
@@ -117,17 +123,18 @@ function readNewPayment({ body, originCountry, settings }: RequestInput): NewPay
 
 type Asked = PaymentRequestBody['transaction_request']
 
-function readFeeTerms(fees: Asked['fees']): NonNullable<NewPayment['feeTerms']> {
+function readFeeTerms(fees: Asked['fees']): FeeTerms {
   const { pays_fees = 0, payer_covers } = fees ?? {}
   const covers = payer_covers === undefined ? {} : { payerCoversPercent: payer_covers }
-  return { paysFees: pays_fees === 1, ...covers }
+  return { $typeName: 'payments.v1.FeeTerms', paysFees: pays_fees === 1, ...covers }
 }
 
-function readPayers(payers: Asked['payers'], currency: string, country: string) {
+function readPayers(payers: Asked['payers'], currency: string, country: string): NewPayer[] {
   return payers.map((payer, index) => {
     const path = `transaction_request.payers[${index}]`
     if (payer.amount === undefined && payers.length > 1) throw missingField(`${path}.amount`)
     return {
+      $typeName: 'payments.v1.NewPayer',
       mobileNumber: payer.mobile_number,
       mobileNumberE164: readPhone(payer.mobile_number, country, `${path}.mobile_number`),
       firstName: payer.first_name ?? '',
@@ -141,10 +148,15 @@ function readPayers(payers: Asked['payers'], currency: string, country: string) 
   })
 }
 
-function readPayees(payees: NonNullable<Asked['payees']>, currency: string, country: string) {
+function readPayees(
+  payees: NonNullable<Asked['payees']>,
+  currency: string,
+  country: string,
+): NewPayee[] {
   return payees.map((payee, index) => {
     const path = `transaction_request.payees[${index}]`
     return {
+      $typeName: 'payments.v1.NewPayee',
       mobileNumber: payee.mobile_number,
       mobileNumberE164: readPhone(payee.mobile_number, country, `${path}.mobile_number`),
       amountMinor: readAmount(payee.amount, currency, `${path}.amount`),
@@ -153,11 +165,11 @@ function readPayees(payees: NonNullable<Asked['payees']>, currency: string, coun
   })
 }
 
-function readUrls(urls: NonNullable<Asked['urls']>, allowLoopback: boolean) {
+function readUrls(urls: NonNullable<Asked['urls']>, allowLoopback: boolean): PaymentUrls {
   const { success = '', error = '', notify = '', callback = '' } = urls
   for (const [name, url] of Object.entries({ success, notify, error, callback })) {
     const problem = url === '' ? undefined : checkPushUrl(url, { allowLoopback })
     if (problem !== undefined) throw invalidField(`transaction_request.urls.${name}`, problem)
   }
-  return { success, error, notify, callback }
+  return { $typeName: 'payments.v1.PaymentUrls', success, error, notify, callback }
 }

@@ -19,10 +19,10 @@ import {
 import type { CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentEventSchema, PaymentTransition } from '#gen/payments/v1/payment_event_pb.js'
 import type {
-  PayeeSchema,
-  PayerSchema,
+  Payee as PayeeMessage,
+  Payer as PayerMessage,
   PayerState as PayerStateNumber,
-  PaymentSchema,
+  Payment as PaymentMessage,
   PayoutState as PayoutStateNumber,
 } from '#gen/payments/v1/payments_pb.js'
 import type { SettlementSchema } from '#gen/payments/v1/settlement_pb.js'
@@ -48,12 +48,16 @@ type Told =
   | Payment
   | (DraftPayment & Partial<Pick<Payment, 'createTime' | 'updateTime' | 'expireTime'>>)
 
-/** A payment as a message. `tokenOf` gives the payers' link tokens, which events must not carry. */
+/**
+ * A payment as a message, whole with its names: the library copies whatever has none. `tokenOf` gives the payers' link
+ * tokens, which events must not carry.
+ */
 export function paymentMessage(
   payment: Told,
   tokenOf?: (payerId: string) => string,
-): MessageInitShape<typeof PaymentSchema> {
+): PaymentMessage {
   return {
+    $typeName: 'payments.v1.Payment',
     paymentId: payment.paymentId,
     projectId: payment.projectId,
     merchantId: payment.merchantId,
@@ -63,11 +67,11 @@ export function paymentMessage(
     description: payment.description,
     state: enumOf(paymentStates, payment.state),
     fraudCheckStatus: enumOf(fraudCheckStatuses, payment.fraudCheckStatus),
-    fees: payment.fees,
+    fees: { $typeName: 'payments.v1.Fees', ...payment.fees },
     ...timesOf(payment),
     payers: payment.payers.map((payer: Payer | DraftPayer) => payerMessage(payer, tokenOf)),
     payees: payment.payees.map(payeeMessage),
-    urls: payment.urls,
+    urls: { $typeName: 'payments.v1.PaymentUrls', ...payment.urls },
   }
 }
 
@@ -83,8 +87,9 @@ function timesOf({ createTime, updateTime, expireTime }: Told) {
 function payerMessage(
   payer: Payer | DraftPayer,
   tokenOf: ((payerId: string) => string) | undefined,
-): MessageInitShape<typeof PayerSchema> {
+): PayerMessage {
   return {
+    $typeName: 'payments.v1.Payer',
     payerId: payer.payerId,
     mobileNumber: payer.mobileNumber,
     mobileNumberE164: payer.mobileNumberE164,
@@ -105,8 +110,9 @@ function payerMessage(
   }
 }
 
-function payeeMessage(payee: Payee): MessageInitShape<typeof PayeeSchema> {
+function payeeMessage(payee: Payee): PayeeMessage {
   return {
+    $typeName: 'payments.v1.Payee',
     payeeId: payee.payeeId,
     mobileNumber: payee.mobileNumber,
     mobileNumberE164: payee.mobileNumberE164,

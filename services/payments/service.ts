@@ -25,18 +25,20 @@ import {
 /** The handlers of PaymentsService. */
 export function paymentsService(payments: Payments): ServiceImpl<typeof PaymentsService> {
   const tokenOf = (payerId: string): string => linkToken(payments.linkKey, payerId)
-  const answer = (payment: Payment) => ({ payment: paymentMessage(payment, tokenOf) })
+  const message = (payment: Payment) => paymentMessage(payment, tokenOf)
+  const answer = (payment: Payment) => ({ payment: message(payment) })
   return {
     async createPayment(request, context) {
       const projectId = projectOf(context, request.projectId)
       const asked = newPayment(request, projectId)
       const { payment, replayed, linkTokens } = await createPayment(payments, asked)
       const made = paymentMessage(payment, (payerId) => linkTokens.get(payerId) ?? tokenOf(payerId))
-      return { payment: made, replayed }
+      return { $typeName: 'payments.v1.CreatePaymentResponse', payment: made, replayed }
     },
     async getPayment(request, context) {
       const projectId = projectOf(context, request.projectId)
-      return answer(await getPayment(payments, paymentKey(request, projectId)))
+      const payment = await getPayment(payments, paymentKey(request, projectId))
+      return { $typeName: 'payments.v1.GetPaymentResponse', payment: message(payment) }
     },
     async cancelPayment(request, context) {
       const projectId = projectOf(context, request.projectId)
