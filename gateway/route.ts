@@ -107,7 +107,8 @@ export function routeRunner(
     // 3
     const checked = checkHeaders(headers, row)
     // 4, 5, 6
-    const { projectId, accountAccess } = await openProject(checked, request)
+    const opened = openProject(checked, request)
+    const { projectId, accountAccess } = opened instanceof Promise ? await opened : opened
     // 7
     if (row.needsAccountAccess === true && !accountAccess) {
       throw refusal('PW_ACCOUNT_ACCESS_REQUIRED')
@@ -142,7 +143,8 @@ export function routeRunner(
       await services.access.checkGrant(projectId, row.institution(input), endpoint)
     }
     // 11
-    const merchantId = await proveApiKey(row, input, projectId, services)
+    const proved = proveApiKey(row, input, projectId, services)
+    const merchantId = proved instanceof Promise ? await proved : proved
     // 12
     return await row.operate(asked, {
       services,
@@ -162,9 +164,8 @@ export function routeRunner(
       const { edge } = request
       if (notice !== undefined) reply.headers(notice)
       const answer = await runWithContext(callContext(request), () => run(row, request))
-      const { requestId } = edge
       const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
-      const facts = { form: row.envelope, method: row.method, requestId, clientIp }
+      const facts = { form: row.envelope, method: row.method, requestId: edge.requestId, clientIp }
       if (answer.headers !== undefined) reply.headers(answer.headers)
       return reply.code(answer.code).send(successBody(facts, answer))
     }
@@ -184,18 +185,27 @@ export function traceparentOf({ traceparent }: FastifyRequest['headers']): strin
   return typeof traceparent === 'string' ? traceparent : undefined
 }
 
-/** Steps 4 to 6: key, addresses, rate. */
+/** Steps 4 to 6: key, addresses, rate. What is remembered is told at once. */
 function projectOpener({ access }: EdgeServices, limit: RateLimit) {
-  return async (headers: EdgeHeaders, { edge }: FastifyRequest): Promise<OpenedProject> => {
-    const project = await access.openProject(headers.subscriptionKey)
+  function enter(
+    project: OpenedProject,
+    { claimedIp }: EdgeHeaders,
+    { edge }: FastifyRequest,
+  ): OpenedProject {
     edge.projectId = project.projectId
     const { allowsAddress } = project
     if (allowsAddress !== undefined) {
-      const isAllowed = allowsAddress(headers.claimedIp) && allowsAddress(edge.clientIp.request_ip)
+      const isAllowed = allowsAddress(claimedIp) && allowsAddress(edge.clientIp.request_ip)
       if (!isAllowed) throw refusal('PW_IP_NOT_ALLOWED')
     }
     limit(project.keyId)
     return project
+  }
+  return (headers: EdgeHeaders, request: FastifyRequest) => {
+    const found = access.openProject(headers.subscriptionKey)
+    return found instanceof Promise
+      ? found.then((project) => enter(project, headers, request))
+      : enter(found, headers, request)
   }
 }
 
@@ -209,12 +219,12 @@ function checkBody(
   return row.body(json.fields, json.isPlain)
 }
 
-async function proveApiKey(
+function proveApiKey(
   row: RouteRow,
   input: Input<unknown, unknown>,
   projectId: string,
   { access }: EdgeServices,
-): Promise<string> {
+): string | Promise<string> {
   const { credential } = row
   return credential.kind === 'api_key' ? access.findMerchant(projectId, credential.of(input)) : ''
 }

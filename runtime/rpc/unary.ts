@@ -40,6 +40,9 @@ export interface UnaryCall<I extends DescMessage, O extends DescMessage> {
 type AnswerHeaders = Record<string, string | string[] | undefined>
 type Answer = { status: number; headers: AnswerHeaders; body: Uint8Array }
 
+const versionHeader = headerProtocolVersion.toLowerCase()
+const timeoutHeader = headerTimeout.toLowerCase()
+
 /** Sends a call below `basePath` and reads its answer. Rejects with a ConnectError. */
 export async function callUnary<I extends DescMessage, O extends DescMessage>(
   dispatcher: Dispatcher,
@@ -52,22 +55,36 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
     throw new ConnectError(`message is over ${maxBytes} bytes`, Code.ResourceExhausted)
   }
   header['content-type'] = contentTypeUnaryProto
-  header[headerProtocolVersion.toLowerCase()] = protocolVersion
-  if (timeoutMs > 0) header[headerTimeout.toLowerCase()] = String(timeoutMs)
+  header[versionHeader] = protocolVersion
+  if (timeoutMs > 0) header[timeoutHeader] = String(timeoutMs)
   const path = `${basePath}/${method.parent.typeName}/${method.name}`
   const answer = await exchange(dispatcher, { path, method: 'POST', headers: header, body }, call)
-  const message = read(method, answer)
-  return {
-    stream: false,
-    service: method.parent,
-    method,
-    message,
-    get header() {
-      return trailerDemux(webHeaders(answer.headers))[0]
-    },
-    get trailer() {
-      return trailerDemux(webHeaders(answer.headers))[1]
-    },
+  return new Answered(method, read(method, answer), answer.headers)
+}
+
+/** What a call gives back; a class, since each call makes one and hardly any looks at the headers. */
+class Answered<I extends DescMessage, O extends DescMessage> implements UnaryResponse<I, O> {
+  readonly stream = false
+  readonly method: DescMethodUnary<I, O>
+  readonly message: MessageShape<O>
+  readonly #headers: AnswerHeaders
+
+  constructor(method: DescMethodUnary<I, O>, message: MessageShape<O>, headers: AnswerHeaders) {
+    this.method = method
+    this.message = message
+    this.#headers = headers
+  }
+
+  get service() {
+    return this.method.parent
+  }
+
+  get header(): Headers {
+    return trailerDemux(webHeaders(this.#headers))[0]
+  }
+
+  get trailer(): Headers {
+    return trailerDemux(webHeaders(this.#headers))[1]
   }
 }
 
