@@ -15,7 +15,9 @@ import { quoteRoutes } from '../gateway/routes/quote.ts'
 import { accountSecrets } from '../services/accounts/credentials.ts'
 import { customerMetrics } from '../services/accounts/customers/metrics.ts'
 import { openSession, sessionResolver } from '../services/accounts/customers/session.ts'
+import { findingSession } from '../services/accounts/customers/session-groups.ts'
 import type { Accounts } from '../services/quotes/accounts.ts'
+import { storingQuote } from '../services/quotes/groups.ts'
 import { quoteMetrics } from '../services/quotes/metrics.ts'
 import { createQuote, type Quotes } from '../services/quotes/quotes.ts'
 import { rateFinder } from '../services/quotes/rates.ts'
@@ -33,7 +35,7 @@ const secrets = accountSecrets(
   readSecret(accountsDir, 'seal.key'),
 )
 
-const resolveSession = sessionResolver({ db: accountsDb, secrets })
+const resolveSession = sessionResolver({ db: accountsDb, secrets }, findingSession(accountsDb))
 const metrics = quoteMetrics(new Registry(), () => Promise.resolve({ open: 0, oldestS: 0 }))
 
 const accounts: Accounts = {
@@ -74,7 +76,7 @@ const quotes: Quotes = {
     log,
     onAsked: metrics.asked,
   }),
-  ttlS: settings.quoteTtlS,
+  storeQuote: storingQuote(db, settings.quoteTtlS),
 }
 
 await serveEdge(accountsDb, [

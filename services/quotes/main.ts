@@ -12,6 +12,7 @@ import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
 import { accountsPort } from './accounts.ts'
+import { groupingQuotes } from './groups.ts'
 import { quoteMetrics } from './metrics.ts'
 import type { Quotes } from './quotes.ts'
 import { rateFinder } from './rates.ts'
@@ -66,7 +67,7 @@ runProcess('quotes', async (stopping, log) => {
       log,
       onAsked: metrics.asked,
     }),
-    ttlS: settings.quoteTtlS,
+    storeQuote: groupingQuotes(db, settings.quoteTtlS),
   }
   const retention = startRetention({ db, log, deleteOld: deleteUnused })
   return await serveService({

@@ -5,6 +5,7 @@ import { isUuid, newId } from '#core/id.ts'
 import { parseDecimal } from '#core/money.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Accounts, SessionAccount } from './accounts.ts'
+import type { StoreQuote } from './groups.ts'
 import type { QuoteMetrics } from './metrics.ts'
 import {
   type Amount,
@@ -20,7 +21,6 @@ import type { FindRate } from './rates.ts'
 import {
   type Claim,
   confirmQuote,
-  insertQuote,
   readForMovement,
   readQuote,
   releaseQuote,
@@ -34,8 +34,7 @@ export type Quotes = {
   accounts: Accounts
   findRate: FindRate
   metrics: QuoteMetrics
-  /** Life of a quote. */
-  ttlS: number
+  storeQuote: StoreQuote
 }
 
 /** Makes a quote: the session, then the rate, then the limits; a refusal stores nothing. */
@@ -61,7 +60,7 @@ export async function createQuote(quotes: Quotes, asked: NewQuote): Promise<Quot
     accountId,
     kind,
   }
-  const quote = await insertQuote(quotes.db, draft, quotes.ttlS)
+  const quote = await quotes.storeQuote(draft)
   metrics.made(kind)
   return quote
 }

@@ -43,18 +43,45 @@ const columns = `quote_id, project_id, institution_id, institution_name, account
   state, movement_id, transaction_id, institution_receipt_id, transaction_status,
   expire_time <= clock_now() or cardinality(given_back) >= ${mostGivenBack} as is_expired`
 
+// A group of one too: the statement is planned once.
 const insert = sql(
   'quote_insert',
   `insert into quote (quote_id, project_id, institution_id, institution_name, account_id, kind, requested_minor,
      requested_currency, quoted_minor, quoted_currency, rate, rate_time, residual, rounding_minor, quote_time, expire_time)
-   select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, now.time, now.time + $15 * interval '1 second'
-   from (select date_trunc('second', clock_now()) as time) now
-   returning quote_time, expire_time`,
+   select quote_id, project_id, institution_id, institution_name, account_id, kind, requested_minor, requested_currency,
+     quoted_minor, quoted_currency, rate, rate_time, residual, rounding_minor, now.time, now.time + $1 * interval '1 second'
+   from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::uuid[], $7::quote_kind[], $8::bigint[], $9::text[],
+       $10::bigint[], $11::text[], $12::numeric[], $13::timestamptz[], $14::numeric[], $15::bigint[])
+     as draft (quote_id, project_id, institution_id, institution_name, account_id, kind, requested_minor,
+       requested_currency, quoted_minor, quoted_currency, rate, rate_time, residual, rounding_minor)
+     cross join (select date_trunc('second', clock_now()) as time) now
+   returning quote_id, quote_time, expire_time`,
 )
 
-/** Stores a new quote. Its times are whole seconds of the database clock, so that clients see them as they are. */
-export async function insertQuote(db: Queryable, draft: DraftQuote, ttlS: number): Promise<Quote> {
-  const times = await db.row<{ quote_time: Date; expire_time: Date }>(insert, [
+/**
+ * Stores new quotes, all of them or, when one of them is refused, none; answers them in their order. Their times are whole
+ * seconds of the database clock, so that clients see them as they are.
+ */
+export async function insertQuotes(
+  db: Queryable,
+  drafts: readonly DraftQuote[],
+  ttlS: number,
+): Promise<Quote[]> {
+  const rows = drafts.map(valuesOf)
+  const columns = rows[0]?.map((_, column) => rows.map((values) => values[column])) ?? []
+  type Times = { quote_id: string; quote_time: Date; expire_time: Date }
+  const stored = await db.rows<Times>(insert, [ttlS, ...columns])
+  const byId = new Map(stored.map((times) => [times.quote_id, times]))
+  return drafts.map((draft) => {
+    const times = byId.get(draft.quoteId)
+    if (times === undefined) throw new Error('a new quote has no row')
+    const { quote_time: quoteTime, expire_time: expireTime } = times
+    return { ...draft, quoteTime, expireTime, state: 'open', isExpired: false }
+  })
+}
+
+function valuesOf(draft: DraftQuote): unknown[] {
+  return [
     draft.quoteId,
     draft.projectId,
     draft.institutionId,
@@ -69,11 +96,7 @@ export async function insertQuote(db: Queryable, draft: DraftQuote, ttlS: number
     draft.rate.sourceTime,
     draft.residual,
     draft.roundingMinor,
-    ttlS,
-  ])
-  if (times === undefined) throw new Error('the new quote has no row')
-  const { quote_time: quoteTime, expire_time: expireTime } = times
-  return { ...draft, quoteTime, expireTime, state: 'open', isExpired: false }
+  ]
 }
 
 const byName = sql(

@@ -1,7 +1,8 @@
 // Proves what a session costs in round trips to the database, counted on the wire.
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Failure } from '#core/errors.ts'
 import { seal } from '#core/seal.ts'
 import { type Database, openDatabase, sql } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
@@ -54,13 +55,13 @@ async function cost(work: () => Promise<unknown>): Promise<number> {
   return wire.roundTrips() - before
 }
 
-async function newToken(): Promise<string> {
+async function newToken(lookupValue = '+12025550100'): Promise<string> {
   const { session } = await openSession(customers, {
     projectId,
     requestId: '',
     fingerprint: Buffer.alloc(0),
     lookupType: 'MOBILE',
-    lookupValue: '+12025550100',
+    lookupValue,
     institutionName,
     firstName: '',
     lastName: '',
@@ -70,7 +71,7 @@ async function newToken(): Promise<string> {
 }
 
 it('opening a session is one round trip', async () => {
-  expect(await cost(newToken)).toBe(1)
+  expect(await cost(() => newToken())).toBe(1)
 })
 
 it('what a quote needs is one: the session, its account, another one and the room that the limits leave', async () => {
@@ -85,6 +86,38 @@ it('what a quote needs is one: the session, its account, another one and the roo
     room: { singleMinor: limits.levels[2].singleMinor },
     references: [{ ambiguous: false }],
   })
+})
+
+it('forty that are asked for at once are four round trips, and each gets its own answer', async () => {
+  const resolveSession = sessionResolver(customers)
+  const people = ['+12025550100', '+12025550101']
+  const tokens = await Promise.all(people.map((number) => newToken(number)))
+  const limits = settings.userLimits
+  const asked = Array.from({ length: 40 }, (_, index) => ({
+    projectId: index % 5 === 4 ? randomUUID() : projectId,
+    institutionName,
+    token: { plain: tokens[index % 2] ?? '' },
+    references: [{ mobileNumber: people[(index + 1) % 2] ?? '', accountNumber: '' }],
+    limits: index % 3 === 0 ? limits : undefined,
+  }))
+  const before = wire.roundTrips()
+  const answers = await Promise.allSettled(asked.map((one) => resolveSession(one)))
+  expect(wire.roundTrips() - before).toBe(4)
+  const told = answers.map((answer) =>
+    answer.status === 'rejected'
+      ? (answer.reason as Failure).reason
+      : [
+          answer.value.account.mobileNumber,
+          answer.value.references[0]?.account?.mobileNumber,
+          answer.value.room !== undefined,
+        ],
+  )
+  const expected = asked.map((one, index) =>
+    one.projectId === projectId
+      ? [people[index % 2], people[(index + 1) % 2], one.limits !== undefined]
+      : 'SESSION_INVALID',
+  )
+  expect(told).toEqual(expected)
 })
 
 it('a sealed token costs one more, the first time that its key is met', async () => {

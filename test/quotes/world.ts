@@ -23,6 +23,7 @@ import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
 import { accountsPort } from '../../services/quotes/accounts.ts'
+import { groupingQuotes } from '../../services/quotes/groups.ts'
 import { quoteMetrics } from '../../services/quotes/metrics.ts'
 import { rateFinder } from '../../services/quotes/rates.ts'
 import { quotesService } from '../../services/quotes/service.ts'
@@ -101,7 +102,7 @@ export async function startWorld(through = async (target: URL) => target.href) {
       onAsked: metrics.asked,
       now: testClock.now,
     }),
-    ttlS,
+    storeQuote: groupingQuotes(db, ttlS),
   }
   const server = await serveRpc({
     ...listen,

@@ -9,15 +9,14 @@ import { roomWithin } from '../ledger/limits.ts'
 import type { Account } from './account.ts'
 import { accountNotFound, ambiguousMatch, type Customers, requireText } from './customers.ts'
 import { foldEmail, foldName } from './fold.ts'
+import { findSealingKey, type Reference } from './resolve-store.ts'
+import { type FindSession, groupingSessions } from './session-groups.ts'
 import {
-  findSealingKey,
   type LookupType,
   type MatchedAccount,
   openSessionRow,
-  type Reference,
   readRequestedSession,
   readSessionAccount,
-  resolveSessionRows,
   type SessionWish,
 } from './session-store.ts'
 import { openSessionToken, sealingKeyId, sessionToken, sessionTokenHash } from './token.ts'
@@ -172,10 +171,10 @@ const maxKeptKeys = 1_000
  * Resolves sessions. Keys of institutions never change, so an opened one is kept; that it is still live is part of
  * the statement that reads the session.
  */
-export function sessionResolver({
-  db,
-  secrets,
-}: Pick<Customers, 'db' | 'secrets'>): ResolveSession {
+export function sessionResolver(
+  { db, secrets }: Pick<Customers, 'db' | 'secrets'>,
+  findSession: FindSession = groupingSessions(db),
+): ResolveSession {
   const kept = new Map<string, Buffer>()
 
   async function sealingKey(question: SessionQuestion, keyId: string): Promise<Buffer | undefined> {
@@ -210,7 +209,7 @@ export function sessionResolver({
     }
     const { token, keyId } = await openToken(question)
     const tokenHash = sessionTokenHash(token)
-    const rows = await resolveSessionRows(db, {
+    const rows = await findSession({
       tokenHash,
       projectId,
       institutionName,
