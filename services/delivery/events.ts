@@ -59,9 +59,11 @@ function paymentPushes(event: Event): NewDelivery[] {
   if (payment === undefined || event.occurredTime === undefined) {
     throw new RangeError('the event has no payment or no time')
   }
+  const { notify = '', callback = '' } = payment.urls ?? {}
+  // Most payments are asked about, not told of.
+  if (notify === '' && callback === '') return []
   const occurredAt = timestampDate(event.occurredTime)
   const view = readPayment(payment, occurredAt)
-  const { notify = '', callback = '' } = payment.urls ?? {}
   const push = pushOf(event, paymentEvent, occurredAt)
   const deliveries: NewDelivery[] = []
   if (notify !== '') {
