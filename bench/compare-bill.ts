@@ -1,8 +1,9 @@
 // Compares bill payments through the mesh with one program on the same tables, in turns; it must not start with a dirty folder.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { onSystem, type Turn } from './compare.ts'
 import { type Measured, measure } from './measure.ts'
+import { onDatabase } from './on-database.ts'
 import { billShape } from './requests.ts'
 import { type System, startMesh, startOneProcess, type Yardstick } from './systems.ts'
 
@@ -53,7 +54,7 @@ export async function compareBill(say: (line: string) => void): Promise<BillTurn
 
 async function startBillProgram(): Promise<System> {
   const system = await startOneProcess(yardstick)
-  await onDatabase(system, (client) =>
+  await onDatabase(system.databaseUrl, (client) =>
     client.query('alter database payweave set search_path = billing, accounts'),
   )
   return system
@@ -63,7 +64,7 @@ async function startBillProgram(): Promise<System> {
 async function billLoad(system: System) {
   const measured = await measure(system, { shape: billShape(system.target), ids: [], ...window })
   const endedMs = performance.now()
-  return await onDatabase(system, async (client) => {
+  return await onDatabase(system.databaseUrl, async (client) => {
     const atEnd = await count(client)
     let stored = atEnd
     while (stored.transfers < stored.payments && performance.now() - endedMs < settleWithinMs) {
@@ -94,17 +95,4 @@ async function count(client: Client): Promise<Counts> {
   const [row] = counted.rows
   if (row === undefined) throw new Error('a count has no row')
   return row
-}
-
-async function onDatabase<T>(
-  { databaseUrl }: Pick<System, 'databaseUrl'>,
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
 }

@@ -1,16 +1,7 @@
 // Statements of the delivery measurements: a backlog to suffer from, and counts to compare; never part of what is measured.
-import { Client } from 'pg'
-import { endpointId } from '../services/delivery/delivery.ts'
 
-async function onDatabase<T>(databaseUrl: string, work: (client: Client) => Promise<T>) {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
+import { endpointId } from '../services/delivery/delivery.ts'
+import { onDatabase } from './on-database.ts'
 
 /** Lays down pushes to one receiver that have failed once and are all due, and brings the tables to rest. */
 export async function loadRetries(

@@ -1,16 +1,7 @@
 // Statements of the measurement with many payments: lays them down, all ended, and reads which there are.
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { withoutIndexes } from './lay-down-store.ts'
-
-async function onDatabase<T>(databaseUrl: string, work: (client: Client) => Promise<T>) {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
+import { onDatabase } from './on-database.ts'
 
 /** How much past there is. */
 export type Past = {

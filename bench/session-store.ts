@@ -1,5 +1,5 @@
 // The look-up of the bare yardstick, and the count of sessions that a run has stored; it must not change anything.
-import { Client } from 'pg'
+import { onDatabase } from './on-database.ts'
 
 /** Finds an account of an institution by number, prepared. */
 export function findAccountQuery(institutionName: string, mobileNumber: string) {
@@ -16,14 +16,10 @@ export function findAccountQuery(institutionName: string, mobileNumber: string) 
 
 /** Counts the sessions. */
 export async function countSessions(databaseUrl: string): Promise<number> {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
+  return await onDatabase(databaseUrl, async (client) => {
     const counted = await client.query<{ sessions: number }>(
       'select count(*)::integer as sessions from accounts.session',
     )
     return counted.rows[0]?.sessions ?? 0
-  } finally {
-    await client.end()
-  }
+  })
 }

@@ -1,5 +1,5 @@
 // Counts what a run has stored, to compare it with what was acknowledged; it must not change anything.
-import { Client } from 'pg'
+import { onDatabase } from './on-database.ts'
 
 /** Rows of a run, and how much of the work behind them was still waiting at that moment. */
 export type Stored = {
@@ -14,9 +14,7 @@ export type Stored = {
 
 /** Counts the rows of payments. */
 export async function countStored(databaseUrl: string): Promise<Stored> {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
+  return await onDatabase(databaseUrl, async (client) => {
     const counted = await client.query<Stored>(
       `select (select count(*)::integer from payments.payment) as payments,
          (select count(*)::integer from payments.payer) as payers,
@@ -30,38 +28,28 @@ export async function countStored(databaseUrl: string): Promise<Stored> {
     const [row] = counted.rows
     if (row === undefined) throw new Error('a count has no row')
     return row
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 /** Counts the quotes. */
 export async function countQuotes(databaseUrl: string): Promise<number> {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
+  return await onDatabase(databaseUrl, async (client) => {
     const counted = await client.query<{ quotes: number }>(
       'select count(*)::integer as quotes from quotes.quote',
     )
     return counted.rows[0]?.quotes ?? 0
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 /** Some payments that exist. */
 export async function readPaymentKeys(
   databaseUrl: string,
 ): Promise<{ projectId: string; paymentId: string }[]> {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
+  return await onDatabase(databaseUrl, async (client) => {
     const found = await client.query<{ projectId: string; paymentId: string }>(
       `select project_id as "projectId", payment_id as "paymentId" from payments.payment
        order by transaction_id limit 2000`,
     )
     return found.rows
-  } finally {
-    await client.end()
-  }
+  })
 }

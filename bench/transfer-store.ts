@@ -1,5 +1,5 @@
 // People with money and sessions for a load of transactions, and what it has stored; it must not send load.
-import { Client } from 'pg'
+import { onDatabase } from './on-database.ts'
 
 /** The sandbox's Ama Mensah, as often as it takes. */
 const people = `
@@ -31,7 +31,7 @@ export async function preparePeople(
   databaseUrl: string,
   { accounts, transactions }: { accounts: number; transactions: number },
 ): Promise<void> {
-  await connected(databaseUrl, async (client) => {
+  await onDatabase(databaseUrl, async (client) => {
     await client.query(people, [accounts])
     await client.query(balances)
     await client.query(sessions, [transactions, accounts])
@@ -49,7 +49,7 @@ export function tokenOf(n: number): string {
 export async function countTransactions(
   databaseUrl: string,
 ): Promise<{ completed: number; posted: number }> {
-  return connected(databaseUrl, async (client) => {
+  return onDatabase(databaseUrl, async (client) => {
     const counted = await client.query<{ completed: number; posted: number }>(
       `select (select count(*)::integer from institution.transaction where state = 'completed')
            as completed,
@@ -57,14 +57,4 @@ export async function countTransactions(
     )
     return counted.rows[0] ?? { completed: 0, posted: 0 }
   })
-}
-
-async function connected<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
 }
