@@ -78,6 +78,16 @@ export function demandAnswer(answer: Answer, status: number, shape: Shape = {}):
   demandShape(answer.body, shape)
 }
 
+/** The same where the body has nothing beside `status`, `code`, `message` and these fields. */
+export function demandExactly(
+  answer: Answer,
+  status: number,
+  { message = aText, ...more }: Json,
+): void {
+  const bare = { status: status < 400 ? 'success' : 'error', code: status, message }
+  demandAnswer(answer, status, exactly({ ...bare, ...more }))
+}
+
 /** What a refusal says. `names` is part of its message. */
 export type Refusal = { status: number; errorCode: string; names?: string; missing?: string[] }
 
@@ -115,11 +125,7 @@ export function demandPlainlyRefused(
   names: string,
   more: Json = {},
 ): void {
-  demandAnswer(
-    answer,
-    status,
-    exactly({ status: 'error', code: status, message: holding(names), ...more }),
-  )
+  demandExactly(answer, status, { message: holding(names), ...more })
 }
 
 /** An error of a bill payment's route: no request id and no address in it. */
@@ -129,18 +135,7 @@ export function demandBillRefused(
   errorCode: string,
   more: Json = {},
 ): void {
-  demandAnswer(
-    answer,
-    status,
-    exactly({
-      status: 'error',
-      code: status,
-      message: aText,
-      errorCode,
-      timestamp: isoTime,
-      ...more,
-    }),
-  )
+  demandExactly(answer, status, { errorCode, timestamp: isoTime, ...more })
 }
 
 /** The envelope of a success of the routes of payments, accounts and institutions. */
