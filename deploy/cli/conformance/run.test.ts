@@ -1,13 +1,14 @@
 // Shows that the checks can fail, what is skipped where, and that nothing is made with a production key.
-import http from 'node:http'
+import type { RequestListener } from 'node:http'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { serveHttp, type TestHttpServer } from '../../../test/support/http-server.ts'
 import type { Target } from '../api/target.ts'
 import { checks, chosenChecks } from './checks.ts'
 import { type Result, runChecks } from './run.ts'
 
-/** A server that agrees to everything and keeps what it was sent. */
 const received: { method: string; path: string; body: string }[] = []
-const server = http.createServer((request, response) => {
+/** Agrees to everything and keeps what it was sent. */
+const answer: RequestListener = (request, response) => {
   let body = ''
   request.on('data', (part) => {
     body += String(part)
@@ -16,18 +17,15 @@ const server = http.createServer((request, response) => {
     received.push({ method: request.method ?? '', path: request.url ?? '', body })
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"success"}')
   })
-})
+}
+let server: TestHttpServer
 let baseUrl = ''
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  baseUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  server = await serveHttp(answer)
+  baseUrl = server.baseUrl
 })
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+afterAll(() => server.close())
 
 const keys = (prefix: string) => ({ subscriptionKey: `${prefix}key`, apiKey: 'api-key' })
 const options = { atOnce: 16, ratePerS: 0, signal: new AbortController().signal }

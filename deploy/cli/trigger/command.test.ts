@@ -1,30 +1,28 @@
 // Shows what a trigger prints, and that no key is in it; a server of the test stands for the gateway.
-import http from 'node:http'
+import type { RequestListener } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { serveHttp, type TestHttpServer } from '../../../test/support/http-server.ts'
 import { runCommandLine } from '../main.ts'
 import { triggers } from './command.ts'
 
 const status = 'Cancelled'
-const server = http.createServer((request, response) => {
+const answer: RequestListener = (request, response) => {
   const details = { id: 'payment-1', status, payers: [{ url: 'http://127.0.0.1/pay/x', status }] }
-  const answer = { status: 'success', code: 200, payment_details: details, payers: [{ status }] }
+  const body = { status: 'success', code: 200, payment_details: details, payers: [{ status }] }
   request.resume().on('end', () => {
     response.writeHead(request.url?.startsWith('/readyz') ? 404 : 200)
-    response.end(JSON.stringify(answer))
+    response.end(JSON.stringify(body))
   })
-})
+}
+let server: TestHttpServer
 let baseUrl = ''
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  baseUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  server = await serveHttp(answer)
+  baseUrl = server.baseUrl
 })
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+afterAll(() => server.close())
 
 async function payweave(...words: string[]) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
