@@ -4,12 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors.ts'
 import type { Logger } from '#runtime/log.ts'
 
-/** What this file needs of the library's connection. */
+/** What this file needs of the library's connection, which must not connect again by itself. */
 export interface Link {
   status(): AsyncIterable<{ type: string }>
-  /** Resolves when the library has given the connection up, or was told to. */
+  /** Host and port of the server. */
+  getServer(): string
+  /** Resolves when the connection is lost, or was closed. */
   closed(): Promise<unknown>
   isClosed(): boolean
+  /** At once; whoever waits for an answer hears that none comes. */
   close(): Promise<void>
   /** Sends what is written and closes. */
   drain(): Promise<void>
@@ -19,7 +22,11 @@ export interface Link {
   ): { unsubscribe(): void }
 }
 
-export type ConnectionOptions<L extends Link> = { open: () => Promise<L>; log: Logger }
+export type ConnectionOptions<L extends Link> = {
+  /** Connects. `leftMs` tells when a server was lost or left for the last time, by the clock of `performance`. */
+  open: (leftMs: ReadonlyMap<string, number>) => Promise<L>
+  log: Logger
+}
 
 export interface BrokerConnection<L extends Link = Link> {
   /** True while connected. */
@@ -30,10 +37,15 @@ export interface BrokerConnection<L extends Link = Link> {
   onConnected(listener: () => void): () => void
   /** Plain subscription: only what is published while connected. Returns what ends it. */
   subscribe(subject: string, onPayload: (payload: Uint8Array) => void): () => void
+  /** Goes to another server, if this connection is still the one in use. */
+  leave(link: L): void
   close(): Promise<void>
 }
 
 const reconnectWaitMs = 250
+/** A connection that was lost sooner is not replaced at once. */
+const briefMs = 1_000
+const drainMs = 2_000
 
 /** Starts connecting; a broker that is down is no error here. */
 export function keepConnected<L extends Link>(options: ConnectionOptions<L>): BrokerConnection<L> {
@@ -82,11 +94,17 @@ export function keepConnected<L extends Link>(options: ConnectionOptions<L>): Br
         subscription.end()
       }
     },
+    leave(link) {
+      if (link === current && !link.isClosed()) void link.close()
+    },
     async close() {
       stopping.abort()
-      // Draining sends what is written and not yet sent: the last acknowledgements. It would wait for a lost broker.
-      if (ready) await current?.drain().catch(() => undefined)
-      else await current?.close()
+      // Draining sends what is written and not yet sent: the last acknowledgements. It would wait for a silent broker.
+      if (ready && current !== undefined) {
+        const drained = current.drain().catch(() => undefined)
+        await Promise.race([drained, delay(drainMs, undefined, { ref: false })])
+      }
+      await current?.close()
       ready = false
       await running
     },
@@ -96,26 +114,32 @@ export function keepConnected<L extends Link>(options: ConnectionOptions<L>): Br
 type ConnectionEvents<L extends Link> = {
   /** A new connection object. */
   opened(connection: L): void
-  /** Connected, or connected again. */
   up(): void
   down(): void
 }
 
-/** Opens a connection, and a new one whenever the client gives up on the last. */
+/**
+ * Opens a connection, and a new one whenever the last is lost. The library's own reconnecting is not used: it first goes
+ * back to the very server that was lost, lets requests wait for answers that cannot come any more, and never leaves a
+ * frozen server that owes us the reading of more than the sockets hold.
+ */
 async function connectForEver<L extends Link>(
   options: ConnectionOptions<L>,
   stopping: AbortSignal,
   events: ConnectionEvents<L>,
 ): Promise<void> {
+  const pause = () =>
+    delay(reconnectWaitMs * (1 + Math.random()), undefined, { signal: stopping }).catch(() => {})
   let told = false
+  const leftMs = new Map<string, number>()
   while (!stopping.aborted) {
-    const connection = await options.open().catch((error: unknown) => {
+    const connection = await options.open(leftMs).catch((error: unknown) => {
       if (!told) options.log.warn({ err: error }, 'broker not reachable')
       told = true
       return undefined
     })
     if (connection === undefined) {
-      await delay(reconnectWaitMs, undefined, { signal: stopping }).catch(() => undefined)
+      await pause()
       continue
     }
     if (stopping.aborted) {
@@ -123,18 +147,22 @@ async function connectForEver<L extends Link>(
       return
     }
     told = false
+    const openedMs = performance.now()
     events.opened(connection)
     events.up()
-    void watch(connection, events)
+    void closeWhenSilent(connection)
     await connection.closed()
-    if (!stopping.aborted) events.down()
+    if (stopping.aborted) return
+    events.down()
+    leftMs.set(connection.getServer(), performance.now())
+    if (performance.now() - openedMs < briefMs) await pause()
   }
 }
 
-async function watch(connection: Link, events: ConnectionEvents<never>): Promise<void> {
-  for await (const status of connection.status()) {
-    if (status.type === 'disconnect') events.down()
-    if (status.type === 'reconnect') events.up()
+/** The library would first wait until all that is written is sent, and a frozen server takes nothing. */
+async function closeWhenSilent(connection: Link): Promise<void> {
+  for await (const { type } of connection.status()) {
+    if (type === 'staleConnection') void connection.close()
   }
 }
 

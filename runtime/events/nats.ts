@@ -3,6 +3,7 @@
 import {
   AckPolicy,
   type ConnectionOptions,
+  type Consumer,
   ConsumerEvents,
   type ConsumerMessages,
   connect,
@@ -23,6 +24,7 @@ import type { Logger } from '#runtime/log.ts'
 import { credsOf, type NatsAccess, passwordOf } from './nats-access.ts'
 import { type Batches, inBatches } from './nats-batches.ts'
 import { type BrokerConnection, keepConnected } from './nats-connection.ts'
+import { inOrderOfChoice, type Leaving, leaving } from './nats-servers.ts'
 
 /** The stream that carries events; `replicas` is 3 in production. */
 export type StreamOptions = { name: string; subjects: string[]; replicas: number }
@@ -52,63 +54,33 @@ export interface Nats
   openDurable(options: DurableOptions): Promise<Batches>
 }
 
-type Broker = BrokerConnection<NatsConnection>
-
-const reconnectWaitMs = 250
 const dayMs = 86_400_000
-const answerTimeoutMs = 5_000
-/** A frozen server is given up after three of them. */
-const pingMs = 2_000
-/** A cluster that cannot do it now does no better elsewhere. */
-const tryAnotherEveryMs = 5_000
-
+/**
+ * Those who elect a new leader swallow what is published meanwhile: the sooner it is said again the better. It has its
+ * message id, so that an answer that was only late does no harm.
+ */
+const publishTimeoutMs = 2_500
+const answerTimeoutMs = 3_000
+const dialTimeoutMs = 2_000
+/** A frozen server is given up after three of them, which is before the others have elected another leader. */
+const pingMs = 1_300
 /** Connects in the background and for ever; a broker that is down is no error here. */
 export function connectNats(options: NatsOptions): Nats {
-  const stream = { name: 'PAYWEAVE', subjects: ['pw.>'], replicas: 1, ...options.stream }
-  const broker = keepConnected({ open: () => open(options), log: options.log })
-  let ensuring: Promise<void> | undefined
-  let triedAnotherMs = Number.NEGATIVE_INFINITY
-
-  function ensureStream(): Promise<void> {
-    ensuring ??= makeStream(broker, stream)
-      .catch(tryAnother)
-      .finally(() => {
-        ensuring = undefined
-      })
-    return ensuring
-  }
-
-  /** A server that is cut off from its cluster keeps our connection, and can do nothing with the stream. */
-  function tryAnother(error: unknown): never {
-    const { code, api_error: refusal } = error as NatsError
-    const isCutOff = code === noResponder || code === noAnswer || refusal?.code === notNow
-    const nowMs = performance.now()
-    if (isCutOff && options.url.includes(',') && nowMs - triedAnotherMs > tryAnotherEveryMs) {
-      triedAnotherMs = nowMs
-      options.log.warn({ err: error }, 'broker left for another of its servers')
-      if (broker.ready()) void broker.now().reconnect()
-    }
-    throw error
-  }
-
-  async function publish(subject: string, payload: Uint8Array, messageId: string): Promise<void> {
-    await jetStreamOf(broker.now()).publish(subject, payload, { msgID: messageId })
-  }
-
+  const broker = keepConnected({ open: (leftMs) => open(options, leftMs), log: options.log })
+  const servers = leaving(broker, options)
+  const stream = keepStream(broker, servers, options)
+  const publish = publisher(broker, servers, stream)
   return {
     ready: () => broker.ready(),
     onConnected: (listener) => broker.onConnected(listener),
     subscribe: (subject, onPayload) => broker.subscribe(subject, onPayload),
     close: () => broker.close(),
-    ensureStream: () => ensureStream().catch(refuse),
+    ensureStream: () => stream.ensure().catch(refuse),
     publish: (subject, payload, messageId) =>
       publish(subject, payload, messageId)
         .catch(async (error: unknown) => {
-          const { code } = error as NatsError
-          if (code !== noResponder && code !== noAnswer) throw error
-          await ensureStream()
-          // Without an answer the message may be there: that is for the caller to find out.
-          if (code === noAnswer) throw error
+          if ((error as NatsError).code !== notNow) throw error
+          await stream.ensure()
           await publish(subject, payload, messageId)
         })
         .catch(refuse),
@@ -121,9 +93,13 @@ export function connectNats(options: NatsOptions): Nats {
     },
     async openDurable(durable) {
       try {
-        await ensureStream()
-        await makeConsumer(await manager(broker), stream.name, durable)
-        return await openBatches(broker.now(), stream.name, durable.durable)
+        await stream.ensure()
+        const connection = broker.now()
+        return await makeConsumer(connection, stream.name, durable)
+          .then((consumer) =>
+            openBatches(connection, consumer, () => servers.asRefusing(connection)),
+          )
+          .catch((error: unknown) => leaveFor(servers, connection, error))
       } catch (error) {
         return refuse(error)
       }
@@ -131,28 +107,90 @@ export function connectNats(options: NatsOptions): Nats {
   }
 }
 
-function open(options: NatsOptions): Promise<NatsConnection> {
+type Broker = BrokerConnection<NatsConnection>
+type Servers = Leaving<NatsConnection>
+
+function leaveFor(servers: Servers, connection: NatsConnection, error: unknown): never {
+  const { code } = error as NatsError
+  if (code === notNow) servers.asRefusing(connection)
+  if (code === noAnswer) servers.asSilent(connection)
+  throw error
+}
+
+type Stream = {
+  name: string
+  /** Many calls at once are one. */
+  ensure(): Promise<void>
+  /** When the broker last said that the stream is there, by the clock of `performance`. */
+  ensuredMs(): number
+}
+
+function keepStream(broker: Broker, servers: Servers, options: NatsOptions): Stream {
+  const stream = { name: 'PAYWEAVE', subjects: ['pw.>'], replicas: 1, ...options.stream }
+  let ensuring: Promise<void> | undefined
+  let ensuredMs = Number.NEGATIVE_INFINITY
+
+  async function make(): Promise<void> {
+    const connection = broker.now()
+    await makeStream(connection, stream).catch((error: unknown) =>
+      leaveFor(servers, connection, error),
+    )
+    ensuredMs = performance.now()
+  }
+
+  return {
+    name: stream.name,
+    ensure() {
+      ensuring ??= make().finally(() => {
+        ensuring = undefined
+      })
+      return ensuring
+    },
+    ensuredMs: () => ensuredMs,
+  }
+}
+
+type Publish = (subject: string, payload: Uint8Array, messageId: string) => Promise<void>
+
+function publisher(broker: Broker, servers: Servers, stream: Stream): Publish {
+  let acknowledgedMs = Number.NEGATIVE_INFINITY
+  return async (subject, payload, messageId) => {
+    const connection = broker.now()
+    const limits = { msgID: messageId, timeout: publishTimeoutMs }
+    const sentMs = performance.now()
+    try {
+      await jetStreamOf(connection).publish(subject, payload, limits)
+      acknowledgedMs = performance.now()
+    } catch (error) {
+      if ((error as NatsError).code !== noAnswer) throw error
+      // The message may be there: that is for the caller to find out, and not to wait here for.
+      if (stream.ensuredMs() < sentMs) void stream.ensure().catch(() => undefined)
+      // A server that leads stream and cluster, and is cut off, still says that the stream is there.
+      if (acknowledgedMs < sentMs) servers.asSilent(connection)
+      throw error
+    }
+  }
+}
+
+function open(options: NatsOptions, leftMs: ReadonlyMap<string, number>): Promise<NatsConnection> {
   const { url, name, access } = options
   const addresses = url.split(',').map((address) => new URL(address))
   const isSecured = addresses.some(({ protocol }) => protocol === 'tls:')
   const { caFile } = access ?? {}
   return connect({
-    servers: addresses.map(({ protocol, host }) => `${protocol}//${host}`),
+    servers: inOrderOfChoice(addresses, leftMs),
+    noRandomize: true,
     ...proofOf(options, addresses[0]),
     ...((isSecured || caFile !== undefined) && { tls: caFile === undefined ? {} : { caFile } }),
     // Answers go to a place of our own, which no other user of the broker may read.
     inboxPrefix: `_INBOX_${name}`,
     name,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: reconnectWaitMs,
-    reconnectJitter: reconnectWaitMs,
-    timeout: 2_000,
+    reconnect: false,
+    timeout: dialTimeoutMs,
     pingInterval: pingMs,
     maxPingOut: 2,
     // A stack trace kept for every publication cost a third of the relay's time.
     noAsyncTraces: true,
-    // A rotated password is no reason to give up.
-    ignoreAuthErrorAbort: true,
   })
 }
 
@@ -183,13 +221,13 @@ function jetStreamOf(connection: NatsConnection): JetStreamClient {
   return jetStream
 }
 
-function manager(broker: Broker): Promise<JetStreamManager> {
+function manager(connection: NatsConnection): Promise<JetStreamManager> {
   // The library's check would ask for account facts that a narrow user may not have.
-  return broker.now().jetstreamManager({ checkAPI: false, timeout: answerTimeoutMs })
+  return connection.jetstreamManager({ checkAPI: false, timeout: answerTimeoutMs })
 }
 
-async function makeStream(broker: Broker, options: StreamOptions): Promise<void> {
-  const { streams } = await manager(broker)
+async function makeStream(connection: NatsConnection, options: StreamOptions): Promise<void> {
+  const { streams } = await manager(connection)
   const wanted = {
     name: options.name,
     subjects: options.subjects,
@@ -213,11 +251,12 @@ async function makeStream(broker: Broker, options: StreamOptions): Promise<void>
 const streamNameInUse = 10_058
 
 async function makeConsumer(
-  jsm: JetStreamManager,
+  connection: NatsConnection,
   stream: string,
   { durable, subject }: DurableOptions,
-): Promise<void> {
-  await jsm.consumers.add(stream, {
+): Promise<Consumer> {
+  const { consumers } = await manager(connection)
+  await consumers.add(stream, {
     durable_name: durable,
     filter_subject: subject,
     deliver_policy: DeliverPolicy.All,
@@ -226,6 +265,7 @@ async function makeConsumer(
     max_ack_pending: 2_000,
     max_deliver: -1,
   })
+  return await jetStreamOf(connection).consumers.get(stream, durable)
 }
 
 /** How many messages may wait here for their batch. */
@@ -236,10 +276,9 @@ const heartbeatMs = 1_500
 
 async function openBatches(
   connection: NatsConnection,
-  stream: string,
-  durable: string,
+  consumer: Consumer,
+  onCutOff: () => void,
 ): Promise<Batches> {
-  const consumer = await jetStreamOf(connection).consumers.get(stream, durable)
   const messages = await consumer.consume({
     max_messages: prefetch,
     expires: pullMs,
@@ -248,6 +287,7 @@ async function openBatches(
   })
   void connection.closed().then(() => messages.stop())
   void stopWhenSilent(messages)
+  stopWhenCutOff(consumer, messages, onCutOff)
   return inBatches(messages)
 }
 
@@ -258,13 +298,32 @@ async function stopWhenSilent(messages: ConsumerMessages): Promise<void> {
   }
 }
 
-/** The stream is gone, or JetStream is not up yet. */
-const noResponder = '503'
+const askMs = 3_000
+/** Servers of a cluster hear from each other every second. */
+const unheardMs = 4_000
+
+/** The leader of a consumer that is cut off sends heartbeats for up to 20 s more, and has nothing to deliver. */
+function stopWhenCutOff(
+  consumer: Consumer,
+  messages: ConsumerMessages,
+  onCutOff: () => void,
+): void {
+  const ask = async () => {
+    const { cluster } = await consumer.info()
+    const others = cluster?.replicas ?? []
+    const heard = others.filter(({ active }) => active < nanos(unheardMs)).length
+    if (2 * (heard + 1) > others.length + 1) return
+    messages.stop()
+    onCutOff()
+  }
+  const asking = setInterval(() => void ask().catch(() => undefined), askMs)
+  void messages.closed().then(() => clearInterval(asking))
+}
+
+/** The stream is gone, JetStream is not up yet, or the server hears nothing of the others. */
+const notNow = '503'
 /** The stream may be gone too, when a plain subscription keeps the broker from saying so. */
 const noAnswer = 'TIMEOUT'
-/** What a server says that hears nothing of the others. */
-const notNow = 503
-
 function refuse(error: unknown): never {
   if (error instanceof Failure) throw error
   const { code } = error as NatsError

@@ -5,7 +5,7 @@ import { type Cluster, startCluster } from './cluster.ts'
 import { makeWorld, type World } from './world.ts'
 
 /** Elections and time-outs of the servers are most of it. */
-const scenarioMs = 150_000
+const scenarioMs = 60_000
 
 type Scene = {
   cluster: Cluster
@@ -83,9 +83,8 @@ async function areWhole(cluster: Cluster): Promise<void> {
   })
 }
 
-/** A publication that nobody answers is given up after 20 s at most; then it is made anew. */
 const soon = (expectation: () => Promise<void>) =>
-  vi.waitFor(expectation, { timeout: 60_000, interval: 50 })
+  vi.waitFor(expectation, { timeout: 30_000, interval: 50 })
 
 describe('in a cluster of three, no event is lost and publication resumes by itself', () => {
   it.concurrent('when the leader is killed and its store wiped while it is down', {

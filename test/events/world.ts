@@ -38,15 +38,21 @@ export const log = createLogger({ part: 'test', level: 'silent' })
 export type TestBroker = {
   url: string
   kill(): Promise<void>
+  /** Stops it in its tracks: its connections stay and nothing answers. */
+  freeze(): void
   /** Removes all that it has stored; it must be down. */
   wipe(): void
   start(): Promise<void>
   remove(): Promise<void>
 }
 
-/** Starts a broker of our own. */
-export async function startBroker(): Promise<TestBroker> {
+/** Starts a broker of our own, with a password of its own unless one is given. */
+export async function startBroker(password?: string): Promise<TestBroker> {
   const dataDir = path.join(temporaryFolder('broker'), 'nats')
+  if (password !== undefined) {
+    fs.mkdirSync(dataDir)
+    fs.writeFileSync(path.join(dataDir, 'password'), password, { mode: 0o600 })
+  }
   const [port = 0] = await freePorts(1)
   const start = (): Promise<NatsServer> => startNats({ dataDir, port, log: () => {} })
   let server = await start()
@@ -56,6 +62,7 @@ export async function startBroker(): Promise<TestBroker> {
       process.kill(server.pid, 'SIGKILL')
       await server.exited
     },
+    freeze: () => process.kill(server.pid, 'SIGSTOP'),
     wipe: () => fs.rmSync(path.join(dataDir, 'store'), { recursive: true }),
     async start() {
       server = await start()

@@ -1,0 +1,52 @@
+// A server of the broker that falls silent is left, whatever it still owes us.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { log, startBroker, subject, type TestBroker } from './world.ts'
+
+let first: TestBroker
+let second: TestBroker
+let nats: Nats
+
+/** Connected to the first, which is then frozen. */
+beforeEach(async () => {
+  ;[first, second] = await Promise.all([startBroker('same'), startBroker('same')])
+  await second.kill()
+  nats = connectNats({ url: `${first.url},${second.url}`, name: 'test', log })
+  await vi.waitFor(() => nats.ensureStream(), { timeout: 5_000 })
+  await second.start()
+  first.freeze()
+})
+afterEach(async () => {
+  await nats.close()
+  await Promise.all([first.remove(), second.remove()])
+})
+
+/** Publication works again within 10 s. */
+const resumes = () =>
+  vi.waitFor(() => nats.publish(subject, Buffer.from('fact'), 'later'), { timeout: 10_000 })
+
+describe('a server that is frozen', () => {
+  it('is left for another, and a publication under way is soon given up', async () => {
+    const beganMs = performance.now()
+    await expect(nats.publish(subject, Buffer.from('fact'), 'first')).rejects.toMatchObject({
+      reason: 'SERVICE_UNAVAILABLE',
+    })
+    expect(performance.now() - beganMs).toBeLessThan(4_500)
+    await resumes()
+  })
+
+  it('is left although it has not taken all that was written to it', async () => {
+    const large = Buffer.alloc(512 * 1024)
+    const numbers = Array.from({ length: 60 }, (_, index) => index)
+    const given = numbers.map((index) => nats.publish(subject, large, `large-${index}`))
+    const outcomes = await Promise.allSettled(given)
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
+    await resumes()
+  })
+
+  it('keeps nobody from stopping', async () => {
+    const beganMs = performance.now()
+    await nats.close()
+    expect(performance.now() - beganMs).toBeLessThan(3_000)
+  })
+})
