@@ -25,7 +25,6 @@ export interface Rpc {
 export class ServedCall implements CallContext {
   readonly rpc: Rpc
   readonly requestId: string
-  readonly traceparent: string
   readonly deadline: number | undefined
   readonly caller: Caller | undefined
   /** Absent while nobody records. */
@@ -34,6 +33,8 @@ export class ServedCall implements CallContext {
   #source: { readonly signal: AbortSignal } | undefined
   #controller: AbortController | undefined
   #ended = false
+  readonly #parentTrace: string | undefined
+  #traceparent: string | undefined
 
   constructor(
     rpc: Rpc,
@@ -45,10 +46,17 @@ export class ServedCall implements CallContext {
   ) {
     this.rpc = rpc
     this.requestId = requestId
-    this.traceparent = span?.traceparent ?? childTraceparent(parentTrace)
+    this.#parentTrace = parentTrace
+    this.#traceparent = span?.traceparent
     this.deadline = deadline
     this.caller = caller
     this.span = span
+  }
+
+  /** Made for those who hand it on; a read does not. */
+  get traceparent(): string {
+    this.#traceparent ??= childTraceparent(this.#parentTrace)
+    return this.#traceparent
   }
 
   /** Ties the call to the signal of its request, which is not looked at before somebody asks. */

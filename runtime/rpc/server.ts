@@ -201,9 +201,9 @@ function createEdge(admit: Admit, callLog: CallLog, isGuarded: boolean) {
   return {
     /** Undefined when the request was answered here. */
     admit(request: AnyRequest, response: Parameters<typeof refuse>[1]): ServedCall | undefined {
-      const { call, ...verdict } = admit(request.url ?? '', request.headers)
+      const { call, refusal: unwelcome } = admit(request.url ?? '', request.headers)
       const refusal =
-        verdict.refusal ?? (isGuarded ? peerRefusal(call, peerOf(request.socket)) : undefined)
+        unwelcome ?? (isGuarded ? peerRefusal(call, peerOf(request.socket)) : undefined)
       if (refusal !== undefined) {
         refuse(request, response, callLog.failed(call, refusal))
         return undefined

@@ -161,8 +161,10 @@ function write(
   context: UnaryContext,
 ): void {
   if (response.destroyed) return
-  const headers = { ...context.writtenHeaders(), 'content-type': contentType }
-  response.writeHead(status, { ...headers, 'content-length': body.byteLength })
+  const headers = context.writtenHeaders()
+  headers['content-type'] = contentType
+  headers['content-length'] = String(body.byteLength)
+  response.writeHead(status, headers)
   if (body.byteLength > mostJoinedBytes) response.end(body)
   else {
     // Bytes as characters of one byte each join the head in one write to the system.
