@@ -8,12 +8,14 @@ import {
   type IssuedKey,
   IssuedKeySchema,
   IssueSubscriptionKeyResponseSchema,
+  MerchantSchema,
   type RevokeSubscriptionKeyResponse,
   RevokeSubscriptionKeyResponseSchema,
 } from '#gen/accounts/v1/access_pb.js'
 import {
   type AccessWork,
   accountsOptions,
+  eachPage,
   namingOptions,
   once,
   onceOption,
@@ -23,6 +25,7 @@ import {
   withAccess,
 } from './access.ts'
 import type { Command } from './command.ts'
+import { wholeNumber } from './deliveries.ts'
 import { jsonLine, printable, time } from './print.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -63,6 +66,13 @@ export const keyCommands: Command[] = [
       ...onceOption,
     },
     run: (context) => withAccess(context, createMerchant),
+  },
+  {
+    name: 'merchant list',
+    operands: '',
+    summary: 'Lists the merchants of a project, oldest first.',
+    options: { ...namingOptions, ...projectOption, limit: 'how many (50)' },
+    run: (context) => withAccess(context, listMerchants),
   },
 ]
 
@@ -130,6 +140,25 @@ function keyLine({ keyId, merchantId, issueTime, revokeTime }: IssuedKey): strin
     revokeTime === undefined ? 'active' : `revoked ${time(revokeTime)}`,
     ...(merchantId === '' ? [] : [`merchant ${merchantId}`]),
   ].join('  ')
+}
+
+const listMerchants: AccessWork = async (context, access) => {
+  const { options, json, print } = context
+  const projectId = await projectNamed(context, access)
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  await eachPage(limit, async (pageSize, pageToken) => {
+    const { merchants, nextPageToken } = await access.listMerchants({
+      projectId,
+      pageSize,
+      pageToken,
+    })
+    for (const one of merchants) {
+      const { merchantId, mobileNumber, businessName } = one
+      const columns = [merchantId, mobileNumber.padEnd(16), printable(businessName)]
+      print(json ? jsonLine(MerchantSchema, one) : columns.join('  '))
+    }
+    return { shown: merchants.length, nextPageToken }
+  })
 }
 
 const createMerchant: AccessWork = async (context, access) => {

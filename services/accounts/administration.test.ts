@@ -198,6 +198,18 @@ describe('what operators read', () => {
     expect((await refusal(access.issueApiKey(elsewhere))).reason).toBe('MERCHANT_NOT_FOUND')
   })
 
+  it('lists the merchants of a project page by page, and of no other', async () => {
+    const projectId = await newProject()
+    await newMerchant(await newProject())
+    const made = []
+    for (let count = 0; count < 3; count += 1) made.push((await newMerchant(projectId)).merchant)
+    const first = await access.listMerchants({ projectId, pageSize: 2 })
+    const rest = await access.listMerchants({ projectId, pageToken: first.nextPageToken })
+    expect(first.merchants).toHaveLength(2)
+    expect([...first.merchants, ...rest.merchants]).toEqual(made)
+    expect(rest.nextPageToken).toBe('')
+  })
+
   it('changes only what the mask names', async () => {
     const projectId = await newProject()
     await access.updateProjectAccess({ projectId, accountAccess: true, allowedIps: ['10.0.0.1'] })
@@ -216,6 +228,7 @@ describe('what operators read', () => {
   it.each([
     ['an unknown project', () => access.getProject({ projectId: randomUUID() })],
     ['keys of an unknown project', () => access.listSubscriptionKeys({ projectId: randomUUID() })],
+    ['merchants of an unknown project', () => access.listMerchants({ projectId: randomUUID() })],
     ['a malformed id', () => access.getInstitution({ institutionId: 'x' })],
     ['a page that is too large', () => access.listAudit({ pageSize: 201 })],
     ['a page token of nobody', () => access.listAudit({ pageToken: 'x' })],

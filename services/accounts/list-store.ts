@@ -1,8 +1,8 @@
 // Statements that list what administration made and did. It must not change anything, and reads no secret.
 import { type Queryable, sql } from '#runtime/db.ts'
-import type { Environment, Institution, Project } from './access.ts'
+import type { Environment, Institution, Merchant, Project } from './access.ts'
 import { institutionColumns } from './institution-store.ts'
-import { projectColumns } from './project-store.ts'
+import { merchantColumns, projectColumns } from './project-store.ts'
 
 /** Which rows, and where the page begins; null: all, from the start. */
 export type Listing = {
@@ -32,6 +32,21 @@ const projectStatement = sql(
 /** Finds a project. Locks nothing. */
 export function findProject(db: Queryable, projectId: string): Promise<Project | undefined> {
   return db.row(projectStatement, [projectId])
+}
+
+const merchantsStatement = sql(
+  'list_merchants',
+  `select ${merchantColumns} from merchant m
+   where m.project_id = $1 and ($2::uuid is null or m.merchant_id > $2)
+   order by m.merchant_id limit $3`,
+)
+/** Merchants of a project in the order of their ids, which is that of their making. Locks nothing. */
+export function listMerchants(
+  db: Queryable,
+  projectId: string,
+  { afterId, limit }: Pick<Listing, 'afterId' | 'limit'>,
+): Promise<Merchant[]> {
+  return db.rows(merchantsStatement, [projectId, afterId, limit])
 }
 
 const institutionsStatement = sql(

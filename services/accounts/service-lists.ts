@@ -16,6 +16,7 @@ import {
   listAudit,
   listInstitutions,
   listLiveKeyIds,
+  listMerchants,
   listProjectGrants,
   listProjects,
   listSubscriptionKeys,
@@ -26,6 +27,10 @@ const pageSizes = { usual: 50, most: 200 } as const
 
 /** The handlers that only read. */
 export function accessLists(db: Queryable) {
+  return { ...projectLists(db), ...institutionLists(db) }
+}
+
+function projectLists(db: Queryable) {
   return {
     async getProject({ projectId: asked }, context) {
       return { project: wireProject(await existing(db, requiredProject(context, asked))) }
@@ -46,6 +51,18 @@ export function accessLists(db: Queryable) {
       const keys = await listApiKeys(db, projectId, merchant, pageSizes.most)
       return { keys: keys.map(keyMessage) }
     },
+    async listMerchants({ projectId: asked, ...request }, context) {
+      const { projectId } = await existing(db, requiredProject(context, asked))
+      const listing = placeOf(request)
+      const found = await listMerchants(db, projectId, listing)
+      const page = pageOf(found, listing, ({ merchantId }) => merchantId)
+      return { merchants: page.rows, nextPageToken: page.next }
+    },
+  } satisfies Partial<ServiceImpl<typeof AccessService>>
+}
+
+function institutionLists(db: Queryable) {
+  return {
     async listInstitutions(request) {
       const listing = listingOf(request)
       const found = await listInstitutions(db, listing)
@@ -100,22 +117,21 @@ async function existing(db: Queryable, projectId: string): Promise<Project> {
   return project
 }
 
-type ListRequest = {
-  environment: WireEnvironment
-  name: string
-  pageSize: number
-  pageToken: string
-}
+type PageRequest = { pageSize: number; pageToken: string }
+type ListRequest = PageRequest & { environment: WireEnvironment; name: string }
 
-/** One row more than the page holds, so that its end shows. */
-function listingOf({ environment, name, pageSize, pageToken }: ListRequest): Listing {
-  if (pageToken !== '' && !isUuid(pageToken)) throw badToken()
+function listingOf({ environment, name, ...page }: ListRequest): Listing {
   return {
     environment: knownEnvironment(environment) ?? null,
     name: name === '' ? null : name,
-    afterId: pageToken === '' ? null : pageToken,
-    limit: limitOf(pageSize) + 1,
+    ...placeOf(page),
   }
+}
+
+/** One row more than the page holds, so that its end shows. */
+function placeOf({ pageSize, pageToken }: PageRequest): Pick<Listing, 'afterId' | 'limit'> {
+  if (pageToken !== '' && !isUuid(pageToken)) throw badToken()
+  return { afterId: pageToken === '' ? null : pageToken, limit: limitOf(pageSize) + 1 }
 }
 
 function limitOf(pageSize: number): number {

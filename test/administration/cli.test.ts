@@ -187,6 +187,21 @@ describe('payweave merchant, institution, grant and audit', () => {
     await expect(authenticateApiKey(db, secrets, projectId, apiKey)).rejects.toThrow('not valid')
   })
 
+  it('list the merchants of a project, oldest first', async () => {
+    await run('project', 'create', 'Arcade')
+    const make = (name: string, mobile: string) =>
+      one('merchant', 'create', name, '--mobile', mobile, '--project', 'Arcade')
+    await make('Books', '+12025550124')
+    await make('Toys', '+12025550125')
+    const { out } = await run('merchant', 'list', '--project', 'Arcade')
+    expect(out.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id')).toBe(
+      'id  +12025550124      Books\nid  +12025550125      Toys\n',
+    )
+    const [first] = await json('merchant', 'list', '--project', 'Arcade', '--limit', '1')
+    expect(first).toMatchObject({ business_name: 'Books', mobile_number: '+12025550124' })
+    expect((await run('merchant', 'list')).code).toBe(2)
+  })
+
   it('make an institution, rotate its keys and grant its endpoints', async () => {
     await run('project', 'create', 'Granted')
     const made = await run('institution', 'create', 'City Bank', '--currency', 'TTD')

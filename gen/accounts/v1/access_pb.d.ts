@@ -1264,6 +1264,67 @@ export declare type ListApiKeysResponse = Message<"accounts.v1.ListApiKeysRespon
 export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
 
 /**
+ * Asks for the merchants of a project.
+ *
+ * @generated from message accounts.v1.ListMerchantsRequest
+ */
+export declare type ListMerchantsRequest = Message<"accounts.v1.ListMerchantsRequest"> & {
+  /**
+   * UUID of the project.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * Most merchants of one answer, 1 to 200. Zero: 50.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the answer before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListMerchantsRequest.
+ * Use `create(ListMerchantsRequestSchema)` to create a new message.
+ */
+export declare const ListMerchantsRequestSchema: GenMessage<ListMerchantsRequest>;
+
+/**
+ * Answers ListMerchantsRequest.
+ *
+ * @generated from message accounts.v1.ListMerchantsResponse
+ */
+export declare type ListMerchantsResponse = Message<"accounts.v1.ListMerchantsResponse"> & {
+  /**
+   * Merchants, oldest first.
+   *
+   * @generated from field: repeated accounts.v1.Merchant merchants = 1;
+   */
+  merchants: Merchant[];
+
+  /**
+   * Asks for the next page. Empty: this is the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message accounts.v1.ListMerchantsResponse.
+ * Use `create(ListMerchantsResponseSchema)` to create a new message.
+ */
+export declare const ListMerchantsResponseSchema: GenMessage<ListMerchantsResponse>;
+
+/**
  * Asks for institutions.
  *
  * @generated from message accounts.v1.ListInstitutionsRequest
@@ -1817,6 +1878,16 @@ export declare const AccessService: GenService<{
     methodKind: "unary";
     input: typeof ListApiKeysRequestSchema;
     output: typeof ListApiKeysResponseSchema;
+  },
+  /**
+   * Lists the merchants of a project. NOT_FOUND for an unknown project, INVALID_ARGUMENT for a page size or token that is not one.
+   *
+   * @generated from rpc accounts.v1.AccessService.ListMerchants
+   */
+  listMerchants: {
+    methodKind: "unary";
+    input: typeof ListMerchantsRequestSchema;
+    output: typeof ListMerchantsResponseSchema;
   },
   /**
    * Lists institutions. INVALID_ARGUMENT for a page size or token that is not one.
