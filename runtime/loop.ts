@@ -1,5 +1,4 @@
 // A loop over work that may be due. It must not know what the work is.
-import { setTimeout as delay } from 'node:timers/promises'
 import { createWake } from '#runtime/events/wake.ts'
 import type { Logger } from './log.ts'
 import { runDetached } from './rpc/context.ts'
@@ -17,8 +16,10 @@ export type LoopOptions = {
   /** Names the loop in the log. */
   kind: string
   log: Logger
-  /** Longest pause between two rounds. */
+  /** Longest pause between two rounds, or the first one after a kick if `idlePauseMs` is given. */
   pauseMs: number
+  /** The pause grows to this while nobody kicks: then only time makes work, or the death of another replica. */
+  idlePauseMs?: number
   /** Does what is due; true when more may be due at once. */
   round: () => Promise<boolean>
 }
@@ -26,11 +27,15 @@ export type LoopOptions = {
 // Kicks that come this close together make one round, so that its batch is worth the statement: as long as the last
 // round took, so that a busy machine makes fewer and larger ones.
 const gatherMs = { least: 5, most: 50 }
+// Each pause is about a third of what has passed since the last kick, so that what comes later is never much later.
+const growth = 1.5
 
 /** Starts a loop outside of any call, so that no request's deadline binds it. */
-export function startLoop({ kind, log, pauseMs, round }: LoopOptions): Loop {
+export function startLoop({ kind, log, pauseMs, idlePauseMs, round }: LoopOptions): Loop {
+  const longestMs = idlePauseMs ?? pauseMs
   const wake = createWake()
   const stopping = new AbortController()
+  let idleMs = pauseMs
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -38,8 +43,11 @@ export function startLoop({ kind, log, pauseMs, round }: LoopOptions): Loop {
       if (await workOnce()) continue
       if (stopping.signal.aborted) return
       const tookMs = performance.now() - beganMs
-      await wake.pause(pauseMs)
-      await delay(Math.min(gatherMs.most, Math.max(gatherMs.least, tookMs)))
+      const nowMs = idleMs
+      idleMs = Math.min(longestMs, nowMs * growth)
+      await wake.pause(nowMs)
+      const gatheringMs = Math.min(gatherMs.most, Math.max(gatherMs.least, tookMs))
+      await new Promise((resolve) => setTimeout(resolve, gatheringMs))
     }
   }
 
@@ -54,7 +62,10 @@ export function startLoop({ kind, log, pauseMs, round }: LoopOptions): Loop {
 
   const running = runDetached(run)
   return {
-    kick: wake.wake,
+    kick() {
+      idleMs = pauseMs
+      wake.wake()
+    },
     close() {
       stopping.abort()
       wake.wake()

@@ -12,6 +12,7 @@ const width = 8
 // Payments under way stand in the same queue for the row of their float: with fewer the ledger falls behind them.
 const settling = { batchSize: 128, width: 32 }
 const pauseMs = 250
+const idlePauseMs = 1_000
 // Longer than the calls about one payment may take.
 const leaseMs = 60_000
 
@@ -22,6 +23,7 @@ export function startEnquiries(billing: Billing): Loop {
     kind: 'enquiries',
     log,
     pauseMs,
+    idlePauseMs,
     async round() {
       const leaseToken = randomId()
       const bills = await takeDue(db, batchSize, leaseToken, leaseMs)
@@ -61,6 +63,7 @@ export function startSettling(billing: Billing): Loop {
     kind: 'settling',
     log,
     pauseMs,
+    idlePauseMs,
     async round() {
       const ends = await takeUnsettled(db, settling.batchSize, leaseMs)
       const told: string[] = []

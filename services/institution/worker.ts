@@ -19,6 +19,7 @@ export function startWorker(institution: Institution): Loop {
     kind: 'transactions',
     log,
     pauseMs: 250,
+    idlePauseMs: 1_000,
     async round() {
       const lease = { token: randomId(), ms: settings.leaseMs }
       const rows = await takeDue(db, batchSize, lease)

@@ -53,6 +53,7 @@ export function startTasks(options: TaskOptions): Loop {
     kind: 'tasks',
     log: options.log,
     pauseMs: 200,
+    idlePauseMs: 1_000,
     async round() {
       const kinds = transfers === undefined ? everything : messages
       const tasks = await claimTasks(options.db, kinds, batchSize)

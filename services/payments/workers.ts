@@ -18,6 +18,7 @@ export function startExpiry(payments: Payments): Loop {
     kind: 'expiry',
     log: payments.log,
     pauseMs: 200,
+    idlePauseMs: 1_000,
     round: async () => changeAll(payments, await findDueToExpire(payments.db, batchSize), expire),
   })
 }
@@ -28,6 +29,7 @@ export function startPayouts(payments: Payments): Loop {
     kind: 'payouts',
     log: payments.log,
     pauseMs: 200,
+    idlePauseMs: 1_000,
     round: async () =>
       changeAll(payments, await findDueToRelease(payments.db, batchSize), releasePayouts),
   })
@@ -49,6 +51,7 @@ export function startEnquiries(payments: Payments, backend: Backend): Loop {
     kind: 'enquiries',
     log: payments.log,
     pauseMs: 250,
+    idlePauseMs: 1_000,
     async round() {
       const attempts = await claimAttempts(payments.db, batchSize)
       await forEachOf(attempts, { width, kind: 'enquiry', log: payments.log }, async (attempt) => {

@@ -5,7 +5,7 @@ import type { Logger } from '#runtime/log.ts'
 import { insertAttempts, settleCharges } from './attempt-store.ts'
 import { decidePlannedAct } from './charge.ts'
 import { advancePlans, claimDueCharges, type DueCharge, waitForNextAct } from './charge-store.ts'
-import { type Poll, startPoll } from './poll.ts'
+import { type Poll, startDuePoll } from './poll.ts'
 
 const batch = 200
 
@@ -18,11 +18,11 @@ export type ActorOptions = {
 
 /** Acts until closed. */
 export function startActor(options: ActorOptions): Poll {
-  return startPoll({
+  return startDuePoll({
     log: options.log,
-    async round() {
-      const count = await actDue(options)
-      return count > 0 ? true : ((await waitForNextAct(options.db)) ?? false)
+    waitMs: () => waitForNextAct(options.db),
+    async workOff() {
+      while ((await actDue(options)) > 0);
     },
   })
 }

@@ -14,7 +14,7 @@ export type Poll = {
 const leastMs = 20
 /** What is due already may be in another process's hands. */
 const soonestMs = 5
-const mostMs = 250
+const mostMs = 1_000
 const afterErrorMs = 250
 
 export type PollOptions = {
@@ -26,13 +26,13 @@ export type PollOptions = {
   round: () => Promise<boolean | number>
 }
 
-/** Starts a loop that looks often while there is work, and four times a second when there is none. */
+/** Starts a loop that looks often while there is work and after a kick, and once a second when there is none. */
 export function startPoll({ log, round }: PollOptions): Poll {
   const wake = createWake()
   const stopping = new AbortController()
+  let idleMs = leastMs
 
   async function run(): Promise<void> {
-    let idleMs = leastMs
     while (!stopping.signal.aborted) {
       try {
         const result = await round()
@@ -56,7 +56,10 @@ export function startPoll({ log, round }: PollOptions): Poll {
   // A kick comes from a request whose deadline must not bind the loop.
   const running = runDetached(run)
   return {
-    kick: wake.wake,
+    kick() {
+      idleMs = leastMs
+      wake.wake()
+    },
     close() {
       stopping.abort()
       wake.wake()

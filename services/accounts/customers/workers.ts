@@ -25,6 +25,7 @@ export function startTasks(customers: Customers, backend: ReviewBackend): Loop {
     kind: 'backend tasks',
     log,
     pauseMs: 200,
+    idlePauseMs: 1_000,
     async round() {
       const tasks = await claimTasks(db, batchSize, leaseMs)
       await forEachOf(tasks, { width, kind: 'backend task', log }, (task) =>
@@ -79,6 +80,7 @@ export function startLapses(customers: Customers): Loop {
     kind: 'lapses',
     log,
     pauseMs: 200,
+    idlePauseMs: 1_000,
     async round() {
       const due = await findOverdueChallenges(db, batchSize)
       let ended = 0

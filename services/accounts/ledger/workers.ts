@@ -27,6 +27,7 @@ export function startHoldExpiry(db: Database, log: Logger): Loop {
     kind: 'hold expiry',
     log,
     pauseMs: 500,
+    idlePauseMs: 1_000,
     round: () => releaseLapsedHolds(db, log),
   })
 }
