@@ -54,7 +54,9 @@ function holdOf(row: Transaction) {
   if (accountId === undefined) return {}
   if (holdExpireTime === undefined) throw new Error('a claim has no end of its hold')
   const amount = { currency, minorUnits: debitMinor(row) }
-  return { hold: { accountId, amount, expireTime: timestampFromDate(holdExpireTime) } }
+  const feeMinorUnits = row.fees.senderPaysMinor
+  const expireTime = timestampFromDate(holdExpireTime)
+  return { hold: { accountId, amount, feeMinorUnits, expireTime } }
 }
 
 /** Posts a movement that waited; answers when. */

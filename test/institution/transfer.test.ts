@@ -37,6 +37,8 @@ describe('a transfer to the outside', () => {
     const made = await world.create(asked)
     expect(made.status).toBe(TransactionStatus.PENDING)
     expect(ama.balance).toBe(989_800n)
+    const { hold } = world.accounts.movements.get(made.movementId)?.request ?? {}
+    expect(hold).toMatchObject({ amount: { minorUnits: 10_200n }, feeMinorUnits: 200n })
     await world.end(made.movementId, TransferOutcome.COMPLETED)
     await world.becomes(made.transactionId, TransactionStatus.COMPLETED)
     expect(ama.balance).toBe(989_800n)

@@ -20,11 +20,11 @@ afterAll(() => world.close())
 const clearing = { internal: 'clearing' } as const
 const inAnHour = (): Date => new Date(world.clock.now().getTime() + 3_600_000)
 
-async function held(amountMinor: bigint, balanceMinor = 1_000n) {
+async function held(amountMinor: bigint, balanceMinor = 1_000n, feeMinor = 0n) {
   const projectId = newId()
   const accountId = await newCustomer(db, { projectId, amountMinor: balanceMinor })
   const address = { accountId }
-  const wanted = { projectId, holdId: newId(), address, currency: 'TTD', amountMinor }
+  const wanted = { projectId, holdId: newId(), address, currency: 'TTD', amountMinor, feeMinor }
   const made = await createHold(db, { ...wanted, expireTime: inAnHour() })
   return { ...wanted, accountId, made }
 }
@@ -111,16 +111,24 @@ describe('a hold', () => {
   })
 
   it('waits in the history of the account until it is posted', async () => {
-    const { projectId, holdId, accountId } = await held(700n)
+    const { projectId, holdId, accountId } = await held(700n, 1_000n, 20n)
     const window = { accountId, start: new Date(0), end: inAnHour(), limit: 10 }
     expect((await listAccountPostings(db, window)).postings[0]).toMatchObject({
       transferId: holdId,
       amountMinor: -700n,
+      feeMinor: 20n,
       cleared: false,
     })
     await postHold(db, { projectId, holdId, lines: moving({ accountId }, clearing, 600n) })
     const { postings } = await listAccountPostings(db, window)
     expect(postings.map(({ amountMinor }) => amountMinor)).toEqual([-600n, 1_000n])
+  })
+})
+
+describe('the fees of a hold', () => {
+  it.each([-1n, 701n])('are not %i of 700', async (feeMinor) => {
+    const wanted = held(700n, 1_000n, feeMinor)
+    await expect(wanted).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
   })
 })
 

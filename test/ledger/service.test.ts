@@ -12,6 +12,7 @@ import { createRpcClient, createRpcPool, type RpcPool, withProject } from '#runt
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { listAccountPostings } from '../../services/accounts/ledger/ledger.ts'
 import { ledgerService } from '../../services/accounts/ledger/service.ts'
 import { movementService } from '../../services/accounts/ledger/service-movement.ts'
 import { silentLog } from '../support/database.ts'
@@ -209,13 +210,21 @@ describe('movements over RPC', () => {
     const sessionTokenHash = await newSession(world.db, shop, accountId)
     const [movementId, never] = [newId(), newId()]
     const limitUse = { accountId, amount: money(2_000n) }
-    const hold = { accountId, amount: money(2_000n), expireTime: inAnHour() }
+    const hold = { accountId, amount: money(2_000n), feeMinorUnits: 50n, expireTime: inAnHour() }
     const asked = { projectId, movementId, sessionTokenHash, institutionId, limitUse, hold }
     expect(await movements.beginMovement(asked)).toMatchObject({ repeatedCall: false })
-    const later = { ...hold, expireTime: timestampFromDate(new Date(Date.now() + 7_200_000)) }
+    // As a process of the release before repeats it: it tells no fees.
+    const later = {
+      ...hold,
+      feeMinorUnits: 0n,
+      expireTime: timestampFromDate(new Date(Date.now() + 7_200_000)),
+    }
     expect(await movements.beginMovement({ ...asked, hold: later })).toMatchObject({
       repeatedCall: true,
     })
+    const window = { accountId, start: new Date(0), end: new Date(Date.now() + 60_000), limit: 1 }
+    const { postings } = await listAccountPostings(world.db, window)
+    expect(postings).toMatchObject([{ transferId: movementId, feeMinor: 50n, cleared: false }])
     await movements.completeMovement({ projectId, movementId, postings: pay(2_000n) })
     await movements.cancelMovement({ projectId, movementId: never })
     const late = movements.beginMovement({ ...asked, movementId: never })

@@ -68,6 +68,13 @@ export declare type MovementHold = Message<"accounts.v1.MovementHold"> & {
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * How much of it is fees, in minor units, zero up to the amount: the history of the account shows them.
+   *
+   * @generated from field: int64 fee_minor_units = 4;
+   */
+  feeMinorUnits: bigint;
 };
 
 /**

@@ -93,7 +93,7 @@ const selectHistory = sql(
           or (p.post_time, p.transfer_id, p.line) < (${instant}, $6::uuid, $7::smallint))
       order by p.post_time desc, p.transfer_id desc, p.line desc limit $4)
      union all
-     (select h.project_id, h.hold_id, 0::smallint, h.currency, -h.amount_minor, 0::bigint,
+     (select h.project_id, h.hold_id, 0::smallint, h.currency, -h.amount_minor, h.fee_minor,
         h.reference, h.description, h.method, h.metadata, false, h.create_time,
         ${micros('h.create_time')}
       from hold h

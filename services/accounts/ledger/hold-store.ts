@@ -32,14 +32,14 @@ export type Hold = HolderKey & {
 export type HoldDraft = Pick<
   Hold,
   'projectId' | 'holdId' | 'fingerprint' | 'amountMinor' | 'details' | 'expireTime'
-> & { key: HolderKey }
+> & { key: HolderKey; feeMinor: bigint }
 
 const insertHold = sql(
   'hold_insert',
   `with ${lockHolders}, inserted as (
      insert into hold (project_id, hold_id, fingerprint, holder_id, holder, currency, amount_minor,
-       reference, description, method, metadata, create_time, expire_time)
-     select $5, $6, $7, holder_id, holder, currency, delta_minor, $8, $9, $10, $11, clock_now(), $12
+       reference, description, method, metadata, create_time, expire_time, fee_minor)
+     select $5, $6, $7, holder_id, holder, currency, delta_minor, $8, $9, $10, $11, clock_now(), $12, $13
      from found
      where $12 > clock_now()
        and not exists (select from transfer where project_id = $5 and transfer_id = $6)
@@ -57,7 +57,7 @@ const insertHold = sql(
 /** Makes a hold in one statement, or nothing. Locks the holder's row until the transaction ends. */
 export async function writeHold(
   q: Queryable,
-  { key, projectId, holdId, fingerprint, amountMinor, details, expireTime }: HoldDraft,
+  { key, projectId, holdId, fingerprint, amountMinor, details, expireTime, feeMinor }: HoldDraft,
 ): Promise<{ createTime: Date | null; holderFound: boolean }> {
   const written = await q.row<{ createTime: Date | null; holderFound: boolean }>(insertHold, [
     ...deltaValues([{ ...key, deltaMinor: amountMinor }]),
@@ -69,6 +69,7 @@ export async function writeHold(
     details.method,
     details.metadata,
     expireTime,
+    feeMinor,
   ])
   return written ?? { createTime: null, holderFound: false }
 }

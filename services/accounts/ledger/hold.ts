@@ -33,6 +33,8 @@ export type NewHold = {
   currency: string
   amountMinor: bigint
   expireTime: Date
+  /** How much of it is fees; none when it is not said. */
+  feeMinor?: bigint
   details?: Details
 }
 
@@ -44,15 +46,18 @@ export async function createHold(
   tx: Queryable,
   wanted: NewHold,
 ): Promise<{ createTime: Date; repeated: boolean }> {
-  const { projectId, holdId, address, currency, amountMinor, expireTime } = wanted
+  const { projectId, holdId, address, currency, amountMinor, expireTime, feeMinor = 0n } = wanted
   requireAddress(projectId, address, 'address')
   requireCurrency(currency, 'amount.currency')
   requirePositive(amountMinor, 'amount')
+  if (feeMinor < 0n || feeMinor > amountMinor)
+    refuse('fee_minor_units', 'must be within the amount')
   const key = holderKey(address, currency)
   const details = wholeDetails(wanted.details)
   const content = [addressText(address), currency, String(amountMinor), details]
   const digest = fingerprint(content)
-  const draft = { projectId, holdId, key, fingerprint: digest, amountMinor, details, expireTime }
+  const hold = { projectId, holdId, key, fingerprint: digest, amountMinor, feeMinor }
+  const draft = { ...hold, details, expireTime }
   let written = await refusing(() => writeHold(tx, draft))
   if (!written.holderFound) {
     await openFloats(tx, [{ ...key, deltaMinor: amountMinor }])

@@ -39,6 +39,16 @@ import {
 /** What movements work with. */
 export type Movements = { db: Database; userLimits: UserLimits }
 
+/** Money to keep back until the outcome of a movement is known. */
+export type MovementHold = {
+  accountId: string
+  currency: string
+  amountMinor: bigint
+  expireTime: Date
+  /** How much of it is fees; none when it is not said. */
+  feeMinor?: bigint
+}
+
 /** A movement to begin. */
 export type NewMovement = {
   projectId: string
@@ -48,7 +58,7 @@ export type NewMovement = {
   limitUse: LimitUse | undefined
   /** Posted at once; none when the outcome is to be waited for. */
   lines: readonly Line[]
-  hold: { accountId: string; currency: string; amountMinor: bigint; expireTime: Date } | undefined
+  hold: MovementHold | undefined
   /** From this instant on it must not begin; a movement that has begun is answered however late. */
   beginBefore?: Date | undefined
   details?: Details
@@ -95,7 +105,10 @@ function draftOf(userLimits: UserLimits, wanted: NewMovement): MovementDraft {
   }
 }
 
-/** When a hold lapses is no part of the content: a repeat may reckon it anew. */
+/**
+ * When a hold lapses is no part of the content: a repeat may reckon it anew. Nor are its fees: they are shown, not moved, and a
+ * repeat may come from the release before, which did not tell them.
+ */
 function movementFingerprint(wanted: NewMovement, details: Required<Details>): Buffer {
   const { sessionTokenHash, institutionId, limitUse, lines, hold } = wanted
   return fingerprint([

@@ -67,6 +67,7 @@ function newMovement(request: BeginMovementRequest, projectId: string): NewMovem
             accountId: requireUuid(hold.accountId, 'hold.account_id'),
             ...moneyOf(hold.amount, 'hold.amount'),
             expireTime: timeOf(hold.expireTime, 'hold.expire_time'),
+            feeMinor: hold.feeMinorUnits,
           },
     beginBefore:
       beginBeforeTime === undefined ? undefined : timeOf(beginBeforeTime, 'begin_before_time'),
