@@ -2,6 +2,7 @@
 import { onSystem } from './compare.ts'
 import { layDownPast, measureTables, type Stock, spreadPaymentIds } from './growth-store.ts'
 import { type Measured, measure } from './measure.ts'
+import { waitForQuiet } from './processes.ts'
 import { table, whole } from './report.ts'
 import { createShape, statusShape } from './requests.ts'
 import { emptyFolder, onDatabaseOf, type System, startMesh, startMeshOn } from './systems.ts'
@@ -23,6 +24,7 @@ const laying = {
   autovacuum: 'off',
 }
 const spread = 20_000
+const quietWithinMs = 30_000
 const window = isSmall
   ? { warmUp: { answers: 300, mostMs: 2_000 }, measuredMs: 2_000 }
   : { warmUp: { answers: 6_000, mostMs: 12_000 }, measuredMs: 10_000 }
@@ -51,6 +53,7 @@ export async function compareGrowth(
 }
 
 async function load(system: System): Promise<Grown> {
+  await waitForQuiet(quietWithinMs)
   const create = await measure(system, { shape: createShape(system.target), ids: [], ...window })
   const ids = await spreadPaymentIds(system.databaseUrl, spread)
   const status = await measure(system, { shape: statusShape(system.target), ids, ...window })
