@@ -92,9 +92,8 @@ function createMerchant(target: Target, receiver: string, agent: Agent, counts: 
           body.replaceAll(neverPays, paysByHimself),
         )
         counts.created += 1
-        const id = /"payment_details_id":"([0-9a-f-]{36})"/.exec(text)?.[1]
-        if (id === undefined) throw new Error(`no id in ${text.slice(0, 300)}`)
-        ids[count % recentIds] = id
+        const made = JSON.parse(text) as { payment_details: { id: string } }
+        ids[count % recentIds] = made.payment_details.id
       })
     },
     read(): void {
