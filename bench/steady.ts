@@ -26,7 +26,7 @@ export type Steady = {
 type Sample = { minute: number; rss: Record<string, number>; pss: Record<string, number> }
 
 const minutes = Number(process.env['BENCH_STEADY_MINUTES'] ?? 10)
-const pace: Pace = { createsPerS: 30, readsPerCreate: 2 }
+const pace: Pace = { createsPerS: 20, readsPerCreate: 2 }
 const sampleEveryMs = 4_000
 /** No processes of Node.js: what they hold of memory is set by their own settings. */
 const others = new Set(['postgres', 'nats'])
@@ -105,13 +105,14 @@ export function describeSteady(steady: Steady): string[] {
     .map(([name, sizes]) => ({ name, grown: growth(sizes) }))
     .toSorted((a, b) => b.grown - a.grown)[0] ?? { name: 'none', grown: Number.NaN }
   const verdict = worst.grown <= mostGrowth ? 'reached' : 'missed'
+  const isLongEnough = steady.minutes >= minutesBefore + 2 * comparedMinutes
   const heads = Array.from({ length: steady.minutes }, (_, minute) => String(minute + 1))
   return [
     `${steady.minutes} minutes of ${steady.pace.createsPerS} creations/s, each paid a second later and pushed, with ${steady.pace.createsPerS * steady.pace.readsPerCreate} reads/s: ${whole(counts.created)} created,`,
     `${whole(counts.read)} read, ${whole(counts.pushes)} pushes, nothing refused; ${stored.eventsWaiting} events and ${stored.tasksWaiting} tasks waited in the end.`,
     `The product took ${percent(steady.productShare)} % of the machine, all together ${percent(steady.busyShare)} %.`,
     '',
-    `**Most growth of a Node.js process: ${worst.grown.toFixed(2)} times (${worst.name}), at most ${mostGrowth}: ${verdict}.** Growth is the`,
+    `**Most growth of a Node.js process: ${worst.grown.toFixed(2)} times (${worst.name}), at most ${mostGrowth}: ${isLongEnough ? verdict : 'the run is too short to tell'}.** Growth is the`,
     'RSS of the last two minutes by that of minutes 3 and 4. PostgreSQL is told apart: it fills its cache once. Sums over all',
     "processes of a part; PostgreSQL's RSS counts what they share once for each.",
     '',
