@@ -12,6 +12,8 @@ export type AskedPayment = Omit<CreatePaymentRequest, 'feeTerms' | 'urls'> & {
 /** The request as payments takes it. */
 export function newPayment(asked: AskedPayment, projectId: string, merchantId: string): NewPayment {
   const { paysFees, payerCoversPercent = 100 } = asked.feeTerms
+  // Without the name of their message: the rules look at each entry.
+  const { success, error, notify, callback } = asked.urls
   return {
     projectId,
     merchantId,
@@ -27,7 +29,7 @@ export function newPayment(asked: AskedPayment, projectId: string, merchantId: s
       paymentMethod: wordOf(paymentMethods, payer.paymentMethod),
     })),
     payees: asked.payees,
-    urls: asked.urls,
+    urls: { success, error, notify, callback },
     fingerprint: asked.requestFingerprint,
   }
 }
