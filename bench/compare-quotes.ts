@@ -8,10 +8,10 @@ import { type System, startMesh, startOneProcess } from './systems.ts'
 /** One turn: the product and the one process, each on a database of its own. */
 export type QuoteTurn = { product: Measured; oneProcess: Measured; statement: undefined }
 
-const rounds = 2
+const rounds = 3
 const job = { ids: [], warmUp: { answers: 6_000, mostMs: 10_000 }, measuredMs: 8_000 }
 
-/** POST /quote in turns; about two minutes. */
+/** POST /quote in turns; about three and a half minutes. */
 export async function compareQuotes(say: (line: string) => void): Promise<QuoteTurn[]> {
   const turns: QuoteTurn[] = []
   const program = { program: 'quote-process.ts', service: 'quotes' } as const
