@@ -1,5 +1,6 @@
 // Runs a handler inside the context of its call, until its deadline, and maps what it throws; it must not know HTTP.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { CallLog } from './call-log.ts'
 import { iterateWithContext, runWithContext } from './context.ts'
@@ -16,7 +17,8 @@ export function callInterceptor(log: CallLog): Interceptor {
     if (call === undefined) throw new ConnectError('call was not admitted', Code.Unauthenticated)
     if (!request.stream) return await answerWithin(call, request, log, () => next(request))
     call.begin(request)
-    return await runWithContext(call, () => serve(next, request, call, log))
+    const guarded = { ...request, message: whole(request.message, call, request.signal) }
+    return await runWithContext(call, () => serve(next, guarded, call, log))
   }
 }
 
@@ -71,6 +73,25 @@ async function* serveStream<T>(source: AsyncIterable<T>, call: ServedCall, log: 
     log.answered(call)
   }
 }
+
+/**
+ * Over HTTP/2 a body that breaks off ends like any other, and a client of Node that cancels even says that it has ended before
+ * it says that it was cancelled, in the same breath. So the second word is waited for.
+ */
+async function* whole<T>(
+  source: AsyncIterable<T>,
+  { stream }: ServedCall,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
+  yield* source
+  if (stream === undefined) return
+  await delay(secondWordMs)
+  if (stream.aborted || signal.aborted) {
+    throw new ConnectError('the caller broke off', Code.Canceled)
+  }
+}
+
+const secondWordMs = 20
 
 function untilCalledBack<T>(work: Promise<T>, waiting: Waiting): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -62,7 +62,7 @@ export function sharePort(
 
   const accept = http1.listeners('connection') as Array<(socket: Socket) => void>
   const serve = (socket: Socket, isHttp2: boolean): void => {
-    if (isHttp2) http2.emit('connection', socket)
+    if (isHttp2) serveHttp2(http2, socket)
     else for (const listener of accept) listener.call(http1, socket)
   }
   const secure = guard === undefined ? undefined : handshakes(guard, serve)
@@ -112,6 +112,12 @@ export function sharePort(
       }
     },
   }
+}
+
+function serveHttp2(http2: Http2Server, socket: Socket): void {
+  // Half of a connection is no use: a caller who is gone would be believed to be there until the deadline.
+  socket.allowHalfOpen = false
+  http2.emit('connection', socket)
 }
 
 function createHttp2(

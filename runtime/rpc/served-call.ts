@@ -30,6 +30,8 @@ export class ServedCall implements CallContext {
   /** Absent while nobody records. */
   readonly span: Span | undefined
   readonly startedMs = performance.now()
+  /** What carries a call over HTTP/2, where a body that breaks off ends like any other. */
+  stream: { readonly aborted: boolean } | undefined
   #source: { readonly signal: AbortSignal } | undefined
   #controller: AbortController | undefined
   #ended = false

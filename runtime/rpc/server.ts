@@ -279,6 +279,7 @@ function http2Handler(
     stream.once('finish', resetUnread)
     const call = edge.admit(request, response)
     if (call === undefined) return
+    call.stream = stream
     // Ends a call whose body never comes and a stream that nobody reads.
     if (!isSilent(call)) stream.setTimeout(stalledMs, () => stream.destroy())
     handle(request, response)

@@ -1,0 +1,175 @@
+// A caller that streams and breaks off, over every protocol and transport, never looks to the handler like one that ended.
+import net from 'node:net'
+import { join } from 'node:path'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { createClient, type Transport } from '@connectrpc/connect'
+import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
+import { credentials, Client as GrpcClient, Metadata } from '@grpc/grpc-js'
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  AccountsService,
+  type UploadPersonalAccountRequest,
+  UploadPersonalAccountRequestSchema,
+  UploadPersonalAccountResponseSchema,
+} from '#gen/accounts/v1/accounts_pb.js'
+import { listeningLog, newSecrets } from './fixture.ts'
+import { openIdentity } from './identity.ts'
+import { serveRpc } from './server.ts'
+
+const closers: Array<() => unknown> = []
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close()
+})
+
+type Seen = { parts: number; ended: boolean; error?: unknown; call?: unknown }
+
+/** A server, reached through a wire that can be cut, whose handler counts what it is sent. */
+async function startCounting() {
+  const { log, lines } = listeningLog()
+  const dir = newSecrets()
+  const seen: Seen = { parts: 0, ended: false }
+  const arrived = Promise.withResolvers<void>()
+  const over = Promise.withResolvers<void>()
+  const server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    services: [AccountsService],
+    identity: openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), log }),
+    log,
+    routes: (router) =>
+      router.service(AccountsService, {
+        async uploadPersonalAccount(parts) {
+          try {
+            for await (const _ of parts) {
+              seen.parts += 1
+              if (seen.parts === 2) arrived.resolve()
+            }
+            seen.ended = true
+            return { mobileNumberAsSent: String(seen.parts) }
+          } catch (error) {
+            seen.error = error
+            throw error
+          } finally {
+            over.resolve()
+          }
+        },
+      }),
+  })
+  closers.push(() => server.close())
+  const wire = await startWire(server.port)
+  const gateway = openIdentity({ name: 'gateway', dir: join(dir, 'gateway'), log })
+  const authorization = gateway.authorization('delivery')
+  return { ...wire, authorization, seen, lines, arrived: arrived.promise, over: over.promise }
+}
+
+async function startWire(port: number) {
+  const sockets = new Set<net.Socket>()
+  const wire = net.createServer((near) => {
+    const far = net.connect(port, '127.0.0.1')
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined).on('close', () => [near, far].map((end) => end.destroy()))
+    }
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((resolve) => void wire.listen(0, '127.0.0.1', resolve))
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  closers.push(() => {
+    cut()
+    return new Promise((resolve) => void wire.close(resolve))
+  })
+  return { url: `http://127.0.0.1:${(wire.address() as net.AddressInfo).port}`, cut }
+}
+
+const chunk = () =>
+  create(UploadPersonalAccountRequestSchema, {
+    part: { case: 'chunk', value: new Uint8Array(1_000) },
+  })
+
+type Counting = Awaited<ReturnType<typeof startCounting>>
+type Call = { cancel(): void; end(): void; answer: Promise<string> }
+type Start = (counting: Counting) => Call
+
+/** Sends two parts, and ends when told to. */
+const byConnect =
+  (transportOf: (url: string) => Transport): Start =>
+  ({ url, authorization }) => {
+    const cancelling = new AbortController()
+    const { promise: ending, resolve: end } = Promise.withResolvers<void>()
+    async function* parts() {
+      yield chunk()
+      yield chunk()
+      await ending
+    }
+    closers.push(end)
+    const client = createClient(AccountsService, transportOf(url))
+    const answer = client.uploadPersonalAccount(parts(), {
+      signal: cancelling.signal,
+      headers: { authorization },
+    })
+    return {
+      cancel: () => cancelling.abort(),
+      end,
+      answer: answer.then(({ mobileNumberAsSent }) => mobileNumberAsSent),
+    }
+  }
+
+const byGrpcJs: Start = ({ url, authorization }) => {
+  const client = new GrpcClient(new URL(url).host, credentials.createInsecure())
+  closers.push(() => client.close())
+  const metadata = new Metadata()
+  metadata.set('authorization', authorization)
+  const { promise: answer, resolve, reject } = Promise.withResolvers<string>()
+  const call = client.makeClientStreamRequest(
+    '/accounts.v1.AccountsService/UploadPersonalAccount',
+    (part: UploadPersonalAccountRequest) =>
+      Buffer.from(toBinary(UploadPersonalAccountRequestSchema, part)),
+    (bytes) => fromBinary(UploadPersonalAccountResponseSchema, bytes),
+    metadata,
+    { deadline: Date.now() + 10_000 },
+    (error, value) => (value === undefined ? reject(error) : resolve(value.mobileNumberAsSent)),
+  )
+  call.write(chunk())
+  call.write(chunk())
+  return { cancel: () => call.cancel(), end: () => call.end(), answer }
+}
+
+const callers: Array<[string, Start]> = [
+  ['gRPC (grpc-js)', byGrpcJs],
+  ['gRPC (Connect)', byConnect((baseUrl) => createGrpcTransport({ baseUrl }))],
+  [
+    'Connect over HTTP/2',
+    byConnect((baseUrl) => createConnectTransport({ baseUrl, httpVersion: '2' })),
+  ],
+  [
+    'Connect over HTTP/1.1',
+    byConnect((baseUrl) => createConnectTransport({ baseUrl, httpVersion: '1.1' })),
+  ],
+]
+
+describe.each(callers)('a stream by %s', (_, start) => {
+  it('that ends is counted in full', async () => {
+    const counting = await startCounting()
+    const call = start(counting)
+    call.end()
+    expect(await call.answer).toBe('2')
+    expect(counting.seen).toEqual({ parts: 2, ended: true })
+  })
+
+  it.each(['cancelled', 'cut'] as const)('that is %s never looks complete', async (how) => {
+    const counting = await startCounting()
+    const call = start(counting)
+    await counting.arrived
+    const brokenMs = performance.now()
+    if (how === 'cut') counting.cut()
+    else call.cancel()
+    await expect(call.answer).rejects.toBeInstanceOf(Error)
+    await counting.over
+    // Not only at its deadline.
+    expect(performance.now() - brokenMs).toBeLessThan(2_000)
+    expect(counting.seen).toMatchObject({ parts: 2, ended: false })
+    expect(counting.seen.error).toBeInstanceOf(Error)
+  })
+})
