@@ -22,7 +22,13 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   async create() {
     const turns = await compareCreate(say)
     const route = '`POST /payments/request`'
-    const lines = describeTurns(turns, { what: 'creates', route, leastRatio: 0.4 })
+    const lines = describeTurns(turns, {
+      what: 'creates',
+      route,
+      leastRatio: 0.8,
+      leastOfStatement: 0.4,
+      mostTail: 2,
+    })
     return { title: 'Create', lines: [...lines, '', ...describeStored(turns)] }
   },
   async status() {
@@ -30,7 +36,7 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
     const route = '`GET /payments/status`'
     return {
       title: 'Status',
-      lines: describeTurns(turns, { what: 'reads', route, leastRatio: 0.35 }),
+      lines: describeTurns(turns, { what: 'reads', route, leastRatio: 0.8, mostTail: 2 }),
     }
   },
   async ledger() {
@@ -39,13 +45,15 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   async bill() {
     const turns = await compareBill(say)
     const route = '`POST /bill_payments/pay`'
-    const lines = describeTurns(turns, { what: 'payments', route })
+    const lines = describeTurns(turns, { what: 'payments', route, leastRatio: 0.7, mostTail: 2 })
     return { title: 'Bill payments', lines: [...lines, '', ...describeBills(turns)] }
   },
   async quote() {
     const lines = describeTurns(await compareQuotes(say), {
       what: 'quotes',
       route: '`POST /quote`',
+      leastRatio: 0.7,
+      mostTail: 2,
     })
     return { title: 'Quotes', lines }
   },

@@ -12,15 +12,13 @@ export type ServiceOptions = Pick<ServeRpcOptions, 'services' | 'routes' | 'iden
   metrics: Registry
   db: Database
   stopping: AbortSignal
-  /** What `/readyz` tells beside the database. RPCs need the database alone. */
-  alsoReady?: () => Record<string, boolean>
   /** What is closed after the RPCs and before the database, in this order. */
   parts: Part[]
 }
 
 /** Listens; answers the parts for `runProcess`: first what takes work in, last the stores and what tells of them. */
 export async function serveService(options: ServiceOptions): Promise<Part[]> {
-  const { settings, metrics, db, stopping, log, alsoReady, parts } = options
+  const { settings, metrics, db, stopping, log, parts } = options
   const { host, port, adminPort, drainS } = settings
   const rpc = await serveRpc({
     host,
@@ -33,7 +31,8 @@ export async function serveService(options: ServiceOptions): Promise<Part[]> {
     routes: options.routes,
     ready: () => db.ready(),
   })
-  const ready = async () => ({ database: await db.ready(), ...alsoReady?.() })
+  // The database alone: with the broker down a service answers, and its events wait.
+  const ready = async () => ({ database: await db.ready() })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [
     { name: 'rpc', close: () => rpc.close(), closeWithinMs: rpc.closeWithinMs },

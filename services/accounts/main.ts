@@ -77,8 +77,6 @@ runProcess('accounts', async (stopping, log) => {
       customers.routes(router)
       ledger.routes(router)
     },
-    // Keys are checked with the broker down: only news waits for it.
-    alsoReady: () => ({ nats: nats.ready() }),
     parts: [
       { name: 'customers', close: () => customers.close() },
       { name: 'ledger', close: () => ledger.close() },

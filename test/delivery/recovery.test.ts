@@ -123,6 +123,13 @@ describe('a delivery process', () => {
   // Whatever failed: nothing stays behind.
   afterEach(() => service.stop('SIGKILL'))
 
+  it('is ready without the broker, and sends what is due', async () => {
+    await setting.push({ url: receiver.url })
+    service = await startDeliveryProcess({ ...env(), NATS_URL: 'nats://127.0.0.1:1' })
+    await until(() => receiver.requests.length === 1, 15_000)
+    expect(await service.call('grpc.health.v1.Health/Check', {})).toEqual({ status: 'SERVING' })
+  })
+
   it('that is told to stop under load ends within 25 s, and leaves nothing half done', async () => {
     receiver.answer((_request, response) => void setTimeout(() => response.end(), 1_000))
     await setting.push(

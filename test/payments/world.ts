@@ -31,6 +31,7 @@ import {
   PayoutState,
 } from '#gen/payments/v1/payments_pb.js'
 import { type Queryable, sql } from '#runtime/db.ts'
+import type { EventInHand } from '#runtime/events/outbox.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
@@ -147,6 +148,7 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
     return { url: `http://${host}:${port}`, audience, identity: identityOf(name), pool }
   }
   const toBackend = client('payments', 'simulator', simulatorServer?.port)
+  let carry: ((event: EventInHand) => void) | undefined
   const engine = startPayments({
     db,
     log: silentLog,
@@ -160,7 +162,7 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
       createRpcClient(ChargeService, { ...toBackend, timeoutMs: 500 }),
       createRpcClient(PayoutService, toBackend),
     ),
-    carryEvent: () => {},
+    carryEvent: (event) => carry?.(event),
   })
   const server = await serveRpc({
     host,
@@ -191,6 +193,10 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
     checkouts: createRpcClient(CheckoutService, client('gateway', 'payments', server.port)),
     ...calls,
     ...read,
+    /** Has events carried on from now on; until then they stay in their table. */
+    carryBy(next: (event: EventInHand) => void) {
+      carry = next
+    },
     /** Makes a request of several payers. */
     async shared(...amounts: bigint[]) {
       const amountMinor = amounts.reduce((sum, amount) => sum + amount, 0n)

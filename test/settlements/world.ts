@@ -87,6 +87,7 @@ export async function startSettlementWorld() {
         log: silentLog,
         metrics: new Registry(),
       })
+      payments.carryBy(outbox.carry)
       const consumer = startSettlementConsumer({
         db,
         nats: open('accounts'),
