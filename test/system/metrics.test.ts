@@ -44,7 +44,8 @@ the running processes by a test (\`npx vitest run --config test/system/vitest.co
 | events in | \`payweave_inbox_taken_total\`, \`payweave_inbox_retried_total\` | \`payweave_inbox_delay_seconds\` | \`payweave_inbox_poison\` |
 | pushes | \`payweave_delivery_attempts_total\` by outcome | \`payweave_delivery_attempt_seconds\` | \`payweave_delivery_in_hand\`, \`payweave_delivery_oldest_due_seconds\` |
 
-Node's own numbers (\`process_*\`, \`nodejs_*\`: CPU, memory, event loop, collections) come with each process.
+Node's own numbers (\`process_*\`, \`nodejs_*\`: CPU, memory, event loop, collections) come with each process. The distribution of the
+event loop's lag is looked at every 50 ms, and its values have these 50 ms in them.
 
 | Metric | Type | Shown by | Meaning |
 |---|---|---|---|
