@@ -17,6 +17,7 @@ type Group = {
   include: string[]
   exclude?: string[]
   testTimeout?: number
+  maxWorkers?: number
 }
 
 /** Groups run one after the other. */
@@ -37,6 +38,8 @@ export default defineConfig({
       group('shared', 0, {
         include: ['test/system/*.test.ts'],
         exclude: [...breaking, ...last],
+        // They wait more than they work.
+        maxWorkers: 3,
       }),
       // Parts and whole systems are started in these: with a third at once, answers take seconds.
       group('breaking', 1, { include: breaking, testTimeout: 90_000 }),
