@@ -32,7 +32,13 @@ type AskedBill = Omit<BillOrder, 'projectId' | 'idempotencyKey' | 'amountMinor' 
 const settings = readSettings('billing')
 const log = createLogger({ part: 'one-process', level: settings.logLevel })
 // Of nobody's role: the search path of the database finds the tables of both services in one transaction.
-const db = openDatabase({ url: settings.databaseUrl, service: undefined, log })
+const db = openDatabase({
+  url: settings.databaseUrl,
+  service: undefined,
+  log,
+  // Planned as the services' statements are.
+  readsWholeTables: false,
+})
 const accounts = openDatabase({ url: settings.databaseUrl, service: 'accounts', log, poolSize: 2 })
 const catalogue = catalogueCache(db)
 const billerTimeoutMs = settings.billerTimeoutS * 1_000

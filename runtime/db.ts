@@ -56,7 +56,7 @@ export type DatabaseOptions = {
   poolSize?: number
   testClock?: TestClock
   limits?: Partial<DatabaseLimits>
-  /** For a check of everything there is; all else is planned to go by key. */
+  /** For a check of everything there is, and for whoever is no service; all else is planned to go by key. */
   readsWholeTables?: boolean
 }
 
@@ -178,7 +178,7 @@ function clientBy(passwordFile: string): typeof Client {
 
 /** Settings that the server applies before the first statement, so that a new connection costs no round trip. */
 function startupOptions(
-  { service, readsWholeTables = false }: DatabaseOptions,
+  { service, readsWholeTables = service === undefined }: DatabaseOptions,
   limits: DatabaseLimits,
 ): string {
   const settings: Record<string, string | number> = {
@@ -188,7 +188,7 @@ function startupOptions(
     synchronous_commit: 'on',
     default_transaction_isolation: 'read\\ committed',
     timezone: 'UTC',
-    ...(service === undefined || readsWholeTables ? {} : planningByKey),
+    ...(readsWholeTables ? {} : planningByKey),
   }
   if (service !== undefined) {
     if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
