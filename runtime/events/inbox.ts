@@ -40,7 +40,7 @@ export type ConsumerOptions = {
 
 const batchMessages = 200
 /** A batch that is not full is followed by a rest as long as it took, so that a busy machine takes larger ones. */
-const longestRestMs = 25
+const longestRestMs = 10
 const reopenMs = 1_000
 /** For messages that nobody took when we stopped: another replica may have them soon. */
 const handBackMs = 100
