@@ -1,6 +1,5 @@
 // A caller that streams and breaks off, over every protocol and transport, never looks to the handler like one that ended.
 import net from 'node:net'
-import { join } from 'node:path'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { createClient, type Transport } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
@@ -12,54 +11,24 @@ import {
   UploadPersonalAccountRequestSchema,
   UploadPersonalAccountResponseSchema,
 } from '#gen/accounts/v1/accounts_pb.js'
-import { listeningLog, newSecrets } from './fixture.ts'
-import { openIdentity } from './identity.ts'
-import { serveRpc } from './server.ts'
+import { startUploads } from './fixture.ts'
 
+const chunkBytes = 1_000
 const closers: Array<() => unknown> = []
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close()
 })
 
-type Seen = { parts: number; ended: boolean; error?: unknown; call?: unknown }
-
-/** A server, reached through a wire that can be cut, whose handler counts what it is sent. */
+/** A server, reached through a wire that can be cut. */
 async function startCounting() {
-  const { log, lines } = listeningLog()
-  const dir = newSecrets()
-  const seen: Seen = { parts: 0, ended: false }
   const arrived = Promise.withResolvers<void>()
-  const over = Promise.withResolvers<void>()
-  const server = await serveRpc({
-    host: '127.0.0.1',
-    port: 0,
-    services: [AccountsService],
-    identity: openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), log }),
-    log,
-    routes: (router) =>
-      router.service(AccountsService, {
-        async uploadPersonalAccount(parts) {
-          try {
-            for await (const _ of parts) {
-              seen.parts += 1
-              if (seen.parts === 2) arrived.resolve()
-            }
-            seen.ended = true
-            return { mobileNumberAsSent: String(seen.parts) }
-          } catch (error) {
-            seen.error = error
-            throw error
-          } finally {
-            over.resolve()
-          }
-        },
-      }),
+  const { server, identityOf, seen, over } = await startUploads(({ parts }) => {
+    if (parts === 2) arrived.resolve()
   })
   closers.push(() => server.close())
   const wire = await startWire(server.port)
-  const gateway = openIdentity({ name: 'gateway', dir: join(dir, 'gateway'), log })
-  const authorization = gateway.authorization('delivery')
-  return { ...wire, authorization, seen, lines, arrived: arrived.promise, over: over.promise }
+  const authorization = identityOf('gateway').authorization('delivery')
+  return { ...wire, authorization, seen, arrived: arrived.promise, over }
 }
 
 async function startWire(port: number) {
@@ -85,7 +54,7 @@ async function startWire(port: number) {
 
 const chunk = () =>
   create(UploadPersonalAccountRequestSchema, {
-    part: { case: 'chunk', value: new Uint8Array(1_000) },
+    part: { case: 'chunk', value: new Uint8Array(chunkBytes) },
   })
 
 type Counting = Awaited<ReturnType<typeof startCounting>>
@@ -154,8 +123,8 @@ describe.each(callers)('a stream by %s', (_, start) => {
     const counting = await startCounting()
     const call = start(counting)
     call.end()
-    expect(await call.answer).toBe('2')
-    expect(counting.seen).toEqual({ parts: 2, ended: true })
+    expect(await call.answer).toBe(String(2 * chunkBytes))
+    expect(counting.seen).toEqual({ parts: 2, bytes: 2 * chunkBytes, ended: true })
   })
 
   it.each(['cancelled', 'cut'] as const)('that is %s never looks complete', async (how) => {

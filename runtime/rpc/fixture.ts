@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ServiceImpl } from '@connectrpc/connect'
+import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { createLogger } from '#runtime/log.ts'
 import { openIdentity } from './identity.ts'
@@ -57,4 +58,43 @@ export async function startInbox(
     ...options,
   })
   return { server, url: `http://127.0.0.1:${server.port}`, identityOf, lines, dir, log }
+}
+
+/** What a handler saw of an upload. */
+export type SeenUpload = { parts: number; bytes: number; ended: boolean; error?: unknown }
+
+/** `delivery` taking uploads, whose handler answers with the number of bytes; `onPart` may refuse. */
+export async function startUploads(onPart: (seen: SeenUpload) => void = () => undefined) {
+  const dir = newSecrets()
+  const { lines, log } = listeningLog()
+  const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log })
+  const seen: SeenUpload = { parts: 0, bytes: 0, ended: false }
+  const over = Promise.withResolvers<void>()
+  const server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    services: [AccountsService],
+    identity: identityOf('delivery'),
+    log,
+    routes: (router) =>
+      router.service(AccountsService, {
+        async uploadPersonalAccount(parts) {
+          try {
+            for await (const { part } of parts) {
+              seen.parts += 1
+              if (part.case === 'chunk') seen.bytes += part.value.length
+              onPart(seen)
+            }
+            seen.ended = true
+            return { mobileNumberAsSent: String(seen.bytes) }
+          } catch (error) {
+            seen.error = error
+            throw error
+          } finally {
+            over.resolve()
+          }
+        },
+      }),
+  })
+  return { server, identityOf, seen, lines, over: over.promise }
 }

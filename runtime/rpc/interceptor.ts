@@ -17,8 +17,10 @@ export function callInterceptor(log: CallLog): Interceptor {
     if (call === undefined) throw new ConnectError('call was not admitted', Code.Unauthenticated)
     if (!request.stream) return await answerWithin(call, request, log, () => next(request))
     call.begin(request)
-    const guarded = { ...request, message: whole(request.message, call, request.signal) }
-    return await runWithContext(call, () => serve(next, guarded, call, log))
+    // A single message is whole or refused by its length.
+    const isSingle = request.method.methodKind === 'server_streaming'
+    const message = isSingle ? request.message : whole(request.message, call, request.signal)
+    return await runWithContext(call, () => serve(next, { ...request, message }, call, log))
   }
 }
 

@@ -1,12 +1,9 @@
 // A caller that streams: what it sends arrives while it is being made, and a break is seen by the other side.
-import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { createRpcClient, createRpcPool } from './client.ts'
-import { listeningLog, newSecrets } from './fixture.ts'
-import { openIdentity } from './identity.ts'
-import { serveRpc } from './server.ts'
+import { startUploads } from './fixture.ts'
 
 const chunkBytes = 64 * 1024
 const closers: Array<() => Promise<unknown>> = []
@@ -14,47 +11,19 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close()
 })
 
-type Seen = { bytes: number; ended: boolean; failed: boolean }
-
-async function startUploads(refuse?: () => void) {
-  const seen: Seen = { bytes: 0, ended: false, failed: false }
+async function startReceiving(refuse?: () => void) {
   const arrived = Promise.withResolvers<void>()
-  const over = Promise.withResolvers<void>()
-  const { log } = listeningLog()
-  const dir = newSecrets()
-  const server = await serveRpc({
-    host: '127.0.0.1',
-    port: 0,
-    services: [AccountsService],
-    identity: openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), log }),
-    log,
-    routes: (router) =>
-      router.service(AccountsService, {
-        async uploadPersonalAccount(parts) {
-          try {
-            for await (const { part } of parts) {
-              if (part.case === 'chunk') seen.bytes += part.value.length
-              arrived.resolve()
-              refuse?.()
-            }
-            seen.ended = true
-            return { mobileNumberAsSent: String(seen.bytes) }
-          } catch (error) {
-            seen.failed = true
-            throw error
-          } finally {
-            over.resolve()
-          }
-        },
-      }),
+  const { server, identityOf, seen, over } = await startUploads(() => {
+    arrived.resolve()
+    refuse?.()
   })
   closers.push(() => server.close())
   const url = `http://127.0.0.1:${server.port}`
   const pool = createRpcPool(url)
   closers.push(() => pool.close())
-  const identity = openIdentity({ name: 'gateway', dir: join(dir, 'gateway'), log })
-  const client = createRpcClient(AccountsService, { url, audience: 'delivery', identity, pool })
-  return { client, seen, server, arrived: arrived.promise, over: over.promise }
+  const options = { url, audience: 'delivery', identity: identityOf('gateway'), pool }
+  const client = createRpcClient(AccountsService, options)
+  return { client, seen, server, arrived: arrived.promise, over }
 }
 
 function chunk(): { part: { case: 'chunk'; value: Uint8Array } } {
@@ -63,7 +32,7 @@ function chunk(): { part: { case: 'chunk'; value: Uint8Array } } {
 
 describe('a streaming caller', () => {
   it('is heard while it is still speaking', async () => {
-    const { client, arrived } = await startUploads()
+    const { client, arrived } = await startReceiving()
     async function* parts() {
       yield chunk()
       // Never answered unless the first part has arrived by itself.
@@ -75,7 +44,7 @@ describe('a streaming caller', () => {
   })
 
   it('may send more than one message may hold', async () => {
-    const { client } = await startUploads()
+    const { client } = await startReceiving()
     async function* parts() {
       for (let count = 0; count < 200; count++) yield chunk()
     }
@@ -84,7 +53,7 @@ describe('a streaming caller', () => {
   })
 
   it('that breaks off never looks like one that ended', async () => {
-    const { client, seen, arrived, over } = await startUploads()
+    const { client, seen, arrived, over } = await startReceiving()
     async function* parts() {
       yield chunk()
       await arrived
@@ -92,14 +61,15 @@ describe('a streaming caller', () => {
     }
     await expect(client.uploadPersonalAccount(parts())).rejects.toBeInstanceOf(Error)
     await over
-    expect(seen).toEqual({ bytes: chunkBytes, ended: false, failed: true })
+    expect(seen).toMatchObject({ parts: 1, bytes: chunkBytes, ended: false })
+    expect(seen.error).toBeInstanceOf(Error)
   })
 
   it('that is refused before its end is let go at once', async () => {
     const refuse = () => {
       throw new Failure('ACCOUNT_EXISTS', 'no')
     }
-    const { client, server } = await startUploads(refuse)
+    const { client, server } = await startReceiving(refuse)
     async function* parts() {
       for (let count = 0; count < 200; count++) yield chunk()
     }
@@ -115,7 +85,7 @@ describe('a streaming caller', () => {
     const refuse = () => {
       throw new Failure('ACCOUNT_EXISTS', 'no')
     }
-    const { client } = await startUploads(refuse)
+    const { client } = await startReceiving(refuse)
     for (const chunks of [1, 2, 3, 4, 5, 8, 20, 100]) {
       async function* parts() {
         for (let count = 0; count < chunks; count++) yield chunk()

@@ -2,7 +2,7 @@
 // does not bring to its end is due again some seconds later.
 import { type Loop, startLoop } from '#runtime/loop.ts'
 import type { Payer, Payment } from './payment.ts'
-import type { ChargeRow, ClaimedTask } from './task-store.ts'
+import { type ChargeRow, type ClaimedTask, markLater } from './task-store.ts'
 import { announcementOf, batchSize, type TaskOptions, told } from './tasks.ts'
 
 /** More than a second of the fastest writers; whatever comes on top is left to the worker of tasks. */
@@ -35,7 +35,9 @@ export function startCharges(options: TaskOptions): Pick<Loop, 'close'> & {
     },
     async close() {
       await loop.close()
-      while (waiting.length > 0) await round()
+      const subjectIds = waiting.map((charge) => charge.payer_id)
+      // For others, soon: a back end that is silent would hold the stop up.
+      if (subjectIds.length > 0) await markLater(options.db, { kind: 'announce', subjectIds })
     },
   }
 }

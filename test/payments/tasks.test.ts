@@ -1,6 +1,13 @@
 // What the back end is told although a part of it refuses or hangs.
+import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { sql } from '#runtime/db.ts'
+import type { Backend } from '../../services/payments/backend.ts'
+import { startCharges } from '../../services/payments/charges-in-hand.ts'
+import type { Payment } from '../../services/payments/payment.ts'
+import { taskInHandUntil } from '../../services/payments/task-store.ts'
+import { silentLog } from '../support/database.ts'
 import { at, payer, startWorld, until, type World } from './world.ts'
 
 let world: World
@@ -35,4 +42,43 @@ it('charges are announced while payouts hang', async () => {
   expect(told.payouts.has(payeeId)).toBe(false)
   hanging.resolve()
   await until(() => told.payouts.has(payeeId))
+})
+
+const writeTask = sql(
+  'test_task_in_hand',
+  `insert into task (subject_id, kind, project_id, payment_id, create_time, next_time, attempts)
+   values ($1, 'announce', $2, $2, clock_now(), ${taskInHandUntil}, 1)`,
+)
+const readTask = sql('test_task', 'select done_time from task where subject_id = $1')
+
+it('charges that wait when their process stops are left to others, and do not hold it up', async () => {
+  const { db } = world
+  const hanging = Promise.withResolvers<void>()
+  const called = Promise.withResolvers<void>()
+  const announce = () => {
+    called.resolve()
+    return hanging.promise
+  }
+  const backend = { announce } as unknown as Backend
+  const charges = startCharges({ db, log: silentLog, backend, linkKey: randomBytes(32) })
+  const write = async () => {
+    const payerId = randomUUID()
+    await db.run(writeTask, [payerId, randomUUID()])
+    const minor = { amountMinor: 1n, feeMinor: 0n, tipMinor: 0n, taxMinor: 0n }
+    const one = { ...minor, payerId, convenienceFeeMinor: 0n, paymentChannel: 'payment_link' }
+    charges.announce({ state: 'Pending', payers: [one] } as unknown as Payment)
+    return payerId
+  }
+  await write()
+  await called.promise
+  const waiting = await write()
+  const closed = charges.close()
+  hanging.reject(new Error('nobody there'))
+  await closed
+  // Long before the time in hand is over.
+  const done = await until(async () => {
+    const row = await db.row<{ done_time: Date | null }>(readTask, [waiting])
+    return row?.done_time ?? undefined
+  })
+  expect(done).toBeInstanceOf(Date)
 })
