@@ -236,6 +236,7 @@ function queryable(send: (statement: Sql, values: unknown[]) => Promise<Answer>)
 }
 
 function query(client: PoolClient, { name, text }: Sql, values: unknown[]): Promise<Answer> {
+  gather(client)
   return interpreted(client, client.query({ name, text, values }))
 }
 
@@ -243,7 +244,23 @@ async function control(
   client: PoolClient,
   command: 'begin' | 'commit' | 'rollback',
 ): Promise<string> {
+  gather(client)
   return (await interpreted(client, client.query(command))).command
+}
+
+/** Connections on which something was sent in this turn. */
+const gathering = new WeakSet<PoolClient>()
+
+/** What is sent at once goes out in one write: each costs both sides more than a small statement does. */
+function gather(client: PoolClient): void {
+  if (gathering.has(client)) return
+  gathering.add(client)
+  const { stream } = (client as unknown as Client).connection
+  stream.cork()
+  queueMicrotask(() => {
+    gathering.delete(client)
+    stream.uncork()
+  })
 }
 
 async function interpreted<T>(client: PoolClient, answer: Promise<T>): Promise<T> {
