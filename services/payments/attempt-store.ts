@@ -89,29 +89,35 @@ export async function claimAttempts(db: Queryable, limit: number): Promise<Attem
 }
 
 const reportStatement = sql(
-  'charge_report_insert',
-  `insert into charge_report (payer_id, attempt_id, outcome, report_time)
-   values ($1, $2, $3, clock_now()) on conflict do nothing`,
-)
-
-const earlierStatement = sql(
-  'charge_report_earlier',
-  `select outcome from charge_report
-   where payer_id = $1 and attempt_id = $2 and outcome <> $3::charge_outcome`,
+  'charge_report_keep',
+  `with kept as (
+     insert into charge_report (payer_id, attempt_id, outcome, report_time)
+     values ($1, $2, $3, clock_now()) on conflict do nothing
+     returning outcome
+   ), closed as (
+     update attempt set next_enquiry_time = null
+     where attempt_id = $2 and payer_id = $1 and next_enquiry_time is not null
+       and $3 <> 'processing'::charge_outcome
+   )
+   select (select count(*) from kept)::integer as kept, array(
+     select outcome::text from charge_report
+     where payer_id = $1 and attempt_id = $2 and outcome <> $3
+   ) as earlier`,
 )
 
 /**
- * Keeps a report in the transaction that takes it in. Answers the other outcomes of the same attempt;
- * undefined when this very report was there. The payment's lock keeps two of one attempt apart.
+ * Keeps a report in the transaction that takes it in; one that tells the outcome of an attempt of ours ends the wait for
+ * it. Answers the other outcomes of the same attempt; undefined when this very report was there. The payment's lock
+ * keeps two of one attempt apart.
  */
 export async function keepReport(
   tx: Queryable,
   report: { payerId: string; attemptId: string; outcome: AttemptOutcome },
 ): Promise<AttemptOutcome[] | undefined> {
-  const values = [report.payerId, report.attemptId, report.outcome]
-  const [kept, earlier] = await Promise.all([
-    tx.run(reportStatement, values),
-    tx.rows<{ outcome: AttemptOutcome }>(earlierStatement, values),
+  const row = await tx.row<{ kept: number; earlier: AttemptOutcome[] }>(reportStatement, [
+    report.payerId,
+    report.attemptId,
+    report.outcome,
   ])
-  return kept === 0 ? undefined : earlier.map(({ outcome }) => outcome)
+  return row === undefined || row.kept === 0 ? undefined : row.earlier
 }

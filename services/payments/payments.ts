@@ -200,7 +200,8 @@ export async function change(
   return payment
 }
 
-function tell({ log, metrics, kick }: Payments, { payment, fact, fromState }: Transition): void {
+function tell({ log, metrics, kick }: Payments, transition: Transition): void {
+  const { payment, fact, fromState, tasks } = transition
   if (fact !== undefined) {
     metrics.moved(fact.kind)
     const { paymentId, projectId, state } = payment
@@ -209,7 +210,7 @@ function tell({ log, metrics, kick }: Payments, { payment, fact, fromState }: Tr
       'payment changed',
     )
   }
-  kick()
+  if (tasks.length > 0) kick()
 }
 
 function owned(payment: Payment | undefined, key: PaymentKey): Payment {

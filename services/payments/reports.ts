@@ -2,6 +2,7 @@
 import { Failure } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import type { PayerState, PaymentMethod, PayoutState } from '#core/payment-words.ts'
+import type { Queryable } from '#runtime/db.ts'
 import { closeAttempt, keepReport } from './attempt-store.ts'
 import { type AttemptOutcome, applyReport } from './charge-report.ts'
 import { returnRefund } from './ending.ts'
@@ -43,15 +44,25 @@ export async function takeReport(
   const payment = await change(payments, place, async (locked, now, tx) => {
     const payer = locked.payers.find((one) => one.payerId === payerId)
     if (payer === undefined || !payer.hasLink) throw unknown('charge')
-    if (report.outcome !== 'processing') await closeAttempt(tx, report.attemptId, payerId)
-    // That an attempt is unknown is no report of the back end, and is true for ever.
-    const earlier = report.outcome === 'unknown' ? [] : await keepReport(tx, { payerId, ...report })
+    const earlier = await noteOutcome(tx, payerId, report)
     if (earlier === undefined) return undefined
     return applyReport(locked, { payerId, earlier, ...report }, now)
   })
   const state = payment.payers.find((payer) => payer.payerId === payerId)?.state
   if (state === undefined) throw new Error('a payer has left his payment')
   return state
+}
+
+/** What was reported of the attempt before; undefined when this very report was. */
+async function noteOutcome(
+  tx: Queryable,
+  payerId: string,
+  { attemptId, outcome }: AttemptReport,
+): Promise<AttemptOutcome[] | undefined> {
+  if (outcome !== 'unknown') return keepReport(tx, { payerId, attemptId, outcome })
+  // That an attempt is unknown is no report of the back end, and is true for ever.
+  await closeAttempt(tx, attemptId, payerId)
+  return []
 }
 
 /** Takes in the outcome of a payout. CHARGE_NOT_FOUND for one that was never handed over. */

@@ -1,4 +1,5 @@
 // Locks payments and writes their transitions. It must not decide what a transition is.
+import type { PayerState, PayoutState } from '#core/payment-words.ts'
 import { type Queryable, sql } from '#runtime/db.ts'
 import { inHandUntil } from '#runtime/events/outbox.ts'
 import type { StoredEvent } from './events.ts'
@@ -26,28 +27,49 @@ export async function lockPayment(
   return reading
 }
 
-const updatePayment = sql(
-  'payment_update',
-  `update payment set state = $4, callback_sequence = $5, update_time = $6, expiry_check_time = $7
-   where project_id = $1 and payment_id = $2 and state = $3::payment_state`,
-)
-
-const updatePayers = sql(
-  'payer_update',
+/** Rows of `u` are payers as they are to be; each must stand where it was read. */
+const writePayer = (first: number): string =>
   `update payer set state = u.to_state, refused_attempts = u.refused_attempts,
      attempt_id = u.attempt_id, receipt_id = u.receipt_id, payment_method = u.payment_method
-   from unnest($1::uuid[], $2::payer_state[], $3::payer_state[], $4::smallint[], $5::text[],
-     $6::uuid[], $7::payment_method[])
+   from unnest($${first}::uuid[], $${first + 1}::payer_state[], $${first + 2}::payer_state[],
+     $${first + 3}::smallint[], $${first + 4}::text[], $${first + 5}::uuid[],
+     $${first + 6}::payment_method[])
      as u(payer_id, from_state, to_state, refused_attempts, attempt_id, receipt_id, payment_method)
-   where payer.payer_id = u.payer_id and payer.state = u.from_state`,
-)
+   where payer.payer_id = u.payer_id and payer.state = u.from_state`
 
-const updatePayees = sql(
-  'payee_update',
+/** Rows of `u` are payees as they are to be; each must stand where it was read. */
+const writePayee = (first: number): string =>
   `update payee set payout_state = u.to_state, release_time = u.release_time
-   from unnest($1::uuid[], $2::payout_state[], $3::payout_state[], $4::timestamptz[])
+   from unnest($${first}::uuid[], $${first + 1}::payout_state[], $${first + 2}::payout_state[],
+     $${first + 3}::timestamptz[])
      as u(payee_id, from_state, to_state, release_time)
-   where payee.payee_id = u.payee_id and payee.payout_state = u.from_state`,
+   where payee.payee_id = u.payee_id and payee.payout_state = u.from_state`
+
+const updatePayers = sql('payer_update', writePayer(1))
+const updatePayees = sql('payee_update', writePayee(1))
+
+const writeStatement = sql(
+  'transition_write',
+  `with moved as (
+     update payment set state = $4, callback_sequence = $5, update_time = $6, expiry_check_time = $7
+     where project_id = $1 and payment_id = $2 and state = $3::payment_state
+     returning payment_id
+   ), moved_payer as (
+     ${writePayer(8)}
+     returning payer.payer_id
+   ), moved_payee as (
+     ${writePayee(15)}
+     returning payee.payee_id
+   ), told as (
+     insert into outbox (event_id, subject, project_id, payload, traceparent, request_id,
+       occurred_at, next_at)
+     select $19::uuid, $20::text, $1, $21::bytea, $22::text, $23::text, $24::timestamptz,
+       ${inHandUntil}
+     where $19::uuid is not null
+   )
+   select (select count(*) from moved)::integer as payments,
+     (select count(*) from moved_payer)::integer as payers,
+     (select count(*) from moved_payee)::integer as payees`,
 )
 
 const insertSettlements = sql(
@@ -76,13 +98,6 @@ const insertTasks = sql(
    from unnest($4::uuid[], $5::task_kind[], $6::payment_state[]) as t(subject_id, kind, reason)`,
 )
 
-const insertEvent = sql(
-  'payment_event_insert',
-  `insert into outbox (event_id, subject, project_id, payload, traceparent, request_id, occurred_at,
-     next_at)
-   values ($1, $2, $3, $4, $5, $6, $7, ${inHandUntil})`,
-)
-
 /**
  * Writes a transition in the transaction that holds the payment's lock, in one round trip. Each row
  * is changed only from the state in which it was read; anything else is a bug and rolls back. The event
@@ -93,78 +108,93 @@ export async function writeTransition(
   transition: Transition,
   event: StoredEvent | undefined,
 ): Promise<void> {
-  const { payment, now } = transition
+  const payers = rounds(transition.payers)
+  const payees = rounds(transition.payees)
+  const lastPayers = payers.pop() ?? []
+  const lastPayees = payees.pop() ?? []
   await Promise.all([
-    expectRows(
-      1,
-      tx.run(updatePayment, [
-        payment.projectId,
-        payment.paymentId,
-        transition.fromState,
-        payment.state,
-        payment.callbackSequence,
-        payment.updateTime,
-        expiryCheckTime(payment) ?? null,
-      ]),
+    // A row that passes through states is written in each of them: a statement can change it but once.
+    ...payers.map((moves) =>
+      expectRows(moves.length, tx.run(updatePayers, payerValues(transition, moves))),
     ),
-    ...writePayers(tx, transition),
-    ...writePayees(tx, transition),
+    ...payees.map((moves) =>
+      expectRows(moves.length, tx.run(updatePayees, payeeValues(transition, moves))),
+    ),
+    writeStates(tx, transition, { payers: lastPayers, payees: lastPayees, event }),
     ...writeMoney(tx, transition),
-    ...(event === undefined
-      ? []
-      : [
-          tx.run(insertEvent, [
-            event.eventId,
-            event.subject,
-            payment.projectId,
-            event.payload,
-            event.traceparent ?? null,
-            event.requestId ?? null,
-            now,
-          ]),
-        ]),
   ])
 }
 
+/** What the payment and those whose last step it is come to, with the event of it. */
+async function writeStates(
+  tx: Queryable,
+  transition: Transition,
+  last: { payers: Move<PayerState>[]; payees: Move<PayoutState>[]; event: StoredEvent | undefined },
+): Promise<void> {
+  const { payment, now, fromState } = transition
+  const { payers, payees, event } = last
+  const written = await tx.row<{ payments: number; payers: number; payees: number }>(
+    writeStatement,
+    [
+      payment.projectId,
+      payment.paymentId,
+      fromState,
+      payment.state,
+      payment.callbackSequence,
+      payment.updateTime,
+      expiryCheckTime(payment) ?? null,
+      ...payerValues(transition, payers),
+      ...payeeValues(transition, payees),
+      event?.eventId ?? null,
+      event?.subject ?? null,
+      event?.payload ?? null,
+      event?.traceparent ?? null,
+      event?.requestId ?? null,
+      now,
+    ],
+  )
+  const isWhole =
+    written?.payments === 1 && written.payers === payers.length && written.payees === payees.length
+  if (!isWhole) throw notAsRead()
+}
+
 async function expectRows(count: number, written: Promise<number>): Promise<void> {
-  if ((await written) !== count) throw new Error('a row is not in the state in which it was read')
+  if ((await written) !== count) throw notAsRead()
 }
 
-/** One statement for each step of the longest path: a row that passes through a state is written in it. */
-function writePayers(tx: Queryable, { payment, payers }: Transition): Promise<void>[] {
-  return rounds(payers).map((moves) => {
-    const rows = moves.map(({ id }) => {
-      const payer = payment.payers.find(({ payerId }) => payerId === id)
-      if (payer === undefined) throw new Error('a transition moves a payer of another payment')
-      return payer
-    })
-    const values = [
-      moves.map(({ id }) => id),
-      moves.map(({ from }) => from),
-      moves.map(({ to }) => to),
-      rows.map((payer) => payer.refusedAttempts),
-      rows.map((payer) => payer.attemptId ?? null),
-      rows.map((payer) => payer.receiptId ?? null),
-      rows.map((payer) => payer.paymentMethod),
-    ]
-    return expectRows(moves.length, tx.run(updatePayers, values))
-  })
+function notAsRead(): Error {
+  return new Error('a row is not in the state in which it was read')
 }
 
-function writePayees(tx: Queryable, { payment, payees }: Transition): Promise<void>[] {
-  return rounds(payees).map((moves) => {
-    const values = [
-      moves.map(({ id }) => id),
-      moves.map(({ from }) => from),
-      moves.map(({ to }) => to),
-      moves.map(({ id }) => payment.payees.find((one) => one.payeeId === id)?.releaseTime ?? null),
-    ]
-    return expectRows(moves.length, tx.run(updatePayees, values))
+function payerValues({ payment }: Transition, moves: Move<PayerState>[]): unknown[] {
+  const rows = moves.map(({ id }) => {
+    const payer = payment.payers.find(({ payerId }) => payerId === id)
+    if (payer === undefined) throw new Error('a transition moves a payer of another payment')
+    return payer
   })
+  return [
+    moves.map(({ id }) => id),
+    moves.map(({ from }) => from),
+    moves.map(({ to }) => to),
+    rows.map((payer) => payer.refusedAttempts),
+    rows.map((payer) => payer.attemptId ?? null),
+    rows.map((payer) => payer.receiptId ?? null),
+    rows.map((payer) => payer.paymentMethod),
+  ]
+}
+
+function payeeValues({ payment }: Transition, moves: Move<PayoutState>[]): unknown[] {
+  return [
+    moves.map(({ id }) => id),
+    moves.map(({ from }) => from),
+    moves.map(({ to }) => to),
+    moves.map(({ id }) => payment.payees.find((one) => one.payeeId === id)?.releaseTime ?? null),
+  ]
 }
 
 type Move<S> = { id: string; from: S; to: S }
 
+/** The steps by their number: each is of a row that has taken the one before. */
 function rounds<S>(paths: Map<string, [S, ...S[]]>): Move<S>[][] {
   const result: Move<S>[][] = []
   for (const [id, [first, ...rest]] of paths) {

@@ -8,9 +8,13 @@ import { groupingReader, groupingStore } from '../../services/payments/groups.ts
 import { paymentMetrics } from '../../services/payments/metrics.ts'
 import type { NewPayment } from '../../services/payments/new-payment.ts'
 import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
+import { reportCharge } from '../../services/payments/reports.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { settings } from './world.ts'
+
+/** `begin` and `commit`. */
+const transactionEnds = 2
 
 let database: TestDatabase
 let wire: CountingWire
@@ -74,6 +78,25 @@ it('the fraud rules cost a new payment one round trip more, and a repeat costs o
   const { replayed } = await createPayment(payments, asked)
   expect(replayed).toBe(true)
   expect(wire.roundTrips() - beforeRepeat).toBe(2)
+})
+
+it('what the back end reports of a charge costs as many statements as it has things to say', async () => {
+  const { payment } = await createPayment(payments, request(1, 1))
+  const payerId = payment.payers[0]?.payerId ?? ''
+  const attempt = { attemptId: newId(), paymentMethod: undefined }
+  const cost = async (work: () => Promise<unknown>) => {
+    const before = wire.roundTrips()
+    await work()
+    return wire.roundTrips() - before - transactionEnds
+  }
+  const began = await cost(() =>
+    reportCharge(payments, payerId, { ...attempt, outcome: 'processing' }),
+  )
+  const paid = await cost(() => reportCharge(payments, payerId, { ...attempt, outcome: 'paid' }))
+  // Where the payment is; its lock and all of it; the report; the transition with its event.
+  expect(began).toBe(5)
+  // And what moved.
+  expect(paid).toBe(6)
 })
 
 function request(payerCount: number, payeeCount: number): NewPayment {
