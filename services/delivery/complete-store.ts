@@ -29,7 +29,8 @@ export interface Completed {
  * The lease token fences: a worker that lost its lease changes nothing, but for a 2xx, which counts as
  * long as the delivery has not ended. The attempt's own row tells what happened in any case. The
  * receiver learns from the batch as a whole: its limit grows by one for each 20 successes, is halved
- * by a time-out, 429 or 5xx, and goes 1, 2, 4 after its breaker closes.
+ * by a time-out, 429 or 5xx, and goes 1, 2, 4 after its breaker closes. One that was not full and has nothing
+ * more to send stays at rest: no claim has to look at it in vain.
  *
  * The first array is a sub-select, so that the planner does not see how long it is: or it would plan this
  * anew for each batch, which takes longer than to run it. The times of the first and the last attempt leave
@@ -92,7 +93,8 @@ const completeStatement = sql(
        count(*) filter (where outcome in ('refused', 'timed_out', 'connection_failed') and status is distinct from 410) as bad,
        count(*) filter (where outcome = 'connection_failed') as unconnected,
        bool_or(outcome = 'timed_out' or status = 429 or status >= 500) as overloaded,
-       count(*) filter (where outcome <> 'unsigned') as all_of_them
+       count(*) filter (where outcome <> 'unsigned') as all_of_them,
+       bool_or(state = 'pending') as retries
      from result group by endpoint_id
    ), held as (
      select e.endpoint_id, e.breaker, e.breaker_opened, e.limit_now, e.growth,
@@ -100,19 +102,19 @@ const completeStatement = sql(
        case when unconnected = all_of_them then e.connect_failures + unconnected else 0 end
          as connect_failures,
        e.window_started_at < clock_now() - interval '60 seconds' as window_over,
-       e.window_attempts, e.window_failures
+       e.window_attempts, e.window_failures, retries
      from endpoint as e join seen on seen.endpoint_id = e.endpoint_id
      order by e.endpoint_id
      for update of e
    ), counted as (
      select endpoint_id, breaker, breaker_opened, limit_now, growth, good, bad, overloaded,
-       connect_failures, window_over,
+       connect_failures, window_over, retries,
        good + bad + case when window_over then 0 else window_attempts end as attempts,
        bad + case when window_over then 0 else window_failures end as failures
      from held
    ), learnt as (
      select endpoint_id, breaker, breaker_opened, limit_now, growth, good, overloaded,
-       connect_failures, window_over, attempts, failures,
+       connect_failures, window_over, attempts, failures, retries,
        breaker = 'half_open' and good > 0 as closes,
        (breaker = 'half_open' and good = 0 and bad > 0)
          or (breaker = 'closed'
@@ -124,6 +126,7 @@ const completeStatement = sql(
        version = version + 1,
        ready_at = case
          when learnt.opens then clock_now() + least($18 * 2 ^ least(learnt.breaker_opened, 20), $19) * interval '1 second'
+         when endpoint.ready_at = 'infinity' and not (learnt.retries or learnt.closes) then 'infinity'
          else greatest(clock_now(), breaker_until)
        end,
        breaker = case

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '#runtime/db.ts'
-import { claimDue } from '../../services/delivery/claim-store.ts'
+import { type Claimed, claimDue } from '../../services/delivery/claim-store.ts'
 import { complete } from '../../services/delivery/complete-store.ts'
 import { createCompleter } from '../../services/delivery/completer.ts'
+import type { Verdict } from '../../services/delivery/delivery.ts'
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import { silentLog } from '../support/database.ts'
 import { createSetting, until } from './setting.ts'
@@ -60,4 +61,29 @@ it('ends are recorded by a statement that is not planned anew for each batch', a
      from pg_prepared_statements where name = 'delivery_complete'`,
   )
   expect(await db.row(plans, [])).toEqual({ generic: 8, custom: 0 })
+})
+
+it('a receiver is looked at again when it was full or has to be tried again, and else is left alone', async () => {
+  const { db } = setting
+  const endOf = (claimed: Claimed, verdict: Verdict) => ({
+    claimed,
+    end: { outcome: verdict.state === 'delivered' ? 'delivered' : 'refused', totalMs: 1 } as const,
+    verdict,
+  })
+  /** Claims all that a new receiver may have at once, and ends it. */
+  const readyAfter = async (host: string, pushes: number, verdict: Verdict): Promise<boolean> => {
+    const url = `http://${host}:1`
+    await setting.push(...Array.from({ length: pushes }, (_, n) => ({ url: `${url}/${n}` })))
+    const claimed = await claimDue(db, randomUUID(), { endpoints: 9, deliveries: 9, leaseS: 60 })
+    const ends = claimed.map((one) => endOf(one, verdict))
+    await complete(db, ends, { openS: 30, maxS: 900 })
+    const isReady = sql(
+      'is_ready',
+      `select ready_at <= clock_now() as ready from endpoint where origin = $1`,
+    )
+    return (await db.row<{ ready: boolean }>(isReady, [url]))?.ready ?? false
+  }
+  expect(await readyAfter('127.0.0.4', 1, { state: 'delivered' })).toBe(false)
+  expect(await readyAfter('127.0.0.5', 3, { state: 'delivered' })).toBe(true)
+  expect(await readyAfter('127.0.0.6', 1, { state: 'pending', delayMs: 60_000 })).toBe(true)
 })
