@@ -1,6 +1,6 @@
 // Checks values against the schemas and says in words what is wrong first; it must not change a value.
 import type { Static, TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { Failure } from '#core/errors.ts'
 import { findForbiddenCharacter } from '#core/text.ts'
 import type { Annotated } from './schemas/values.ts'
@@ -34,7 +34,8 @@ export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
     }
     const missing = findMissing(node, value, '')
     if (missing !== undefined) throw missingField(missing)
-    throw findForbidden(node, value, '') ?? firstProblem(node, value, compiled.Errors(value))
+    const [, errors] = compiled.Errors(value)
+    throw findForbidden(node, value, '') ?? firstProblem(node, value, errors)
   }
   return Object.assign(check, { schema })
 }

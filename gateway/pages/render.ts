@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
-import QRCode from 'qrcode'
 import type { CheckoutView } from './checkout-view.ts'
 import {
   directionOf,
@@ -80,9 +79,7 @@ export async function sendCheckout(reply: FastifyReply, page: CheckoutPage): Pro
   const { view, address, frameUrl, formToken, isPinMistaken } = page
   const { language } = page.choice
   const say = languages[language]
-  const qrSvg = view.showsQr
-    ? await QRCode.toString(address, { type: 'svg', margin: 2 })
-    : undefined
+  const qrSvg = view.showsQr ? await drawQr(address) : undefined
   const html = eta.render('./checkout', {
     ...linksOf(page),
     frame: frameOf(language, protectPage(reply, { frameUrl, runsScript: view.isLive })),
@@ -152,4 +149,10 @@ function sendHtml(
     .headers({ 'content-language': language, vary: 'accept-language' })
     .type('text/html; charset=utf-8')
     .send(html)
+}
+
+/** What draws is read with the first page that shows one: many gateways show none. */
+async function drawQr(text: string): Promise<string> {
+  const { default: qrCode } = await import('qrcode')
+  return await qrCode.toString(text, { type: 'svg', margin: 2 })
 }

@@ -1,7 +1,8 @@
 // Spreads calls over all addresses of a service, as they come and go; it must not repeat a call that may have been sent.
 
 import { isIP } from 'node:net'
-import { DecoratorHandler, Dispatcher, errors, Pool } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
+import { undici } from '#runtime/undici.ts'
 import { type Addresses, type AddressOptions, watchAddresses } from './addresses.ts'
 
 /** How connections are made: certificates and the like. Another object means that they have changed. */
@@ -47,7 +48,7 @@ export function createDispatcher(url: string, options: DispatcherOptions = {}): 
 }
 
 function openPool(origin: string, connectBy: ConnectBy, options: DispatcherOptions): Pool {
-  return new Pool(origin, {
+  return new undici.Pool(origin, {
     connections: 256,
     pipelining: 1,
     connect: connectBy(),
@@ -70,7 +71,7 @@ interface Instance {
   avoidUntilMs: number
 }
 
-class Balancer extends Dispatcher {
+class Balancer extends undici.Dispatcher {
   readonly addresses: Addresses
   readonly #options: DispatcherOptions
   readonly #connectBy: ConnectBy
@@ -95,7 +96,7 @@ class Balancer extends Dispatcher {
   ): boolean {
     // What undici's own methods give is of the older form.
     const modern: Dispatcher.DispatchHandler =
-      handler.onRequestStart === undefined ? new DecoratorHandler(handler) : handler
+      handler.onRequestStart === undefined ? new undici.DecoratorHandler(handler) : handler
     new Attempt(this, options, modern).send()
     return true
   }
@@ -240,7 +241,7 @@ class Attempt implements Dispatcher.DispatchHandler {
       this.send(last)
       return
     }
-    const none = isClosed ? new errors.ClientClosedError() : new Error('no address')
+    const none = isClosed ? new undici.errors.ClientClosedError() : new Error('no address')
     this.#handler.onResponseError?.(neverStarted, last ?? addresses.failure() ?? none)
   }
 
@@ -276,7 +277,11 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
     const instance = this.#leave()
-    if (this.#isSent || instance === undefined || error instanceof errors.InvalidArgumentError) {
+    if (
+      this.#isSent ||
+      instance === undefined ||
+      error instanceof undici.errors.InvalidArgumentError
+    ) {
       if (!this.#isAnswered && instance !== undefined) this.#balancer.unanswered(instance)
       this.#handler.onResponseError?.(controller, error)
       return

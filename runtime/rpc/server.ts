@@ -161,7 +161,7 @@ function createRouter(
   routes(notingUnary(router, unaryMethods))
   const names = services.map((service) => service.typeName)
   // A watch may last longer than a call, and ends when the server does.
-  healthRoutes(router, names, () => !stopping.aborted && ready(), {
+  healthRoutes(notingUnary(router, unaryMethods, true), names, () => !stopping.aborted && ready(), {
     maxTimeoutMs: Number.MAX_SAFE_INTEGER,
     shutdownSignal: stopping,
   })

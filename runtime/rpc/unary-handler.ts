@@ -43,16 +43,23 @@ export type TakeUnary = (
 /** The unary methods of the services that were registered, by path. */
 export type UnaryMethods = Map<string, Unary>
 
-/** A router that also notes the unary methods of its services. */
-export function notingUnary(router: ConnectRouter, methods: UnaryMethods): ConnectRouter {
+/**
+ * A router that also notes the unary methods of its services. Options of a service are known to Connect alone, so its
+ * methods are noted only when these are said to be for its streams.
+ */
+export function notingUnary(
+  router: ConnectRouter,
+  methods: UnaryMethods,
+  optionsAreForStreams = false,
+): ConnectRouter {
   const noting: ConnectRouter = {
     ...router,
     service(service, implementation, options) {
       router.service(service, implementation, options)
       for (const method of service.methods) {
         const answer = (implementation as Record<string, unknown>)[method.localName]
-        // Options of its own are known to Connect alone.
-        if (method.methodKind !== 'unary' || typeof answer !== 'function' || options) continue
+        if (method.methodKind !== 'unary' || typeof answer !== 'function') continue
+        if (options !== undefined && !optionsAreForStreams) continue
         methods.set(`/${service.typeName}/${method.name}`, {
           method: method as DescMethodUnary,
           answer: answer.bind(implementation) as Implementation,

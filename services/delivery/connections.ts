@@ -1,6 +1,7 @@
 // Keeps connections to receivers for a few seconds, each for one exchange at a time; it must not send anything.
 import { performance } from 'node:perf_hooks'
-import { Client } from 'undici'
+import type { Client } from 'undici'
+import { undici } from '#runtime/undici.ts'
 import { type ConnectionFacts, type EgressRule, guardedConnector } from './egress.ts'
 
 /** One connection to one receiver. */
@@ -35,7 +36,7 @@ export function createConnections(rule: EgressRule): Connections {
 
   function open(origin: string): Connection {
     const facts: ConnectionFacts = {}
-    const client = new Client(origin, {
+    const client = new undici.Client(origin, {
       connect: guardedConnector(rule, facts),
       pipelining: 1,
       keepAliveTimeout: keepAliveMs,

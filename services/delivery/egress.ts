@@ -1,8 +1,9 @@
 // Opens connections to public addresses only; it must not send anything itself.
 import { Resolver } from 'node:dns/promises'
 import { performance } from 'node:perf_hooks'
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
 import { isAddress, isLoopback, isPublicAddress } from '#core/address.ts'
+import { undici } from '#runtime/undici.ts'
 
 /** Every address of a name. Throws when it has none. */
 export type Resolve = (hostname: string) => Promise<string[]>
@@ -44,7 +45,7 @@ export function guardedConnector(
   rule: EgressRule,
   facts: ConnectionFacts,
 ): buildConnector.connector {
-  const base = buildConnector({
+  const base = undici.buildConnector({
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 250,
