@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { beginWhenTold } from './lifecycle.ts'
 
 const sample = path.join(import.meta.dirname, '../test/support/sample-process.ts')
 
@@ -14,8 +15,12 @@ type Sample = {
   exited: Promise<number | null>
 }
 
-function startSample(behaviour: string, env: Record<string, string> = {}): Sample {
-  const child = fork(sample, [behaviour], {
+function startSample(
+  behaviour: string,
+  env: Record<string, string> = {},
+  words: string[] = [],
+): Sample {
+  const child = fork(sample, [behaviour, ...words], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH: process.env['PATH'], ...env },
   })
@@ -93,6 +98,24 @@ describe('a process', () => {
     await started.says('work closing')
     started.child.kill('SIGTERM')
     expect(await started.exited).toBe(1)
+    expect(started.output()).not.toContain('store closed')
+  })
+
+  it('begins when its supervisor says so, however early that was said', async () => {
+    const started = startSample('plain', {}, [beginWhenTold])
+    started.child.send('begin')
+    const [message] = (await once(started.child, 'message')) as [unknown]
+    expect(message).toEqual({ ready: true })
+    started.child.kill('SIGTERM')
+    expect(await started.exited).toBe(0)
+  })
+
+  it('has begun nothing when it is stopped before it was told to', async () => {
+    const started = startSample('slow-start', {}, [beginWhenTold])
+    await started.says('loaded')
+    started.child.kill('SIGTERM')
+    expect(await started.exited).toBe(0)
+    expect(started.output()).not.toContain('starting')
     expect(started.output()).not.toContain('store closed')
   })
 

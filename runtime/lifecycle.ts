@@ -1,4 +1,5 @@
 // Starts a process, stops it in order, and ends it when it is broken. It must not know what the process does.
+import { once } from 'node:events'
 import module from 'node:module'
 import { SettingsError } from './config.ts'
 import { createLogger, type Logger, type LogLevel, logLevels } from './log.ts'
@@ -11,11 +12,18 @@ export type Part = { name: string; close(): Promise<void> | void; closeWithinMs?
 /** Brings the parts up. They are closed in the order of the list: first what takes work in, last the stores. */
 export type Start = (stopping: AbortSignal, log: Logger) => Promise<Part[]>
 
+/**
+ * The argument by which a supervisor has a process load its code, which takes most of a start, and begin at the first
+ * message: meanwhile the supervisor brings up what the process needs.
+ */
+export const beginWhenTold = '--begin-when-told'
+
 /** All parts together; Kubernetes and the local launcher kill after 30 s. */
 const stopWithinMs = 25_000
 /** One part may not use up the time of the others. */
 const closeWithinMs = 8_000
 const flushWithinMs = 2_000
+const keepCodeAfterMs = 3_000
 
 /**
  * Runs a process until SIGTERM, SIGINT or the end of its supervisor, then closes its parts and exits: 0 when all
@@ -49,8 +57,20 @@ export function runProcess(name: string, start: Start): void {
   process.on('unhandledRejection', broken)
 
   // Last: a signal that comes while it begins must find us listening.
-  const started = startTraced(name, log, () => start(stopping.signal, log))
+  const started = whenTold(stopping.signal, () =>
+    startTraced(name, log, () => start(stopping.signal, log)),
+  )
   void announce(started, stopping.signal, log)
+}
+
+/** A process that is stopped before it may begin has no parts. */
+async function whenTold(stopping: AbortSignal, start: () => Promise<Part[]>): Promise<Part[]> {
+  if (process.argv.includes(beginWhenTold)) {
+    if (!process.connected) throw new Error('the supervisor went away')
+    await once(process, 'message', { signal: stopping }).catch(() => undefined)
+    if (stopping.aborted) return []
+  }
+  return start()
 }
 
 /** The parts, and after them what sends the last spans: they may be lost, but must not make the stop unclean. */
@@ -77,8 +97,9 @@ async function announce(
     if (stopping.aborted) return
     log.info('ready')
     process.send?.({ ready: true })
-    // Now and not at the end, which a killed process does not see. Does nothing without a cache's folder.
-    setImmediate(module.flushCompileCache)
+    // Not only at the end, which a killed process does not see; and not now, when others of the mesh still start. Does
+    // nothing without a cache's folder.
+    setTimeout(module.flushCompileCache, keepCodeAfterMs).unref()
   } catch (error) {
     if (stopping.aborted) return
     // The settings' error names settings and rules only; a person has to read it.

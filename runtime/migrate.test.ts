@@ -5,7 +5,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, silentLog, type TestDatabase } from '../test/support/database.ts'
 import { sql } from './db.ts'
-import { migrate } from './migrate.ts'
+import { areUpToDate, migrate } from './migrate.ts'
 
 let home: TestDatabase
 let folder: string
@@ -69,6 +69,23 @@ describe('migrate', () => {
     await write('0002-second.sql', 'insert into thing values (2);')
     await expect(home.migrate('moved', [own])).rejects.toThrow('0001-first.sql')
     expect(await home.open().row(countRows, [])).toEqual({ count: 0n })
+  })
+
+  it('has nothing to do when all files have run, none has changed and the role may enter', async () => {
+    const upToDate = () => areUpToDate(home.url, [{ service: 'moved', directories: [own] }])
+    await write('0001-first.sql', 'create table thing (id int);')
+    expect(await upToDate()).toBe(false)
+    await home.migrate('moved', [own])
+    expect(await upToDate()).toBe(true)
+    await write('0001-first.sql', 'create table thing (id bigint);')
+    expect(await upToDate()).toBe(false)
+    await write('0001-first.sql', 'create table thing (id int);')
+    await write('0002-second.sql', 'revoke usage on schema moved from payweave_moved;')
+    expect(await upToDate()).toBe(false)
+    await home.migrate('moved', [own])
+    expect(await upToDate()).toBe(false)
+    const other = { service: 'unmade', directories: [own] }
+    await expect(areUpToDate(home.url, [other])).resolves.toBe(false)
   })
 
   it('is run by one of several starting processes, and all of them carry on', async () => {

@@ -2,7 +2,7 @@
 import { Client } from 'pg'
 import { openDatabase } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
-import { migrate } from '#runtime/migrate.ts'
+import { areUpToDate, migrate } from '#runtime/migrate.ts'
 import { migrationFolders, schemaOwners } from '#runtime/schemas.ts'
 import { readSecret } from '#runtime/secrets.ts'
 import { accountSecrets } from '../../services/accounts/credentials.ts'
@@ -22,16 +22,25 @@ export async function makeDatabase(adminUrl: string, name: string): Promise<stri
   } finally {
     await client.end()
   }
-  const url = new URL(adminUrl)
+  return databaseUrlOn(adminUrl, name)
+}
+
+/** The URL of another database of the same server. */
+export function databaseUrlOn(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl)
   url.pathname = `/${name}`
   return url.href
 }
 
 /** Brings every service's schema up to date, side by side. */
 export async function migrateAll(databaseUrl: string, log: Logger): Promise<void> {
-  const runs = schemaOwners.map((service) =>
-    migrate({ adminUrl: databaseUrl, service, directories: migrationFolders(service), log }),
-  )
+  const schemas = schemaOwners.map((service) => ({
+    service,
+    directories: migrationFolders(service),
+  }))
+  // A start that finds nothing to do is the usual one. What goes wrong with the look, the migrations tell.
+  if (await areUpToDate(databaseUrl, schemas).catch(() => false)) return
+  const runs = schemas.map((schema) => migrate({ adminUrl: databaseUrl, ...schema, log }))
   const results = await Promise.allSettled(runs)
   const failed = results.find((result) => result.status === 'rejected')
   if (failed) {

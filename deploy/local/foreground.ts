@@ -1,4 +1,5 @@
 // Runs a launch in the foreground of a terminal or a pipe: progress, greeting, signals, exit code.
+import module from 'node:module'
 import { curlExample, partsTable } from './greeting.ts'
 import { launch } from './launch.ts'
 import { LaunchError } from './launch-error.ts'
@@ -68,6 +69,8 @@ async function run(partsOf: PartsOf, stopping: AbortSignal): Promise<void> {
     stopping,
   })
   say('ready')
+  // Now and not at the end, which a killed launcher does not see.
+  setImmediate(module.flushCompileCache)
   const table = partsTable(launched.processes(), [...processNames, 'postgres', 'nats'])
   console.log(`\n${table}\n`)
   console.log(`  API          ${launched.sandbox.base_url}`)

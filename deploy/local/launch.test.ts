@@ -44,11 +44,15 @@ afterAll(() => fs.rmSync(folder, { recursive: true, force: true }))
 
 /** Answers 200 on its ports, and ends as the real parts do. */
 const standIn = `import http from 'node:http'
-  for (const port of process.env.STAND_IN_PORTS.split(',')) {
-    http.createServer((_, answer) => answer.end()).listen(Number(port), '127.0.0.1')
-  }
+  import { once } from 'node:events'
+  const told = once(process, 'message')
   process.on('disconnect', () => process.exit(0))
-  process.on('SIGTERM', () => process.exit(0))`
+  process.on('SIGTERM', () => process.exit(0))
+  await told
+  for (const port of process.env.STAND_IN_PORTS.split(',')) {
+    await once(http.createServer((_, answer) => answer.end()).listen(Number(port), '127.0.0.1'), 'listening')
+  }
+  process.send({ ready: true })`
 
 function starter(): string {
   const from = (file: string) => JSON.stringify(path.resolve('deploy/local', file))

@@ -4,13 +4,13 @@ import path from 'node:path'
 import { createLogger } from '#runtime/log.ts'
 import type { ServingProcess } from '#runtime/setting.ts'
 import { commandLine, prepareCertificates } from './certificates.ts'
-import { makeDatabase, migrateAll, seed } from './database.ts'
+import { databaseUrlOn, makeDatabase, migrateAll, seed } from './database.ts'
 import { takeLock } from './lock.ts'
-import { startNats } from './nats.ts'
-import { becomeReady, supervisedPart } from './node-part.ts'
+import { plannedNatsUrl, startNats } from './nats.ts'
+import { becomeReady, heldPart } from './node-part.ts'
 import { type NodePart, processNames, type Stores, stopOrder } from './parts.ts'
 import { requireFreePorts, type WantedPort } from './ports.ts'
-import { startPostgres } from './postgres.ts'
+import { plannedPostgresUrl, startPostgres } from './postgres.ts'
 import { writePrivateFile } from './private-file.ts'
 import { prepareSandboxFile, type SandboxFile, sandboxAddresses } from './sandbox-file.ts'
 import { prepareSecrets } from './secrets.ts'
@@ -45,7 +45,9 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
     log: options.log,
     onChange: (now) => {
       processes = now
-      writePrivateFile(path.join(dataDir, 'processes.json'), `${JSON.stringify(now, null, 2)}\n`)
+      const file = path.join(dataDir, 'processes.json')
+      // None of them outlives the machine.
+      writePrivateFile(file, `${JSON.stringify(now, null, 2)}\n`, false)
     },
   })
   const stop = async (): Promise<void> => {
@@ -74,7 +76,11 @@ async function bringUp(options: LaunchOptions, supervisor: Supervisor): Promise<
   const sandbox = prepareSandboxFile(dataDir, addresses)
   prepareSecrets(dataDir, processNames, sandbox.grpc_token)
   if (isSecured) await prepareCertificates(dataDir, [...processNames, commandLine])
-  const stores = await startStores(options, supervisor)
+  const { stores, start } = planStores(options, supervisor)
+  // The parts load their code while the stores come up, which takes both processors' time, and begin when all is there.
+  const mayBegin = Promise.withResolvers<void>()
+  const parts = options.parts(stores).map((part) => heldPart(part, logsDir, mayBegin.promise))
+  await Promise.all([start(), supervisor.start(parts)])
   stopping.throwIfAborted()
   const journal = createLogger({
     part: 'launcher',
@@ -85,42 +91,43 @@ async function bringUp(options: LaunchOptions, supervisor: Supervisor): Promise<
   const { databaseUrl } = stores
   await seed({ databaseUrl, dataDir, sandbox, environment, log: journal })
   stopping.throwIfAborted()
-  log('the database is up to date; starting the parts')
-  const parts = options.parts(stores)
-  await supervisor.start(parts.map((part) => supervisedPart(part, logsDir)))
+  log('the database is up to date; the parts begin')
+  mayBegin.resolve()
   await becomeReady(parts, supervisor, logsDir, stopping)
   return sandbox
 }
 
-/** PostgreSQL and NATS side by side, each unless its URL was given. */
-async function startStores(options: LaunchOptions, supervisor: Supervisor): Promise<Stores> {
-  const { settings, log } = options
-  let { databaseUrl, natsUrl } = settings
-  let adminUrl: string | undefined
+/** PostgreSQL and NATS, each unless its URL was given: where they will be, and what starts them side by side. */
+function planStores(
+  { settings, log }: LaunchOptions,
+  supervisor: Supervisor,
+): { stores: Stores; start(): Promise<void> } {
+  const postgresAt = {
+    dataDir: path.join(settings.dataDir, 'postgres'),
+    port: postgresPort(settings),
+  }
+  const natsAt = { dataDir: path.join(settings.dataDir, 'nats'), port: natsPort(settings) }
   const postgres = {
     name: 'postgres',
-    ports: [postgresPort(settings)],
+    ports: [postgresAt.port],
+    start: () => startPostgres({ ...postgresAt, log }),
+  }
+  const nats = { name: 'nats', ports: [natsAt.port], start: () => startNats({ ...natsAt, log }) }
+  const adminUrl = settings.databaseUrl ? undefined : plannedPostgresUrl(postgresAt)
+  const databaseUrl =
+    adminUrl === undefined ? settings.databaseUrl : databaseUrlOn(adminUrl, databaseName)
+  const natsUrl = settings.natsUrl || plannedNatsUrl(natsAt)
+  if (!databaseUrl) throw new Error('no URL of a database')
+  return {
+    stores: { databaseUrl, natsUrl },
     start: async () => {
-      const dataDir = path.join(settings.dataDir, 'postgres')
-      const server = await startPostgres({ dataDir, port: postgresPort(settings), log })
-      adminUrl = server.adminUrl
-      return server
+      await supervisor.start([
+        ...(adminUrl === undefined ? [] : [postgres]),
+        ...(settings.natsUrl ? [] : [nats]),
+      ])
+      if (adminUrl !== undefined) await makeDatabase(adminUrl, databaseName)
     },
   }
-  const nats = {
-    name: 'nats',
-    ports: [natsPort(settings)],
-    start: async () => {
-      const dataDir = path.join(settings.dataDir, 'nats')
-      const server = await startNats({ dataDir, port: natsPort(settings), log })
-      natsUrl = server.url
-      return server
-    },
-  }
-  await supervisor.start([...(databaseUrl ? [] : [postgres]), ...(natsUrl ? [] : [nats])])
-  if (adminUrl) databaseUrl = await makeDatabase(adminUrl, databaseName)
-  if (!databaseUrl || !natsUrl) throw new Error('a store was started and has no URL')
-  return { databaseUrl, natsUrl }
 }
 
 async function requirePorts({ settings, parts }: LaunchOptions, patienceMs: number): Promise<void> {

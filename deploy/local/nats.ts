@@ -18,11 +18,15 @@ export type NatsServer = {
   stop(): Promise<Exit>
 }
 
-/** Where and how to start. */
-export type NatsOptions = {
+/** Where it runs. */
+export type NatsAddress = {
   /** Made if absent; holds the streams, the configuration with the password, and the log. */
   dataDir: string
   port: number
+}
+
+/** Where and how to start. */
+export type NatsOptions = NatsAddress & {
   log: (line: string) => void
   /** A program to run in place of the one that would be found. */
   program?: string
@@ -34,20 +38,33 @@ const startTimeoutMs = 30_000
 const stopTimeoutMs = 2_000
 const user = 'payweave'
 
+/** The URL of the server that will run on a folder; makes the folder if need be. Secret. */
+export function plannedNatsUrl({ dataDir, port }: NatsAddress): string {
+  return clientUrl(preparePassword(path.resolve(dataDir)), port)
+}
+
+function clientUrl(password: string, port: number): string {
+  return `nats://${user}:${password}@127.0.0.1:${port}`
+}
+
+function preparePassword(dataDir: string): string {
+  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  return readOrMakeFile(path.join(dataDir, 'password'), newPassword)
+}
+
 /** Starts nats-server, obtaining the program if need be, and answers when it takes connections. */
 export async function startNats(options: NatsOptions): Promise<NatsServer> {
   const { port, log } = options
   const dataDir = path.resolve(options.dataDir)
-  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const password = preparePassword(dataDir)
   const program = options.program ?? (await natsProgram({ fallbackDir: dataDir, log }))
-  const password = readOrMakeFile(path.join(dataDir, 'password'), newPassword)
   const name = options.member?.name ?? `payweave-${randomBytes(6).toString('hex')}`
   const config = writeConfig(dataDir, port, { name, password, more: options.member?.config ?? [] })
   const server = await launch(program, config, dataDir)
   await becomesReady(server, port, name, path.join(dataDir, 'nats.log'))
   log(`nats-server takes connections on port ${port}`)
   return {
-    url: `nats://${user}:${password}@127.0.0.1:${port}`,
+    url: clientUrl(password, port),
     pid: server.pid,
     port,
     exited: server.exited,

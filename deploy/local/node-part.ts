@@ -1,39 +1,67 @@
 // Runs one of our scripts as a process of its own and tells when the parts are ready.
 import fs from 'node:fs'
+import http from 'node:http'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { beginWhenTold } from '#runtime/lifecycle.ts'
 import { LaunchError } from './launch-error.ts'
 import type { NodePart } from './parts.ts'
 import type { Part, Supervisor } from './supervise.ts'
 import { spawnTied } from './tied-process.ts'
 
+/**
+ * A third of a start and of a process's memory less. What npm installs has no links to follow, so none are looked for;
+ * and of Node.js's own code what we do not use stays away.
+ */
+const quickly = [
+  '--preserve-symlinks',
+  '--require',
+  path.join(import.meta.dirname, 'lean-http.cjs'),
+]
 const readyTimeoutMs = 60_000
 const probeTimeoutMs = 2_000
+const lookAgainMs = 20
 /** A part that ends so often before it was ever ready will not get better by itself. */
 const hopelessEndings = 3
 const largestLogBytes = 20 * 1024 * 1024
 const boundEveryMs = 15_000
 
-/** The part as the supervisor runs it; its output goes to `<logs>/<name>.log`. */
-export function supervisedPart(part: NodePart, logsDir: string): Part {
-  const logFile = path.join(logsDir, `${part.name}.log`)
+/** A part of ours as the supervisor runs it. */
+export type HeldPart = Part & {
+  node: NodePart
+  /** Whether it has said so by itself; only then it is worth asking. */
+  saidReady(): boolean
+}
+
+/**
+ * Loads its code at once and does its work from `mayBegin` on. Its output goes to `<logs>/<name>.log`.
+ */
+export function heldPart(node: NodePart, logsDir: string, mayBegin: Promise<void>): HeldPart {
+  const logFile = path.join(logsDir, `${node.name}.log`)
+  let saidReady = false
   return {
-    name: part.name,
-    ports: part.ports,
+    name: node.name,
+    ports: node.ports,
+    node,
+    saidReady: () => saidReady,
     start: async () => {
       const log = openLog(logFile)
       try {
-        const child = await spawnTied({
-          command: [process.execPath, part.script],
+        const running = await spawnTied({
+          command: [process.execPath, ...quickly, node.script, beginWhenTold],
           deathSignal: 'TERM',
-          env: part.env,
+          env: node.env,
           // The ipc channel closes when we die, however we die: the part's cue to stop.
           stdio: ['ignore', log, log, 'ipc'],
           cwd: path.dirname(logsDir),
         })
+        running.child.once('message', () => {
+          saidReady = true
+        })
+        void mayBegin.then(() => running.alive() && running.child.send('begin'))
         const bounding = setInterval(() => boundLog(logFile), boundEveryMs).unref()
-        void child.exited.then(() => clearInterval(bounding))
-        return { ...child, stop: () => child.end('SIGTERM', part.stopWithinMs) }
+        void running.exited.then(() => clearInterval(bounding))
+        return { ...running, stop: () => running.end('SIGTERM', node.stopWithinMs) }
       } finally {
         fs.closeSync(log)
       }
@@ -57,7 +85,7 @@ function openLog(file: string): number {
 
 /** Resolves when every part is ready; rejects, saying why, when one will not be. */
 export async function becomeReady(
-  parts: NodePart[],
+  parts: HeldPart[],
   supervisor: Supervisor,
   logsDir: string,
   stopping: AbortSignal,
@@ -65,7 +93,9 @@ export async function becomeReady(
   const untilMs = Date.now() + readyTimeoutMs
   let waiting = parts
   while (waiting.length > 0) {
-    const answers = await Promise.all(waiting.map((part) => isReady(part)))
+    // The gateway's answer asks all others, so nobody is asked before all have said that they are ready.
+    const areUp = waiting.every((part) => part.saidReady())
+    const answers = areUp ? await Promise.all(waiting.map(({ node }) => isReady(node))) : []
     waiting = waiting.filter((_, index) => !answers[index])
     stopping.throwIfAborted()
     const hopeless = waiting.find(({ name }) => supervisor.endings(name) >= hopelessEndings)
@@ -76,7 +106,7 @@ export async function becomeReady(
       const last = waiting[0] ? lastLines(waiting[0], logsDir) : ''
       throw new LaunchError(`not ready after ${readyTimeoutMs / 1_000} s: ${names}. ${last}`)
     }
-    if (waiting.length > 0) await sleep(50)
+    if (waiting.length > 0) await sleep(lookAgainMs)
   }
 }
 
@@ -85,17 +115,19 @@ async function isReady({ readyUrls }: NodePart): Promise<boolean> {
   return answers.every(Boolean)
 }
 
-async function answersOk(url: string): Promise<boolean> {
-  try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(probeTimeoutMs) })
-    await answer.body?.cancel()
-    return answer.status === 200
-  } catch {
-    return false
-  }
+function answersOk(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(probeTimeoutMs)
+    // Not by fetch, which would take as long to load as a quarter of the launcher.
+    const request = http.get(url, { agent: false, signal }, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode === 200)
+    })
+    request.once('error', () => resolve(false))
+  })
 }
 
-function lastLines({ name }: NodePart, logsDir: string): string {
+function lastLines({ name }: Part, logsDir: string): string {
   const file = path.join(logsDir, `${name}.log`)
   const lines = fs.readFileSync(file, 'utf8').trim().split('\n').slice(-6)
   return `Its log, ${file}, ends:\n${lines.map((line) => `  ${line.slice(0, 400)}`).join('\n')}`

@@ -23,11 +23,15 @@ export type PostgresServer = {
   stop(): Promise<Exit>
 }
 
-/** Where and how to start. */
-export type PostgresOptions = {
+/** Where it runs. */
+export type PostgresAddress = {
   /** Made if absent; holds the cluster, the superuser's password and the log. */
   dataDir: string
   port: number
+}
+
+/** Where and how to start. */
+export type PostgresOptions = PostgresAddress & {
   log: (line: string) => void
   /** Further settings, which win over the standard ones. */
   settings?: Record<string, string>
@@ -56,14 +60,27 @@ const startTimeoutMs = 60_000
 // Within the 30 s that the whole system has; an unfinished shutdown is recovered at the next start.
 const stopTimeoutMs = 5_000
 
+/** The superuser's URL of the server that will run on a folder; makes the folder if need be. Secret. */
+export function plannedPostgresUrl({ dataDir, port }: PostgresAddress): string {
+  return adminUrl(preparePassword(path.resolve(dataDir)), port)
+}
+
+function adminUrl(password: string, port: number): string {
+  return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+}
+
+function preparePassword(dataDir: string): string {
+  fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  return readOrMakeFile(path.join(dataDir, 'password'), newPassword)
+}
+
 /** Starts PostgreSQL, making the cluster on the first start, and answers when it takes connections. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const { port, log } = options
   const dataDir = path.resolve(options.dataDir)
-  fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  const password = preparePassword(dataDir)
   const programs = postgresPrograms()
   const identity = postgresIdentity(programs, dataDir)
-  const password = readOrMakeFile(path.join(dataDir, 'password'), newPassword)
   const cluster = path.join(dataDir, 'cluster')
   if (fs.existsSync(cluster)) {
     await endOrphan(cluster, log)
@@ -75,7 +92,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const server = await launch({ ...options, dataDir }, cluster, programs, identity)
   log(`PostgreSQL takes connections on port ${port}`)
   return {
-    adminUrl: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    adminUrl: adminUrl(password, port),
     pid: server.pid,
     port,
     exited: server.exited,

@@ -2,11 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 
-/** Replaces a file in one step; a crash leaves the old content or the new. */
-export function writePrivateFile(file: string, content: string): void {
+/**
+ * Replaces a file in one step; a crash leaves the old content or the new. Without a flush that holds for a crash of ours, and not
+ * for one of the machine.
+ */
+export function writePrivateFile(file: string, content: string, flush = true): void {
   const fresh = `${file}.${process.pid}.new`
   fs.rmSync(fresh, { force: true })
-  fs.writeFileSync(fresh, content, { mode: 0o600, flush: true })
+  fs.writeFileSync(fresh, content, { mode: 0o600, flush })
   fs.renameSync(fresh, file)
 }
 

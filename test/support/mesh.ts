@@ -158,12 +158,19 @@ export async function failedStart(settings: Record<string, string>): Promise<str
   return output()
 }
 
+/** As `npm start` has them. */
+const launcherFlags = [
+  '--require=./deploy/local/lean-http.cjs',
+  '--import=./deploy/local/check-node.mjs',
+  '--import=./deploy/local/code-cache.mjs',
+]
+
 function launch(env: NodeJS.ProcessEnv): { child: ChildProcess; output(): string } {
-  const child = spawn(
-    process.execPath,
-    ['--import', './deploy/local/check-node.mjs', 'deploy/local/start.ts'],
-    { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] },
-  )
+  const child = spawn(process.execPath, [...launcherFlags, 'deploy/local/start.ts'], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
