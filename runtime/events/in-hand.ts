@@ -64,7 +64,9 @@ export function startInHand(options: InHandOptions): InHand {
     if (!nats.ready()) return false
     const youngest = performance.now() - inHandMs + marginMs
     const batch = waiting.splice(0, batchEvents).filter(({ atMs }) => atMs > youngest)
-    published.push(...(await publishBatch(options, batch)))
+    const acknowledged = await publishBatch(options, batch)
+    // Only now: meanwhile the other loop may have begun a new list.
+    published.push(...acknowledged)
     return waiting.length > 0
   }
 

@@ -54,6 +54,32 @@ describe('an event in hand', () => {
     expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
   })
 
+  it('that the broker acknowledges while others end is carried to its end too', async () => {
+    world.startConsumer()
+    const nats = world.openNats()
+    const { promise: mayGo, resolve: letGo } = Promise.withResolvers<void>()
+    const [first, held] = [await world.writeInHand(), await world.writeInHand()]
+    const producer = world.startProducer({
+      nats: {
+        ...nats,
+        async publish(subject, payload, messageId) {
+          if (messageId.startsWith(held.eventId)) await mayGo
+          await nats.publish(subject, payload, messageId)
+        },
+      },
+    })
+    producer.carry(first)
+    await eventually(async () => {
+      expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
+    })
+    producer.carry(held)
+    await ends(first.eventId)
+    letGo()
+    await ends(held.eventId)
+    // A relay that had to help would have left its answers.
+    expect(await world.producerDb.row(confirmations, [])).toEqual({ n: 0 })
+  })
+
   it('whose writer died is found by a relay when its time is over, not before', async () => {
     world.startConsumer()
     const { eventId } = await world.writeInHand()
