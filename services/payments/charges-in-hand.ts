@@ -36,8 +36,12 @@ export function startCharges(options: TaskOptions): Pick<Loop, 'close'> & {
     async close() {
       await loop.close()
       const subjectIds = waiting.map((charge) => charge.payer_id)
+      if (subjectIds.length === 0) return
       // For others, soon: a back end that is silent would hold the stop up.
-      if (subjectIds.length > 0) await markLater(options.db, { kind: 'announce', subjectIds })
+      await markLater(options.db, { kind: 'announce', subjectIds }).catch((error: unknown) => {
+        // They come to them all the same, when their time in hand is over.
+        options.log.warn({ err: error, kind: 'charges in hand' }, 'charges left to others')
+      })
     },
   }
 }

@@ -1,8 +1,9 @@
 // What the back end is told although a part of it refuses or hangs.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Failure } from '#core/errors.ts'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
-import { sql } from '#runtime/db.ts'
+import { type Database, sql } from '#runtime/db.ts'
 import type { Backend } from '../../services/payments/backend.ts'
 import { startCharges } from '../../services/payments/charges-in-hand.ts'
 import type { Payment } from '../../services/payments/payment.ts'
@@ -51,8 +52,8 @@ const writeTask = sql(
 )
 const readTask = sql('test_task', 'select done_time from task where subject_id = $1')
 
-it('charges that wait when their process stops are left to others, and do not hold it up', async () => {
-  const { db } = world
+/** Charges in hand of a process of which the back end answers nothing before it is let go, and then an error. */
+function hangingCharges(db: Database) {
   const hanging = Promise.withResolvers<void>()
   const called = Promise.withResolvers<void>()
   const announce = () => {
@@ -61,19 +62,32 @@ it('charges that wait when their process stops are left to others, and do not ho
   }
   const backend = { announce } as unknown as Backend
   const charges = startCharges({ db, log: silentLog, backend, linkKey: randomBytes(32) })
+  return {
+    called: called.promise,
+    announce(payerId: string) {
+      const minor = { amountMinor: 1n, feeMinor: 0n, tipMinor: 0n, taxMinor: 0n }
+      const one = { ...minor, payerId, convenienceFeeMinor: 0n, paymentChannel: 'payment_link' }
+      charges.announce({ state: 'Pending', payers: [one] } as unknown as Payment)
+    },
+    close: () => charges.close(),
+    letGo: () => hanging.reject(new Error('nobody there')),
+  }
+}
+
+it('charges that wait when their process stops are left to others, and do not hold it up', async () => {
+  const { db } = world
+  const charges = hangingCharges(db)
   const write = async () => {
     const payerId = randomUUID()
     await db.run(writeTask, [payerId, randomUUID()])
-    const minor = { amountMinor: 1n, feeMinor: 0n, tipMinor: 0n, taxMinor: 0n }
-    const one = { ...minor, payerId, convenienceFeeMinor: 0n, paymentChannel: 'payment_link' }
-    charges.announce({ state: 'Pending', payers: [one] } as unknown as Payment)
+    charges.announce(payerId)
     return payerId
   }
   await write()
-  await called.promise
+  await charges.called
   const waiting = await write()
   const closed = charges.close()
-  hanging.reject(new Error('nobody there'))
+  charges.letGo()
   await closed
   // Long before the time in hand is over.
   const done = await until(async () => {
@@ -81,4 +95,18 @@ it('charges that wait when their process stops are left to others, and do not ho
     return row?.done_time ?? undefined
   })
   expect(done).toBeInstanceOf(Date)
+})
+
+it('charges that wait do not make a stop fail whose database is gone', async () => {
+  const gone: Database = {
+    ...world.db,
+    run: () => Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'the database is gone')),
+  }
+  const charges = hangingCharges(gone)
+  charges.announce(randomUUID())
+  await charges.called
+  charges.announce(randomUUID())
+  const closed = charges.close()
+  charges.letGo()
+  await expect(closed).resolves.toBeUndefined()
 })
