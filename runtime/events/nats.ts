@@ -7,11 +7,14 @@ import {
   ConsumerEvents,
   type ConsumerMessages,
   connect,
+  createInbox,
   credsAuthenticator,
   DeliverPolicy,
   DiscardPolicy,
+  headers,
   type JetStreamClient,
   type JetStreamManager,
+  type MsgHdrs,
   type NatsConnection,
   type NatsError,
   nanos,
@@ -24,6 +27,7 @@ import type { Logger } from '#runtime/log.ts'
 import { credsOf, type NatsAccess, passwordOf } from './nats-access.ts'
 import { type Batches, inBatches } from './nats-batches.ts'
 import { type BrokerConnection, keepConnected } from './nats-connection.ts'
+import { acknowledgedBy, noAnswer, type PublishAcknowledged } from './nats-publish.ts'
 import { inOrderOfChoice, type Leaving, leaving } from './nats-servers.ts'
 
 /** The stream that carries events; `replicas` is 3 in production. */
@@ -69,7 +73,7 @@ export function connectNats(options: NatsOptions): Nats {
   const broker = keepConnected({ open: (leftMs) => open(options, leftMs), log: options.log })
   const servers = leaving(broker, options)
   const stream = keepStream(broker, servers, options)
-  const publish = publisher(broker, servers, stream)
+  const publish = publisher(broker, servers, stream, options.name)
   return {
     ready: () => broker.ready(),
     onConnected: (listener) => broker.onConnected(listener),
@@ -152,14 +156,19 @@ function keepStream(broker: Broker, servers: Servers, options: NatsOptions): Str
 
 type Publish = (subject: string, payload: Uint8Array, messageId: string) => Promise<void>
 
-function publisher(broker: Broker, servers: Servers, stream: Stream): Publish {
+/** The broker stores one message of those that have the same within its window. */
+const messageIdHeader = 'Nats-Msg-Id'
+
+function publisher(broker: Broker, servers: Servers, stream: Stream, name: string): Publish {
   let acknowledgedMs = Number.NEGATIVE_INFINITY
   return async (subject, payload, messageId) => {
     const connection = broker.now()
-    const limits = { msgID: messageId, timeout: publishTimeoutMs }
+    const publish = publisherOf(connection, name)
+    const header = headers()
+    header.set(messageIdHeader, messageId)
     const sentMs = performance.now()
     try {
-      await jetStreamOf(connection).publish(subject, payload, limits)
+      await publish(subject, payload, header)
       acknowledgedMs = performance.now()
     } catch (error) {
       if ((error as NatsError).code !== noAnswer) throw error
@@ -182,14 +191,13 @@ function open(options: NatsOptions, leftMs: ReadonlyMap<string, number>): Promis
     noRandomize: true,
     ...proofOf(options, addresses[0]),
     ...((isSecured || caFile !== undefined) && { tls: caFile === undefined ? {} : { caFile } }),
-    // Answers go to a place of our own, which no other user of the broker may read.
-    inboxPrefix: `_INBOX_${name}`,
+    inboxPrefix: inboxPrefixOf(name),
     name,
     reconnect: false,
     timeout: dialTimeoutMs,
     pingInterval: pingMs,
     maxPingOut: 2,
-    // A stack trace kept for every publication cost a third of the relay's time.
+    // No stack trace is kept for every request.
     noAsyncTraces: true,
   })
 }
@@ -208,6 +216,22 @@ function proofOf(
     return { authenticator: usernamePasswordAuthenticator(user === '' ? name : user, password) }
   }
   return user === '' ? {} : { user, pass: decodeURIComponent(first?.password ?? '') }
+}
+
+const publishers = new WeakMap<NatsConnection, PublishAcknowledged<MsgHdrs>>()
+
+function publisherOf(connection: NatsConnection, name: string): PublishAcknowledged<MsgHdrs> {
+  let publish = publishers.get(connection)
+  if (publish === undefined) {
+    publish = acknowledgedBy(connection, createInbox(inboxPrefixOf(name)), publishTimeoutMs)
+    publishers.set(connection, publish)
+  }
+  return publish
+}
+
+/** Answers go to a place of our own, which no other user of the broker may read. */
+function inboxPrefixOf(name: string): string {
+  return `_INBOX_${name}`
 }
 
 /** Making one costs more than a publication. */
@@ -322,8 +346,6 @@ function stopWhenCutOff(
 
 /** The stream is gone, JetStream is not up yet, or the server hears nothing of the others. */
 const notNow = '503'
-/** The stream may be gone too, when a plain subscription keeps the broker from saying so. */
-const noAnswer = 'TIMEOUT'
 function refuse(error: unknown): never {
   if (error instanceof Failure) throw error
   const { code } = error as NatsError

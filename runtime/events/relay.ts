@@ -1,9 +1,9 @@
 // Carries committed events to the broker. It must not hold a transaction open while it publishes, nor confirm what
 // a consumer has to confirm.
 import { setTimeout as delay } from 'node:timers/promises'
-import { create, toBinary } from '@bufbuild/protobuf'
+import { toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { EventSchema } from '#gen/events/v1/events_pb.js'
+import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { publishSpan } from '#runtime/spans.ts'
@@ -149,7 +149,9 @@ async function carry(options: RelayOptions, claimed: ClaimedEvent[]): Promise<vo
  */
 export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
   const span = publishSpan(event.subject, event.event_id, event.traceparent)
-  const message = create(EventSchema, {
+  // Made whole: it is serialized as it stands.
+  const message: Event = {
+    $typeName: 'events.v1.Event',
     eventId: event.event_id,
     subject: event.subject,
     occurredTime: timestampFromDate(event.occurred_at),
@@ -157,7 +159,7 @@ export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<str
     payload: event.payload,
     traceparent: span?.traceparent ?? event.traceparent ?? '',
     requestId: event.request_id ?? '',
-  })
+  }
   try {
     const messageId = `${event.event_id}:${event.attempts}`
     await nats.publish(event.subject, toBinary(EventSchema, message), messageId)

@@ -17,7 +17,11 @@ import {
   type Words,
 } from '#core/payment-words.ts'
 import type { CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
-import { PaymentEventSchema, PaymentTransition } from '#gen/payments/v1/payment_event_pb.js'
+import {
+  type PaymentEvent,
+  PaymentEventSchema,
+  PaymentTransition,
+} from '#gen/payments/v1/payment_event_pb.js'
 import type {
   Payee as PayeeMessage,
   Payer as PayerMessage,
@@ -25,7 +29,7 @@ import type {
   Payment as PaymentMessage,
   PayoutState as PayoutStateNumber,
 } from '#gen/payments/v1/payments_pb.js'
-import type { SettlementSchema } from '#gen/payments/v1/settlement_pb.js'
+import { SettlementSchema } from '#gen/payments/v1/settlement_pb.js'
 import type { DraftPayer, DraftPayment } from './new-payment.ts'
 import type { Payee, Payer, Payment } from './payment.ts'
 import type { Fact, TransitionKind } from './transition.ts'
@@ -190,19 +194,19 @@ export function paymentEventBytes(
   fact: Fact,
   settlements: MessageInitShape<typeof SettlementSchema>[] = [],
 ): Uint8Array {
-  return toBinary(
-    PaymentEventSchema,
-    create(PaymentEventSchema, {
-      transition: transitions[fact.kind],
-      payment: paymentMessage(payment),
-      notices: fact.notices.map(({ kind, index }) => ({
-        kind: enumOf(noticeKinds, kind),
-        about: aboutOf(kind, index),
-      })),
-      callbackSequence: fact.callbackSequence,
-      settlements,
-    }),
-  )
+  const event: PaymentEvent = {
+    $typeName: 'payments.v1.PaymentEvent',
+    transition: transitions[fact.kind],
+    payment: paymentMessage(payment),
+    notices: fact.notices.map(({ kind, index }) => ({
+      $typeName: 'payments.v1.Notice',
+      kind: enumOf(noticeKinds, kind),
+      about: aboutOf(kind, index),
+    })),
+    callbackSequence: fact.callbackSequence,
+    settlements: settlements.map((one) => create(SettlementSchema, one)),
+  }
+  return toBinary(PaymentEventSchema, event)
 }
 
 function aboutOf(kind: NoticeKind, value: number) {
