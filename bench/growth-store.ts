@@ -1,4 +1,5 @@
 // Statements of the measurement with many payments: lays them down, all ended, and reads which there are.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { withoutIndexes } from './lay-down-store.ts'
 import { onDatabase } from './on-database.ts'
@@ -138,6 +139,39 @@ export async function spreadPaymentIds(databaseUrl: string, count: number): Prom
       [count],
     )
     return rows.map((row) => row.payment_id)
+  })
+}
+
+/** Ids of the payments that were made last. */
+export async function newestPaymentIds(databaseUrl: string, count: number): Promise<string[]> {
+  return await onDatabase(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ payment_id: string }>(
+      'select payment_id from payments.payment order by payment_id desc limit $1',
+      [count],
+    )
+    return rows.map((row) => row.payment_id)
+  })
+}
+
+/** Pages that were asked for: found in the buffers of PostgreSQL, and not. */
+export type Pages = { hit: number; missed: number }
+
+/** Backends tell what they did at most so late. */
+const toldAfterMs = 1_200
+
+/** Pages of the tables of payments and their indexes since the start. */
+export async function pagesFetched(databaseUrl: string): Promise<Pages> {
+  await sleep(toldAfterMs)
+  return await onDatabase(databaseUrl, async (client) => {
+    const { rows } = await client.query<Pages>(
+      `select sum(heap_blks_hit + idx_blks_hit)::float8 as hit,
+         sum(heap_blks_read + idx_blks_read)::float8 as missed
+       from pg_statio_user_tables
+       where schemaname = 'payments' and relname in ('payment', 'payer', 'payee')`,
+    )
+    const [row] = rows
+    if (row === undefined) throw new Error('a sum has no row')
+    return row
   })
 }
 

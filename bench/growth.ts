@@ -1,19 +1,43 @@
 // Compares creations and reads of the product beside a million payments with those on an empty database; no yardstick.
+import fs from 'node:fs'
+import path from 'node:path'
 import { onSystem } from './compare.ts'
-import { layDownPast, measureTables, type Stock, spreadPaymentIds } from './growth-store.ts'
+import {
+  layDownPast,
+  measureTables,
+  newestPaymentIds,
+  type Pages,
+  pagesFetched,
+  type Stock,
+  spreadPaymentIds,
+} from './growth-store.ts'
 import { type Measured, measure } from './measure.ts'
 import { waitForQuiet } from './processes.ts'
-import { table, whole } from './report.ts'
-import { createShape, statusShape } from './requests.ts'
-import { emptyFolder, onDatabaseOf, type System, startMesh, startMeshOn } from './systems.ts'
+import { createShape, type RequestShape, statusShape } from './requests.ts'
+import { emptyFolder, onDatabaseOf, type System, secondPorts, startMeshOn } from './systems.ts'
 
-/** What the product did on one database. */
-export type Grown = Stock & { create: Measured; status: Measured }
+/** What one mesh did in a window, and what it had to fetch for each answer. */
+export type Seen = Measured & { pages: Pages }
+
+/** What both meshes did, one right after the other. */
+export type GrowthTurn = { empty: Seen; full: Seen }
+
+/** What was found. */
+export type Growth = {
+  empty: Stock
+  full: Stock
+  creates: GrowthTurn[]
+  reads: GrowthTurn[]
+  /** Of the full one, before the reads in turns: each of a payment that nobody has asked for since the start. */
+  firstReads: Seen
+}
 
 const isSmall = process.env['BENCH_GROWTH_SMALL'] === '1'
 const past = isSmall
   ? { payments: 20_000, events: 100_000 }
   : { payments: 1_000_000, events: 5_000_000 }
+/** A folder that keeps what was laid down for the next time; what is measured adds some thousand payments. */
+const keptFolder = process.env['BENCH_GROWTH_DIR'] ?? ''
 /** While nothing but the laying down is at work. What is there in the end is on the disk and the same. */
 const laying = {
   synchronous_commit: 'off',
@@ -23,78 +47,126 @@ const laying = {
   max_wal_senders: '0',
   autovacuum: 'off',
 }
-const spread = 20_000
-const quietWithinMs = 30_000
-const window = isSmall
-  ? { warmUp: { answers: 300, mostMs: 2_000 }, measuredMs: 2_000 }
-  : { warmUp: { answers: 6_000, mostMs: 12_000 }, measuredMs: 10_000 }
+const spread = isSmall ? 2_000 : 20_000
+const newest = 2_000
+const rounds = 3
+const mostOthersShare = 0.1
+/** What is done behind the answers of one mesh must not be paid by the other. Both idle at some hundredths of the machine. */
+const quiet = { mostMs: 15_000, mostShare: 0.25 }
+const warmUp = { warmUp: { answers: isSmall ? 300 : 6_000, mostMs: 12_000 }, measuredMs: 100 }
+const window = { warmUp: { answers: 300, mostMs: 1_000 }, measuredMs: isSmall ? 1_000 : 6_000 }
+const allOnce = { warmUp: { answers: spread, mostMs: 40_000 }, measuredMs: 100 }
 
-/** First on an empty database, then on a full one; four to five minutes. */
-export async function compareGrowth(
-  say: (line: string) => void,
-): Promise<{ empty: Grown; full: Grown }> {
-  const empty = await onSystem(startMesh, (system) => load(system))
-  say(`empty: ${told(empty)}`)
-  const dataDir = emptyFolder()
-  const old = await startMeshOn(dataDir)
+type Meshes = { empty: System; full: System }
+type Load = { shape: RequestShape; ids: string[] }
+
+/** Both meshes stand at the same time and take turns; six minutes, four of them when the past is laid down already. */
+export async function compareGrowth(say: (line: string) => void): Promise<Growth> {
+  const folder = keptFolder || emptyFolder()
+  await layDown(folder, say)
+  return await onSystem(
+    () => startMeshOn(emptyFolder(), {}, secondPorts),
+    (empty) =>
+      onSystem(
+        () => startFull(folder),
+        (full) => compareBoth({ empty, full }, say),
+      ),
+  )
+}
+
+async function startFull(folder: string): Promise<System> {
+  const system = await startMeshOn(folder)
+  return keptFolder === '' ? system : { ...system, stop: system.stopServing }
+}
+
+async function layDown(folder: string, say: (line: string) => void): Promise<void> {
+  const mark = path.join(folder, 'laid-down')
+  if (fs.existsSync(mark)) return
+  fs.mkdirSync(folder, { recursive: true, mode: 0o711 })
+  const mesh = await startMeshOn(folder)
   // One payment to copy.
   const one = { ids: [], warmUp: { answers: 1, mostMs: 5_000 }, measuredMs: 1 }
-  await measure(old, { shape: createShape(old.target), ...one })
-  await old.stopServing()
+  await measure(mesh, { shape: createShape(mesh.target), ...one })
+  await mesh.stopServing()
   const begunMs = performance.now()
-  await onDatabaseOf(dataDir, laying, (databaseUrl) => layDownPast(databaseUrl, past))
+  await onDatabaseOf(folder, laying, (databaseUrl) => layDownPast(databaseUrl, past))
+  fs.writeFileSync(mark, '')
   say(`laid down in ${((performance.now() - begunMs) / 1_000).toFixed(0)} s`)
-  const full = await onSystem(
-    () => startMeshOn(dataDir),
-    (system) => load(system),
-  )
-  say(`full: ${told(full)}`)
-  return { empty, full }
 }
 
-async function load(system: System): Promise<Grown> {
-  await waitForQuiet(quietWithinMs)
-  const create = await measure(system, { shape: createShape(system.target), ids: [], ...window })
-  const ids = await spreadPaymentIds(system.databaseUrl, spread)
-  const status = await measure(system, { shape: statusShape(system.target), ids, ...window })
-  return { create, status, ...(await measureTables(system.databaseUrl)) }
+function create(system: System): Load {
+  return { shape: createShape(system.target), ids: [] }
 }
 
-function told({ create, status, payments }: Grown): string {
-  return `${create.perSecond.toFixed(0)} creates/s, ${status.perSecond.toFixed(0)} reads/s, ${payments} payments`
+async function compareBoth(meshes: Meshes, say: (line: string) => void): Promise<Growth> {
+  const both = [meshes.empty, meshes.full]
+  for (const system of both) await measure(system, { ...create(system), ...warmUp })
+  const creates = await takeTurns(meshes, create, (line) => say(`creates ${line}`))
+
+  const spreadIds = new Map<System, string[]>()
+  for (const system of both) {
+    spreadIds.set(system, await spreadPaymentIds(system.databaseUrl, spread))
+    const ids = await newestPaymentIds(system.databaseUrl, newest)
+    await measure(system, { shape: statusShape(system.target), ids, ...warmUp })
+  }
+  // From another place on each time: a turn finds not only what the turn before it has fetched.
+  const read = (system: System): Load => ({
+    shape: statusShape(system.target),
+    ids: rotated(spreadIds.get(system) ?? []),
+  })
+  const firstReads = await look(meshes.full, read(meshes.full))
+  say(`first reads: full ${firstReads.perSecond.toFixed(0)}/s`)
+  await measure(meshes.full, { ...read(meshes.full), ...allOnce })
+  const reads = await takeTurns(meshes, read, (line) => say(`reads ${line}`))
+  return {
+    empty: await measureTables(meshes.empty.databaseUrl),
+    full: await measureTables(meshes.full.databaseUrl),
+    creates,
+    reads,
+    firstReads,
+  }
 }
 
-/** The comparison as Markdown. */
-export function describeGrowth({ empty, full }: { empty: Grown; full: Grown }): string[] {
-  const ratio = (of: (grown: Grown) => Measured): string =>
-    (of(full).perSecond / of(empty).perSecond).toFixed(2)
-  const postgres = (of: (grown: Grown) => Measured, grown: Grown): string =>
-    whole(of(grown).cpuMicros['postgres'] ?? 0)
-  const row = (what: string, of: (grown: Grown) => Measured): string[] => [
-    what,
-    whole(of(empty).perSecond),
-    whole(of(full).perSecond),
-    ratio(of),
-    `${of(empty).p99Ms.toFixed(1)} / ${of(full).p99Ms.toFixed(1)}`,
-    `${postgres(of, empty)} / ${postgres(of, full)}`,
-    `${(of(empty).othersShare * 100).toFixed(0)} / ${(of(full).othersShare * 100).toFixed(0)}`,
-  ]
-  return [
-    `Beside ${whole(full.payments)} payments and ${whole(full.events)} rows of outbox and inbox (${whole(full.megabytes)} MB of`,
-    `tables and indexes) in place of ${whole(empty.payments)} and ${whole(empty.events)}; reads go over 20,000 of all payments.`,
-    'At least 0.9 of the empty rate is wanted.',
-    '',
-    ...table(
-      [
-        'what',
-        'empty /s',
-        'full /s',
-        'ratio',
-        'p99 ms empty / full',
-        'PostgreSQL µs empty / full',
-        'taken by others, %',
-      ],
-      [row('create', (grown) => grown.create), row('status', (grown) => grown.status)],
-    ),
-  ]
+async function takeTurns(
+  { empty, full }: Meshes,
+  load: (system: System) => Load,
+  say: (line: string) => void,
+): Promise<GrowthTurn[]> {
+  const turns: GrowthTurn[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    const turn = {
+      empty: await look(empty, load(empty)),
+      full: await look(full, load(full)),
+    }
+    turns.push(turn)
+    const rates = `empty ${turn.empty.perSecond.toFixed(0)}/s, full ${turn.full.perSecond.toFixed(0)}/s`
+    say(`${round}: ${rates}`)
+  }
+  return turns
+}
+
+/** One window, once the work behind what was before is done; another one when others took too much of the machine. */
+async function look(system: System, load: Load): Promise<Seen> {
+  const seen = await lookOnce(system, load)
+  return seen.othersShare <= mostOthersShare ? seen : await lookOnce(system, load)
+}
+
+async function lookOnce(system: System, load: Load): Promise<Seen> {
+  await waitForQuiet(quiet.mostMs, quiet.mostShare)
+  const before = await pagesFetched(system.databaseUrl)
+  const measured = await measure(system, { ...load, ...window })
+  const after = await pagesFetched(system.databaseUrl)
+  const { accepted } = measured
+  return {
+    ...measured,
+    pages: {
+      hit: (after.hit - before.hit) / accepted,
+      missed: (after.missed - before.missed) / accepted,
+    },
+  }
+}
+
+function rotated<T>(values: T[]): T[] {
+  const at = Math.floor(Math.random() * values.length)
+  return [...values.slice(at), ...values.slice(0, at)]
 }

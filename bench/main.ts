@@ -7,7 +7,8 @@ import { compareTransfers } from './compare-transfers.ts'
 import { measureDelivery } from './delivery.ts'
 import { describeDelivery } from './delivery-report.ts'
 import { measureFootprint } from './footprint.ts'
-import { compareGrowth, describeGrowth } from './growth.ts'
+import { compareGrowth } from './growth.ts'
+import { describeGrowth } from './growth-report.ts'
 import { compareLedger, describeLedger } from './ledger.ts'
 import {
   describeBills,

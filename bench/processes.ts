@@ -30,15 +30,15 @@ export function readMachine(): { busyS: number; wholeS: number } {
   return { busyS: (user + nice + system) / ticksPerS, wholeS: whole / ticksPerS }
 }
 
-/** Waits until the machine does next to nothing else, or for so long. */
-export async function waitForQuiet(mostMs: number): Promise<void> {
+/** Waits until so little of the machine is busy, or for so long. */
+export async function waitForQuiet(mostMs: number, mostShare = 0.1): Promise<void> {
   const untilMs = performance.now() + mostMs
   for (let quiet = 0; quiet < 3 && performance.now() < untilMs; ) {
     const before = readMachine()
     await sleep(1_000)
     const after = readMachine()
     const share = (after.busyS - before.busyS) / (after.wholeS - before.wholeS)
-    quiet = share < 0.1 ? quiet + 1 : 0
+    quiet = share < mostShare ? quiet + 1 : 0
   }
 }
 

@@ -33,8 +33,13 @@ export type System = {
   stop(): Promise<void>
 }
 
+/** Where a mesh listens: the gateway's port, and the first one of its block. */
+export type Ports = { port: number; portBase: number }
+
 /** Away from the ports of a local start and of the tests. */
-const ports = { port: 18_180, portBase: 17_100 }
+const ports: Ports = { port: 18_180, portBase: 17_100 }
+/** For a second mesh at the same time. */
+export const secondPorts: Ports = { port: 18_181, portBase: 17_130 }
 const readyWithinMs = 60_000
 const stopWithinMs = 30_000
 const bench = import.meta.dirname
@@ -56,6 +61,7 @@ export async function launchMesh(
   command: string[],
   dataDir: string,
   env: Record<string, string> = {},
+  at = ports,
 ): Promise<StartedMesh> {
   const startedMs = performance.now()
   const launcher = await spawnTied({
@@ -66,13 +72,13 @@ export async function launchMesh(
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
-      PORT: String(ports.port),
-      PORT_BASE: String(ports.portBase),
+      PORT: String(at.port),
+      PORT_BASE: String(at.portBase),
       PAYWEAVE_DATA_DIR: dataDir,
       ...env,
     },
   })
-  const url = `http://127.0.0.1:${ports.port}/readyz`
+  const url = `http://127.0.0.1:${at.port}/readyz`
   while (!(await answersOk(url))) {
     if (!launcher.alive()) throw new Error('the mesh did not start')
     if (performance.now() - startedMs > readyWithinMs) throw new Error('the mesh is not ready')
@@ -87,14 +93,17 @@ export async function stopLauncher({ launcher }: Pick<StartedMesh, 'launcher'>):
 }
 
 /** The mesh of a data folder as it stands in its files. */
-export function readMesh(dataDir: string): Pick<System, 'sandbox' | 'pids' | 'databaseUrl'> {
+export function readMesh(
+  dataDir: string,
+  { portBase } = ports,
+): Pick<System, 'sandbox' | 'pids' | 'databaseUrl'> {
   const read = (name: string): string => fs.readFileSync(path.join(dataDir, name), 'utf8')
   const processes = JSON.parse(read('processes.json')) as Record<string, { pid: number }>
   const password = read('postgres/password').trim()
   return {
     sandbox: JSON.parse(read('sandbox.json')) as SandboxFile,
     pids: Object.fromEntries(Object.entries(processes).map(([name, { pid }]) => [name, pid])),
-    databaseUrl: `postgres://postgres:${password}@127.0.0.1:${ports.portBase + 20}/payweave`,
+    databaseUrl: `postgres://postgres:${password}@127.0.0.1:${portBase + 20}/payweave`,
   }
 }
 
@@ -107,14 +116,15 @@ export async function startMesh(env: Record<string, string> = {}): Promise<Syste
 export async function startMeshOn(
   dataDir: string,
   env: Record<string, string> = {},
+  at = ports,
 ): Promise<System> {
   const command = [process.execPath, path.join(bench, 'mesh.ts')]
-  const launched = await launchMesh(command, dataDir, env)
+  const launched = await launchMesh(command, dataDir, env, at)
   const stopServing = () => stopLauncher(launched)
-  const mesh = readMesh(dataDir)
+  const mesh = readMesh(dataDir, at)
   return {
     ...mesh,
-    target: targetOf(mesh.sandbox, ports.port),
+    target: targetOf(mesh.sandbox, at.port),
     stopServing,
     async stop() {
       await stopServing()

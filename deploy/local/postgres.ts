@@ -37,13 +37,13 @@ export type PostgresOptions = PostgresAddress & {
   settings?: Record<string, string>
 }
 
-/** Durable as in production; sized for one developer's machine. */
+/** Durable as in production; sized as the sandbox of the manifests, of which an idle mesh touches little. */
 const standardSettings = {
   listen_addresses: '127.0.0.1',
   // No socket file: its path may be too long, and TCP serves every client alike.
   unix_socket_directories: '',
   max_connections: '200',
-  shared_buffers: '256MB',
+  shared_buffers: '512MB',
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
