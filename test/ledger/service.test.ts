@@ -107,7 +107,8 @@ describe('the ledger over RPC', () => {
   it('holds, posts and lets go', async () => {
     const { projectId } = shop
     const [holdId, other] = [newId(), newId()]
-    const asked = { projectId, address: customer(accountId), amount: money(2_000n) }
+    const details = { reference: 'H-1', description: 'Water', method: 'bill', metadata: { a: 'b' } }
+    const asked = { projectId, address: customer(accountId), amount: money(2_000n), details }
     const made = await ledger.createHold({ ...asked, holdId, expireTime: inAnHour() })
     expect(made.hold).toMatchObject({ holdId, state: HoldState.OPEN, amount: money(2_000n) })
     expect((await ledger.getHold({ projectId, holdId })).hold).toEqual(made.hold)
@@ -119,7 +120,8 @@ describe('the ledger over RPC', () => {
       available: money(46_000n),
     })
     const { transfer } = await ledger.postHold({ projectId, holdId, postings: pay(1_500n) })
-    expect(transfer?.transferId).toBe(holdId)
+    expect(transfer).toMatchObject({ transferId: holdId, details })
+    expect((await ledger.getTransfer({ projectId, transferId: holdId })).transfer).toEqual(transfer)
     const voided = await ledger.voidHold({ projectId, holdId: other })
     expect(voided.hold?.state).toBe(HoldState.VOIDED)
     expect((await ledger.getHold({ projectId, holdId })).hold?.state).toBe(HoldState.POSTED)

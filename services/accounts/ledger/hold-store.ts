@@ -90,7 +90,7 @@ const postHoldStatement = sql(
      select project_id, hold_id, $13, cardinality($10::text[]), reference, description, method,
        metadata, close_time
      from closing
-     returning post_time
+     returning post_time, reference, description, method, metadata
    ), moved as (
      update ledger_account a set posted_minor = a.posted_minor + f.delta_minor,
        held_minor = a.held_minor - coalesce(c.amount_minor, 0)
@@ -98,9 +98,15 @@ const postHoldStatement = sql(
        on c.holder_id = f.holder_id and c.holder = f.holder and c.currency = f.currency
      where a.holder_id = f.holder_id and a.holder = f.holder and a.currency = f.currency
    ), ${writeLines}
-   select (select post_time from inserted) as "postTime",
-     (select count(*) from found) = cardinality($1::uuid[]) as "holdersFound"`,
+   select i.post_time as "postTime", i.reference, i.description, i.method, i.metadata,
+     (select count(*) from found) = cardinality($1::uuid[]) as "holdersFound"
+   from (values (1)) one left join inserted i on true`,
 )
+
+/** What became of a hold that was to be posted; the transfer has the details of the hold. */
+export type WrittenHold =
+  | { postTime: Date; details: Required<Details> }
+  | { postTime: null; holdersFound: boolean }
 
 /**
  * Turns an open hold into a transfer in one statement, or changes nothing: when the hold is not open, has lapsed, or its
@@ -109,13 +115,17 @@ const postHoldStatement = sql(
 export async function writeHoldPosted(
   q: Queryable,
   draft: Pick<TransferDraft, 'projectId' | 'transferId' | 'lines' | 'deltas' | 'fingerprint'>,
-): Promise<{ postTime: Date | null; holdersFound: boolean }> {
-  const written = await q.row<{ postTime: Date | null; holdersFound: boolean }>(postHoldStatement, [
+): Promise<WrittenHold> {
+  type Row = Required<Details> & { postTime: Date | null; holdersFound: boolean }
+  const row = await q.row<Row>(postHoldStatement, [
     ...deltaValues(draft.deltas),
     ...lineValues(draft),
     draft.fingerprint,
   ])
-  return written ?? { postTime: null, holdersFound: false }
+  if (row === undefined) throw new Error('a posting has no row')
+  const { postTime, holdersFound, reference, description, method, metadata } = row
+  if (postTime === null) return { postTime, holdersFound }
+  return { postTime, details: { reference, description, method, metadata } }
 }
 
 const releaseStatement = sql(

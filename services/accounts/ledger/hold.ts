@@ -90,11 +90,11 @@ export function freshHold(
   }
 }
 
-/** Turns a hold into a transfer of the same UUID, once; what the lines do not use is let go. */
+/** Turns a hold into a transfer of the same UUID and details, once; what the lines do not use is let go. */
 export async function postHold(
   tx: Queryable,
   { projectId, holdId, lines }: { projectId: string; holdId: string; lines: readonly Line[] },
-): Promise<Posted> {
+): Promise<Posted & { details: Required<Details> }> {
   requireLines(projectId, lines)
   const deltas = holderDeltas(lines)
   const draft = {
@@ -105,13 +105,17 @@ export async function postHold(
     fingerprint: heldLinesFingerprint(lines),
   }
   let written = await posting(tx, draft)
-  if (!written.holdersFound && deltas.some(({ holder }) => holder === 'float')) {
+  const hasFloat = deltas.some(({ holder }) => holder === 'float')
+  if (written.postTime === null && !written.holdersFound && hasFloat) {
     await openFloats(tx, deltas)
     written = await posting(tx, draft)
   }
-  if (written.postTime !== null) return { postTime: written.postTime, repeated: false }
+  if (written.postTime !== null) return { ...written, repeated: false }
   const hold = await requireHold(tx, projectId, holdId)
-  if (hold.state === 'posted') return repeatOf(await readTransfer(tx, projectId, holdId), draft)
+  if (hold.state === 'posted') {
+    const known = await readTransfer(tx, projectId, holdId)
+    return { ...repeatOf(known, draft), details: hold.details }
+  }
   if (hold.state !== 'open' || hold.hasLapsed) throw closed(hold)
   if (!written.holdersFound) throw accountNotFound('no balance in this currency')
   return refuse('postings', 'must debit the account of the hold by its amount or less')

@@ -14,6 +14,7 @@ import {
 import {
   accountNotFound,
   type Details,
+  foldedAddress,
   holderDeltas,
   holderKey,
   type Line,
@@ -83,6 +84,17 @@ export async function reverseTransfer(
     deltas: holderDeltas(lines),
     details: { ...original.details, description },
   })
+}
+
+/** A transfer as it is in the moment in which it was posted. */
+export function freshTransfer({
+  lines,
+  ...rest
+}: Pick<Transfer, 'projectId' | 'transferId' | 'details' | 'postTime'> & {
+  lines: readonly Line[]
+}): Omit<Transfer, 'fingerprint'> {
+  const folded = lines.map((line) => ({ ...line, address: foldedAddress(line.address) }))
+  return { ...rest, lines: folded, reversesId: undefined, reversedById: undefined }
 }
 
 /** Reads a transfer; TRANSFER_NOT_FOUND. */

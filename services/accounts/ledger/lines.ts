@@ -57,6 +57,14 @@ export const mostMinor = 2n ** 63n - 1n
 const mostLines = 100
 const mostMetadata = 50
 
+/** An address with its id in the form in which PostgreSQL answers it. */
+export function foldedAddress(address: Address): Address {
+  if ('internal' in address) return address
+  return 'accountId' in address
+    ? { accountId: address.accountId.toLowerCase() }
+    : { floatProjectId: address.floatProjectId.toLowerCase() }
+}
+
 /** The key of a holder's row. Ids are folded to the form in which PostgreSQL answers them. */
 export function holderKey(address: HolderAddress, currency: string): HolderKey {
   return 'accountId' in address

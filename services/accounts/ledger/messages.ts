@@ -109,7 +109,7 @@ export function wireMoney(currency: string, minorUnits: bigint) {
 }
 
 /** A transfer as it is sent. */
-export function transferMessage(transfer: Transfer): WireTransfer {
+export function transferMessage(transfer: Omit<Transfer, 'fingerprint'>): WireTransfer {
   const { lines, postTime, reversesId = '', reversedById = '', ...rest } = transfer
   return create(TransferSchema, {
     transferId: rest.transferId,

@@ -223,9 +223,9 @@ export async function completeMovement(
     const ended = await endMovement(tx, projectId, movementId, 'posted')
     if (ended === undefined) return undefined
     const { hasHold, details } = ended
-    return hasHold
-      ? postHold(tx, { projectId, holdId: movementId, lines })
-      : postTransfer(tx, { projectId, transferId: movementId, lines, details })
+    if (!hasHold) return postTransfer(tx, { projectId, transferId: movementId, lines, details })
+    const { postTime, repeated } = await postHold(tx, { projectId, holdId: movementId, lines })
+    return { postTime, repeated }
   })
   if (posted !== undefined) return posted
   const known = await requireMovement(db, projectId, movementId)

@@ -7,7 +7,13 @@ import { projectOf } from '#runtime/rpc/project.ts'
 import { requireUuid } from '../access.ts'
 import { checkLedger } from './check.ts'
 import { createHold, freshHold, postHold, requireHold, voidHold } from './hold.ts'
-import { postTransfer, readBalance, requireTransfer, reverseTransfer } from './ledger.ts'
+import {
+  freshTransfer,
+  postTransfer,
+  readBalance,
+  requireTransfer,
+  reverseTransfer,
+} from './ledger.ts'
 import { type Address, refuse, requireAddress, requireCurrency, requireDetails } from './lines.ts'
 import {
   addressOf,
@@ -49,8 +55,15 @@ function transferHandlers(db: Database) {
       const lines = linesOf(request.postings)
       await requireVisible(db, projectId, addressesOf(lines))
       const details = detailsOf(request.details)
-      await postTransfer(db, { projectId, transferId, lines, details })
-      return transferOf(projectId, transferId)
+      const { postTime, repeated } = await postTransfer(db, {
+        projectId,
+        transferId,
+        lines,
+        details,
+      })
+      if (repeated) return transferOf(projectId, transferId)
+      const posted = { projectId, transferId, lines, details, postTime }
+      return { transfer: transferMessage(freshTransfer(posted)) }
     },
     async reverseTransfer(request, context) {
       const projectId = requiredProject(context, request.projectId)
@@ -91,8 +104,12 @@ function holdHandlers(db: Database) {
       const holdId = requireUuid(request.holdId, 'hold_id')
       const lines = linesOf(request.postings)
       await requireVisible(db, projectId, addressesOf(lines))
-      await postHold(db, { projectId, holdId, lines })
-      return { transfer: transferMessage(await requireTransfer(db, projectId, holdId)) }
+      const { postTime, repeated, details } = await postHold(db, { projectId, holdId, lines })
+      // What was posted just now stands as it was asked for; an older one may have been taken back.
+      const transfer = repeated
+        ? await requireTransfer(db, projectId, holdId)
+        : freshTransfer({ projectId, transferId: holdId, lines, details, postTime })
+      return { transfer: transferMessage(transfer) }
     },
     async voidHold(request, context) {
       const projectId = requiredProject(context, request.projectId)
