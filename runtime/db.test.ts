@@ -1,6 +1,7 @@
 // The pool against a real PostgreSQL: values, transactions, limits, lost connections, roles and the test clock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
+import { freeze } from '../test/support/freeze.ts'
 import { ownPostgres } from '../test/support/servers.ts'
 import { type Database, isCheckViolation, isUniqueViolation, type Queryable, sql } from './db.ts'
 import { createTestClock } from './test-clock.ts'
@@ -233,13 +234,13 @@ describe('errors', () => {
   it('gives up on a server that does not answer at all, also inside a transaction', async () => {
     const single = home.open({ poolSize: 1, limits: { statementMs: 200 } })
     const frozen = await single.row<{ pid: number }>(backendPid, [])
-    process.kill(frozen?.pid ?? 0, 'SIGSTOP')
+    const thaw = freeze(frozen?.pid ?? 0)
     try {
       const stuck = single.transaction((tx) => tx.run(backendPid, []))
       await expect(stuck).rejects.toMatchObject({ reason: 'TIMEOUT' })
       expect(await single.ready()).toBe(true)
     } finally {
-      process.kill(frozen?.pid ?? 0, 'SIGCONT')
+      thaw()
     }
   })
 

@@ -36,12 +36,12 @@ async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Out
     await comeThrough()
     await areWhole(cluster)
     await scenario({ cluster, comeThrough })
+    await soon(async () => expect(writers.count()).toBeGreaterThan(100))
     const written = await writers.end()
     await soon(async () => {
       world.clock.advance(1_000)
       expect(await world.unended()).toBe(0)
     })
-    expect(written.length).toBeGreaterThan(100)
     return { written: written.toSorted(), handled: (await world.handled()).toSorted() }
   } finally {
     await writers.end()
@@ -66,6 +66,7 @@ function startWriters(world: World) {
   })()
   return {
     write,
+    count: () => written.length,
     async end() {
       ending.abort()
       await running

@@ -6,6 +6,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { connect, type StreamInfo } from 'nats'
 import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
+import { freeze } from '../support/freeze.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
 const size = 3
@@ -109,20 +110,21 @@ async function startMember(
   const start = (): Promise<NatsServer> =>
     startNats({ dataDir, port, log: () => {}, member: { name, config } })
   let server: NatsServer | undefined = await start()
+  let thaw = () => {}
   const kill = async (): Promise<void> => {
     if (server === undefined) return
+    thaw()
     process.kill(server.pid, 'SIGKILL')
     await server.exited
     server = undefined
   }
-  const signal = (what: NodeJS.Signals) => {
-    if (server !== undefined) process.kill(server.pid, what)
-  }
   return {
     name,
     kill,
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
+    freeze() {
+      if (server !== undefined) thaw = freeze(server.pid)
+    },
+    thaw: () => thaw(),
     cutOff: () => routes.cutOff(name),
     rejoin: () => routes.rejoin(name),
     wipe: () => fs.rmSync(path.join(dataDir, 'store'), { recursive: true }),

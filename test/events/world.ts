@@ -28,6 +28,7 @@ import { createLogger } from '#runtime/log.ts'
 import { createTestClock, type TestClock } from '#runtime/test-clock.ts'
 import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
 import { copyOfDatabase } from '../support/database.ts'
+import { freeze } from '../support/freeze.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
 export const subject = 'pw.test.event'
@@ -56,18 +57,22 @@ export async function startBroker(password?: string): Promise<TestBroker> {
   const [port = 0] = await freePorts(1)
   const start = (): Promise<NatsServer> => startNats({ dataDir, port, log: () => {} })
   let server = await start()
+  let thaw = () => {}
   return {
     url: server.url,
     async kill() {
       process.kill(server.pid, 'SIGKILL')
       await server.exited
     },
-    freeze: () => process.kill(server.pid, 'SIGSTOP'),
+    freeze() {
+      thaw = freeze(server.pid)
+    },
     wipe: () => fs.rmSync(path.join(dataDir, 'store'), { recursive: true }),
     async start() {
       server = await start()
     },
     async remove() {
+      thaw()
       await server.stop()
       fs.rmSync(path.dirname(dataDir), { recursive: true })
     },

@@ -1,12 +1,11 @@
 // Runs a whole system as `npm start` does, in a process of its own, for black-box tests. It knows no route and no table.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type QueryResultRow } from 'pg'
 import type { SandboxFile } from '../../deploy/local/sandbox-file.ts'
+import { spawnTied, type TiedProcess } from '../../deploy/local/tied-process.ts'
 import { temporaryFolder } from './servers.ts'
 
 /** The running processes as processes.json tells them. */
@@ -94,10 +93,9 @@ export function meshAt(dataDir: string, portBase: number): SharedMesh {
 }
 
 function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.ProcessEnv): Mesh {
-  let launcher: { child: ChildProcess; output(): string } | undefined
+  let launcher: Launcher | undefined
   const view = () => meshAt(dataDir, portBase)
-  const isRunning = () =>
-    launcher !== undefined && launcher.child.exitCode === null && launcher.child.signalCode === null
+  const isRunning = () => launcher?.alive() ?? false
   const output = () => launcher?.output() ?? ''
   const databaseUrl = () => env['DATABASE_URL'] ?? databaseUrlOf(dataDir, portBase)
   const baseUrl = `http://127.0.0.1:${env['PORT']}`
@@ -106,10 +104,9 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
     if (!isRunning() || launcher === undefined)
       throw new Error(`the launcher had ended: ${output()}`)
     const before = Object.entries(view().processes())
-    const exit = once(launcher.child, 'exit') as Promise<[number | null, string | null]>
     const startedMs = Date.now()
     launcher.child.kill('SIGTERM')
-    const [code] = await exit
+    const { code } = await launcher.exited
     const tookMs = Date.now() - startedMs
     const left = before.filter(([, { pid }]) => runs(pid)).map(([name]) => name)
     left.push(...processesOf(folder))
@@ -132,7 +129,7 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
     output,
     ready,
     start: async () => {
-      launcher = launch(env)
+      launcher = await launch(env)
       await ready()
     },
     stop,
@@ -148,12 +145,12 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
 
 /** Runs the launcher to its end, which is expected to come by itself. */
 export async function failedStart(settings: Record<string, string>): Promise<string> {
-  const { child, output } = launch({
+  const { exited, output } = await launch({
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
     ...settings,
   })
-  const [code] = (await once(child, 'exit')) as [number | null]
+  const { code } = await exited
   if (code === 0) throw new Error(`the launcher ended well: ${output()}`)
   return output()
 }
@@ -165,19 +162,24 @@ const launcherFlags = [
   '--import=./deploy/local/code-cache.mjs',
 ]
 
-function launch(env: NodeJS.ProcessEnv): { child: ChildProcess; output(): string } {
-  const child = spawn(process.execPath, [...launcherFlags, 'deploy/local/start.ts'], {
+type Launcher = TiedProcess & { output(): string }
+
+/** A launcher that is told to stop when the test's process is killed. */
+async function launch(env: NodeJS.ProcessEnv): Promise<Launcher> {
+  const launcher = await spawnTied({
+    command: [process.execPath, ...launcherFlags, 'deploy/local/start.ts'],
+    deathSignal: 'TERM',
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [launcher.child.stdout, launcher.child.stderr]) {
     stream?.on('data', (text) => {
       output += String(text)
     })
   }
-  return { child, output: () => output }
+  return { ...launcher, output: () => output }
 }
 
 async function becomeReady(

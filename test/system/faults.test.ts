@@ -1,6 +1,7 @@
 // What clients see while NATS, a service or PostgreSQL is away, and that nothing is lost.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freeze } from '../support/freeze.ts'
 import { type Mesh, startMesh } from '../support/mesh.ts'
 import {
   type Created,
@@ -34,11 +35,10 @@ const wholeStory = [
 
 describe('while NATS does not answer', () => {
   it('the API keeps answering, and every event arrives after', async () => {
-    const nats = mesh.pid('nats')
     const inboxes = Array.from({ length: 5 }, () => receiver(mesh))
     const quitted = receiver(mesh)
     const created: Created[] = []
-    process.kill(nats, 'SIGSTOP')
+    const thaw = freeze(mesh.pid('nats'))
     try {
       for (const inbox of inboxes) {
         const startedMs = Date.now()
@@ -51,7 +51,7 @@ describe('while NATS does not answer', () => {
       for (const { id } of created) expect((await shop.status(id)).status).toBe(200)
       for (const inbox of inboxes) expect(await inbox.callbacks()).toEqual([])
     } finally {
-      process.kill(nats, 'SIGCONT')
+      thaw()
     }
     for (const [index, inbox] of inboxes.entries()) {
       await shop.stateIs(created[index]?.id ?? '', 'paid')
@@ -77,8 +77,7 @@ describe('while NATS does not answer', () => {
 describe('while a service does not answer', () => {
   it('calls that need it end in 504 or 503 in the envelope, and work again after', async () => {
     const { id } = await shop.create(order())
-    const payments = mesh.pid('payments')
-    process.kill(payments, 'SIGSTOP')
+    const thaw = freeze(mesh.pid('payments'))
     try {
       const startedMs = Date.now()
       const answer = await shop.status(id)
@@ -92,7 +91,7 @@ describe('while a service does not answer', () => {
       expect(['TIMEOUT', 'SERVICE_UNAVAILABLE']).toContain(answer.body['errorCode'])
       expect(answer.status).toBe(answer.body['errorCode'] === 'TIMEOUT' ? 504 : 503)
     } finally {
-      process.kill(payments, 'SIGCONT')
+      thaw()
     }
     expect(payerStatesOf(await shop.stateIs(id, 'Pending'))).toEqual(['Pending'])
   }, 60_000)

@@ -1,6 +1,7 @@
 // What time and silence do to quotes: sessions and quotes that end, rates that grow old, parts that do not answer.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freeze } from '../support/freeze.ts'
 import { type Mesh, startMesh } from '../support/mesh.ts'
 import { client } from './customer.ts'
 import { transferClient } from './transfer-client.ts'
@@ -17,12 +18,11 @@ const toDollars = { credit_party: { currency: 'TTD' } }
 
 /** Holds a process still while something is asked; it runs on afterwards. */
 async function whileStill<T>(part: string, work: () => Promise<T>): Promise<T> {
-  const pid = mesh.pid(part)
-  process.kill(pid, 'SIGSTOP')
+  const thaw = freeze(mesh.pid(part))
   try {
     return await work()
   } finally {
-    process.kill(pid, 'SIGCONT')
+    thaw()
   }
 }
 
