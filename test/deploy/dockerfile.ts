@@ -98,16 +98,29 @@ function contextFiles(): string[] {
   return context
 }
 
+const ignoreLines = fs
+  .readFileSync(`${file}.dockerignore`, 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => ({ isException: line.startsWith('!'), pattern: line.replace(/^!/, '') }))
+const matches = new Map<string, boolean[]>()
+
+/** Tells of each line whether it is about a file or folder, by its own name or that of a folder above. */
+function linesAbout(name: string): boolean[] {
+  const known = matches.get(name)
+  if (known !== undefined) return known
+  const above = path.dirname(name)
+  const inherited = above === '.' ? [] : linesAbout(above)
+  const found = ignoreLines.map(
+    ({ pattern }, index) => inherited[index] === true || path.matchesGlob(name, pattern),
+  )
+  matches.set(name, found)
+  return found
+}
+
 function isIgnored(name: string): boolean {
-  const lines = fs.readFileSync(`${file}.dockerignore`, 'utf8').split('\n')
-  let ignored = false
-  for (const line of lines.filter((text) => text !== '' && !text.startsWith('#'))) {
-    const isException = line.startsWith('!')
-    const pattern = isException ? line.slice(1) : line
-    const folders = name.split('/').map((_, index, all) => all.slice(0, index + 1).join('/'))
-    if (folders.some((folder) => path.matchesGlob(folder, pattern))) ignored = !isException
-  }
-  return ignored
+  const last = linesAbout(name).lastIndexOf(true)
+  return last >= 0 && ignoreLines[last]?.isException === false
 }
 
 type Locked = { dev?: boolean; optional?: boolean; devOptional?: boolean }

@@ -185,7 +185,7 @@ describe('a bill that the biller refuses', () => {
   })
 })
 
-describe('a bill that takes its time', () => {
+describe.concurrent('a bill that takes its time', () => {
   it('is answered after five seconds with reference 0408', async () => {
     const paid = await pay(bill({ customer_reference: '12345670408' }))
     expect(paid.body).toMatchObject({ code: 201, normalized_status: 'SUCCESS' })

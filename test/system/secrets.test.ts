@@ -189,15 +189,15 @@ function logFiles(): string[] {
 
 /** Where a text stands, without showing it. */
 function linesWith(pattern: RegExp): string[] {
-  return logFiles().flatMap((file) =>
-    fs
-      .readFileSync(file, 'utf8')
+  return logFiles().flatMap((file) => {
+    const text = fs.readFileSync(file, 'utf8')
+    // Most files have none, and then their lines need no look each.
+    if (text.search(pattern) < 0) return []
+    return text
       .split('\n')
-      .filter((line) => pattern.test(line))
-      .map(
-        (line) => `${path.basename(file)}: ${line.replaceAll(pattern, '<found>').slice(0, 500)}`,
-      ),
-  )
+      .filter((line) => line.search(pattern) >= 0)
+      .map((line) => `${path.basename(file)}: ${line.replaceAll(pattern, '<found>').slice(0, 500)}`)
+  })
 }
 
 const literal = (text: string) => new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'g')

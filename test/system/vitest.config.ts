@@ -1,5 +1,7 @@
 // Runs the black-box tests of the whole system: first those that share one, then those that break one of their own, then what looks at the traces of all.
+import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // quote-execution counts the money of people whom others pay too.
 const breaking = [
@@ -12,6 +14,35 @@ const breaking = [
   'quote-execution',
 ].map((name) => `test/system/${name}.test.ts`)
 const last = ['test/system/secrets.test.ts']
+
+/** Begun last, one of them would keep a single worker busy at the end of its group. */
+const longest = [
+  'sandbox',
+  'kill',
+  'faults',
+  'kill-transfers',
+  'kill-bills',
+  'quote-times',
+  'settings',
+  'onboarding',
+  'payers-browser',
+  'cli-tools',
+  'bills',
+  'institution',
+  'delivery',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await BaseSequencer.prototype.sort.call(this, files)
+    return sorted.toSorted((one, other) => placeOf(one) - placeOf(other))
+  }
+}
+
+function placeOf({ moduleId }: TestSpecification): number {
+  const place = longest.indexOf(path.basename(moduleId, '.test.ts'))
+  return place < 0 ? longest.length : place
+}
 
 type Group = {
   include: string[]
@@ -28,11 +59,14 @@ function group(name: string, groupOrder: number, settings: Group) {
 export default defineConfig({
   root: new URL('../..', import.meta.url).pathname,
   test: {
+    // Node reads the files itself, as in the other tests.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 120_000,
     teardownTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     globalSetup: ['test/system/shared-mesh.ts'],
     projects: [
       group('shared', 0, {
