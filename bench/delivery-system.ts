@@ -15,6 +15,7 @@ import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { makeDatabase, migrateAll } from '../deploy/local/database.ts'
+import { heapOptions } from '../deploy/local/heap.ts'
 import { startNats } from '../deploy/local/nats.ts'
 import { startPostgres } from '../deploy/local/postgres.ts'
 import { paymentSubject } from './payment-event.ts'
@@ -92,7 +93,10 @@ async function startProcess(portBase: number, env: Record<string, string>) {
   const child = fork('services/delivery/main.ts', {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: profileDir === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`],
+    execArgv: [
+      ...heapOptions,
+      ...(profileDir === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]),
+    ],
     env: {
       ...process.env,
       PAYWEAVE_ENV: 'local',

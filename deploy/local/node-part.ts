@@ -4,6 +4,7 @@ import http from 'node:http'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beginWhenTold } from '#runtime/lifecycle.ts'
+import { heapOptions } from './heap.ts'
 import { LaunchError } from './launch-error.ts'
 import type { NodePart } from './parts.ts'
 import type { Part, Supervisor } from './supervise.ts'
@@ -48,7 +49,7 @@ export function heldPart(node: NodePart, logsDir: string, mayBegin: Promise<void
       const log = openLog(logFile)
       try {
         const running = await spawnTied({
-          command: [process.execPath, ...quickly, node.script, beginWhenTold],
+          command: [process.execPath, ...heapOptions, ...quickly, node.script, beginWhenTold],
           deathSignal: 'TERM',
           env: node.env,
           // The ipc channel closes when we die, however we die: the part's cue to stop.

@@ -72,7 +72,7 @@ describe.each([...overlays, ...jobs])('pods of %s', (overlay) => {
 
   it('take only settings that exist, and nothing secret from their environment', () => {
     // The parts of DATABASE_URL, what Node.js reads, and NATS’s own.
-    const others = ['DATABASE_HOST', 'DATABASE_OPTIONS', 'NODE_COMPILE_CACHE']
+    const others = ['DATABASE_HOST', 'DATABASE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_OPTIONS']
     const ofNats = ['SERVER_NAME', 'GOMEMLIMIT']
     const known = new Set([...Object.keys(settings), ...others, ...ofNats])
     const unknown = faults(manifests, (container) => {
