@@ -155,19 +155,18 @@ export async function failedStart(settings: Record<string, string>): Promise<str
   return output()
 }
 
-/** As `npm start` has them. */
-const launcherFlags = [
-  '--require=./deploy/local/lean-http.cjs',
-  '--import=./deploy/local/check-node.mjs',
-  '--import=./deploy/local/code-cache.mjs',
-]
+/** What `npm start` gives to node. */
+const startArguments = (): string[] => {
+  const { scripts } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'))
+  return scripts.start.replace(/^exec node /, '').split(' ')
+}
 
 type Launcher = TiedProcess & { output(): string }
 
 /** A launcher that is told to stop when the test's process is killed. */
 async function launch(env: NodeJS.ProcessEnv): Promise<Launcher> {
   const launcher = await spawnTied({
-    command: [process.execPath, ...launcherFlags, 'deploy/local/start.ts'],
+    command: [process.execPath, ...startArguments()],
     deathSignal: 'TERM',
     cwd: root,
     env,
