@@ -102,6 +102,7 @@ const ofPayment: Record<string, Record<string, string>> = {
 
 const ofOutbox: Record<string, string> = {
   event_id: 'm.event_id',
+  subject: "'pw.payments.event'",
   occurred_at: 'm.at',
   next_at: 'm.at',
   attempts: '1',

@@ -27,6 +27,8 @@ export type InHandOptions = {
   metrics: OutboxMetrics
   /** By name, the consumers that must confirm the events of a subject. */
   consumersOf: (subject: string) => Readonly<Record<string, SeenClient>> | undefined
+  /** True for a subject whose events end with the broker's acknowledgement. */
+  endsWhenPublished: (subject: string) => boolean
   /** Called after events became ordinary published ones, for the confirmers to ask about. */
   onPublished: () => void
 }
@@ -70,7 +72,7 @@ export function startInHand(options: InHandOptions): InHand {
     return waiting.length > 0
   }
 
-  /** Asks about all that were published; those that nobody vouches for in time become ordinary rows. */
+  /** Ends all that were published and that those who must have them have, be it nobody; in one update, whatever their subjects. */
   async function confirmAll(): Promise<boolean> {
     if (published.length === 0) return false
     const asked = published
@@ -151,14 +153,17 @@ async function publishBatch(
   return published
 }
 
-/** Makes them ordinary published rows. */
-async function giveOver({ db, onPublished }: InHandOptions, held: readonly Held[]): Promise<void> {
+/** Makes them ordinary published rows, which have ended where nobody has to confirm. */
+async function giveOver(options: InHandOptions, held: readonly Held[]): Promise<void> {
   if (held.length === 0) return
-  await markPublished(
-    db,
-    idsOf(held).map((eventId) => ({ eventId, attempts: 0, ends: false })),
-  )
-  onPublished()
+  const rows = held.map(({ event }) => ({
+    eventId: event.event_id,
+    attempts: 0,
+    ends: options.endsWhenPublished(event.subject),
+  }))
+  await markPublished(options.db, rows)
+  options.metrics.confirmed.inc(rows.filter(({ ends }) => ends).length)
+  options.onPublished()
 }
 
 type Asked = Record<'seen' | 'late' | 'left', Held[]>

@@ -55,24 +55,22 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
   const onPublished = () => {
     for (const confirmer of confirmers) confirmer.expect()
   }
-  const relay = startRelay({
+  const carrying = {
     db,
     nats,
     log,
     metrics,
-    endsWhenPublished: (subject) => {
+    // A subject that nobody declared is one of another release, which knows who has to confirm.
+    endsWhenPublished: (subject: string) => {
       const declared = subjects[subject]
       return declared !== undefined && Object.keys(declared.consumers).length === 0
     },
     onPublished,
-  })
+  }
+  const relay = startRelay(carrying)
   const inHand = startInHand({
-    db,
-    nats,
-    log,
-    metrics,
+    ...carrying,
     consumersOf: (subject) => subjects[subject]?.consumers,
-    onPublished,
   })
   const retention = startRetention({ db, log, deleteOld: deleteConfirmed })
   return {

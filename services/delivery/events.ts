@@ -20,7 +20,10 @@ import { insertDeliveries, type NewDelivery } from './intake-store.ts'
 import { onboardingCallback, onboardingEvents } from './onboarding.ts'
 import { insertSignings, type Signing } from './signing-store.ts'
 
-/** The subjects of what happens to payments, in one order whether money moved or not. */
+/**
+ * The subjects of what happens to payments, in one order whether money moved or not. Events that can have no push are on
+ * one of four words, which is not among them.
+ */
 export const paymentEvents = 'pw.payments.*'
 
 /** The subjects that deliveries are made from. */
@@ -60,7 +63,7 @@ function paymentPushes(event: Event): NewDelivery[] {
     throw new RangeError('the event has no payment or no time')
   }
   const { notify = '', callback = '' } = payment.urls ?? {}
-  // Most payments are asked about, not told of.
+  // Money moved, or a release wrote it that had one subject for all payments.
   if (notify === '' && callback === '') return []
   const occurredAt = timestampDate(event.occurredTime)
   const view = readPayment(payment, occurredAt)

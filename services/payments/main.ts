@@ -21,7 +21,7 @@ import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
 import { backendPort } from './backend.ts'
 import { startPayments } from './engine.ts'
-import { paymentSubject, settledSubject } from './events.ts'
+import { paymentSubjects } from './events.ts'
 import { merchantFinder } from './merchants.ts'
 import type { PaymentSettings } from './payments.ts'
 import { paymentsService } from './service.ts'
@@ -39,10 +39,7 @@ runProcess('payments', async (stopping, log) => {
   const outbox = startOutbox({
     db,
     nats,
-    subjects: {
-      [paymentSubject]: { consumers: { delivery: others.delivery } },
-      [settledSubject]: { consumers: { delivery: others.delivery, accounts: others.ledger } },
-    },
+    subjects: paymentSubjects(others),
     log,
     metrics,
   })

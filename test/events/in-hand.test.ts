@@ -8,6 +8,7 @@ import {
   eventually,
   makeWorld,
   metricValue,
+  newsSubject,
   startBroker,
   subject,
   type TestBroker,
@@ -126,6 +127,31 @@ describe('an event in hand', () => {
     const event = await world.writeInHand()
     producer.carry(event)
     await eventually(async () => expect((await world.row(event.eventId)).parked_at).not.toBeNull())
+  })
+
+  it('that nobody has to confirm ends although no consumer can be asked', async () => {
+    world.setConsumerReachable(false)
+    const producer = world.startProducer()
+    const news = await world.writeInHand({ subject: newsSubject })
+    producer.carry(news)
+    await ends(news.eventId)
+    expect(await world.row(news.eventId)).toMatchObject({ attempts: 1 })
+    expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
+  })
+
+  it('that nobody has to confirm is ended by a writer that stops after its publication', async () => {
+    const producer = world.startProducer()
+    const [news, other] = [
+      await world.writeInHand({ subject: newsSubject }),
+      await world.writeInHand(),
+    ]
+    for (const event of [news, other]) producer.carry(event)
+    await eventually(async () => {
+      expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(2)
+    })
+    await producer.close()
+    expect((await world.row(news.eventId)).confirmed_at).not.toBeNull()
+    expect(await world.row(other.eventId)).toMatchObject({ attempts: 1, confirmed_at: null })
   })
 
   it('that cannot be published has its error in its row', async () => {

@@ -62,6 +62,7 @@ it('each process publishes its own events and no others', async () => {
   await as.payments.ensureStream()
   for (const [user, subject] of [
     ['payments', 'pw.payments.event'],
+    ['payments', 'pw.payments.event.unaddressed'],
     ['payments', 'pw.payments.settled'],
     ['accounts', 'pw.accounts.access'],
     ['accounts', 'pw.accounts.onboarding'],

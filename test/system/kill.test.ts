@@ -44,8 +44,14 @@ afterAll(async () => {
   await mesh.remove()
 })
 
-/** An acknowledged payment, and whether its cancellation was acknowledged. */
-type Known = { transaction: Json & { id: string }; id: string; answer: Json; cancelled: boolean }
+/** An acknowledged payment, whether it has URLs for pushes, and whether its cancellation was acknowledged. */
+type Known = {
+  transaction: Json & { id: string }
+  id: string
+  answer: Json
+  addressed: boolean
+  cancelled: boolean
+}
 
 /** Repeats a call until its answer is clear, as an integrator does. */
 async function clear(call: () => Promise<Answer>): Promise<Answer> {
@@ -56,15 +62,17 @@ async function clear(call: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Makes payments until told to stop; every third is cancelled at once. */
+/** Makes payments until told to stop; every third is cancelled at once, every fourth has no URL for pushes. */
 async function trade(known: Known[], isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const cancels = known.length % 3 === 2
-    const transaction = order({ payers: [payer(cancels ? 20 : 1)], urls: server.urls })
+    const addressed = known.length % 4 !== 3
+    const urls = addressed ? { urls: server.urls } : {}
+    const transaction = order({ payers: [payer(cancels ? 20 : 1)], ...urls })
     const answer = await clear(() => shop.request(transaction))
     expect(answer.status, answer.text).toBe(200)
     const { id } = createdOf(answer)
-    const row: Known = { transaction, id, answer: detailsOf(answer), cancelled: false }
+    const row: Known = { transaction, id, answer: detailsOf(answer), addressed, cancelled: false }
     known.push(row)
     if (cancels) row.cancelled = (await clear(() => shop.cancel(id))).status === 200
     await sleep(40)
@@ -105,9 +113,10 @@ function storyOf(received: Received, id: string): { types: string[]; states: unk
 async function lateStories(known: Known[]): Promise<unknown[]> {
   const untilMs = Date.now() + settleMs
   for (;;) {
-    const late = known.flatMap(({ transaction: { id }, cancelled }) => {
+    const late = known.flatMap(({ transaction: { id }, addressed, cancelled }) => {
       const story = storyOf(server.received, id)
-      const expected = cancelled ? cancelledStory : paidStory
+      const told = cancelled ? cancelledStory : paidStory
+      const expected = addressed ? told : untoldStory
       return JSON.stringify(story) === JSON.stringify(expected) ? [] : [{ id, cancelled, ...story }]
     })
     if (late.length === 0 || Date.now() > untilMs) return late
@@ -131,6 +140,7 @@ const paidStory = {
   types: ['payment_completed', 'payment_initiated', 'payout_completed', 'payout_scheduled'],
   states: ['paid'],
 }
+const untoldStory = { types: [], states: [] }
 const cancelledStory = { types: ['payment_cancelled', 'payment_initiated'], states: ['Cancelled'] }
 
 /** Settlements without their transfer, and transfers of payments without their settlement. */
@@ -151,6 +161,7 @@ it(
     expect(killed.length).toBeGreaterThan(killingS / 8)
     expect(known.some(({ cancelled }) => cancelled)).toBe(true)
     expect(known.some(({ cancelled }) => !cancelled)).toBe(true)
+    expect(known.some(({ addressed }) => !addressed)).toBe(true)
 
     for (const { transaction, id, answer, cancelled } of known) {
       await shop.stateIs(id, cancelled ? 'Cancelled' : 'paid', settleMs)

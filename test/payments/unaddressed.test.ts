@@ -1,0 +1,147 @@
+// Events of requests without a URL for pushes: they end with the broker's word, and delivery never has them.
+import { createClient, createRouterTransport } from '@connectrpc/connect'
+import { connect } from 'nats'
+import { Registry } from 'prom-client'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { type Database, sql } from '#runtime/db.ts'
+import { startConsumer } from '#runtime/events/inbox.ts'
+import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
+import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { type Outbox, type Subjects, startOutbox } from '#runtime/events/outbox.ts'
+import { inHandMs } from '#runtime/events/outbox-store.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { subjects, takeIn } from '../../services/delivery/events.ts'
+import { paymentSubjects } from '../../services/payments/events.ts'
+import { startBroker, type TestBroker } from '../events/world.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { startWorld, until, type World } from './world.ts'
+
+const addressed = 'pw.payments.event'
+const unaddressed = 'pw.payments.event.unaddressed'
+const nowhere = { notify: '', callback: '' }
+
+let broker: TestBroker
+let world: World
+let database: TestDatabase
+let delivery: Database
+const closing: (() => Promise<void>)[] = []
+
+beforeEach(async () => {
+  ;[broker, world, database] = await Promise.all([
+    startBroker(),
+    startWorld(),
+    createTestDatabase('delivery', migrationFolders('delivery')),
+  ])
+  delivery = database.open()
+  const consumer = startConsumer({
+    db: delivery,
+    nats: open('delivery'),
+    durable: 'delivery',
+    subjects,
+    handle: async (tx, events) => void (await takeIn(tx, events)),
+    log: silentLog,
+    metrics: new Registry(),
+  })
+  closing.unshift(() => consumer.close())
+})
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+  await Promise.all([world.stop(), database.drop()])
+  await broker.remove()
+})
+
+function open(name: string): Nats {
+  const nats = connectNats({ url: broker.url, name, log: silentLog })
+  closing.push(() => nats.close())
+  return nats
+}
+
+/** The subjects as main.ts declares them; the ledger, which no event of these tests concerns, is delivery's stand-in. */
+function declared(): Subjects {
+  const inbox = createClient(
+    InboxService,
+    createRouterTransport((router) => inboxRoutes(router, delivery)),
+  )
+  return paymentSubjects({ delivery: inbox, ledger: inbox })
+}
+
+function startRelay(of: Subjects): Outbox {
+  const outbox = startOutbox({
+    db: world.db,
+    nats: open('payments'),
+    subjects: of,
+    log: silentLog,
+    metrics: new Registry(),
+  })
+  closing.unshift(() => outbox.close())
+  return outbox
+}
+
+type Row = { event_id: string; subject: string; attempts: number; ended: boolean }
+const outboxRows = sql(
+  'test_unaddressed_outbox',
+  `select event_id, subject, attempts, confirmed_at is not null as ended from outbox
+   order by subject, occurred_at`,
+)
+const inboxRows = sql('test_unaddressed_inbox', 'select event_id from inbox order by event_id')
+
+const outboxRowsNow = () => world.db.rows<Row>(outboxRows, [])
+const idsOf = (rows: Row[]) => rows.map(({ event_id }) => event_id).toSorted()
+
+async function whenEnded(count: number): Promise<Row[]> {
+  return await until(async () => {
+    const rows = await outboxRowsNow()
+    return rows.length === count && rows.every(({ ended }) => ended) && rows
+  })
+}
+
+async function inDelivery(): Promise<string[]> {
+  const rows = await delivery.rows<{ event_id: string }>(inboxRows, [])
+  return rows.map(({ event_id }) => event_id)
+}
+
+/** How many messages of each subject the stream keeps. */
+async function kept(): Promise<Record<string, number>> {
+  const { username, password, host } = new URL(broker.url)
+  const connection = await connect({ servers: host, user: username, pass: password })
+  const manager = await connection.jetstreamManager()
+  const { state } = await manager.streams.info('PAYWEAVE', { subjects_filter: 'pw.payments.>' })
+  await connection.close()
+  return state.subjects ?? {}
+}
+
+it('they end without delivery, those with one URL go through it, and the stream keeps both', async () => {
+  world.carryBy(startRelay(declared()).carry)
+  const quiet = await world.create({ urls: nowhere })
+  await world.cancel(quiet.paymentId)
+  await world.create({ urls: { ...nowhere, notify: 'https://shop.example/notify' } })
+  await world.create({ urls: { ...nowhere, callback: 'https://shop.example/callback' } })
+  const rows = await whenEnded(4)
+  const pushed = rows.filter(({ subject }) => subject === addressed)
+  expect(await inDelivery()).toEqual(idsOf(pushed))
+  expect(rows.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1])
+  expect(await kept()).toEqual({ [addressed]: 2, [unaddressed]: 2 })
+})
+
+it('whose writer died after the commit are published by a relay, and end', async () => {
+  await world.create({ urls: nowhere })
+  startRelay(declared())
+  world.testClock.advance(inHandMs)
+  expect(await whenEnded(1)).toMatchObject([{ subject: unaddressed, attempts: 1 }])
+  expect(await kept()).toEqual({ [unaddressed]: 1 })
+  expect(await inDelivery()).toEqual([])
+})
+
+it('taken by a relay of an older release, they stay open until one that knows them takes them', async () => {
+  const { [unaddressed]: _, ...known } = declared()
+  await world.create({ urls: nowhere })
+  const older = startRelay(known)
+  world.testClock.advance(inHandMs)
+  await until(async () => (await outboxRowsNow())[0]?.attempts === 1)
+  expect(await outboxRowsNow()).toMatchObject([{ ended: false }])
+  await older.close()
+  startRelay(declared())
+  world.testClock.advance(60_000)
+  expect(await whenEnded(1)).toMatchObject([{ attempts: 2 }])
+})
