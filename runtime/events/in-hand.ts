@@ -44,6 +44,8 @@ export interface InHand {
 const mostWaiting = 5_000
 const batchEvents = 150
 const retryMs = 1_000
+/** Nobody waits for events that nobody confirms: gathered for so long, many go in a write and are acknowledged in a read. */
+const gatherMs = 250
 /** Consumers are asked so often, in pages. */
 const askMs = 500
 const pageIds = 500
@@ -99,13 +101,22 @@ export function startInHand(options: InHandOptions): InHand {
     round: publishSome,
   })
   const confirming = startLoop({ kind: 'seen in hand', log, pauseMs: askMs, round: confirmAll })
+  let gathering: NodeJS.Timeout | undefined
+  const publishSoon = () => {
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      publishing.kick()
+    }, gatherMs)
+  }
   return {
     carry(event) {
       if (waiting.length >= mostWaiting) return
       waiting.push({ event: claimedOf(event), atMs: performance.now() })
-      publishing.kick()
+      if (options.endsWhenPublished(event.subject)) publishSoon()
+      else publishing.kick()
     },
     async close() {
+      clearTimeout(gathering)
       await Promise.all([publishing.close(), confirming.close()])
       await leaveRest().catch((error: unknown) => {
         log.warn({ err: error, kind: 'events in hand' }, 'events left to others')
