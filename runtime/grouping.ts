@@ -15,28 +15,37 @@ export type Grouping<I, O> = {
 type Waiting<I, O> = { item: I; resolve: (answer: O) => void; reject: (error: unknown) => void }
 
 /**
- * Makes what works on one item, alone or in a group. An item goes at once while few groups are under way, else with
- * all who wait when one of them ends, so that groups grow with the load and nobody waits without it.
+ * Makes what works on one item, alone or in a group. While few groups are under way an item goes at the end of the turn
+ * of the event loop in which it came, with those that came in it: requests come in bursts, and the first of each would go
+ * alone. Else it goes with all who wait when a group ends, so that groups grow with the load and nobody waits without it.
  */
 export function grouped<I, O>(grouping: Grouping<I, O>): (item: I) => Promise<O> {
   const { mostUnderWay, mostInGroup } = grouping
   const waiting: Waiting<I, O>[] = []
   let underWay = 0
+  let turnEnds = false
 
   function next(): void {
+    turnEnds = false
     while (underWay < mostUnderWay && waiting.length > 0) {
       underWay += 1
       void work(grouping, waiting.splice(0, mostInGroup)).finally(() => {
         underWay -= 1
-        next()
+        nextOfTurn()
       })
     }
+  }
+
+  function nextOfTurn(): void {
+    if (turnEnds) return
+    turnEnds = true
+    setImmediate(next)
   }
 
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      next()
+      nextOfTurn()
     })
 }
 

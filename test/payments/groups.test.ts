@@ -118,9 +118,7 @@ it('forty that come at once have all their rows and take a few statements', asyn
   const paymentIds = new Set(made.map(({ payment }) => payment.paymentId))
   expect(paymentIds.size).toBe(40)
   expect(made.every(({ replayed }) => !replayed)).toBe(true)
-  const taken = [...statements]
-  expect(taken.filter((name) => name === 'payment_create_group')).toHaveLength(2)
-  expect(taken).toHaveLength(4)
+  expect(statements).toEqual(['payment_create_group', 'payment_create_group'])
   expect(await db.row(countRows, [[...paymentIds]])).toEqual({
     payments: 40,
     payers: 40,
@@ -131,12 +129,13 @@ it('forty that come at once have all their rows and take a few statements', asyn
 })
 
 it('one of many is stored as it would be alone', async () => {
-  const [alone, ...others] = await Promise.all(
+  const alone = await createPayment(payments, request())
+  const others = await Promise.all(
     Array.from({ length: 8 }, () => createPayment(payments, request())),
   )
   const grouped = others.at(-1)
-  if (alone === undefined || grouped === undefined) throw new Error('nothing was made')
-  expect(statements).toContain('payment_create_group')
+  if (grouped === undefined) throw new Error('nothing was made')
+  expect(statements).toEqual(['payment_create_one', 'payment_create_group'])
   const read = async ({ payment }: typeof alone) => {
     const { paymentId } = payment
     const found = await getPayment(payments, { projectId, merchantId, paymentId })
@@ -197,7 +196,7 @@ it('reads that come at once get each its own payment, or none, in a few statemen
     { ...first, paymentId: first.paymentId.toUpperCase() },
   ]
   const found = await Promise.all(asked.map((key) => find(key)))
-  expect(statements).toHaveLength(3)
+  expect(statements).toEqual(['payment_read_group'])
   expect(found.map((reading) => reading?.payment.paymentId)).toEqual([
     ...known.map(({ paymentId }) => paymentId),
     ...strangers.map(() => undefined),
