@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
 import { undici } from '#runtime/undici.ts'
 import { type Addresses, type AddressOptions, watchAddresses } from './addresses.ts'
+import { LinkedPool } from './linked-pool.ts'
 
 /** How connections are made: certificates and the like. Another object means that they have changed. */
 export type ConnectBy = () => Pool.Options['connect']
@@ -16,6 +17,7 @@ export interface DispatcherOptions extends AddressOptions {
 }
 
 const connectTimeoutMs = 2_000
+const maxLinkedAnswerBytes = 4 * 1024 * 1024
 const plain = { timeout: connectTimeoutMs }
 const plainly: ConnectBy = () => plain
 
@@ -47,21 +49,23 @@ export function createDispatcher(url: string, options: DispatcherOptions = {}): 
   return new Balancer(origins, options)
 }
 
-function openPool(origin: string, connectBy: ConnectBy, options: DispatcherOptions): Pool {
-  return new undici.Pool(origin, {
+function openPool(origin: string, connectBy: ConnectBy, options: DispatcherOptions): Dispatcher {
+  const connect = connectBy()
+  const pool = new undici.Pool(origin, {
     connections: 256,
     pipelining: 1,
-    connect: connectBy(),
+    connect,
     headersTimeout: 65_000,
     bodyTimeout: 65_000,
     keepAliveMaxTimeout: idleMs,
     maxResponseSize: options.maxResponseSize ?? -1,
   })
+  return new LinkedPool(origin, pool, { connect, maxBytes: maxLinkedAnswerBytes })
 }
 
 /** One address of the service. */
 interface Instance {
-  readonly pool: Pool
+  readonly pool: Dispatcher
   inFlight: number
   /** Calls in a row that did not connect. */
   refused: number

@@ -34,6 +34,7 @@ import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { createRpcClient, createRpcPool } from './client.ts'
 import { currentContext, runWithContext } from './context.ts'
 import { bearerCredential, startInbox } from './fixture.ts'
+import { linkUp, startTap } from './fixture-tap.ts'
 import { bearerIdentity } from './identity.ts'
 
 type Seen = ServiceImpl<typeof InboxService>['seen']
@@ -162,6 +163,20 @@ function ownClient(url: string): Client<typeof InboxService> {
   return createRpcClient(InboxService, { url, audience: 'delivery', identity, pool })
 }
 
+/** Over a link, which is there once a call has gone over it. */
+function linkedClient(url: string): Ask {
+  const linked = openLinked(url)
+  return async (...asked) => (await linked)(...asked)
+}
+
+async function openLinked(url: string): Promise<Ask> {
+  const tap = await startTap(url)
+  closers.push(() => tap.close())
+  const ask = asking(ownClient(tap.url))
+  await linkUp(tap, () => ask(['first']))
+  return ask
+}
+
 function through(make: (baseUrl: string) => Transport) {
   return (url: string): Ask => asking(createClient(InboxService, make(url)))
 }
@@ -204,6 +219,7 @@ function grpcJs(url: string): Ask {
 
 const clients: Array<[string, (url: string) => Ask]> = [
   ['our client', (url) => asking(ownClient(url))],
+  ['our client over a link', linkedClient],
   [
     'Connect telling the length of its body',
     through((baseUrl) => createTransport({ ...universal, baseUrl, httpClient: wholeBodies })),

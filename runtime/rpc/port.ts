@@ -1,4 +1,4 @@
-// One port for HTTP/1.1 and HTTP/2: the handshake decides, or the first three bytes of plain text; it must not know what is served.
+// One port for HTTP/1.1, HTTP/2 and links: the handshake decides, or the first bytes of text; it must not know what is served.
 
 import type { Server } from 'node:http'
 import {
@@ -11,9 +11,10 @@ import {
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { preface as linkPreface } from './frames.ts'
 import { type MeshTls, notePeer } from './tls.ts'
 
-const preface = Buffer.from('PRI')
+const http2Preface = Buffer.from('PRI')
 /** The first byte of every TLS connection. */
 const tlsHandshake = 0x16
 const firstBytesTimeoutMs = 10_000
@@ -37,13 +38,16 @@ export interface PortGuard {
   onRefused(error: Error): void
 }
 
-/** Puts an HTTP/2 server in front of the listener of `http1`, which keeps the connections that are not HTTP/2. */
-export function sharePort(
-  http1: Server,
-  onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
-  guard?: PortGuard,
-): SharedPort {
-  const http2 = createHttp2(onRequest)
+/** What answers on a port beside its HTTP/1.1 server. */
+export interface PortServices {
+  http2: (request: Http2ServerRequest, response: Http2ServerResponse) => void
+  /** Takes a connection that was read up to the end of the preface of a link. */
+  link: (socket: Socket) => void
+}
+
+/** Puts other servers in front of the listener of `http1`, which keeps the connections that are none of theirs. */
+export function sharePort(http1: Server, services: PortServices, guard?: PortGuard): SharedPort {
+  const http2 = createHttp2(services.http2)
   const sessions = new Set<ServerHttp2Session>()
   const sockets = new Set<Socket>()
   const undecided = new Set<Socket>()
@@ -60,22 +64,7 @@ export function sharePort(
     if (draining) session.close()
   })
 
-  const accept = http1.listeners('connection') as Array<(socket: Socket) => void>
-  const serve = (socket: Socket, isHttp2: boolean): void => {
-    if (isHttp2) serveHttp2(http2, socket)
-    else for (const listener of accept) listener.call(http1, socket)
-  }
-  const secure = guard === undefined ? undefined : handshakes(guard, serve)
-  const sniff = (socket: Socket): void => {
-    undecided.add(socket)
-    decide(socket, (found) => {
-      undecided.delete(socket)
-      if (found === undefined) return
-      if (found === 'tls' && secure !== undefined) secure(socket)
-      else serve(socket, found === 'h2')
-    })
-  }
-
+  const open = usher(http1, http2, services, guard, undecided)
   http1.removeAllListeners('connection')
   http1.on('connection', (socket: Socket) => {
     if (draining) {
@@ -84,8 +73,7 @@ export function sharePort(
     }
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    if (secure !== undefined && guard?.plainToo === false) secure(socket)
-    else sniff(socket)
+    open(socket)
   })
 
   return {
@@ -111,6 +99,41 @@ export function sharePort(
         clearTimeout(cut)
       }
     },
+  }
+}
+
+/** Brings a fresh connection to the server that speaks its language; those in `undecided` have not said which. */
+function usher(
+  http1: Server,
+  http2: Http2Server,
+  services: PortServices,
+  guard: PortGuard | undefined,
+  undecided: Set<Socket>,
+): (socket: Socket) => void {
+  const accept = http1.listeners('connection') as Array<(socket: Socket) => void>
+  const serve = (socket: Socket, found: Protocol): void => {
+    if (found === 'h2') serveHttp2(http2, socket)
+    else if (found === 'link') services.link(socket)
+    else for (const listener of accept) listener.call(http1, socket)
+  }
+  const sniff = (socket: Socket, decided: (found: Protocol) => void): void => {
+    undecided.add(socket)
+    decide(socket, (found) => {
+      undecided.delete(socket)
+      if (found !== undefined) decided(found)
+    })
+  }
+  if (guard === undefined) return (socket) => sniff(socket, (found) => serve(socket, found))
+  const secure = handshakes(guard, (socket, isHttp2) => {
+    if (isHttp2) serve(socket, 'h2')
+    else sniff(socket, (found) => serve(socket, found))
+  })
+  if (!guard.plainToo) return secure
+  return (socket) => {
+    sniff(socket, (found) => {
+      if (found === 'tls') secure(socket)
+      else serve(socket, found)
+    })
   }
 }
 
@@ -169,7 +192,12 @@ function handshakes(
   }
 }
 
-type Protocol = 'h1' | 'h2' | 'tls'
+type Protocol = 'h1' | 'h2' | 'tls' | 'link'
+
+const prefaces: readonly [Protocol, Buffer][] = [
+  ['h2', http2Preface],
+  ['link', linkPreface],
+]
 
 /** Reads until it is clear what the peer speaks; `undefined` when it left before that. */
 function decide(socket: Socket, decided: (found: Protocol | undefined) => void): void {
@@ -183,7 +211,8 @@ function decide(socket: Socket, decided: (found: Protocol | undefined) => void):
     socket.off('readable', onReadable)
     socket.off('error', onError)
     socket.off('close', onClose)
-    if (found !== undefined) socket.unshift(seen)
+    const unread = found === 'link' ? seen.subarray(linkPreface.length) : seen
+    if (found !== undefined && unread.length > 0) socket.unshift(unread)
     decided(found)
   }
 
@@ -195,10 +224,12 @@ function decide(socket: Socket, decided: (found: Protocol | undefined) => void):
       return
     }
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
-    const length = Math.min(seen.length, preface.length)
-    const matches = preface.compare(seen, 0, length, 0, length) === 0
-    if (!matches) finish(seen[0] === tlsHandshake ? 'tls' : 'h1')
-    else if (length === preface.length) finish('h2')
+    const alike = prefaces.find(([, preface]) => {
+      const length = Math.min(seen.length, preface.length)
+      return preface.compare(seen, 0, length, 0, length) === 0
+    })
+    if (alike === undefined) finish(seen[0] === tlsHandshake ? 'tls' : 'h1')
+    else if (seen.length >= alike[1].length) finish(alike[0])
   }
 
   socket.on('readable', onReadable)

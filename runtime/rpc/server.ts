@@ -24,13 +24,15 @@ import { type CallLog, createCallLog, type RpcMetrics } from './call-log.ts'
 import { healthRoutes, type Ready } from './health.ts'
 import type { Identity } from './identity.ts'
 import { callInterceptor } from './interceptor.ts'
+import { type AdmitLinked, createLinkServer } from './link-server.ts'
 import { peerRefusal } from './peer.ts'
 import { type PortGuard, sharePort } from './port.ts'
 import { reflectionRoutes } from './reflection.ts'
 import { refuse } from './refusal.ts'
 import { type ServedCall, servedCallKey } from './served-call.ts'
 import { peerOf } from './tls.ts'
-import { notingUnary, type UnaryMethods, unaryHandler } from './unary-handler.ts'
+import { notingUnary, type UnaryMethods } from './unary-answer.ts'
+import { unaryHandler } from './unary-handler.ts'
 
 const maxMessageBytes = 4 * 1024 * 1024
 const readTimeoutMs = 30_000
@@ -84,11 +86,15 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const unaryMethods: UnaryMethods = new Map()
   const router = createRouter(options, callLog, stopping.signal, unaryMethods)
   const takeUnary = unaryHandler(unaryMethods, callLog, maxMessageBytes)
-  const edge = createEdge(
-    createAdmission(router.handlers, identity),
-    callLog,
-    identity.tls !== undefined,
-  )
+  const admit = createAdmission(router.handlers, identity)
+  const edge = createEdge(admit, callLog, identity.tls !== undefined)
+  const links = createLinkServer({
+    methods: unaryMethods,
+    admit: admitLinked(admit, identity.tls !== undefined),
+    log: callLog,
+    maxBytes: maxMessageBytes,
+    stalledMs,
+  })
   const handlers = router.handlers.map((handler) => recorded(handler, callLog))
 
   const app = createApp()
@@ -120,14 +126,19 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   await options.http?.(app)
   await app.ready()
 
-  const shared = sharePort(app.server, http2Handler(handlers, edge, stalledMs), guardOf(options))
+  const http2 = http2Handler(handlers, edge, stalledMs)
+  const shared = sharePort(app.server, { http2, link: links.serve }, guardOf(options))
   await app.listen({ host, port })
   let closing: Promise<void> | undefined
   return {
     port: (app.server.address() as AddressInfo).port,
     close() {
       stopping.abort()
-      closing ??= shared.leave(drainMs).then(() => shared.drain(app.close(), graceMs))
+      links.leave()
+      closing ??= shared.leave(drainMs).then(() => {
+        links.stop()
+        return shared.drain(app.close(), graceMs)
+      })
       return closing
     },
     closeWithinMs: drainMs + graceMs + closeMarginMs,
@@ -191,6 +202,13 @@ function createApp() {
     requestTimeout: readTimeoutMs,
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 1_000 },
   })
+}
+
+function admitLinked(admit: Admit, isGuarded: boolean): AdmitLinked {
+  return (path, headers, socket) => {
+    const { call, refusal } = admit(path, headers)
+    return { call, refusal: refusal ?? (isGuarded ? peerRefusal(call, peerOf(socket)) : undefined) }
+  }
 }
 
 type AnyRequest = IncomingMessage | Http2ServerRequest

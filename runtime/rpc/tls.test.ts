@@ -1,8 +1,10 @@
 // Mutual TLS between processes, with authorities made for the test: who gets in, who does not, and certificates that change.
 
+import { once } from 'node:events'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import * as grpc from '@grpc/grpc-js'
@@ -12,6 +14,8 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { type Authority, issueCertificate, openAuthority } from '../../deploy/local/certificates.ts'
 import { createRpcClient, createRpcPool } from './client.ts'
 import { bearerCredential, listeningLog, newSecrets, startInbox } from './fixture.ts'
+import { startTap } from './fixture-tap.ts'
+import { type Frame, FrameQueue, FrameReader, frameKind, preface } from './frames.ts'
 import { bearerIdentity, openIdentity } from './identity.ts'
 import type { ServeRpcOptions } from './server.ts'
 import { type MeshTls, namesOf, openTls } from './tls.ts'
@@ -117,6 +121,61 @@ describe('a port that requires certificates', () => {
     expect(await fetch(`${plain}/page`).then((answer) => answer.text())).toBe('a page')
     expect(await callAs(plain, 'payments')).toBe('INTERNAL_ERROR')
     expect(await callAs(url, 'payments', openTls(at('payments'), log))).toBe('answered')
+  })
+})
+
+describe('a link between certificates', () => {
+  it('is used by our client', async () => {
+    const { url } = await start()
+    const tap = await startTap(url)
+    const tls = openTls(at('payments'), log)
+    const identity = identityOf('payments', tls)
+    const tapped = tap.url.replace('http:', 'https:')
+    const pool = createRpcPool(tapped, { audience: 'delivery', identity })
+    closers.push(
+      () => tap.close(),
+      () => pool.close(),
+    )
+    const options = { url: tapped, audience: 'delivery', identity, pool }
+    const client = createRpcClient(InboxService, options)
+    // Over HTTP each of these larger crowds would need more connections than the last.
+    let before = -1
+    for (let crowd = 1; before !== tap.plain; crowd += 10) {
+      expect(crowd).toBeLessThan(250)
+      before = tap.plain
+      const calls = Array.from({ length: crowd }, () => client.seen({ eventIds: [newId()] }))
+      await Promise.all(calls)
+    }
+  })
+
+  it.each([
+    ['lets in the process of its certificate', 'payments', ''],
+    ['lets in no token of another process', 'delivery', '[401'],
+  ])('%s', async (_, shown, expected) => {
+    const { url } = await start()
+    const read = (file: string) => fs.readFileSync(join(at(shown), file))
+    const socket = connect({
+      port: Number(new URL(url).port),
+      host: '127.0.0.1',
+      ca: read('ca.crt'),
+      key: read('tls.key'),
+      cert: read('tls.crt'),
+      ALPNProtocols: ['http/1.1'],
+      checkServerIdentity: () => undefined,
+    })
+    closers.push(async () => void socket.destroy())
+    socket.write(preface)
+    const [hello] = (await once(socket, 'data')) as [Buffer]
+    expect(hello).toEqual(preface)
+    const answered = Promise.withResolvers<Frame>()
+    const reader = new FrameReader(1 << 20, answered.resolve)
+    socket.on('data', (chunk: Buffer) => reader.read(chunk))
+    const queue = new FrameQueue()
+    const authorization = identityOf('payments').authorization('delivery')
+    const head = ['/events.v1.InboxService/Seen', { authorization }]
+    queue.add(frameKind.call, 1, JSON.stringify(head))
+    socket.write(queue.take())
+    expect((await answered.promise).head.slice(0, 4)).toBe(expected)
   })
 })
 

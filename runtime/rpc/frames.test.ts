@@ -1,0 +1,54 @@
+// Proves that frames come out as they went in, however they are cut, and that what is no frame is refused.
+import { describe, expect, it } from 'vitest'
+import { type Frame, FrameQueue, FrameReader, frameKind, maxHeadBytes } from './frames.ts'
+
+const given: Frame[] = [
+  { kind: frameKind.call, call: 1, head: '["/päth",{}]', body: Buffer.from('body') },
+  { kind: frameKind.cancel, call: 0xff_ff_ff_ff, head: '', body: Buffer.alloc(0) },
+  { kind: frameKind.answer, call: 7, head: '', body: Buffer.alloc(3_000, 7) },
+]
+
+function written(): Buffer {
+  const queue = new FrameQueue()
+  for (const { kind, call, head, body } of given)
+    expect(queue.add(kind, call, head, body)).toBe(true)
+  const bytes = queue.take()
+  expect(queue.isEmpty).toBe(true)
+  return bytes
+}
+
+function collecting(maxBytes = 4_096) {
+  const frames: Frame[] = []
+  return { frames, reader: new FrameReader(maxBytes, (frame) => void frames.push(frame)) }
+}
+
+describe('frames', () => {
+  it.each([1, 2, 3, 5, 11, 64, 10_000])('come whole out of pieces of %i bytes', (length) => {
+    const { frames, reader } = collecting()
+    const bytes = written()
+    for (let at = 0; at < bytes.length; at += length) reader.read(bytes.subarray(at, at + length))
+    expect(frames).toEqual(given)
+    expect(reader.isWithin).toBe(false)
+  })
+
+  it('that have not ended are told of', () => {
+    const { reader } = collecting()
+    reader.read(written().subarray(0, -1))
+    expect(reader.isWithin).toBe(true)
+  })
+
+  it('that are too long, too short, or whose head is longer than they are, are refused', () => {
+    const long = Buffer.from('00001100010000000100000000', 'hex')
+    const short = Buffer.from('000000060100000001000000', 'hex')
+    const crooked = Buffer.from('0000000701000000010001', 'hex')
+    for (const bytes of [long, short, crooked]) {
+      expect(() => collecting().reader.read(bytes)).toThrow(RangeError)
+    }
+  })
+
+  it('with a head that is too long are not taken', () => {
+    const queue = new FrameQueue()
+    expect(queue.add(frameKind.call, 1, 'x'.repeat(maxHeadBytes + 1))).toBe(false)
+    expect(queue.isEmpty).toBe(true)
+  })
+})

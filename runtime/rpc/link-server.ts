@@ -1,0 +1,309 @@
+// Answers the calls that come as frames, many over one connection; it must not decide who may call.
+//
+// Requests of HTTP cost each side more than the calls that they carry. What a call says and what it is answered are the same,
+// so it passes the same admission and the same handlers.
+
+import type { Socket } from 'node:net'
+import { Code, ConnectError, createContextValues } from '@connectrpc/connect'
+import { codeToHttpStatus, errorToJsonBytes } from '@connectrpc/connect/protocol-connect'
+import type { CallLog } from './call-log.ts'
+import { type Frame, FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
+import { mostLinkedBytes } from './link.ts'
+import { type ServedCall, servedCallKey } from './served-call.ts'
+import {
+  type AnswerHeaders,
+  answerUnary,
+  type CallHead,
+  isTimeout,
+  type Unary,
+  UnaryContext,
+  type UnaryMethods,
+} from './unary-answer.ts'
+
+/** Says whether a call may go on, by its path, its headers and the connection that it came over. */
+export type AdmitLinked = (
+  path: string,
+  headers: LinkedHeaders,
+  socket: Socket,
+) => { call: ServedCall; refusal?: ConnectError | undefined }
+
+/** Names in lower case. */
+export type LinkedHeaders = Record<string, string>
+
+/** What the server of links needs. */
+export interface LinkServerOptions {
+  methods: UnaryMethods
+  admit: AdmitLinked
+  log: CallLog
+  /** Largest answer. */
+  maxBytes: number
+  /** How long answers may wait to be taken. */
+  stalledMs: number
+}
+
+/** Takes connections whose client has sent the preface. */
+export interface LinkServer {
+  /** `socket` has been read up to the end of the preface. */
+  serve(socket: Socket): void
+  /** Sends callers elsewhere. Who had not heard of it is answered all the same. */
+  leave(): void
+  /** Begins no call any more. Calls under way are answered; a link without any is closed a moment later. */
+  stop(): void
+}
+
+/** So many calls may be under way over a link; more are not read. */
+const mostUnderWay = 1_024
+/** A frame that has begun has to end within. */
+const frameTimeoutMs = 30_000
+const idleMs = 600_000
+/** A client that has heard the goodbye closes by itself. */
+const partingMs = 1_000
+
+/** Makes the server of links. */
+export function createLinkServer(options: LinkServerOptions): LinkServer {
+  const links = new Set<ServedLink>()
+  let isLeaving = false
+  return {
+    serve(socket) {
+      if (isLeaving) {
+        socket.destroy()
+        return
+      }
+      const link = new ServedLink(socket, options)
+      links.add(link)
+      socket.once('close', () => links.delete(link))
+    },
+    leave() {
+      isLeaving = true
+      for (const link of links) link.leave()
+    },
+    stop() {
+      isLeaving = true
+      for (const link of links) link.stop()
+    },
+  }
+}
+
+/** One connection. */
+class ServedLink {
+  readonly #socket: Socket
+  readonly #options: LinkServerOptions
+  readonly #calls = new Map<number, UnaryContext>()
+  readonly #answers = new FrameQueue()
+  readonly #reader: FrameReader
+  #timer: NodeJS.Timeout
+  #willFlush = false
+  #isBlocked = false
+  #isStopped = false
+  #isParting = false
+  #hasTaken = false
+
+  constructor(socket: Socket, options: LinkServerOptions) {
+    this.#socket = socket
+    this.#options = options
+    this.#reader = new FrameReader(maxHeadBytes + mostLinkedBytes, (frame) => this.#take(frame))
+    socket.allowHalfOpen = false
+    socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => this.#read(chunk))
+    socket.on('drain', () => this.#unblock())
+    socket.on('error', () => socket.destroy())
+    socket.once('close', () => this.#lost())
+    this.#timer = this.#wait(idleMs)
+    socket.write(preface)
+  }
+
+  leave(): void {
+    this.#add(frameKind.goodbye, 0)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    setTimeout(() => {
+      this.#isParting = true
+      this.#endIfDone()
+    }, partingMs).unref()
+  }
+
+  /** Cuts the link when nothing has happened for so long. */
+  #wait(forMs: number): NodeJS.Timeout {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#timedOut(), forMs).unref()
+    return this.#timer
+  }
+
+  #timedOut(): void {
+    // Calls have time-outs of their own.
+    if (this.#calls.size > 0 && !this.#isBlocked && !this.#reader.isWithin) this.#wait(idleMs)
+    else this.#socket.destroy()
+  }
+
+  #read(chunk: Buffer): void {
+    const wasWithin = this.#reader.isWithin
+    this.#hasTaken = false
+    try {
+      this.#reader.read(chunk)
+    } catch {
+      // A client that speaks another language: nothing that follows can be understood.
+      this.#socket.destroy()
+      return
+    }
+    if (this.#isBlocked) return
+    const { isWithin } = this.#reader
+    // A piece of a frame gives it no more time.
+    if (this.#hasTaken || isWithin !== wasWithin) this.#wait(isWithin ? frameTimeoutMs : idleMs)
+    if (this.#calls.size >= mostUnderWay) this.#socket.pause()
+  }
+
+  #take({ kind, call, head, body }: Frame): void {
+    this.#hasTaken = true
+    if (kind === frameKind.call) this.#begin(call, head, body)
+    else if (kind === frameKind.cancel) {
+      const context = this.#calls.get(call)
+      this.#forget(call)
+      context?.abort('the caller went away', Code.Canceled)
+    } else throw new RangeError('no frame for a server')
+  }
+
+  #begin(id: number, head: string, body: Uint8Array): void {
+    if (this.#calls.has(id)) throw new RangeError('a call has that number')
+    const { methods, admit, log, maxBytes } = this.#options
+    const [path, headers] = readHead(head)
+    const unary = methods.get(path)
+    const timeout = headers['connect-timeout-ms']
+    const isOdd = unary === undefined || (timeout !== undefined && !isTimeout(timeout))
+    if (isOdd || this.#isStopped) {
+      this.#add(frameKind.elsewhere, id)
+      return
+    }
+    const { call, refusal } = admit(path, headers, this.#socket)
+    if (refusal !== undefined) {
+      this.#refuse(id, log.failed(call, refusal))
+      return
+    }
+    const context = contextOf(unary, call, path, headers)
+    this.#calls.set(id, context)
+    void answerUnary(unary, body, { call, context, log, maxBytes }, (...answer) => {
+      // Nobody waits for the answer of a call that was cancelled.
+      if (this.#calls.get(id) === context) this.#answer(id, ...answer)
+    })
+  }
+
+  #refuse(id: number, error: ConnectError): void {
+    const headers = { 'content-type': 'application/json' }
+    this.#answer(id, codeToHttpStatus(error.code), headers, errorToJsonBytes(error, undefined))
+  }
+
+  #answer(id: number, status: number, headers: AnswerHeaders, body: Uint8Array): void {
+    this.#forget(id)
+    const head = isUsual(status, headers) ? '' : JSON.stringify([status, headers])
+    if (this.#add(frameKind.answer, id, head, body)) return
+    this.#refuse(id, new ConnectError('the headers of the answer are too long', Code.Internal))
+  }
+
+  #add(kind: number, id: number, head?: string, body?: Uint8Array): boolean {
+    const isAdded = this.#answers.add(kind, id, head, body)
+    this.#flushSoon()
+    return isAdded
+  }
+
+  /** Once a turn: answers of one moment travel together. */
+  #flushSoon(): void {
+    if (this.#willFlush) return
+    this.#willFlush = true
+    setImmediate(() => {
+      this.#willFlush = false
+      if (this.#socket.destroyed || this.#answers.isEmpty) return
+      if (!this.#socket.write(this.#answers.take())) this.#block()
+      this.#endIfDone()
+    })
+  }
+
+  /** Who does not take his answers makes no more calls, and is cut in the end. */
+  #block(): void {
+    if (this.#isBlocked) return
+    this.#isBlocked = true
+    this.#socket.pause()
+    this.#wait(this.#options.stalledMs)
+  }
+
+  #unblock(): void {
+    if (!this.#isBlocked) return
+    this.#isBlocked = false
+    this.#wait(this.#reader.isWithin ? frameTimeoutMs : idleMs)
+    if (this.#calls.size < mostUnderWay) this.#socket.resume()
+  }
+
+  #forget(id: number): void {
+    const wasFull = this.#calls.size >= mostUnderWay
+    this.#calls.delete(id)
+    if (wasFull && !this.#isBlocked && this.#calls.size < mostUnderWay) this.#socket.resume()
+  }
+
+  #endIfDone(): void {
+    if (this.#isParting && this.#calls.size === 0 && this.#answers.isEmpty) this.#socket.end()
+  }
+
+  #lost(): void {
+    clearTimeout(this.#timer)
+    const contexts = [...this.#calls.values()]
+    this.#calls.clear()
+    for (const context of contexts) context.abort('the caller went away', Code.Canceled)
+  }
+}
+
+function isUsual(status: number, headers: AnswerHeaders): boolean {
+  if (status !== 200) return false
+  for (const name in headers) if (name !== 'content-type') return false
+  return true
+}
+
+function contextOf(
+  unary: Unary,
+  call: ServedCall,
+  path: string,
+  headers: LinkedHeaders,
+): UnaryContext {
+  const values = () => createContextValues().set(servedCallKey, call)
+  const timeoutMs = Number(headers['connect-timeout-ms'])
+  return new UnaryContext(unary.method, new LinkedHead(path, headers), values, timeoutMs)
+}
+
+/** Throws a RangeError for what is no head of a call. */
+function readHead(head: string): [path: string, headers: LinkedHeaders] {
+  const parsed = parseJson(head)
+  const [path, headers] = Array.isArray(parsed) ? parsed : []
+  if (typeof path !== 'string' || typeof headers !== 'object' || headers === null) {
+    throw new RangeError('no head of a call')
+  }
+  for (const name in headers) {
+    if (typeof headers[name] !== 'string') throw new RangeError('no head of a call')
+  }
+  return [path, headers]
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new RangeError('no head')
+  }
+}
+
+/** The head of a call, made into objects for those who look. */
+class LinkedHead implements CallHead {
+  readonly #path: string
+  readonly #headers: LinkedHeaders
+
+  constructor(path: string, headers: LinkedHeaders) {
+    this.#path = path
+    this.#headers = headers
+  }
+
+  get url(): string {
+    return `http://${this.#headers['host'] ?? 'localhost'}${this.#path}`
+  }
+
+  get header(): Headers {
+    return new Headers(this.#headers)
+  }
+}

@@ -1,0 +1,263 @@
+// One connection to a process of ours that carries many calls at once, as frames; it must not repeat a call.
+
+import type { Socket } from 'node:net'
+import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
+import type { Dispatcher } from 'undici'
+import { undici } from '#runtime/undici.ts'
+import { type Frame, FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
+
+/** Larger messages go by themselves: they would hold up the others. */
+export const mostLinkedBytes = 64 * 1024
+
+/** A call that a link can carry. */
+export interface LinkedRequest {
+  path: string
+  headers: Record<string, string>
+  body: Uint8Array
+}
+
+/** What a link tells those who use it. */
+export interface LinkEvents {
+  /** Calls that were not sent, or that the other side wants over HTTP. */
+  onReturned(request: LinkedRequest, handler: Dispatcher.DispatchHandler): void
+  /** It takes no more calls. */
+  onLeaving(): void
+}
+
+const mostUnderWay = 256
+const mostWaitingBytes = 1024 * 1024
+/** Certificates are looked at when a connection is made, so none is for ever. */
+const longestLifeMs = 600_000
+const usualHeaders = { 'content-type': contentTypeUnaryProto }
+
+/** A link over a connection whose other side has answered the preface. */
+export class Link {
+  readonly #socket: Socket
+  readonly #events: LinkEvents
+  readonly #calls = new Map<number, LinkedCall>()
+  readonly #frames = new FrameQueue()
+  readonly #closed = Promise.withResolvers<void>()
+  #unsent: LinkedCall[] = []
+  #willFlush = false
+  #isLeaving = false
+  #lastId = 0
+  #heardMs = 0
+
+  constructor(socket: Socket, events: LinkEvents, maxBytes: number) {
+    this.#socket = socket
+    this.#events = events
+    const reader = new FrameReader(maxHeadBytes + maxBytes, (frame) => this.#take(frame))
+    socket.on('data', (chunk: Buffer) => {
+      this.#heardMs = performance.now()
+      try {
+        reader.read(chunk)
+      } catch (error) {
+        socket.destroy(error as Error)
+      }
+    })
+    let reason: Error | undefined
+    socket.on('error', (error) => {
+      reason = error
+    })
+    const old = setTimeout(() => this.#leave(), longestLifeMs).unref()
+    socket.once('close', () => {
+      clearTimeout(old)
+      this.#lost(reason)
+    })
+    // Alone, it keeps no process alive.
+    socket.unref()
+  }
+
+  /** Takes a call; false when it has to go another way. */
+  take(request: LinkedRequest, handler: Dispatcher.DispatchHandler): boolean {
+    if (this.#isLeaving || this.#calls.size >= mostUnderWay) return false
+    if (this.#socket.writableLength > mostWaitingBytes) return false
+    const call = new LinkedCall(this, this.#newId(), request, handler)
+    if (this.#calls.size === 0) this.#socket.ref()
+    this.#calls.set(call.id, call)
+    this.#unsent.push(call)
+    this.#flushSoon()
+    return true
+  }
+
+  /** Takes no more calls and ends with the last of those under way. */
+  close(): Promise<void> {
+    this.#leave()
+    return this.#closed.promise
+  }
+
+  /** Nobody waits for the call any more. */
+  giveUp(call: LinkedCall): void {
+    if (!this.#forget(call)) return
+    if (call.sentMs === undefined) return
+    this.#frames.add(frameKind.cancel, call.id)
+    this.#flushSoon()
+    // Not a word since it was sent: the other side may be gone, and the next call goes another way.
+    if (this.#heardMs < call.sentMs) this.#leave()
+  }
+
+  #newId(): number {
+    do {
+      this.#lastId = (this.#lastId + 1) >>> 0
+    } while (this.#calls.has(this.#lastId))
+    return this.#lastId
+  }
+
+  #flushSoon(): void {
+    if (this.#willFlush) return
+    this.#willFlush = true
+    setImmediate(() => this.#flush())
+  }
+
+  /** Once a turn: calls of one moment travel together. */
+  #flush(): void {
+    this.#willFlush = false
+    if (this.#socket.destroyed) return
+    const sentMs = performance.now()
+    const unsent = this.#unsent
+    this.#unsent = []
+    for (const call of unsent) {
+      if (!this.#calls.has(call.id)) continue
+      const { path, headers, body } = call.request
+      if (this.#frames.add(frameKind.call, call.id, JSON.stringify([path, headers]), body)) {
+        call.start(sentMs)
+      } else this.#return(call)
+    }
+    if (!this.#frames.isEmpty) this.#socket.write(this.#frames.take())
+    this.#endIfDone()
+  }
+
+  #take({ kind, call: id, head, body }: Frame): void {
+    if (kind === frameKind.goodbye) {
+      this.#leave()
+      return
+    }
+    const call = this.#calls.get(id)
+    // The answer of one that was given up.
+    if (call === undefined) return
+    if (kind === frameKind.elsewhere) this.#return(call)
+    else if (kind === frameKind.answer) {
+      this.#forget(call)
+      const [status, headers] = head === '' ? [200, usualHeaders] : JSON.parse(head)
+      call.answer(status, headers, body)
+    } else throw new RangeError('no frame for a client')
+  }
+
+  #return(call: LinkedCall): void {
+    this.#forget(call)
+    this.#events.onReturned(call.request, call.handler)
+  }
+
+  #forget({ id }: LinkedCall): boolean {
+    const was = this.#calls.delete(id)
+    if (this.#calls.size > 0) return was
+    this.#socket.unref()
+    this.#endIfDone()
+    return was
+  }
+
+  #leave(): void {
+    if (this.#isLeaving) return
+    this.#isLeaving = true
+    this.#events.onLeaving()
+    this.#endIfDone()
+  }
+
+  #endIfDone(): void {
+    if (this.#isLeaving && this.#calls.size === 0 && !this.#willFlush) this.#socket.destroySoon()
+  }
+
+  #lost(reason: Error | undefined): void {
+    this.#isLeaving = true
+    this.#events.onLeaving()
+    const calls = [...this.#calls.values()]
+    this.#calls.clear()
+    const error = reason ?? new undici.errors.SocketError('the other side closed the connection')
+    for (const call of calls) {
+      if (call.sentMs === undefined) this.#events.onReturned(call.request, call.handler)
+      else call.fail(error)
+    }
+    this.#closed.resolve()
+  }
+}
+
+/** One call over a link, which the caller may abort; a class, since each call makes one. */
+class LinkedCall implements Dispatcher.DispatchController {
+  readonly id: number
+  readonly request: LinkedRequest
+  readonly handler: Dispatcher.DispatchHandler
+  readonly paused = false
+  /** Undefined until it was sent. */
+  sentMs: number | undefined
+  aborted = false
+  reason: Error | null = null
+  readonly #link: Link
+
+  constructor(link: Link, id: number, request: LinkedRequest, handler: Dispatcher.DispatchHandler) {
+    this.#link = link
+    this.id = id
+    this.request = request
+    this.handler = handler
+  }
+
+  start(sentMs: number): void {
+    this.sentMs = sentMs
+    this.handler.onRequestStart?.(this, undefined)
+  }
+
+  answer(status: number, headers: Record<string, string>, body: Buffer): void {
+    const { handler } = this
+    handler.onResponseStart?.(this, status, headers)
+    if (!this.aborted) handler.onResponseData?.(this, body)
+    if (!this.aborted) handler.onResponseEnd?.(this, {})
+  }
+
+  fail(error: Error): void {
+    this.handler.onResponseError?.(this, error)
+  }
+
+  abort(reason: Error): void {
+    if (this.aborted) return
+    this.aborted = true
+    this.reason = reason
+    this.#link.giveUp(this)
+    this.fail(reason)
+  }
+
+  /** An answer is whole when it comes: there is nothing to hold back. */
+  pause(): void {}
+
+  resume(): void {}
+}
+
+/** What a server made of the preface: it speaks frames, it speaks something else, or it did not say a word. */
+export type Greeting = 'frames' | 'other' | 'silence'
+
+/** Says the preface on a fresh connection, which is destroyed unless the other side speaks frames. */
+export function greet(socket: Socket, timeoutMs: number): Promise<Greeting> {
+  const { promise, resolve } = Promise.withResolvers<Greeting>()
+  let seen = Buffer.alloc(0)
+  const timer = setTimeout(() => socket.destroy(), timeoutMs).unref()
+  const onClose = () => finish('silence')
+  function onData(chunk: Buffer): void {
+    seen = Buffer.concat([seen, chunk])
+    const isAlike = preface.subarray(0, seen.length).equals(seen.subarray(0, preface.length))
+    if (!isAlike) finish('other')
+    else if (seen.length >= preface.length) finish('frames')
+  }
+  function finish(greeting: Greeting): void {
+    clearTimeout(timer)
+    socket.off('data', onData)
+    socket.off('close', onClose)
+    socket.pause()
+    if (greeting !== 'frames') socket.destroy()
+    else if (seen.length > preface.length) socket.unshift(seen.subarray(preface.length))
+    resolve(greeting)
+  }
+  socket.on('data', onData)
+  socket.once('close', onClose)
+  socket.on('error', () => undefined)
+  socket.unref()
+  socket.write(preface)
+  return promise
+}

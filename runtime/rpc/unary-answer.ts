@@ -1,0 +1,225 @@
+// Answers a unary call whose message has come, whatever brought it; it must not decide who may call.
+
+import {
+  create,
+  type DescMethodUnary,
+  fromBinary,
+  isMessage,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf'
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect'
+import {
+  codeToHttpStatus,
+  contentTypeUnaryJson,
+  contentTypeUnaryProto,
+  errorToJsonBytes,
+} from '@connectrpc/connect/protocol-connect'
+import type { CallLog } from './call-log.ts'
+import { answerWithin } from './interceptor.ts'
+import type { ServedCall } from './served-call.ts'
+
+type Implementation = (message: Message, context: HandlerContext) => unknown
+
+/** A unary method and what answers it. */
+export type Unary = { method: DescMethodUnary; answer: Implementation }
+
+/** The unary methods of the services that were registered, by path. */
+export type UnaryMethods = Map<string, Unary>
+
+/**
+ * A router that also notes the unary methods of its services. Options of a service are known to Connect alone, so its
+ * methods are noted only when these are said to be for its streams.
+ */
+export function notingUnary(
+  router: ConnectRouter,
+  methods: UnaryMethods,
+  optionsAreForStreams = false,
+): ConnectRouter {
+  const noting: ConnectRouter = {
+    ...router,
+    service(service, implementation, options) {
+      router.service(service, implementation, options)
+      for (const method of service.methods) {
+        const answer = (implementation as Record<string, unknown>)[method.localName]
+        if (method.methodKind !== 'unary' || typeof answer !== 'function') continue
+        if (options !== undefined && !optionsAreForStreams) continue
+        methods.set(`/${service.typeName}/${method.name}`, {
+          method: method as DescMethodUnary,
+          answer: answer.bind(implementation) as Implementation,
+        })
+      }
+      return noting
+    },
+  }
+  return noting
+}
+
+const timeoutPattern = /^\d{1,10}$/
+
+/** Whether a time-out header has Connect's form. */
+export function isTimeout(text: unknown): boolean {
+  return timeoutPattern.test(String(text))
+}
+
+/** Headers, trailers included, in Connect's form over HTTP. */
+export type AnswerHeaders = Record<string, string>
+
+/** Takes the answer to where the call came from: an HTTP status, headers and a body. */
+export type WriteAnswer = (status: number, headers: AnswerHeaders, body: Uint8Array) => void
+
+/** What answering needs beside the method and its message. */
+export type Answering = { call: ServedCall; context: UnaryContext; log: CallLog; maxBytes: number }
+
+/** Runs the handler within its time and writes what came of it. Never throws. */
+export async function answerUnary(
+  { method, answer }: Unary,
+  body: Uint8Array,
+  { call, context, log, maxBytes }: Answering,
+  write: WriteAnswer,
+): Promise<void> {
+  try {
+    if (context.abortedBy !== undefined) throw log.failed(call, context.abortedBy)
+    const message = parse(method, body)
+    const made = await answerWithin(call, context, log, async () => answer(message, context))
+    const bytes = serialize(method, made as Message)
+    if (bytes.byteLength > maxBytes) {
+      throw new ConnectError(`message is over ${maxBytes} bytes`, Code.ResourceExhausted)
+    }
+    write(200, context.writtenHeaders(contentTypeUnaryProto), bytes)
+  } catch (thrown) {
+    const error = thrown instanceof ConnectError ? thrown : log.failed(call, thrown)
+    const status = codeToHttpStatus(error.code)
+    log.refused(call, { status })
+    error.metadata.forEach((value, name) => context.responseHeader.set(name, value))
+    write(status, context.writtenHeaders(contentTypeUnaryJson), errorToJsonBytes(error, undefined))
+  } finally {
+    context.end()
+  }
+}
+
+function parse(method: DescMethodUnary, body: Uint8Array): Message {
+  try {
+    return fromBinary(method.input, body)
+  } catch {
+    throw new ConnectError('the message is malformed', Code.Internal)
+  }
+}
+
+function serialize({ output }: DescMethodUnary, made: Message): Uint8Array {
+  return toBinary(output, isMessage(made, output) ? made : create(output, made))
+}
+
+/** The head of a call as few handlers look at it. */
+export interface CallHead {
+  readonly url: string
+  readonly header: Headers
+}
+
+/** What a handler sees of its call; a class, since each call makes one and few look at its parts. */
+export class UnaryContext implements HandlerContext {
+  readonly method: DescMethodUnary
+  /** Called once, when the time is up or the caller has gone. */
+  onAbort: (reason: ConnectError) => void = () => undefined
+  readonly requestMethod = 'POST'
+  readonly protocolName = 'connect'
+  readonly #head: CallHead
+  readonly #values: () => ContextValues
+  #controller: AbortController | undefined
+  readonly #deadlineMs: number
+  readonly #timer: NodeJS.Timeout
+  #abortedBy: ConnectError | undefined
+  #kept: ContextValues | undefined
+  #responseHeader: Headers | undefined
+  #responseTrailer: Headers | undefined
+
+  constructor(
+    method: DescMethodUnary,
+    head: CallHead,
+    values: () => ContextValues,
+    timeoutMs: number,
+  ) {
+    this.method = method
+    this.#head = head
+    this.#values = values
+    this.#deadlineMs = Date.now() + timeoutMs
+    this.#timer = setTimeout(() => {
+      this.abort('the operation timed out', Code.DeadlineExceeded)
+    }, timeoutMs)
+  }
+
+  get service() {
+    return this.method.parent
+  }
+
+  get url(): string {
+    return this.#head.url
+  }
+
+  /** Few handlers look at it, so it is made for those. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#abortedBy !== undefined) this.#controller.abort(this.#abortedBy)
+    }
+    return this.#controller.signal
+  }
+
+  /** Why nobody waits any more. */
+  get abortedBy(): ConnectError | undefined {
+    return this.#abortedBy
+  }
+
+  timeoutMs = (): number => this.#deadlineMs - Date.now()
+
+  get values(): ContextValues {
+    this.#kept ??= this.#values()
+    return this.#kept
+  }
+
+  get requestHeader(): Headers {
+    return this.#head.header
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers()
+    return this.#responseHeader
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers()
+    return this.#responseTrailer
+  }
+
+  /** Headers and trailers that the handler has set, in Connect's form. */
+  writtenHeaders(contentType: string): AnswerHeaders {
+    const written: AnswerHeaders = {}
+    this.#responseHeader?.forEach((value, name) => {
+      written[name] = value
+    })
+    this.#responseTrailer?.forEach((value, name) => {
+      written[`trailer-${name}`] = value
+    })
+    written['content-type'] = contentType
+    return written
+  }
+
+  abort(reason: string, code: Code): void {
+    clearTimeout(this.#timer)
+    if (this.#abortedBy !== undefined) return
+    const error = new ConnectError(reason, code)
+    this.#abortedBy = error
+    this.#controller?.abort(error)
+    this.onAbort(error)
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}
