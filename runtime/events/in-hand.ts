@@ -106,7 +106,7 @@ export function startInHand(options: InHandOptions): InHand {
     gathering ??= setTimeout(() => {
       gathering = undefined
       publishing.kick()
-    }, gatherMs)
+    }, gatherMs).unref()
   }
   return {
     carry(event) {
@@ -131,7 +131,7 @@ function claimedOf(event: EventInHand): ClaimedEvent {
     event_id: eventId,
     subject,
     project_id: projectId ?? null,
-    payload: Buffer.from(payload),
+    payload,
     occurred_at: occurredAt,
     traceparent: traceparent ?? null,
     request_id: requestId ?? null,

@@ -18,7 +18,7 @@ export type ClaimedEvent = {
   event_id: string
   subject: string
   project_id: string | null
-  payload: Buffer
+  payload: Uint8Array
   occurred_at: Date
   traceparent: string | null
   request_id: string | null

@@ -1,12 +1,10 @@
 // Carries committed events to the broker. It must not hold a transaction open while it publishes, nor confirm what
 // a consumer has to confirm.
 import { setTimeout as delay } from 'node:timers/promises'
-import { toBinary } from '@bufbuild/protobuf'
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { publishSpan } from '#runtime/spans.ts'
+import { eventBytes } from './event-bytes.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 import type { Nats } from './nats.ts'
 import { type ClaimedEvent, claimDue, markFailed, markPublished } from './outbox-store.ts'
@@ -149,20 +147,9 @@ async function carry(options: RelayOptions, claimed: ClaimedEvent[]): Promise<vo
  */
 export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
   const span = publishSpan(event.subject, event.event_id, event.traceparent)
-  // Made whole: it is serialized as it stands.
-  const message: Event = {
-    $typeName: 'events.v1.Event',
-    eventId: event.event_id,
-    subject: event.subject,
-    occurredTime: timestampFromDate(event.occurred_at),
-    projectId: event.project_id ?? '',
-    payload: event.payload,
-    traceparent: span?.traceparent ?? event.traceparent ?? '',
-    requestId: event.request_id ?? '',
-  }
   try {
-    const messageId = `${event.event_id}:${event.attempts}`
-    await nats.publish(event.subject, toBinary(EventSchema, message), messageId)
+    const message = eventBytes(event, span?.traceparent ?? event.traceparent ?? '')
+    await nats.publish(event.subject, message, `${event.event_id}:${event.attempts}`)
     span?.end()
     return undefined
   } catch (error) {
