@@ -1,5 +1,6 @@
 // Writes new payments in one round trip, and counts for the fraud rules. It must not change an existing row.
 import { type Queryable, type Sql, sql } from '#runtime/db.ts'
+import { type ArrayType, arrayParameter, isArrayType } from '#runtime/db-arrays.ts'
 import { inHandUntil } from '#runtime/events/outbox.ts'
 import type { StoredEvent } from './events.ts'
 import type { DraftPayer, DraftPayment } from './new-payment.ts'
@@ -50,6 +51,10 @@ const createMany = sql(
     jsonRows('payee_row', payeeColumns, commonParameters + 2),
   ),
 )
+// Of a group: what was written, with its number in the arrays.
+const madeText = `, made as materialized (
+       select array_position($1::uuid[], payment_id) as i, create_time from new_payment
+     )`
 const createGroup = groupStatement()
 
 /** A payment that is to be stored. */
@@ -90,40 +95,49 @@ export async function insertPaymentGroup(
   db: Queryable,
   group: readonly NewRows[],
 ): Promise<(Date | undefined)[]> {
-  const given = group.map((rows) => {
-    const { payers, payees } = peopleOf(rows)
-    const values = [...commonValues(rows), ...payers.flat(), ...payees.flat()]
-    return Object.fromEntries(values.map((value, index) => [`p${index + 1}`, jsonValue(value)]))
+  const rows = group.map((one) => {
+    const { payers, payees } = peopleOf(one)
+    return [...commonValues(one), ...payers.flat(), ...payees.flat()]
   })
-  const made = await db.rows<{ payment_id: string; create_time: Date }>(createGroup, [
-    JSON.stringify(given),
-  ])
+  const columns = createGroup.types.map((type, index) =>
+    arrayParameter(
+      type,
+      rows.map((row) => row[index]),
+    ),
+  )
+  const made = await db.rows<{ payment_id: string; create_time: Date }>(
+    createGroup.statement,
+    columns,
+  )
   const times = new Map(made.map((row) => [row.payment_id, row.create_time]))
   return group.map(({ draft }) => times.get(draft.paymentId))
 }
 
-/** The single statement with every parameter made a column of the rows that come as one parameter. */
-function groupStatement(): Sql {
-  const text = createText(plainPayer, plainPayee, 'given')
-  const types: string[] = []
-  for (const [, number, type] of text.matchAll(/\$(\d+)::(\w+)/g)) {
-    types[Number(number) - 1] = type ?? ''
-  }
-  const columns = types.map((type, index) => `p${index + 1} ${type}`)
-  const given = `given as materialized (
-       select * from json_to_recordset($1::json) as one (${columns.join(', ')})
-     )`
-  const body = text.replaceAll(/\$(\d+)(::\w+)?/g, 'given.p$1')
-  return sql('payment_create_group', body.replace('with ', `with ${given}, `))
+/**
+ * The single statement with an array in place of every parameter, and the types of their elements. Of the arrays each
+ * row takes its own elements by their position: as JSON, or joined with what was written, they cost the server a third more.
+ */
+function groupStatement(): { statement: Sql; types: ArrayType[] } {
+  const types: ArrayType[] = []
+  const text = createText(plainPayer, plainPayee, 'group').replaceAll(
+    /\$(\d+)::(\w+)\b(?!\[)/g,
+    (_, parameter: string, type: string) => {
+      const sent = isArrayType(type) ? type : 'text'
+      types[Number(parameter) - 1] = sent
+      const element = `($${parameter}::${sent}[])[i]`
+      return sent === type ? element : `${element}::${type}`
+    },
+  )
+  return { statement: sql('payment_create_group', text), types }
 }
 
-/** The write of a payment. With `given` its values stand in a table of that name, a row for each payment. */
-function createText(payers: string, payees: string, given?: 'given'): string {
-  const made = given ? 'new_payment join given on given.p1 = new_payment.payment_id' : 'new_payment'
+/** The write of a payment; as that of a group it is written once for each `i` from 1 to the number of payments. */
+function createText(payers: string, payees: string, group?: 'group'): string {
+  const made = group ? 'made' : 'new_payment'
   return `with at_time as (
-       select ${given ? 'given.*,' : ''}
+       select ${group ? 'i,' : ''}
          coalesce($31::timestamptz, date_trunc('milliseconds', clock_now())) as now
-       ${given ? 'from given' : ''}
+       ${group ? 'from generate_series(1, cardinality($1::uuid[])) as i' : ''}
      ), new_payment as (
        insert into payment (payment_id, project_id, merchant_id, transaction_id,
          request_fingerprint, amount_minor, currency, description, business_name, state,
@@ -136,10 +150,10 @@ function createText(payers: string, payees: string, given?: 'given'): string {
          $14::bigint, $15::bigint, $16::bigint, $17::bigint, $18::bigint, $19::text, $20::text,
          $21::text, $22::text, $23::integer, now, now, now + $24::integer * interval '1 second',
          case when $25::boolean then now + $24::integer * interval '1 second' end
-       from at_time ${given ? 'as given' : ''}
+       from at_time
        on conflict (project_id, merchant_id, transaction_id) do nothing
        returning payment_id, create_time
-     ), new_event as (
+     )${group ? madeText : ''}, new_event as (
        insert into outbox (event_id, subject, project_id, payload, traceparent, request_id,
          occurred_at, next_at)
        select $26::uuid, $27::text, $2::uuid, $28::bytea, $29::text, $30::text, create_time,

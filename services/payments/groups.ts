@@ -16,7 +16,8 @@ export function groupingStore(db: Database): StorePayment {
     mostInGroup: 32,
     alone,
     together: (group) => storeTogether(db, group),
-    isOfOne: isRefused,
+    // By the server, or as something that cannot be sent to it.
+    isOfOne: (error) => isRefused(error) || error instanceof RangeError,
   })
   return (rows) => (isPlain(rows) ? store(rows) : alone(rows))
 }

@@ -165,6 +165,14 @@ it('one that the table refuses is refused alone', async () => {
   ).toHaveLength(10)
 })
 
+it('one that cannot even be sent with others is refused alone', async () => {
+  const bad = rowsOf({ ...request(), merchantId: 'nobody' })
+  const outcomes = await Promise.allSettled(
+    [rowsOf(request()), bad, rowsOf(request())].map((rows) => store(rows)),
+  )
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
+
 it('the same id of a merchant many times is one payment, whichever of them is first', async () => {
   const asked = request()
   const made = await Promise.all(Array.from({ length: 20 }, () => createPayment(payments, asked)))
