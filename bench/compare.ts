@@ -53,7 +53,7 @@ export async function createLoad(system: System, receiver?: string): Promise<Mea
   const shape = createShape(system.target, receiver)
   const { measured, accepted } = await undisturbed(system, { shape, ids: [] })
   const stored = await countStored(system.databaseUrl)
-  const counts = [stored.payments, stored.payers, stored.payees, stored.events, stored.tasks]
+  const counts = [stored.payments, stored.payers, stored.payees, stored.events, stored.announced]
   if (counts.some((count) => count < accepted)) {
     throw new Error(`${accepted} were acknowledged, stored are ${counts.join(', ')}`)
   }

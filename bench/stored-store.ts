@@ -7,7 +7,8 @@ export type Stored = {
   payers: number
   payees: number
   events: number
-  tasks: number
+  /** Payers whose charge the back end knows, or a task will tell it. */
+  announced: number
   eventsWaiting: number
   tasksWaiting: number
 }
@@ -20,7 +21,9 @@ export async function countStored(databaseUrl: string): Promise<Stored> {
          (select count(*)::integer from payments.payer) as payers,
          (select count(*)::integer from payments.payee) as payees,
          (select count(*)::integer from payments.outbox) as events,
-         (select count(*)::integer from payments.task) as tasks,
+         (select count(*)::integer from payments.payer
+          where exists (select from payments.task where subject_id = payer_id)
+            or exists (select from simulator.charge where charge_id = payer_id)) as announced,
          (select count(*)::integer from payments.outbox where published_at is null)
            as "eventsWaiting",
          (select count(*)::integer from payments.task where done_time is null) as "tasksWaiting"`,

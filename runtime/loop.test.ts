@@ -9,7 +9,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /** A loop that finds nothing, and how many rounds it makes in a while. */
-function started(options: Pick<LoopOptions, 'pauseMs' | 'idlePauseMs'>) {
+function started(options: Pick<LoopOptions, 'pauseMs' | 'idlePauseMs' | 'gatherMs'>) {
   let rounds = 0
   const loop = startLoop({
     kind: 'test',
@@ -43,6 +43,16 @@ describe('a loop', () => {
     loop.kick()
     expect(await roundsIn(10)).toBe(1)
     expect(await roundsIn(1_000)).toBeGreaterThanOrEqual(3)
+    await close()
+  })
+
+  it('makes one round of kicks that come while they are gathered', async () => {
+    const { loop, roundsIn, close } = started({ pauseMs: 5_000, gatherMs: () => 100 })
+    await roundsIn(10_000)
+    loop.kick()
+    expect(await roundsIn(50)).toBe(0)
+    loop.kick()
+    expect(await roundsIn(60)).toBe(1)
     await close()
   })
 

@@ -20,18 +20,21 @@ export type LoopOptions = {
   pauseMs: number
   /** The pause grows to this while nobody kicks: then only time makes work, or the death of another replica. */
   idlePauseMs?: number
+  /** How long kicks gather before a round; without it about as long as the last round took. */
+  gatherMs?: () => number
   /** Does what is due; true when more may be due at once. */
   round: () => Promise<boolean>
 }
 
 // Kicks that come this close together make one round, so that its batch is worth the statement: as long as the last
 // round took, so that a busy machine makes fewer and larger ones.
-const gatherMs = { least: 5, most: 50 }
+const gathering = { leastMs: 5, mostMs: 50 }
 // Each pause is about a third of what has passed since the last kick, so that what comes later is never much later.
 const growth = 1.5
 
 /** Starts a loop outside of any call, so that no request's deadline binds it. */
-export function startLoop({ kind, log, pauseMs, idlePauseMs, round }: LoopOptions): Loop {
+export function startLoop(options: LoopOptions): Loop {
+  const { kind, log, pauseMs, idlePauseMs, round } = options
   const longestMs = idlePauseMs ?? pauseMs
   const wake = createWake()
   const stopping = new AbortController()
@@ -46,8 +49,9 @@ export function startLoop({ kind, log, pauseMs, idlePauseMs, round }: LoopOption
       const nowMs = idleMs
       idleMs = Math.min(longestMs, nowMs * growth)
       await wake.pause(nowMs)
-      const gatheringMs = Math.min(gatherMs.most, Math.max(gatherMs.least, tookMs))
-      await new Promise((resolve) => setTimeout(resolve, gatheringMs))
+      const byWorkMs = Math.min(gathering.mostMs, Math.max(gathering.leastMs, tookMs))
+      const gatherMs = options.gatherMs?.() ?? byWorkMs
+      await new Promise((resolve) => setTimeout(resolve, gatherMs))
     }
   }
 

@@ -20,6 +20,7 @@ export {
   outboxColumns,
   outboxParameters,
   outboxValues,
+  unhurried,
 } from './outbox-store.ts'
 
 /** By subject, the consumers that must confirm its events. None: news, which ends when the broker has it. */

@@ -8,6 +8,8 @@ import { announcementOf, batchSize, type TaskOptions, told } from './tasks.ts'
 /** More than a second of the fastest writers; whatever comes on top is left to the worker of tasks. */
 const mostWaiting = 5_000
 const pauseMs = 1_000
+/** Gathered before a call: for each that the last one had, so long. One that comes alone is announced at once. */
+const gatherMs = { each: 5, most: 100 }
 
 /** Starts the loop. */
 export function startCharges(options: TaskOptions): Pick<Loop, 'close'> & {
@@ -15,9 +17,11 @@ export function startCharges(options: TaskOptions): Pick<Loop, 'close'> & {
   announce: (payment: Payment) => void
 } {
   const waiting: ChargeRow[] = []
+  let lastCount = 1
 
   async function round(): Promise<boolean> {
     const charges = waiting.splice(0, batchSize)
+    lastCount = Math.max(1, charges.length)
     const byPayer = new Map(charges.map((charge) => [charge.payer_id, charge]))
     await told(options, charges.map(taskOf), async (tasks) => {
       const some = tasks.flatMap(({ subject_id: id }) => byPayer.get(id) ?? [])
@@ -26,7 +30,13 @@ export function startCharges(options: TaskOptions): Pick<Loop, 'close'> & {
     return waiting.length > 0
   }
 
-  const loop = startLoop({ kind: 'charges in hand', log: options.log, pauseMs, round })
+  const loop = startLoop({
+    kind: 'charges in hand',
+    log: options.log,
+    pauseMs,
+    gatherMs: () => Math.min(gatherMs.most, gatherMs.each * lastCount),
+    round,
+  })
   return {
     announce(payment) {
       if (payment.state !== 'Pending' || waiting.length >= mostWaiting) return

@@ -1,6 +1,7 @@
 // Claims what the back end must be told, reads what to say, and notes that it was said. It must not call anybody.
 import type { PaymentChannel, PaymentState } from '#core/payment-words.ts'
 import { type Queryable, sql } from '#runtime/db.ts'
+import { unhurried } from '#runtime/events/outbox.ts'
 import type { Backlog } from '#runtime/metrics.ts'
 import type { Task } from './transition.ts'
 
@@ -21,6 +22,10 @@ export type ClaimedTask = {
 
 /** Some tasks of one kind. */
 export type TasksOfKind = { kind: Task['kind']; subjectIds: string[] }
+
+// An open task, in a statement that has the ids of its tasks: as the condition of `task_open` it would have the server go
+// through all open tasks and compare each with every id.
+const isOpen = "coalesce(done_time, 'infinity') = 'infinity'"
 
 const claimStatement = sql(
   'task_claim',
@@ -44,14 +49,27 @@ export function claimTasks(
   return db.rows(claimStatement, [limit, leaseMs, kinds])
 }
 
+// Every charge is announced, so nothing is kept of it: a row that is deleted writes to no index, one that is changed to each.
+// If the database crashes and forgets this, the charge is announced again, which changes nothing.
+const announcedStatement = sql(
+  'task_end_announced',
+  `with ${unhurried}
+   delete from task using unhurried
+   where subject_id = any($1::uuid[]) and kind = 'announce' and unhurried.commits = 'off'`,
+)
+
 const doneStatement = sql(
   'task_mark_done',
   `update task set done_time = clock_now()
-   where subject_id = any($1::uuid[]) and kind = $2::task_kind and done_time is null`,
+   where subject_id = any($1::uuid[]) and kind = $2::task_kind and ${isOpen}`,
 )
 
-/** Notes that the back end has been told. */
+/** Notes that the back end has been told; of an announcement no row is left. */
 export async function markDone(db: Queryable, tasks: TasksOfKind): Promise<void> {
+  if (tasks.kind === 'announce') {
+    await db.run(announcedStatement, [tasks.subjectIds])
+    return
+  }
   await db.run(doneStatement, [tasks.subjectIds, tasks.kind])
 }
 
@@ -59,7 +77,7 @@ const laterStatement = sql(
   'task_mark_later',
   `update task set next_time = clock_now()
      + least(interval '60 s', interval '250 ms' * power(2, least(attempts, 10)))
-   where subject_id = any($1::uuid[]) and kind = $2::task_kind and done_time is null`,
+   where subject_id = any($1::uuid[]) and kind = $2::task_kind and ${isOpen}`,
 )
 
 /** Puts tasks off after a failure: 0.5 s doubling to a minute, for ever. */

@@ -50,7 +50,12 @@ const writeTask = sql(
   `insert into task (subject_id, kind, project_id, payment_id, create_time, next_time, attempts)
    values ($1, 'announce', $2, $2, clock_now(), ${taskInHandUntil}, 1)`,
 )
-const readTask = sql('test_task', 'select done_time from task where subject_id = $1')
+const findTask = sql('test_task', 'select subject_id from task where subject_id = $1')
+
+const doneTask = sql(
+  'test_task_done',
+  "select kind from task where subject_id = $1 and kind = 'withdraw' and done_time is not null",
+)
 
 /** Charges in hand of a process of which the back end answers nothing before it is let go, and then an error. */
 function hangingCharges(db: Database) {
@@ -86,15 +91,21 @@ it('charges that wait when their process stops are left to others, and do not ho
   await write()
   await charges.called
   const waiting = await write()
+  expect(await db.row(findTask, [waiting])).toBeDefined()
   const closed = charges.close()
   charges.letGo()
   await closed
   // Long before the time in hand is over.
-  const done = await until(async () => {
-    const row = await db.row<{ done_time: Date | null }>(readTask, [waiting])
-    return row?.done_time ?? undefined
-  })
-  expect(done).toBeInstanceOf(Date)
+  await until(async () => (await db.row(findTask, [waiting])) === undefined)
+})
+
+it('of a charge that was announced no task is left, of one that was withdrawn there is', async () => {
+  const made = await world.create()
+  const { payerId } = at(made.payers)
+  await until(async () => (await world.db.row(findTask, [payerId])) === undefined)
+  expect(world.backend.told.charges.has(payerId)).toBe(true)
+  await world.cancel(made.paymentId)
+  await until(async () => (await world.db.row(doneTask, [payerId])) !== undefined)
 })
 
 it('charges that wait do not make a stop fail whose database is gone', async () => {
