@@ -1,6 +1,6 @@
 // The statements that find out which events still lack answers, and note those that came. It must not ask a consumer.
 import { type Queryable, sql } from '#runtime/db.ts'
-import { unhurried } from './outbox-store.ts'
+import { unended, unhurried } from './outbox-store.ts'
 
 const unansweredStatement = sql(
   'outbox_unanswered',
@@ -61,7 +61,7 @@ const answerStatement = sql(
        where c.event_id = o.event_id and c.consumer <> $3::text and c.state = 'poisoned'
      ) as refused
      from outbox o
-     where o.event_id = any($1::uuid[]) and o.confirmed_at is null and o.parked_at is null and not exists (
+     where o.event_id = any($1::uuid[]) and ${unended} and not exists (
        select 1 from unnest($4::text[], $5::text[]) as n(subject, consumer)
        where n.subject = o.subject and n.consumer <> $3::text and not exists (
          select 1 from confirmation c where c.event_id = o.event_id and c.consumer = n.consumer

@@ -136,13 +136,18 @@ export async function markPublished(db: Queryable, published: Acknowledged[]): P
   ])
 }
 
+/**
+ * An event that has not ended, in a statement that has the ids of its events. Written otherwise it would be the condition of
+ * a partial index, and the server would go through all events that have not ended and compare each with every id.
+ */
+export const unended = 'coalesce(confirmed_at, parked_at) is null'
+
 const endStatement = sql(
   'outbox_end_in_hand',
   `with ${unhurried}
    update outbox set published_at = clock_now(), attempts = attempts + 1, confirmed_at = clock_now()
    from unhurried
-   where outbox.event_id = any($1::uuid[]) and confirmed_at is null and parked_at is null
-     and unhurried.commits = 'off'`,
+   where outbox.event_id = any($1::uuid[]) and ${unended} and unhurried.commits = 'off'`,
 )
 
 /** Ends published events that all their consumers have. Returns how many had not ended. */
@@ -154,7 +159,7 @@ const failStatement = sql(
   'outbox_mark_failed',
   `with refused as (
      select event_id, ($2::text[])[array_position($1::uuid[], event_id)] as error from outbox
-     where event_id = any($1::uuid[]) and confirmed_at is null and parked_at is null
+     where event_id = any($1::uuid[]) and ${unended}
      order by event_id for update
    )
    update outbox set last_error = refused.error,
