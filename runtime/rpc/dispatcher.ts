@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
 import { undici } from '#runtime/undici.ts'
 import { type Addresses, type AddressOptions, watchAddresses } from './addresses.ts'
+import type { LinkedHandler } from './link.ts'
 import { LinkedPool } from './linked-pool.ts'
 
 /** How connections are made: certificates and the like. Another object means that they have changed. */
@@ -205,7 +206,7 @@ function lessBusy(instances: readonly Instance[]): Instance | undefined {
 }
 
 /** One call on its way, to one instance after the other until it is sent; a class, since each call makes one. */
-class Attempt implements Dispatcher.DispatchHandler {
+class Attempt implements LinkedHandler {
   readonly #balancer: Balancer
   readonly #options: Dispatcher.DispatchOptions
   readonly #handler: Dispatcher.DispatchHandler
@@ -252,6 +253,11 @@ class Attempt implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
     this.#isSent = true
     this.#handler.onRequestStart?.(controller, context)
+  }
+
+  /** By an instance that stops, say: another may have it. */
+  onReturned(): void {
+    this.#isSent = false
   }
 
   onResponseStart(

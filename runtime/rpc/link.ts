@@ -16,10 +16,15 @@ export interface LinkedRequest {
   body: Uint8Array
 }
 
+/** A handler that is told when its call, though it was started, was not begun by the other side. */
+export interface LinkedHandler extends Dispatcher.DispatchHandler {
+  onReturned?(): void
+}
+
 /** What a link tells those who use it. */
 export interface LinkEvents {
   /** Calls that were not sent, or that the other side wants over HTTP. */
-  onReturned(request: LinkedRequest, handler: Dispatcher.DispatchHandler): void
+  onReturned(request: LinkedRequest, handler: LinkedHandler): void
   /** It takes no more calls. */
   onLeaving(): void
 }
@@ -27,8 +32,13 @@ export interface LinkEvents {
 const mostUnderWay = 256
 const mostWaitingBytes = 1024 * 1024
 /** Certificates are looked at when a connection is made, so none is for ever. */
-const longestLifeMs = 600_000
-const usualHeaders = { 'content-type': contentTypeUnaryProto }
+export const longestLifeMs = 600_000
+/** When calls wait for so long without a word, new ones go another way: as long as a connection may take to be made. */
+const longestSilenceMs = 2_000
+/** What was said last has to be taken within. */
+const partingMs = 1_000
+type AnswerHead = [status: number, headers: Record<string, string>]
+const usualHead: AnswerHead = [200, { 'content-type': contentTypeUnaryProto }]
 
 /** A link over a connection whose other side has answered the preface. */
 export class Link {
@@ -40,14 +50,18 @@ export class Link {
   #unsent: LinkedCall[] = []
   #willFlush = false
   #isLeaving = false
+  #isEnding = false
   #lastId = 0
   #heardMs = 0
+  /** When a call was sent that nothing was heard after. */
+  #askedMs = 0
 
   constructor(socket: Socket, events: LinkEvents, maxBytes: number) {
     this.#socket = socket
     this.#events = events
     const reader = new FrameReader(maxHeadBytes + maxBytes, (frame) => this.#take(frame))
     socket.on('data', (chunk: Buffer) => {
+      if (socket.destroyed) return
       this.#heardMs = performance.now()
       try {
         reader.read(chunk)
@@ -59,6 +73,8 @@ export class Link {
     socket.on('error', (error) => {
       reason = error
     })
+    // Nothing can be sent from here on, and it may be a while until it is closed.
+    socket.once('end', () => this.#leave())
     const old = setTimeout(() => this.#leave(), longestLifeMs).unref()
     socket.once('close', () => {
       clearTimeout(old)
@@ -69,7 +85,7 @@ export class Link {
   }
 
   /** Takes a call; false when it has to go another way. */
-  take(request: LinkedRequest, handler: Dispatcher.DispatchHandler): boolean {
+  take(request: LinkedRequest, handler: LinkedHandler): boolean {
     if (this.#isLeaving || this.#calls.size >= mostUnderWay) return false
     if (this.#socket.writableLength > mostWaitingBytes) return false
     const call = new LinkedCall(this, this.#newId(), request, handler)
@@ -112,19 +128,35 @@ export class Link {
   /** Once a turn: calls of one moment travel together. */
   #flush(): void {
     this.#willFlush = false
-    if (this.#socket.destroyed) return
     const sentMs = performance.now()
     const unsent = this.#unsent
     this.#unsent = []
+    const isOpen = this.#socket.writable && !this.#isSilent(sentMs)
     for (const call of unsent) {
       if (!this.#calls.has(call.id)) continue
-      const { path, headers, body } = call.request
-      if (this.#frames.add(frameKind.call, call.id, JSON.stringify([path, headers]), body)) {
-        call.start(sentMs)
-      } else this.#return(call)
+      if (isOpen) this.#send(call, sentMs)
+      else this.#return(call)
     }
-    if (!this.#frames.isEmpty) this.#socket.write(this.#frames.take())
+    if (!this.#frames.isEmpty && this.#socket.writable) this.#socket.write(this.#frames.take())
     this.#endIfDone()
+  }
+
+  #send(call: LinkedCall, sentMs: number): void {
+    call.start()
+    // It may have been given up while it waited.
+    if (call.aborted) return
+    const { path, headers, body } = call.request
+    if (this.#frames.add(frameKind.call, call.id, JSON.stringify([path, headers]), body)) {
+      call.sentMs = sentMs
+      if (this.#askedMs <= this.#heardMs) this.#askedMs = sentMs
+    } else this.#return(call)
+  }
+
+  /** The other side may be gone, without a word. */
+  #isSilent(nowMs: number): boolean {
+    if (this.#askedMs <= this.#heardMs || nowMs - this.#askedMs < longestSilenceMs) return false
+    this.#leave()
+    return true
   }
 
   #take({ kind, call: id, head, body }: Frame): void {
@@ -137,14 +169,17 @@ export class Link {
     if (call === undefined) return
     if (kind === frameKind.elsewhere) this.#return(call)
     else if (kind === frameKind.answer) {
+      // A head that cannot be read breaks the link, and fails the call with it.
+      const [status, headers] = head === '' ? usualHead : readHead(head)
       this.#forget(call)
-      const [status, headers] = head === '' ? [200, usualHeaders] : JSON.parse(head)
       call.answer(status, headers, body)
     } else throw new RangeError('no frame for a client')
   }
 
   #return(call: LinkedCall): void {
     this.#forget(call)
+    call.isReturned = true
+    call.handler.onReturned?.()
     this.#events.onReturned(call.request, call.handler)
   }
 
@@ -164,7 +199,11 @@ export class Link {
   }
 
   #endIfDone(): void {
-    if (this.#isLeaving && this.#calls.size === 0 && !this.#willFlush) this.#socket.destroySoon()
+    if (!this.#isLeaving || this.#calls.size > 0 || this.#willFlush || this.#isEnding) return
+    this.#isEnding = true
+    this.#socket.destroySoon()
+    // Who takes nothing any more would hold up its end.
+    setTimeout(() => this.#socket.destroy(), partingMs).unref()
   }
 
   #lost(reason: Error | undefined): void {
@@ -181,27 +220,38 @@ export class Link {
   }
 }
 
+/** Throws for what is no head of an answer. */
+function readHead(text: string): AnswerHead {
+  const head: unknown = JSON.parse(text)
+  const [status, headers] = Array.isArray(head) ? head : []
+  if (typeof status !== 'number' || typeof headers !== 'object' || headers === null) {
+    throw new RangeError('no head of an answer')
+  }
+  return [status, headers]
+}
+
 /** One call over a link, which the caller may abort; a class, since each call makes one. */
 class LinkedCall implements Dispatcher.DispatchController {
   readonly id: number
   readonly request: LinkedRequest
-  readonly handler: Dispatcher.DispatchHandler
+  readonly handler: LinkedHandler
   readonly paused = false
   /** Undefined until it was sent. */
   sentMs: number | undefined
+  /** It goes another way: what becomes of it is told from there. */
+  isReturned = false
   aborted = false
   reason: Error | null = null
   readonly #link: Link
 
-  constructor(link: Link, id: number, request: LinkedRequest, handler: Dispatcher.DispatchHandler) {
+  constructor(link: Link, id: number, request: LinkedRequest, handler: LinkedHandler) {
     this.#link = link
     this.id = id
     this.request = request
     this.handler = handler
   }
 
-  start(sentMs: number): void {
-    this.sentMs = sentMs
+  start(): void {
     this.handler.onRequestStart?.(this, undefined)
   }
 
@@ -220,6 +270,7 @@ class LinkedCall implements Dispatcher.DispatchController {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
+    if (this.isReturned) return
     this.#link.giveUp(this)
     this.fail(reason)
   }

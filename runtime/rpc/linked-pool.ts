@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
 import type { Dispatcher, Pool } from 'undici'
 import { undici } from '#runtime/undici.ts'
+import { runDetached } from './context.ts'
 import { greet, Link, type LinkedRequest, mostLinkedBytes } from './link.ts'
 
 /** How a pool and its link connect. */
@@ -14,6 +15,7 @@ export interface LinkedPoolOptions {
   maxBytes: number
 }
 
+const timeoutHeader = 'connect-timeout-ms'
 const greetingMs = 2_000
 const firstRestMs = 250
 const longestRestMs = 5_000
@@ -55,7 +57,8 @@ export class LinkedPool extends undici.Dispatcher {
     if (this.#isOpening || this.#isClosed) return
     if (performance.now() < this.#restUntilMs) return
     this.#isOpening = true
-    void this.#open().finally(() => {
+    // The link outlives the call.
+    void runDetached(() => this.#open()).finally(() => {
       this.#isOpening = false
     })
   }
@@ -64,6 +67,7 @@ export class LinkedPool extends undici.Dispatcher {
     const socket = await connectTo(this.#origin, this.#options.connect).catch(() => undefined)
     const greeting = socket === undefined ? 'silence' : await greet(socket, greetingMs)
     if (socket === undefined || greeting !== 'frames') this.#rest(greeting === 'other')
+    else if (socket.destroyed) this.#rest(false)
     else if (this.#isClosed) socket.destroy()
     else this.#use(socket)
   }
@@ -118,20 +122,23 @@ export class LinkedPool extends undici.Dispatcher {
 type Linkable = Dispatcher.DispatchOptions & LinkedRequest
 
 function isLinkable(options: Dispatcher.DispatchOptions): options is Linkable {
-  const { method, body, headers } = options
+  const { method, body } = options
+  const headers = options.headers as Record<string, unknown> | undefined
   return (
     method === 'POST' &&
     body instanceof Uint8Array &&
     body.byteLength <= mostLinkedBytes &&
-    (headers as Record<string, unknown> | undefined)?.['content-type'] === contentTypeUnaryProto
+    headers?.['content-type'] === contentTypeUnaryProto &&
+    // Nothing else would end it.
+    headers[timeoutHeader] !== undefined
   )
 }
 
-function connectTo(origin: URL, connect: Pool.Options['connect']): Promise<Socket> {
+async function connectTo(origin: URL, connect: Pool.Options['connect']): Promise<Socket> {
   const { protocol, hostname, host, port } = origin
   const connector = typeof connect === 'function' ? connect : undici.buildConnector(connect ?? {})
   const defaultPort = protocol === 'https:' ? '443' : '80'
-  return new Promise((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     connector({ protocol, hostname, host, port: port || defaultPort }, (error, socket) => {
       if (error === null) resolve(socket)
       else reject(error)
