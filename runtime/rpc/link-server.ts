@@ -7,8 +7,9 @@ import type { Socket } from 'node:net'
 import { Code, ConnectError, createContextValues } from '@connectrpc/connect'
 import { codeToHttpStatus, errorToJsonBytes } from '@connectrpc/connect/protocol-connect'
 import type { CallLog } from './call-log.ts'
+import { runDetached } from './context.ts'
 import { type Frame, FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
-import { mostLinkedBytes } from './link.ts'
+import { longestLifeMs, mostLinkedBytes } from './link.ts'
 import { type ServedCall, servedCallKey } from './served-call.ts'
 import {
   type AnswerHeaders,
@@ -55,7 +56,8 @@ export interface LinkServer {
 const mostUnderWay = 1_024
 /** A frame that has begun has to end within. */
 const frameTimeoutMs = 30_000
-const idleMs = 600_000
+/** Longer than a client keeps a link, so that none is cut which it is about to use. */
+const idleMs = longestLifeMs + 60_000
 /** A client that has heard the goodbye closes by itself. */
 const partingMs = 1_000
 
@@ -92,6 +94,8 @@ class ServedLink {
   readonly #answers = new FrameQueue()
   readonly #reader: FrameReader
   #timer: NodeJS.Timeout
+  /** Calls whose caller waits no longer, and whose handlers are still at work. */
+  #abandoned = 0
   #willFlush = false
   #isBlocked = false
   #isStopped = false
@@ -137,7 +141,12 @@ class ServedLink {
     else this.#socket.destroy()
   }
 
+  get #isFull(): boolean {
+    return this.#calls.size + this.#abandoned >= mostUnderWay
+  }
+
   #read(chunk: Buffer): void {
+    if (this.#socket.destroyed) return
     const wasWithin = this.#reader.isWithin
     this.#hasTaken = false
     try {
@@ -151,17 +160,29 @@ class ServedLink {
     const { isWithin } = this.#reader
     // A piece of a frame gives it no more time.
     if (this.#hasTaken || isWithin !== wasWithin) this.#wait(isWithin ? frameTimeoutMs : idleMs)
-    if (this.#calls.size >= mostUnderWay) this.#socket.pause()
+    if (this.#isFull) this.#socket.pause()
   }
 
   #take({ kind, call, head, body }: Frame): void {
     this.#hasTaken = true
     if (kind === frameKind.call) this.#begin(call, head, body)
-    else if (kind === frameKind.cancel) {
-      const context = this.#calls.get(call)
-      this.#forget(call)
-      context?.abort('the caller went away', Code.Canceled)
-    } else throw new RangeError('no frame for a server')
+    else if (kind === frameKind.cancel) this.#cancel(call)
+    else throw new RangeError('no frame for a server')
+  }
+
+  /** Who calls and cancels, again and again, begins no more than who waits. */
+  #cancel(id: number): void {
+    const context = this.#calls.get(id)
+    if (context === undefined) return
+    this.#calls.delete(id)
+    this.#abandoned += 1
+    context.abort('the caller went away', Code.Canceled)
+    const over = () => {
+      this.#abandoned -= 1
+      this.#readOn()
+      this.#endIfDone()
+    }
+    context.work.then(over, over)
   }
 
   #begin(id: number, head: string, body: Uint8Array): void {
@@ -230,13 +251,18 @@ class ServedLink {
     if (!this.#isBlocked) return
     this.#isBlocked = false
     this.#wait(this.#reader.isWithin ? frameTimeoutMs : idleMs)
-    if (this.#calls.size < mostUnderWay) this.#socket.resume()
+    this.#readOn()
+  }
+
+  #readOn(): void {
+    if (this.#isBlocked || this.#isFull || !this.#socket.isPaused()) return
+    // The calls that come now are not part of the one that made room.
+    runDetached(() => this.#socket.resume())
   }
 
   #forget(id: number): void {
-    const wasFull = this.#calls.size >= mostUnderWay
     this.#calls.delete(id)
-    if (wasFull && !this.#isBlocked && this.#calls.size < mostUnderWay) this.#socket.resume()
+    this.#readOn()
   }
 
   #endIfDone(): void {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Failure } from '#core/errors.ts'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { createRpcClient, createRpcPool } from './client.ts'
@@ -253,6 +253,28 @@ describe('a client of links', () => {
     await gone
     release()
     expect(lines.find((line) => line['msg'] === 'rpc answered')).toMatchObject({ code: 'canceled' })
+  })
+
+  it('begins no more calls by giving them up than by waiting for them', async () => {
+    const { seen, entered, release, count } = holding()
+    const { server } = await start(seen)
+    const { socket } = await dial(server)
+    const hold = Buffer.from([0x0a, 4, ...Buffer.from('hold')])
+    const queue = new FrameQueue()
+    for (let call = 1; call <= 4_000; call += 1) {
+      queue.add(frameKind.call, call, JSON.stringify([path, headers]), hold)
+      queue.add(frameKind.cancel, call)
+    }
+    socket.write(queue.take())
+    await entered
+    for (let before = -1; before !== count(); ) {
+      before = count()
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+    }
+    expect(count()).toBeGreaterThanOrEqual(1_024)
+    expect(count()).toBeLessThan(2_048)
+    release()
+    await vi.waitUntil(() => count() === 4_000, { interval: 5 })
   })
 
   it('who does not take answers is cut off in the end', async () => {

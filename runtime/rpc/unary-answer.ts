@@ -61,6 +61,7 @@ export function notingUnary(
   return noting
 }
 
+const nothing = Promise.resolve()
 const timeoutPattern = /^\d{1,10}$/
 
 /** Whether a time-out header has Connect's form. */
@@ -87,7 +88,10 @@ export async function answerUnary(
   try {
     if (context.abortedBy !== undefined) throw log.failed(call, context.abortedBy)
     const message = parse(method, body)
-    const made = await answerWithin(call, context, log, async () => answer(message, context))
+    const made = await answerWithin(call, context, log, () => {
+      context.work = run(answer, message, context)
+      return context.work
+    })
     const bytes = serialize(method, made as Message)
     if (bytes.byteLength > maxBytes) {
       throw new ConnectError(`message is over ${maxBytes} bytes`, Code.ResourceExhausted)
@@ -102,6 +106,10 @@ export async function answerUnary(
   } finally {
     context.end()
   }
+}
+
+async function run(answer: Implementation, message: Message, context: HandlerContext) {
+  return answer(message, context)
 }
 
 function parse(method: DescMethodUnary, body: Uint8Array): Message {
@@ -127,6 +135,8 @@ export class UnaryContext implements HandlerContext {
   readonly method: DescMethodUnary
   /** Called once, when the time is up or the caller has gone. */
   onAbort: (reason: ConnectError) => void = () => undefined
+  /** What the handler does, also after nobody waits for it any more. */
+  work: Promise<unknown> = nothing
   readonly requestMethod = 'POST'
   readonly protocolName = 'connect'
   readonly #head: CallHead
