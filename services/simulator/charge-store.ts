@@ -1,5 +1,6 @@
 // Every statement about charges, plans and card frames. It must not decide anything.
 import { type Queryable, sql } from '#runtime/db.ts'
+import { type ArrayType, arrayParameter } from '#runtime/db-arrays.ts'
 import type { NewCharge, Payability, WithdrawReason } from './charge.ts'
 import type { Behaviour } from './people.ts'
 
@@ -38,24 +39,26 @@ const announceChargesStatement = sql(
        then clock_now() + excluded.act_every_ms * interval '1 millisecond' end
    where c.announced_at is null`,
 )
+/** A new charge with what its person will do. */
+export type Announced = NewCharge & { behaviour: Behaviour | undefined }
+
 /** Stores new charges with what their people will do; the ids must differ. Known charges stay as they are. */
-export async function insertCharges(
-  db: Queryable,
-  charges: (NewCharge & { behaviour: Behaviour | undefined })[],
-): Promise<void> {
+export async function insertCharges(db: Queryable, charges: Announced[]): Promise<void> {
+  const of = (type: ArrayType, read: (charge: Announced) => unknown) =>
+    arrayParameter(type, charges.map(read))
   await db.run(announceChargesStatement, [
-    charges.map((charge) => charge.chargeId),
-    charges.map((charge) => charge.currency),
-    charges.map((charge) => charge.amountMinor),
-    charges.map((charge) => charge.mobileNumber),
-    charges.map((charge) => charge.channel),
-    charges.map((charge) => charge.businessName),
-    charges.map((charge) => charge.cashCode),
-    charges.map((charge) => charge.expireTime),
-    charges.map((charge) => charge.behaviour?.act),
-    charges.map((charge) => charge.behaviour?.starts),
-    charges.map((charge) => charge.behaviour?.everyMs),
-    charges.map((charge) => charge.behaviour?.times),
+    of('uuid', (charge) => charge.chargeId),
+    of('text', (charge) => charge.currency),
+    of('bigint', (charge) => charge.amountMinor),
+    of('text', (charge) => charge.mobileNumber),
+    of('text', (charge) => charge.channel),
+    of('text', (charge) => charge.businessName),
+    of('text', (charge) => charge.cashCode),
+    of('timestamptz', (charge) => charge.expireTime),
+    of('text', (charge) => charge.behaviour?.act),
+    of('text', (charge) => charge.behaviour?.starts),
+    of('integer', (charge) => charge.behaviour?.everyMs),
+    of('smallint', (charge) => charge.behaviour?.times),
   ])
 }
 

@@ -55,11 +55,12 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
       requireBatch(charges, 'charges')
       const read = charges.map(readCharge)
       const distinct = [...new Map(read.map((charge) => [charge.chargeId, charge])).values()]
-      await insertCharges(
-        db,
-        distinct.map((charge) => ({ ...charge, behaviour: behaviourOf(charge.mobileNumber) })),
-      )
-      chargesChanged()
+      const announced = distinct.map((charge) => ({
+        ...charge,
+        behaviour: behaviourOf(charge.mobileNumber),
+      }))
+      await insertCharges(db, announced)
+      if (announced.some(({ behaviour }) => behaviour !== undefined)) chargesChanged()
       return {}
     },
     async withdrawCharges({ withdrawals }) {
