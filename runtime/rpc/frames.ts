@@ -31,6 +31,8 @@ export interface Frame {
 const nothing = new Uint8Array(0)
 const lengthBytes = 4
 const fixedBytes = 7
+/** Pieces of a frame that are kept as they came: one of a byte takes up hundreds. */
+const mostPieces = 256
 
 /** Longest head; as node has it for the headers of a request. */
 export const maxHeadBytes = 16 * 1024
@@ -94,7 +96,10 @@ export class FrameReader {
   read(chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#have += chunk.length
-    if (this.#have < this.#need) return
+    if (this.#have < this.#need) {
+      if (this.#chunks.length >= mostPieces) this.#chunks = [Buffer.concat(this.#chunks)]
+      return
+    }
     const bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks)
     let at = 0
     for (;;) {
