@@ -5,7 +5,11 @@
 
 import type { Socket } from 'node:net'
 import { Code, ConnectError, createContextValues } from '@connectrpc/connect'
-import { codeToHttpStatus, errorToJsonBytes } from '@connectrpc/connect/protocol-connect'
+import {
+  codeToHttpStatus,
+  contentTypeUnaryProto,
+  errorToJsonBytes,
+} from '@connectrpc/connect/protocol-connect'
 import type { CallLog } from './call-log.ts'
 import { runDetached } from './context.ts'
 import { type Frame, FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
@@ -191,8 +195,10 @@ class ServedLink {
     const [path, headers] = readHead(head)
     const unary = methods.get(path)
     const timeout = headers['connect-timeout-ms']
-    const isOdd = unary === undefined || (timeout !== undefined && !isTimeout(timeout))
-    if (isOdd || this.#isStopped) {
+    const isOdd =
+      (timeout !== undefined && !isTimeout(timeout)) ||
+      (headers['content-type'] ?? contentTypeUnaryProto) !== contentTypeUnaryProto
+    if (unary === undefined || isOdd || this.#isStopped) {
       this.#add(frameKind.elsewhere, id)
       return
     }

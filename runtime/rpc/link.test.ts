@@ -220,8 +220,11 @@ describe('a client of links', () => {
     const timeless = { ...headers, 'connect-timeout-ms': 'soon' }
     socket.write(frame(frameKind.call, 3, JSON.stringify([path, timeless])))
     expect(await next()).toEqual({ kind: frameKind.elsewhere, call: 3, head: '' })
-    socket.write(frame(frameKind.call, 4, JSON.stringify([path, headers])))
-    expect(await next()).toEqual({ kind: frameKind.answer, call: 4, head: '' })
+    const foreign = { ...headers, 'content-type': 'application/grpc' }
+    socket.write(frame(frameKind.call, 4, JSON.stringify([path, foreign])))
+    expect(await next()).toEqual({ kind: frameKind.elsewhere, call: 4, head: '' })
+    socket.write(frame(frameKind.call, 5, JSON.stringify([path, headers])))
+    expect(await next()).toEqual({ kind: frameKind.answer, call: 5, head: '' })
   })
 
   it.each([
