@@ -107,6 +107,18 @@ describe('a call over a link', () => {
     far.say(frameKind.answer, frames[0]?.call ?? 0)
   })
 
+  it('that is given up at once does not cost the others their link', async () => {
+    const { server, pool, far } = await open()
+    const started = Promise.withResolvers<Dispatcher.DispatchController>()
+    const ended = call(pool, '/call', { onRequestStart: started.resolve })
+    const controller = await started.promise
+    await far.came(1)
+    controller.abort(new Error('given up'))
+    expect(await ended).toBe('given up')
+    expect(await call(pool, '/up')).toBe('answered')
+    expect(server.requests).toBe(0)
+  })
+
   it('that came back ends once, where it went', async () => {
     const { pool, far } = await open()
     const errors: Error[] = []

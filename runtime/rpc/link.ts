@@ -33,6 +33,8 @@ const mostUnderWay = 256
 const mostWaitingBytes = 1024 * 1024
 /** Certificates are looked at when a connection is made, so none is for ever. */
 export const longestLifeMs = 600_000
+/** Who gives up sooner has learned nothing about the other side. */
+const leastSilenceMs = 50
 /** When calls wait for so long without a word, new ones go another way: as long as a connection may take to be made. */
 const longestSilenceMs = 2_000
 /** What was said last has to be taken within. */
@@ -109,7 +111,8 @@ export class Link {
     this.#frames.add(frameKind.cancel, call.id)
     this.#flushSoon()
     // Not a word since it was sent: the other side may be gone, and the next call goes another way.
-    if (this.#heardMs < call.sentMs) this.#leave()
+    const isUnheard = this.#heardMs < call.sentMs
+    if (isUnheard && performance.now() - call.sentMs > leastSilenceMs) this.#leave()
   }
 
   #newId(): number {
