@@ -102,6 +102,8 @@ function partEnv(
       env['NODE_COMPILE_CACHE'] ?? path.join(dataDir, 'compile-cache'),
       name,
     ),
+    // V8's threads would keep a pool of memory each; two for all are enough.
+    MALLOC_ARENA_MAX: '2',
     ...('DATABASE_URL' in found && { DATABASE_URL: stores.databaseUrl }),
     ...('NATS_URL' in found && { NATS_URL: stores.natsUrl }),
   }

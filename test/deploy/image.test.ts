@@ -101,7 +101,11 @@ describe('the Dockerfile', () => {
     expect(runs[0]).toBe('npm ci --omit=dev --omit=optional --ignore-scripts')
     expect(instructions.filter(({ name }) => name === 'ADD')).toEqual([])
     const variables = instructions.filter(({ name }) => name === 'ENV' || name === 'ARG')
-    expect(variables.map(({ args }) => args.split('=')[0])).toEqual(['NODE_IMAGE', 'NODE_ENV'])
+    expect(variables.map(({ args }) => args.split('=')[0])).toEqual([
+      'NODE_IMAGE',
+      'NODE_ENV',
+      'MALLOC_ARENA_MAX',
+    ])
   })
 
   it('starts Node.js itself, as the user of the manifests', () => {
