@@ -40,7 +40,9 @@ async function layDownPayments(client: Client, count: number): Promise<void> {
      from pattern, generate_series(${count}, 1, -1) as n`,
   )
   for (const [table, changes] of Object.entries(ofPayment)) {
-    const pattern = `(${table} t join pattern using (payment_id))`
+    // Of the pattern's announcement no task is left.
+    const copied = table === 'task' ? 'payer' : table
+    const pattern = `(${copied} t join pattern using (payment_id))`
     await withoutIndexes(client, table, () => copy(client, table, pattern, changes))
   }
 }
@@ -91,9 +93,13 @@ const ofPayment: Record<string, Record<string, string>> = {
     link_token_hash: 'sha256(m.payer_id::text::bytea)',
   },
   payee: { payment_id: 'm.payment_id', payee_id: 'm.payee_id', payout_state: "'voided'" },
+  // The withdrawal of the charge, since the payment has expired.
   task: {
     payment_id: 'm.payment_id',
     subject_id: 'm.payer_id',
+    kind: "'withdraw'::task_kind",
+    reason: "'Expired'::payment_state",
+    attempts: '1',
     create_time: 'm.at',
     next_time: 'm.at',
     done_time: 'm.at',
