@@ -4,6 +4,7 @@ import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { FraudCheckStatus, PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
 import { sql } from '#runtime/db.ts'
+import { quietCounts, rowCounts } from './row-counts.ts'
 import { at, type Order, payer, refusal, startWorld, states, until, type World } from './world.ts'
 
 let world: World
@@ -11,22 +12,6 @@ beforeAll(async () => {
   world = await startWorld()
 })
 afterAll(() => world.stop())
-
-const counts = sql(
-  'test_counts',
-  `select (select count(*) from payment) as payments, (select count(*) from payer) as payers,
-     (select count(*) from payee) as payees, (select count(*) from outbox) as events,
-     (select count(*) from task) as tasks,
-     (select count(*) from task where done_time is null) as open`,
-)
-
-/** The rows there are once nothing is left to be announced: an announcement's row goes when it was made. */
-async function quietCounts() {
-  return await until(async () => {
-    const found = await world.db.row<{ tasks: bigint; open: bigint }>(counts, [])
-    return found?.open === 0n && found
-  })
-}
 
 const eventIdVersions = sql(
   'test_event_id_versions',
@@ -199,22 +184,22 @@ describe('a repeat', () => {
   it('with the same content answers the first request and makes nothing', async () => {
     const order = world.order()
     const first = await world.payments.createPayment(order)
-    const before = await quietCounts()
+    const before = await quietCounts(world)
     const second = await world.payments.createPayment(order)
     expect(second.payment).toEqual(first.payment)
     expect([first.replayed, second.replayed]).toEqual([false, true])
-    expect(await world.db.row(counts, [])).toEqual(before)
+    expect(await rowCounts(world)).toEqual(before)
   })
 
   it('with other content is refused and makes nothing', async () => {
     const order = world.order()
     await world.payments.createPayment(order)
-    const before = await quietCounts()
+    const before = await quietCounts(world)
     const changed = { ...order, amountMinor: 20_000n }
     expect(await refusal(world.payments.createPayment(changed))).toBe('DUPLICATE_TRANSACTION_ID id')
     const wrong = { ...changed, payers: [payer(0n, { paymentMethod: PaymentMethod.CASH })] }
     expect(await refusal(world.payments.createPayment(wrong))).toBe('DUPLICATE_TRANSACTION_ID id')
-    expect(await world.db.row(counts, [])).toEqual(before)
+    expect(await rowCounts(world)).toEqual(before)
   })
 
   it('is told by the fingerprint when the caller gives one', async () => {

@@ -2,30 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
-import { sql } from '#runtime/db.ts'
-import { type Order, payer, refusal, startWorld, until, type World } from './world.ts'
+import { quietCounts, rowCounts } from './row-counts.ts'
+import { type Order, payer, refusal, startWorld, type World } from './world.ts'
 
 let world: World
 beforeAll(async () => {
   world = await startWorld()
 })
 afterAll(() => world.stop())
-
-const counts = sql(
-  'test_counts',
-  `select (select count(*) from payment) as payments, (select count(*) from payer) as payers,
-     (select count(*) from payee) as payees, (select count(*) from outbox) as events,
-     (select count(*) from task) as tasks,
-     (select count(*) from task where done_time is null) as open`,
-)
-
-/** The rows there are once nothing is left to be announced: an announcement's row goes when it was made. */
-async function quietCounts() {
-  return await until(async () => {
-    const found = await world.db.row<{ tasks: bigint; open: bigint }>(counts, [])
-    return found?.open === 0n && found
-  })
-}
 
 const everyMethod = [
   PaymentMethod.CASH,
@@ -145,9 +129,9 @@ describe('a refused request', () => {
     ],
     ['no merchant', 'MISSING_PARAMETER', 'merchant_id', { merchantId: '' }],
   ])('with %s leaves no row and no event', async (_, reason, field, order) => {
-    const before = await quietCounts()
+    const before = await quietCounts(world)
     expect(await refusal(world.create(order))).toBe(`${reason} ${field}`)
-    expect(await world.db.row(counts, [])).toEqual(before)
+    expect(await rowCounts(world)).toEqual(before)
   })
 
   it.each([
@@ -184,9 +168,9 @@ describe('a refused request', () => {
   })
 
   it('of an unknown merchant answers like an unknown key, and leaves nothing', async () => {
-    const before = await quietCounts()
+    const before = await quietCounts(world)
     expect(await refusal(world.create({ merchantId: randomUUID() }))).toBe('PW_INVALID_API_KEY')
-    expect(await world.db.row(counts, [])).toEqual(before)
+    expect(await rowCounts(world)).toEqual(before)
   })
 })
 
