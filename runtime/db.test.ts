@@ -234,7 +234,7 @@ describe('errors', () => {
   it('gives up on a server that does not answer at all, also inside a transaction', async () => {
     const single = home.open({ poolSize: 1, limits: { statementMs: 200 } })
     const frozen = await single.row<{ pid: number }>(backendPid, [])
-    const thaw = freeze(frozen?.pid ?? 0)
+    const thaw = await freeze(frozen?.pid ?? 0)
     try {
       const stuck = single.transaction((tx) => tx.run(backendPid, []))
       await expect(stuck).rejects.toMatchObject({ reason: 'TIMEOUT' })

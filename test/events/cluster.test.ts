@@ -106,7 +106,7 @@ describe('in a cluster of three, no event is lost and publication resumes by its
   it.concurrent('while the leader is frozen', { timeout: scenarioMs }, async () => {
     const { written, handled } = await underLoad(async ({ cluster, comeThrough }) => {
       const leader = await cluster.leader()
-      leader.freeze()
+      await leader.freeze()
       await comeThrough().finally(leader.thaw)
     })
     expect(handled).toEqual(written)

@@ -17,7 +17,7 @@ export type Member = {
   name: string
   kill(): Promise<void>
   /** Stops it in its tracks: its connections stay and nothing answers. */
-  freeze(): void
+  freeze(): Promise<void>
   thaw(): void
   /** Ends its connections to the other servers, and lets none through; clients still reach it. */
   cutOff(): void
@@ -121,8 +121,8 @@ async function startMember(
   return {
     name,
     kill,
-    freeze() {
-      if (server !== undefined) thaw = freeze(server.pid)
+    async freeze() {
+      if (server !== undefined) thaw = await freeze(server.pid)
     },
     thaw: () => thaw(),
     cutOff: () => routes.cutOff(name),

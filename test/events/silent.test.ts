@@ -14,7 +14,7 @@ beforeEach(async () => {
   nats = connectNats({ url: `${first.url},${second.url}`, name: 'test', log })
   await vi.waitFor(() => nats.ensureStream(), { timeout: 5_000 })
   await second.start()
-  first.freeze()
+  await first.freeze()
 })
 afterEach(async () => {
   await nats.close()

@@ -40,7 +40,7 @@ export type TestBroker = {
   url: string
   kill(): Promise<void>
   /** Stops it in its tracks: its connections stay and nothing answers. */
-  freeze(): void
+  freeze(): Promise<void>
   /** Removes all that it has stored; it must be down. */
   wipe(): void
   start(): Promise<void>
@@ -64,8 +64,8 @@ export async function startBroker(password?: string): Promise<TestBroker> {
       process.kill(server.pid, 'SIGKILL')
       await server.exited
     },
-    freeze() {
-      thaw = freeze(server.pid)
+    async freeze() {
+      thaw = await freeze(server.pid)
     },
     wipe: () => fs.rmSync(path.join(dataDir, 'store'), { recursive: true }),
     async start() {

@@ -18,7 +18,7 @@ async function freezer(dataDir: string) {
   const script = `const { startNats } = await import(${at('deploy/local/nats.ts')})
     const { freeze } = await import(${at('test/support/freeze.ts')})
     const server = await startNats({ dataDir: ${JSON.stringify(dataDir)}, port: ${port}, log() {} })
-    freeze(server.pid)
+    await freeze(server.pid)
     process.stdout.write(String(server.pid))
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -32,8 +32,8 @@ describe('a frozen server', () => {
   it('stands still until it is let go', async () => {
     const server = await ownNats()
     onTestFinished(() => server.remove())
-    const thaw = freeze(server.pid())
-    await vi.waitFor(() => expect(stateOf(server.pid())).toBe('T'))
+    const thaw = await freeze(server.pid())
+    expect(stateOf(server.pid())).toBe('T')
     thaw()
     await vi.waitFor(() => expect(stateOf(server.pid())).not.toBe('T'))
     // Once more does nothing to whoever has the pid by then.
@@ -45,7 +45,7 @@ describe('a frozen server', () => {
     onTestFinished(() => fs.rmSync(folder, { recursive: true }))
     const { child, serverPid } = await freezer(path.join(folder, 'nats'))
     onTestFinished(() => void child.kill('SIGKILL'))
-    await vi.waitFor(() => expect(stateOf(serverPid)).toBe('T'))
+    expect(stateOf(serverPid)).toBe('T')
     child.kill('SIGKILL')
     await vi.waitFor(() => expect(runs(serverPid)).toBe(false), { timeout: 10_000 })
   })

@@ -38,7 +38,7 @@ describe('while NATS does not answer', () => {
     const inboxes = Array.from({ length: 5 }, () => receiver(mesh))
     const quitted = receiver(mesh)
     const created: Created[] = []
-    const thaw = freeze(mesh.pid('nats'))
+    const thaw = await freeze(mesh.pid('nats'))
     try {
       for (const inbox of inboxes) {
         const startedMs = Date.now()
@@ -77,7 +77,7 @@ describe('while NATS does not answer', () => {
 describe('while a service does not answer', () => {
   it('calls that need it end in 504 or 503 in the envelope, and work again after', async () => {
     const { id } = await shop.create(order())
-    const thaw = freeze(mesh.pid('payments'))
+    const thaw = await freeze(mesh.pid('payments'))
     try {
       const startedMs = Date.now()
       const answer = await shop.status(id)

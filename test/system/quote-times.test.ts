@@ -18,7 +18,7 @@ const toDollars = { credit_party: { currency: 'TTD' } }
 
 /** Holds a process still while something is asked; it runs on afterwards. */
 async function whileStill<T>(part: string, work: () => Promise<T>): Promise<T> {
-  const thaw = freeze(mesh.pid(part))
+  const thaw = await freeze(mesh.pid(part))
   try {
     return await work()
   } finally {
