@@ -8,7 +8,7 @@ import { type ServeRpcOptions, serveRpc } from './rpc/server.ts'
 
 /** What a service serves, and what it consists of. */
 export type ServiceOptions = Pick<ServeRpcOptions, 'services' | 'routes' | 'identity' | 'log'> & {
-  settings: { host: string; port: number; adminPort: number; drainS: number }
+  settings: { host: string; port: number; adminPort: number; drainS: number; rpcLinks: boolean }
   metrics: Registry
   db: Database
   stopping: AbortSignal
@@ -19,12 +19,13 @@ export type ServiceOptions = Pick<ServeRpcOptions, 'services' | 'routes' | 'iden
 /** Listens; answers the parts for `runProcess`: first what takes work in, last the stores and what tells of them. */
 export async function serveService(options: ServiceOptions): Promise<Part[]> {
   const { settings, metrics, db, stopping, log, parts } = options
-  const { host, port, adminPort, drainS } = settings
+  const { host, port, adminPort, drainS, rpcLinks } = settings
   const rpc = await serveRpc({
     host,
     port,
     identity: options.identity,
     drainMs: drainS * 1_000,
+    links: rpcLinks,
     log,
     metrics: rpcMetrics(metrics),
     services: options.services,

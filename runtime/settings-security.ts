@@ -22,6 +22,13 @@ export const security = {
     meaning:
       'Folder of tls.crt, tls.key and ca.crt, read when RPC_TLS is required and again when they change.',
   }),
+  RPC_LINKS: setting({
+    for: storing,
+    reader: flag,
+    default: '1',
+    meaning:
+      'Whether calls are taken over links, as frames of our own on one connection for each caller. With 0 callers use HTTP; they ask again a minute after they were refused.',
+  }),
   DRAIN_S: setting({
     for: serving,
     reader: integer(0, 10),

@@ -42,6 +42,13 @@ async function open(url: string) {
   return { tap, client, pool, ask }
 }
 
+/** What the tap saw when a link had been asked for and fifty calls more were made. */
+async function askOn({ tap, ask }: Awaited<ReturnType<typeof open>>) {
+  while (tap.links === 0) await ask('first')
+  for (let count = 0; count < 50; count += 1) await ask('next')
+  return tap
+}
+
 async function start(seen: Seen, options: Partial<ServeRpcOptions> = {}) {
   const inbox = await startInbox(seen, options)
   closers.push(() => inbox.server.close())
@@ -140,9 +147,11 @@ describe('a link', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     closers.push(() => server.close())
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { tap, ask } = await open(url)
-    while (tap.links === 0) await ask('first')
-    for (let count = 0; count < 50; count += 1) expect(await ask('next')).toEqual(['next'])
+    expect(await askOn(await open(url))).toMatchObject({ links: 1, linkedBytes: 0 })
+  })
+
+  it('is asked for once of a server that takes none', async () => {
+    const tap = await askOn(await start(echo, { links: false }))
     expect(tap).toMatchObject({ links: 1, linkedBytes: 0 })
   })
 })
@@ -277,7 +286,7 @@ describe('a client of links', () => {
     expect(count()).toBeGreaterThanOrEqual(1_024)
     expect(count()).toBeLessThan(2_048)
     release()
-    await vi.waitUntil(() => count() === 4_000, { interval: 5 })
+    await vi.waitUntil(() => count() === 4_000, { interval: 5, timeout: 10_000 })
   })
 
   it('who does not take answers is cut off in the end', async () => {

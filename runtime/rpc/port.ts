@@ -41,8 +41,8 @@ export interface PortGuard {
 /** What answers on a port beside its HTTP/1.1 server. */
 export interface PortServices {
   http2: (request: Http2ServerRequest, response: Http2ServerResponse) => void
-  /** Takes a connection that was read up to the end of the preface of a link. */
-  link: (socket: Socket) => void
+  /** Takes a connection that was read up to the end of the preface of a link; without it there are no links. */
+  link?: ((socket: Socket) => void) | undefined
 }
 
 /** Puts other servers in front of the listener of `http1`, which keeps the connections that are none of theirs. */
@@ -111,14 +111,15 @@ function usher(
   undecided: Set<Socket>,
 ): (socket: Socket) => void {
   const accept = http1.listeners('connection') as Array<(socket: Socket) => void>
+  const known = prefaces.filter(([protocol]) => protocol !== 'link' || services.link !== undefined)
   const serve = (socket: Socket, found: Protocol): void => {
     if (found === 'h2') serveHttp2(http2, socket)
-    else if (found === 'link') services.link(socket)
+    else if (found === 'link') services.link?.(socket)
     else for (const listener of accept) listener.call(http1, socket)
   }
   const sniff = (socket: Socket, decided: (found: Protocol) => void): void => {
     undecided.add(socket)
-    decide(socket, (found) => {
+    decide(socket, known, (found) => {
       undecided.delete(socket)
       if (found !== undefined) decided(found)
     })
@@ -194,13 +195,19 @@ function handshakes(
 
 type Protocol = 'h1' | 'h2' | 'tls' | 'link'
 
-const prefaces: readonly [Protocol, Buffer][] = [
+type Preface = readonly [Protocol, Buffer]
+
+const prefaces: readonly Preface[] = [
   ['h2', http2Preface],
   ['link', linkPreface],
 ]
 
 /** Reads until it is clear what the peer speaks; `undefined` when it left before that. */
-function decide(socket: Socket, decided: (found: Protocol | undefined) => void): void {
+function decide(
+  socket: Socket,
+  known: readonly Preface[],
+  decided: (found: Protocol | undefined) => void,
+): void {
   let seen: Buffer = Buffer.alloc(0)
   const timer = setTimeout(() => socket.destroy(), firstBytesTimeoutMs)
   const onError = () => socket.destroy()
@@ -224,7 +231,7 @@ function decide(socket: Socket, decided: (found: Protocol | undefined) => void):
       return
     }
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
-    const alike = prefaces.find(([, preface]) => {
+    const alike = known.find(([, preface]) => {
       const length = Math.min(seen.length, preface.length)
       return preface.compare(seen, 0, length, 0, length) === 0
     })

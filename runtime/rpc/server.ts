@@ -60,6 +60,8 @@ export interface ServeRpcOptions {
   metrics?: RpcMetrics
   /** HTTP/1.1 routes on the same port, open to anybody, in plain text even when RPCs are not. */
   http?: (app: FastifyInstance) => void | Promise<void>
+  /** Whether calls are taken over links too; they are unless told otherwise. */
+  links?: boolean
   /** How long a server that closes still takes calls, telling each caller to go elsewhere. */
   drainMs?: number
   /** How long calls in flight may take to end after that. */
@@ -95,6 +97,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
     maxBytes: maxMessageBytes,
     stalledMs,
   })
+  const link = options.links === false ? undefined : links.serve
   const handlers = router.handlers.map((handler) => recorded(handler, callLog))
 
   const app = createApp()
@@ -127,7 +130,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   await app.ready()
 
   const http2 = http2Handler(handlers, edge, stalledMs)
-  const shared = sharePort(app.server, { http2, link: links.serve }, guardOf(options))
+  const shared = sharePort(app.server, { http2, link }, guardOf(options))
   await app.listen({ host, port })
   let closing: Promise<void> | undefined
   return {

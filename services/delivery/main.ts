@@ -57,6 +57,7 @@ runProcess('delivery', async (stopping, log) => {
     port,
     identity,
     drainMs: settings.drainS * 1_000,
+    links: settings.rpcLinks,
     log,
     metrics: rpcMetrics(metrics),
     services: [DeliveryService, ReplayService, EndpointService, InboxService],

@@ -47,6 +47,7 @@ runProcess('simulator', async (stopping, log) => {
     outside,
     metrics: rpcMetrics(metrics),
     ready: db.ready,
+    links: settings.rpcLinks,
   })
   const ready = async () => ({ database: await db.ready() })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })

@@ -48,6 +48,7 @@ export type SimulatorOptions = {
   outside: Outside
   metrics?: RpcMetrics
   ready?: () => boolean | Promise<boolean>
+  links?: boolean
 }
 
 /** Starts everything; closing stops taking calls first, then the loops. */
@@ -91,6 +92,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
       http: (app) => httpRoutes(app, pages, log),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       ...(options.ready === undefined ? {} : { ready: options.ready }),
+      ...(options.links === undefined ? {} : { links: options.links }),
     })
     return {
       port: server.port,
