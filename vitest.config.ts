@@ -37,6 +37,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       project('apart', {
         include: ['**/*.test.ts'],

@@ -121,7 +121,7 @@ it('a service logs in as itself, by a password that may change, and becomes nobo
       ),
       [],
     )
-  expect(await vi.waitFor(() => db.row(who, []))).toEqual(itself)
+  expect(await vi.waitFor(() => db.row(who, []), 10_000)).toEqual(itself)
   await writeFile(passwordFile, 'first one\n')
   const late = openDatabase({ ...options, passwordFile })
   opened.push(late)

@@ -115,5 +115,5 @@ it('news and tails reach those who listen', async () => {
     expect(new Set(heard)).toEqual(
       new Set(['gateway pw.accounts.access', 'delivery pw.accounts.access', 'delivery wanted']),
     )
-  })
+  }, 10_000)
 })

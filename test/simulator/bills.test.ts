@@ -63,7 +63,7 @@ describe('a biller', () => {
     const bill = newBill('12340408')
     const startedMs = Date.now()
     const paying = pay(bill)
-    await vi.waitFor(async () => expect((await executionsOf(bill)).length).toBe(0))
+    await vi.waitFor(async () => expect((await executionsOf(bill)).length).toBe(0), 10_000)
     expect(await pay(bill, 300).catch((error: unknown) => error)).toMatchObject(unanswered)
     expect((await enquire(bill))?.state).toBe(BillState.PENDING)
     const outcome = await paying
@@ -131,7 +131,10 @@ describe('a bill that is sent again', () => {
     const bill = newBill('12340408')
     const paying = pay(bill).catch((error: unknown) => error)
     // An enquiry that came first would make it unknown for ever.
-    await vi.waitFor(async () => expect(await world.knowsBill(bill.billPaymentId)).toBe(true))
+    await vi.waitFor(
+      async () => expect(await world.knowsBill(bill.billPaymentId)).toBe(true),
+      10_000,
+    )
     expect((await enquire(bill))?.state).toBe(BillState.PENDING)
     await world.restart()
     expect(await paying).toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })

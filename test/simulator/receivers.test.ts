@@ -60,7 +60,7 @@ it('the log shows path, headers, raw body and time, newest last, and survives a 
   await fetch(`${world.url}/receivers/ok/${encoded}`, { method: 'POST' })
   await world.restart()
   // A kept connection may have been closed under the first request.
-  const [first, second, third, ...rest] = await vi.waitFor(() => logOf(tag))
+  const [first, second, third, ...rest] = await vi.waitFor(() => logOf(tag), 10_000)
   expect(rest).toEqual([])
   expect(first?.path).toBe(`/receivers/ok/${encoded}`)
   expect(first?.body).toBe('{ "not" : json')

@@ -128,8 +128,9 @@ describe('a transfer', () => {
     await world.institution.stop()
     const transfer = await create()
     world.testClock.advance(1_000)
-    await vi.waitFor(async () =>
-      expect((await enquire(transfer)).state).toBe(TransferState.COMPLETED),
+    await vi.waitFor(
+      async () => expect((await enquire(transfer)).state).toBe(TransferState.COMPLETED),
+      10_000,
     )
     await world.institution.start()
     world.testClock.advance(10_000)

@@ -133,7 +133,7 @@ export async function startWorld() {
       await running.db.close()
       running = await start()
       // Connections to the one that stopped may seem usable for a moment.
-      await vi.waitFor(() => surroundings.charges.getAttempt({ attemptId: randomUUID() }))
+      await vi.waitFor(() => surroundings.charges.getAttempt({ attemptId: randomUUID() }), 10_000)
     },
     async stop() {
       await running.server.close()
