@@ -60,10 +60,15 @@ export function submit(
   return open(form.action, { method: 'POST', body, headers })
 }
 
-/** The payer types his PIN into the page's form, again if the back end does not know the charge yet. */
+/** The payer opens his page and types his PIN into its form. */
 export function payByPin(url: string, pin: string): Promise<Page> {
+  return submitPin(async () => formOf(await open(url)), pin)
+}
+
+/** The payer types his PIN into a form, again if the back end does not know the charge yet. */
+export function submitPin(form: () => Form | Promise<Form>, pin: string): Promise<Page> {
   return eventually(
-    async () => submit(formOf(await open(url)), { pin }),
+    async () => submit(await form(), { pin }),
     ({ status }) => expect(status).not.toBe(503),
   )
 }

@@ -1,6 +1,6 @@
 // Cancelling, and money that comes too late.
 import { describe, expect, it } from 'vitest'
-import { open, payByPin } from './browser.ts'
+import { formOf, open, payByPin, submitPin } from './browser.ts'
 import { expectRefused } from './refusal.ts'
 import {
   dateTimePattern,
@@ -189,8 +189,9 @@ describe('a cancelled request', { concurrent: true }, () => {
   it('or paid: whichever comes first wins, and both sides agree on it', async () => {
     const races = Array.from({ length: 8 }, async () => {
       const created = await shop.create(order({ payers: [payer(29)] }))
+      const form = formOf(await open(created.urls[0] ?? ''))
       const [, cancelled] = await Promise.all([
-        payByPin(created.urls[0] ?? '', '123456'),
+        submitPin(() => form, '123456'),
         shop.cancel(created.id),
       ])
       const settled = await eventually(
