@@ -1,7 +1,7 @@
 // Payment events as payments writes them, one push each, for measurements; it must not publish them.
-import { randomUUID } from 'node:crypto'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampNow } from '@bufbuild/protobuf/wkt'
+import { newId } from '#core/id.ts'
 import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
 import {
   NoticeKind,
@@ -26,7 +26,7 @@ export function paymentEvent(projectId: string, notify: string): Event {
   const payload = create(PaymentEventSchema, {
     transition: PaymentTransition.CREATED,
     payment: {
-      paymentId: randomUUID(),
+      paymentId: newId(),
       projectId,
       transactionId: 'order 7',
       amountMinor,
@@ -53,7 +53,7 @@ export function paymentEvent(projectId: string, notify: string): Event {
     ],
   })
   return create(EventSchema, {
-    eventId: randomUUID(),
+    eventId: newId(),
     subject: paymentSubject,
     occurredTime: timestampNow(),
     projectId,

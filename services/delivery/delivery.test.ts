@@ -1,6 +1,6 @@
 // Shows what follows an attempt, and that ids follow from events.
 import { describe, expect, it } from 'vitest'
-import { isUuid } from '#core/id.ts'
+import { isUuid, newId } from '#core/id.ts'
 import { isTerminal } from '#core/machine.ts'
 import {
   type DeliveryState,
@@ -97,18 +97,26 @@ describe('Retry-After', () => {
 
 describe('an id', () => {
   it('follows from event, kind and party, and differs with each', () => {
+    const [one, other] = [newId(), newId()]
     const ids = [
-      deliveryId('e1', 'payment_initiated', 'payerIndex.0'),
-      deliveryId('e1', 'payment_initiated', 'payerIndex.1'),
-      deliveryId('e1', 'payment_completed', 'payerIndex.0'),
-      deliveryId('e2', 'payment_initiated', 'payerIndex.0'),
+      deliveryId(one, 'payment_initiated', 'payerIndex.0'),
+      deliveryId(one, 'payment_initiated', 'payerIndex.1'),
+      deliveryId(one, 'payment_completed', 'payerIndex.0'),
+      deliveryId(other, 'payment_initiated', 'payerIndex.0'),
       endpointId('p1', 'https://example.com'),
       endpointId('p2', 'https://example.com'),
       endpointId('p1', 'https://example.com:8443'),
     ]
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids.every(isUuid)).toBe(true)
-    expect(deliveryId('e1', 'payment_initiated', 'payerIndex.0')).toBe(ids[0])
+    expect(deliveryId(one, 'payment_initiated', 'payerIndex.0')).toBe(ids[0])
+  })
+
+  it('of a delivery sorts by the time of its event', () => {
+    const events = ['019a9c00-0000-7fff-bfff-ffffffffffff', '019a9c00-0001-7000-8000-000000000000']
+    const ids = events.map((eventId) => deliveryId(eventId, 'payment_initiated', 'payerIndex.0'))
+    expect(ids.toSorted()).toEqual(ids)
+    expect(ids.every(isUuid)).toBe(true)
   })
 })
 

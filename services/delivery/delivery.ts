@@ -140,9 +140,16 @@ export function parseRetryAfter(header: string | undefined, now: Date): number |
   return Math.min(mostRetryAfterS, Math.max(0, waitS))
 }
 
-/** Id of the push of one kind about one party (by index) of an event: the same event, the same ids. */
+/** The part of a UUID v7 that tells its time. */
+const timeDigits = 'xxxxxxxx-xxxx'.length
+
+/**
+ * Id of the push of one kind about one party (by index) of an event: the same event, the same ids. It begins as the
+ * event's id does, with the time, so that new rows land side by side in the indexes.
+ */
 export function deliveryId(eventId: string, kind: string, party: string): string {
-  return namedUuid('delivery', eventId, kind, party)
+  const named = namedUuid('delivery', eventId, kind, party)
+  return eventId.slice(0, timeDigits) + named.slice(timeDigits)
 }
 
 /** Id of the receiver that a project reaches at an origin. */
