@@ -45,7 +45,7 @@ async function open(url: string) {
 /** What the tap saw when a link had been asked for and fifty calls more were made. */
 async function askOn({ tap, ask }: Awaited<ReturnType<typeof open>>) {
   while (tap.links === 0) await ask('first')
-  for (let count = 0; count < 50; count += 1) await ask('next')
+  for (let count = 0; count < 50; count += 1) expect(await ask('next')).toEqual(['next'])
   return tap
 }
 

@@ -60,8 +60,7 @@ describe('the card form', () => {
     expect(status).toBe(200)
     expect(html).toContain('data-outcome="approved"')
     expect(html).toContain(`href="${returnUrl}" target="_top"`)
-    // An id may have these digits, too.
-    expect(html).not.toMatch(/(?<![\w-])4242(?![\w-])|4242 ?4242/)
+    expect(html).not.toContain('4242')
     expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'PAID'])
     expect(world.payments.of(chargeId)[0]?.method).toBe('CARD')
     expect((await open(url)).html).toContain('paid already')
