@@ -22,8 +22,6 @@ import { countReserved, deleteUnused } from './store.ts'
 
 // The gateway's own five seconds hold for all calls of a quote together.
 const accountsTimeoutMs = 4_000
-// Leaves time to go on with the last rate.
-const rateTimeoutMs = 1_500
 
 runProcess('quotes', async (stopping, log) => {
   const settings = readSettings('quotes')
@@ -48,7 +46,6 @@ runProcess('quotes', async (stopping, log) => {
   }
   const toBackend = {
     identity,
-    timeoutMs: rateTimeoutMs,
     url: backendUrl,
     audience: 'simulator',
     pool: backendPool,

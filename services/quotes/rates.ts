@@ -8,8 +8,8 @@ import type { Rate } from './quote.ts'
 /** The rate between two currencies. CURRENCY_NOT_SUPPORTED without one, SERVICE_UNAVAILABLE without a fresh one. */
 export type FindRate = (base: string, quoted: string) => Promise<Rate>
 
-/** What the source is asked; its text is not checked yet. */
-export type RateSource = (base: string, quoted: string) => Promise<Rate>
+/** What the source is asked, and how long for; its text is not checked yet. */
+export type RateSource = (base: string, quoted: string, withinMs: number) => Promise<Rate>
 
 export type RateOptions = {
   source: RateSource
@@ -21,6 +21,10 @@ export type RateOptions = {
 }
 
 const rememberMs = 5_000
+// Leaves time to go on with the last rate.
+const answerWithinMs = 1_500
+// Without one there is nothing to go on with; the gateway's own five seconds hold for all calls of a quote together.
+const firstAnswerWithinMs = 3_500
 // More than the pairs of any project; each is a few hundred bytes.
 const mostRemembered = 5_000
 
@@ -43,7 +47,8 @@ export function rateFinder({ source, maxAgeS, log, onAsked, now = () => new Date
 
   async function ask(base: string, quoted: string, last: Rate | undefined): Promise<Rate> {
     try {
-      const rate = checked(await source(base, quoted))
+      const withinMs = last === undefined ? firstAnswerWithinMs : answerWithinMs
+      const rate = checked(await source(base, quoted, withinMs))
       onAsked(isFresh(rate) ? 'fresh' : 'stale')
       return rate
     } catch (error) {

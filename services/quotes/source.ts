@@ -6,8 +6,9 @@ import type { RateSource } from './rates.ts'
 
 /** Asks the back end. */
 export function rateSource(rates: Pick<Client<typeof RateService>, 'getRate'>): RateSource {
-  return async (baseCurrency, quotedCurrency) => {
-    const { rate, sourceTime } = await rates.getRate({ baseCurrency, quotedCurrency })
+  return async (baseCurrency, quotedCurrency, timeoutMs) => {
+    const asked = { baseCurrency, quotedCurrency }
+    const { rate, sourceTime } = await rates.getRate(asked, { timeoutMs })
     if (sourceTime === undefined) throw new Error('the rate has no time')
     return { text: rate, sourceTime: timestampDate(sourceTime) }
   }
