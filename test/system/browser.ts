@@ -13,7 +13,7 @@ export type Form = { action: string; fields: Record<string, string> }
 export async function open(url: string, init: RequestInit = {}): Promise<Page> {
   const answer = await fetch(url, {
     redirect: 'manual',
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(20_000),
     ...init,
   })
   return { status: answer.status, headers: answer.headers, html: await answer.text(), url }

@@ -11,6 +11,7 @@ import {
   payByCard,
   payByPin,
   submit,
+  submitPin,
   unescaped,
 } from './browser.ts'
 import {
@@ -215,12 +216,9 @@ describe('paying by wallet', { concurrent: true }, () => {
 
   it('takes no amount from the form', async () => {
     const { id, url, page } = await pageOf({ payers: [payer(20)] })
-    await submit(formOf(page), {
-      pin: '123456',
-      amount: '0.01',
-      amount_minor: '1',
-      currency: 'JPY',
-    })
+    const { action, fields } = formOf(page)
+    const more = { amount: '0.01', amount_minor: '1', currency: 'JPY' }
+    await submitPin(() => ({ action, fields: { ...fields, ...more } }), '123456')
     const paid = await stateIs(id, 'paid')
     expect(detailsOf(paid)['payments_status']).toMatchObject({ paid: '100.00 TTD' })
     expect((await open(url)).html).toContain('100.00')

@@ -26,6 +26,13 @@ function about(notifies: Json[], type: string): unknown[] {
   return [...new Set(found)].toSorted()
 }
 
+/** When the first notify of a type came about. */
+function timeOf(notifies: Json[], type: string): string {
+  const found = notifies.filter(({ event_type }) => event_type === type)
+  const [first = ''] = found.map(({ timestamp }) => String(timestamp)).toSorted()
+  return first
+}
+
 describe('a request with several payers', { concurrent: true }, () => {
   it('is Partially_paid until every one has paid', async () => {
     const inbox = receiver(mesh)
@@ -68,14 +75,15 @@ describe('a request with several payers', { concurrent: true }, () => {
     const inbox = receiver(mesh)
     const payers = [payer(1, { amount: '60.00' }), payer(2, { amount: '40.00' })]
     const created = await shop.create(order({ payers, urls: inbox.urls }))
-    await shop.stateIs(created.id, 'Partially_paid')
     const failed = await shop.stateIs(created.id, 'Failed')
     expect((failed.body['transaction_request'] as Json)['status']).toBe('failed')
     await eventually(
       () => shop.status(created.id),
       (answer) => expect(payerStatesOf(answer)).toEqual(['Refunded', 'Failed']),
     )
-    const told = await inbox.told(['payment_failed', 'payment_refunded'])
+    const told = await inbox.told(['payment_completed', 'payment_failed', 'payment_refunded'])
+    expect(about(told, 'payment_completed')).toEqual([person(1)])
+    expect(timeOf(told, 'payment_completed') < timeOf(told, 'payment_failed')).toBe(true)
     expect(about(told, 'payment_failed')).toContain(person(2))
     expect(about(told, 'payment_refunded')).toEqual([person(1)])
     expect(about(told, 'payout_scheduled')).toEqual([])
