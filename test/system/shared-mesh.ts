@@ -16,7 +16,11 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   const receiver = await startTraceReceiver((span) => write(span))
   const mesh = await startMesh({
     name: 'shared',
-    settings: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
+    settings: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      // Twice the time of the biller who is slow: a machine that stands still for seconds makes no doubt of his answer.
+      BILLER_TIMEOUT_S: '10',
+    },
   })
   const { dataDir, portBase } = mesh
   process.env['PAYWEAVE_TEST_MESH'] = JSON.stringify({ dataDir, portBase })

@@ -30,7 +30,7 @@ export function unique(prefix: string): string {
 export async function eventually<T>(
   read: () => T | Promise<T>,
   check: (value: T) => void = () => {},
-  withinMs = 15_000,
+  withinMs = 25_000,
 ): Promise<T> {
   const deadlineMs = Date.now() + withinMs
   for (;;) {
@@ -158,7 +158,7 @@ export function person(nn: number): string {
 
 /** A number that nobody else uses: its owner acts by hand. */
 export function strangersNumber(): string {
-  return `+1868350${String(randomInt(10_000)).padStart(4, '0')}`
+  return `+1868${randomInt(2_000_000, 9_999_999)}`
 }
 
 /** A payer who pays by wallet on a link, if nothing else is said. */
