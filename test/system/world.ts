@@ -30,7 +30,7 @@ export function unique(prefix: string): string {
 export async function eventually<T>(
   read: () => T | Promise<T>,
   check: (value: T) => void = () => {},
-  withinMs = 25_000,
+  withinMs = 30_000,
 ): Promise<T> {
   const deadlineMs = Date.now() + withinMs
   for (;;) {
