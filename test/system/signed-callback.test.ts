@@ -76,11 +76,13 @@ async function writeEvent(callbackUrl: string, token: string): Promise<string> {
   return projectId
 }
 
-it('a callback that is refused twice comes a third time, each signed anew over the same bytes, and its event ends', async () => {
+it('a callback that is refused twice comes a third time, each signed anew over the same bytes, and its event ends', {
+  timeout: 60_000,
+}, async () => {
   const inbox = receiver(mesh, 'flaky')
   const token = unique('token')
   const projectId = await writeEvent(inbox.urls.callback, token)
-  const pushes = await eventually(inbox.callbacks, (now) => expect(now).toHaveLength(3), 20_000)
+  const pushes = await eventually(inbox.callbacks, (now) => expect(now).toHaveLength(3), 40_000)
   expect(pushes.map(isSigned)).toEqual([true, true, true])
   expect(pushes.map(tokenIn)).toEqual([token, token, token])
   expect(new Set(pushes.map(({ body }) => body)).size).toBe(1)
