@@ -123,7 +123,7 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   parseJson(app)
   registerHealth(app, options.ready)
   registerDocuments(app, routeRows, settings.publicBaseUrl)
-  await registerRoutes(app, routeRunner(settings, services))
+  await registerRoutes(app, routeRunner(settings, services, options.nowMs))
   if (options.pages !== undefined) await servePages(app, options.pages, options)
   return app
 }

@@ -80,4 +80,6 @@ export type GatewayOptions = {
   ready: ReadyParts
   /** Absent: there are no pages. */
   pages?: PageServices
+  /** Milliseconds by which calls are counted; absent: those of the process. */
+  nowMs?: () => number
 }

@@ -88,15 +88,23 @@ export function route<Q, B, T>(spec: RouteSpec<Q, B, T>): RouteRow {
 /** Answers the requests of one route. */
 export type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
+function limitsOf(settings: EdgeSettings, nowMs?: () => number) {
+  const { rateLimitRps, sessionLookupsPerMin, gatewayReplicas: replicas } = settings
+  return {
+    countCall: rateLimit(rateLimitRps, replicas, nowMs),
+    countLookup: lookupLimit(sessionLookupsPerMin, replicas, nowMs),
+  }
+}
+
 /** Makes the handlers of all rows; the steps are those of "Order of checks" in the documentation. */
 export function routeRunner(
   settings: EdgeSettings,
   services: EdgeServices,
+  nowMs?: () => number,
 ): (row: RouteRow) => RouteHandler {
   const checkHeaders = headerCheck(settings.requestDateToleranceS)
-  const limit = rateLimit(settings.rateLimitRps, settings.gatewayReplicas)
-  const openProject = projectOpener(services, limit)
-  const countLookup = lookupLimit(settings.sessionLookupsPerMin, settings.gatewayReplicas)
+  const { countCall, countLookup } = limitsOf(settings, nowMs)
+  const openProject = projectOpener(services, countCall)
 
   async function run(row: RouteRow, request: FastifyRequest): Promise<Answer> {
     const { edge, headers } = request

@@ -25,6 +25,9 @@ const get = (more: Record<string, string> = {}, without: string[] = []) => {
   return call(edge.url, 'GET', target, { headers })
 }
 
+/** For what holds within seconds of a call, however long the calls take. */
+const clockStopped = { nowMs: () => 0 }
+
 describe('headers', () => {
   it('are all named when they are missing or malformed', async () => {
     edge = await startEdge()
@@ -127,7 +130,7 @@ describe('headers', () => {
 
 describe('a subscription key', () => {
   it('gets one answer whether it is missing, short, long or unknown, and the same work', async () => {
-    edge = await startEdge()
+    edge = await startEdge({}, clockStopped)
     const answers = []
     for (const key of [undefined, '', 'short', `${keys.demo}x`, keys.unknown]) {
       const seen =
@@ -144,7 +147,7 @@ describe('a subscription key', () => {
   })
 
   it('is asked for once by many requests at once, and again as soon as access changed', async () => {
-    edge = await startEdge()
+    edge = await startEdge({}, clockStopped)
     const seen = await Promise.all(Array.from({ length: 20 }, () => get()))
     expect(seen.map((one) => one.status)).toEqual(Array(20).fill(200))
     expect(edge.seen.keyLookups).toHaveLength(1)
@@ -229,10 +232,10 @@ describe('an address list', () => {
 
 describe('a rate limit', () => {
   it('counts each key on its own, divided by the processes, and says when to come back', async () => {
-    edge = await startEdge({ rateLimitRps: 4, gatewayReplicas: 2 })
+    edge = await startEdge({ rateLimitRps: 4, gatewayReplicas: 2 }, clockStopped)
     const states = []
     for (let index = 0; index < 5; index += 1) states.push((await get()).status)
-    expect(states.slice(0, 4)).toEqual([200, 200, 200, 200])
+    expect(states).toEqual([200, 200, 200, 200, 429])
     const seen = await get()
     expect(seen.body['errorCode']).toBe('RATE_LIMIT_EXCEEDED')
     expect(seen.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
@@ -245,7 +248,7 @@ describe('a service that is away', () => {
     call(edge.url, 'POST', '/payments/request?version=2024-10-01', { body: goodPayment() })
 
   it('is a 503, and a key that was checked before is good for seconds only', async () => {
-    edge = await startEdge()
+    edge = await startEdge({}, clockStopped)
     expect((await get()).status).toBe(200)
     await edge.stopAccounts()
     expect((await get()).status).toBe(200)

@@ -276,7 +276,7 @@ describe('a page that watches its payment', () => {
   it('left open many times does not keep others from paying', async () => {
     const limited = await startPages({ rateLimitRps: 50 })
     const watching = await Promise.all(
-      Array.from({ length: 60 }, () => open(`${limited.url}/state`)),
+      Array.from({ length: 100 }, () => open(`${limited.url}/state`)),
     )
     expect(watching.map(({ status }) => status)).toContain(429)
     expect((await open(limited.url)).status).toBe(200)

@@ -86,7 +86,7 @@ const defaults: EdgeSettings = {
   versionNotices: {},
 }
 
-/** Starts all three; `settings` and `overrides` change the gateway alone. */
+/** Starts all of them; `settings` and `overrides` change the gateway alone. A clock given here is that of its memory too. */
 export async function startEdge(
   { rpcTimeoutMs = 5_000, ...settings }: Partial<EdgeSettings> & { rpcTimeoutMs?: number } = {},
   overrides: Partial<GatewayOptions> = {},
@@ -149,6 +149,7 @@ export async function startEdge(
     accounts: createRpcClient(AccessService, atAccounts),
     environment,
     onLookup: metrics.looked,
+    ...(overrides.nowMs !== undefined && { nowMs: overrides.nowMs }),
   })
   const app = await createGateway({
     settings: { ...defaults, ...settings },
@@ -309,7 +310,7 @@ function parse(text: string): Record<string, unknown> {
 }
 
 /** Sends bytes on a socket of its own and reads until the other side closes or `untilMs` have passed. */
-export function sendRaw(port: number, bytes: string | Buffer, untilMs = 10_000): Promise<string> {
+export function sendRaw(port: number, bytes: string | Buffer, untilMs = 15_000): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1')
     let received = ''
