@@ -56,7 +56,7 @@ function settingsOf(conf: string): Record<string, string> {
 function becomesTrue(look: () => boolean | Promise<boolean>): Promise<void> {
   return vi.waitFor(async () => {
     if (!(await look())) throw new Error('it did not become true')
-  }, 10_000)
+  }, 40_000)
 }
 
 const shell = (script: string) =>
@@ -240,7 +240,7 @@ beforeAll(async () => {
     () => accounts.close(),
     () => delivery.close(),
   )
-})
+}, 120_000)
 
 afterAll(async () => {
   for (const close of closers.toReversed()) await close()
@@ -272,12 +272,12 @@ describe('a database that was brought back to a moment', () => {
       again.outbox.kick()
       await vi.waitFor(async () => {
         expect(await accounts.row(unconfirmed, [subject])).toEqual({ n: 0 })
-      }, 15_000)
+      }, 40_000)
       const done = await delivery.rows<{ event_id: string }>(handled, [])
       const told = await idsOf(accounts, events, [subject])
       expect(done.map(({ event_id }) => event_id).toSorted()).toEqual([...told].toSorted())
     } finally {
       await again.close()
     }
-  })
+  }, 60_000)
 })

@@ -81,11 +81,9 @@ const filePart = (name: string, content: string) => part(name, content, '; filen
 
 /** The last upload, once it has ended. */
 async function endOfUpload({ seen } = edge): Promise<SeenUpload | undefined> {
-  for (let round = 0; round < 200; round += 1) {
-    const upload = seen.accounts.uploads.at(-1)
-    if (upload !== undefined && upload.outcome !== 'open') return upload
-    await sleep(20)
-  }
+  await expect
+    .poll(() => seen.accounts.uploads.at(-1)?.outcome ?? 'open', { interval: 20 })
+    .not.toBe('open')
   return seen.accounts.uploads.at(-1)
 }
 
@@ -353,7 +351,8 @@ describe('an upload', () => {
   })
 
   it('of a client that stalls ends with 408, and nothing is stored', async () => {
-    const hasty = await startEdge({ requestTimeoutMs: 1_500 })
+    // Longer than a machine may stall before the upload has begun.
+    const hasty = await startEdge({ requestTimeoutMs: 4_000 })
     const start = `${parts(person)}--b\r\nContent-Disposition: form-data; name="selfie"; filename="a"\r\n\r\n%PDF-1.7 and then no more`
     const socket = net.connect({ port: hasty.port, host: '127.0.0.1', allowHalfOpen: true })
     let text = ''
@@ -374,7 +373,7 @@ describe('an upload', () => {
     const socket = net.connect(edge.port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(`${headOf(1_000_000)}${start}`)
-    await sleep(200)
+    await expect.poll(() => edge.seen.accounts.uploads.at(-1)?.artefacts ?? []).toHaveLength(1)
     socket.destroy()
     expect((await endOfUpload())?.artefacts).toHaveLength(1)
     await expectNothingStored()
