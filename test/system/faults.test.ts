@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freeze } from '../support/freeze.ts'
 import { type Mesh, startMesh } from '../support/mesh.ts'
+import { startStopwatch } from '../support/stopwatch.ts'
 import {
   type Created,
   detailsOf,
@@ -26,6 +27,9 @@ beforeAll(async () => {
 })
 afterAll(() => mesh.remove())
 
+// The lease of a worker that was killed, and what a part that was killed takes to come up.
+const recoveredMs = 60_000
+
 const wholeStory = [
   'payment_completed',
   'payment_initiated',
@@ -38,14 +42,19 @@ describe('while NATS does not answer', () => {
     const inboxes = Array.from({ length: 5 }, () => receiver(mesh))
     const quitted = receiver(mesh)
     const created: Created[] = []
+    const tookMs: number[] = []
     const thaw = await freeze(mesh.pid('nats'))
     try {
       for (const inbox of inboxes) {
-        const startedMs = Date.now()
+        const watch = startStopwatch()
         created.push(await shop.create(order({ payers: [payer(1)], urls: inbox.urls })))
-        expect(Date.now() - startedMs).toBeLessThan(2_500)
+        tookMs.push(watch.elapsedMs())
         await sleep(1_500)
       }
+      // None waits for it; one alone may meet a machine that is busy.
+      const [, , median] = tookMs.toSorted((one, other) => one - other)
+      expect(median).toBeLessThan(2_500)
+      expect(Math.max(...tookMs)).toBeLessThan(4_500)
       const other = await shop.create(order({ urls: quitted.urls }))
       expect(detailsOf(await shop.cancel(other.id))['status']).toBe('Cancelled')
       for (const { id } of created) expect((await shop.status(id)).status).toBe(200)
@@ -55,23 +64,23 @@ describe('while NATS does not answer', () => {
     }
     for (const [index, inbox] of inboxes.entries()) {
       await shop.stateIs(created[index]?.id ?? '', 'paid')
-      await inbox.told(wholeStory, 40_000)
+      await inbox.told(wholeStory, recoveredMs)
       await inbox.calledBack(1)
       expect(eventTypes(await inbox.notifies())).toEqual(wholeStory)
     }
     await quitted.told(['payment_initiated', 'payment_cancelled'])
     await mesh.ready()
-  }, 90_000)
+  }, 180_000)
 
   it('or is killed, a payment goes its way', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(order({ payers: [payer(1)], urls: inbox.urls }))
     process.kill(mesh.pid('nats'), 'SIGKILL')
     await shop.stateIs(created.id, 'paid')
-    await inbox.told(wholeStory, 25_000)
+    await inbox.told(wholeStory, recoveredMs)
     expect(await inbox.calledBack(1)).toHaveLength(1)
     await mesh.ready()
-  }, 60_000)
+  }, 180_000)
 })
 
 describe('while a service does not answer', () => {
@@ -79,9 +88,9 @@ describe('while a service does not answer', () => {
     const { id } = await shop.create(order())
     const thaw = await freeze(mesh.pid('payments'))
     try {
-      const startedMs = Date.now()
+      const watch = startStopwatch()
       const answer = await shop.status(id)
-      expect(Date.now() - startedMs).toBeLessThan(15_000)
+      expect(watch.elapsedMs()).toBeLessThan(15_000)
       expect(answer.body).toMatchObject({
         status: 'error',
         code: answer.status,
@@ -94,7 +103,7 @@ describe('while a service does not answer', () => {
       thaw()
     }
     expect(payerStatesOf(await shop.stateIs(id, 'Pending'))).toEqual(['Pending'])
-  }, 60_000)
+  })
 
   it('a repeat after an unclear answer finds out what became of the first', async () => {
     const inbox = receiver(mesh)
@@ -103,11 +112,12 @@ describe('while a service does not answer', () => {
     process.kill(mesh.pid('payments'), 'SIGKILL')
     const { status } = await first
     expect([200, 503, 504]).toContain(status)
-    const created = await eventually(() => shop.create(transaction))
-    await shop.stateIs(created.id, 'paid')
-    await inbox.told(wholeStory)
+    const created = await eventually(() => shop.create(transaction), undefined, recoveredMs)
+    // The signal may have come when the first was being carried out.
+    await shop.stateIs(created.id, 'paid', recoveredMs)
+    await inbox.told(wholeStory, recoveredMs)
     expect(eventTypes(await inbox.notifies())).toEqual(wholeStory)
-  })
+  }, 180_000)
 
   it('its peer being away, calls end in 503 and work again after', async () => {
     const { id } = await shop.create(order())
@@ -119,6 +129,7 @@ describe('while a service does not answer', () => {
         seen.add(answer.status)
         expect(answer.status).toBe(200)
       },
+      recoveredMs,
     )
     expect([...seen].filter((status) => ![200, 503, 504].includes(status))).toEqual([])
   })
@@ -132,7 +143,7 @@ describe('while PostgreSQL is away', () => {
     const answer = await shop.request(order())
     expect([200, 503, 504]).toContain(answer.status)
     await mesh.ready()
-    await shop.stateIs(created.id, 'paid', 25_000)
-    await inbox.told(wholeStory, 25_000)
-  }, 60_000)
+    await shop.stateIs(created.id, 'paid', recoveredMs)
+    await inbox.told(wholeStory, recoveredMs)
+  }, 180_000)
 })

@@ -17,8 +17,8 @@ import {
 
 const killingS = Number(process.env['KILL_TEST_S'] ?? '25')
 // The longest wait before an event is published again, and then a lease of a worker that was killed.
-const settleMs = 130_000
-const timeoutMs = killingS * 1000 + 3 * settleMs
+const settleMs = 180_000
+const timeoutMs = killingS * 1000 + 5 * settleMs
 const clients = 4
 const victims = [
   'gateway',
@@ -80,8 +80,7 @@ async function trade(known: Known[], isOver: () => boolean): Promise<void> {
 }
 
 /** Kills one part after the other, each time when payments flow again or have not for a while. */
-async function kill(known: Known[], isOver: () => boolean): Promise<string[]> {
-  const killed: string[] = []
+async function kill(known: Known[], killed: string[], isOver: () => boolean): Promise<void> {
   const startedMs = Date.now()
   while (!isOver()) {
     const before = known.length
@@ -94,7 +93,16 @@ async function kill(known: Known[], isOver: () => boolean): Promise<string[]> {
     process.kill(victim.pid, 'SIGKILL')
     killed.push(`${name} at ${Math.round((Date.now() - startedMs) / 100) / 10} s`)
   }
-  return killed
+}
+
+/** Whether enough was killed, and payments of each kind were made meanwhile: a slow machine takes longer for that. */
+function isEnough(known: Known[], killed: string[]): boolean {
+  return (
+    killed.length > killingS / 8 &&
+    known.some(({ cancelled }) => cancelled) &&
+    known.some(({ cancelled }) => !cancelled) &&
+    known.some(({ addressed }) => !addressed)
+  )
 }
 
 function storyOf(received: Received, id: string): { types: string[]; states: unknown[] } {
@@ -153,10 +161,12 @@ it(
   'whatever is killed, nothing acknowledged is lost, nothing is paid twice and every event arrives',
   async () => {
     const known: Known[] = []
+    const killed: string[] = []
     const untilMs = Date.now() + killingS * 1000
-    const isOver = () => Date.now() > untilMs
+    const latestMs = untilMs + settleMs
+    const isOver = () => Date.now() > latestMs || (Date.now() > untilMs && isEnough(known, killed))
     const traders = Array.from({ length: clients }, () => trade(known, isOver))
-    const [killed] = await Promise.all([kill(known, isOver), ...traders])
+    await Promise.all([kill(known, killed, isOver), ...traders])
     await mesh.ready()
     expect(killed.length).toBeGreaterThan(killingS / 8)
     expect(known.some(({ cancelled }) => cancelled)).toBe(true)
@@ -165,7 +175,7 @@ it(
 
     for (const { transaction, id, answer, cancelled } of known) {
       await shop.stateIs(id, cancelled ? 'Cancelled' : 'paid', settleMs)
-      const again = await shop.request(transaction)
+      const again = await clear(() => shop.request(transaction))
       expect(detailsOf(again), again.text).toEqual(answer)
     }
     const late = await lateStories(known)

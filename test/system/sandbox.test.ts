@@ -164,8 +164,9 @@ describe('a local start', () => {
           expect(now[name]?.pid).not.toBe(before[name]?.pid)
         }
       },
+      30_000,
     )
-    await mesh.ready(25_000)
+    await mesh.ready()
     const others = (table: ProcessTable) =>
       Object.entries(table).filter(([name]) => !killed.includes(name))
     expect(Object.fromEntries(others(mesh.processes()))).toEqual(Object.fromEntries(others(before)))
@@ -176,7 +177,8 @@ describe('a local start', () => {
     expect(detailsOf(await merchant(mesh).status(id))['status']).toBe('paid')
   })
 
-  it('stops without a trace and carries on with its data', async () => {
+  // A start alone may take most of the usual time.
+  it('stops without a trace and carries on with its data', { timeout: 180_000 }, async () => {
     const shop = merchant(mesh)
     const { sandbox } = mesh
     const byAgent = payer(20, { payment_channel: 'agent', payment_method: 'cash' })
@@ -207,7 +209,7 @@ describe('a local start on stores of somebody else', () => {
   })
   afterAll(() => Promise.all([database.remove(), broker.remove()]))
 
-  it('uses them and starts none of its own', async () => {
+  it('uses them and starts none of its own', { timeout: 180_000 }, async () => {
     const guest = await startMesh({
       name: 'guest',
       settings: { DATABASE_URL: database.url, NATS_URL: broker.url },
