@@ -4,7 +4,7 @@ import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { runCommandLine } from '../../deploy/cli/main.ts'
-import { sharedMesh } from './world.ts'
+import { eventually, sharedMesh } from './world.ts'
 
 const mesh = sharedMesh()
 const { dataDir, portBase, sandbox } = mesh
@@ -46,7 +46,11 @@ describe('the tools of the command line', { concurrent: true }, () => {
   })
 
   it('status tells every part, ready, with what waits in it', async () => {
-    const { code, rows } = await payweave('status')
+    // A part that stalls for a moment is not ready for that moment, and it is right to say so.
+    const { rows } = await eventually(
+      () => payweave('status'),
+      ({ code }) => expect(code).toBe(0),
+    )
     const [{ parts, figures }] = rows as [{ parts: Row[]; figures: Row }]
     expect(parts.map(({ name }) => name).toSorted()).toEqual(
       Object.keys(mesh.processes()).toSorted(),
@@ -66,7 +70,6 @@ describe('the tools of the command line', { concurrent: true }, () => {
       bills_for_review: expect.any(Number),
       ledger_findings: 0,
     })
-    expect(code).toBe(0)
   })
 
   it.each([
@@ -75,16 +78,21 @@ describe('the tools of the command line', { concurrent: true }, () => {
     ['account.ambiguous', { http_status: 409 }],
     ['quote.over-limits', { http_status: 403 }],
     ['bill.already-paid', { first: { failure_code: 'BILL_ALREADY_PAID' } }],
-  ])('trigger %s shows its requests and its outcome', async (outcome, facts) => {
-    const { code, rows, err } = await payweave('trigger', outcome)
-    expect([code, err]).toEqual([0, ''])
-    expect(rows[0]).toMatchObject({ request: expect.stringMatching(/^curl -sS /) })
-    expect(rows.at(-1)).toMatchObject({ outcome, facts })
-  })
+  ])(
+    'trigger %s shows its requests and its outcome',
+    { timeout: 90_000 },
+    async (outcome, facts) => {
+      const { code, rows, err } = await payweave('trigger', outcome)
+      expect([code, err]).toEqual([0, ''])
+      expect(rows[0]).toMatchObject({ request: expect.stringMatching(/^curl -sS /) })
+      expect(rows.at(-1)).toMatchObject({ outcome, facts })
+    },
+  )
 
   it('requests tail shows a request by its id, with nothing of its query', async () => {
     const requestId = crypto.randomUUID()
-    const tail = payweave('requests', 'tail', '--id', requestId, '--for', '3')
+    // Other tests of this file take longer.
+    const tail = payweave('requests', 'tail', '--id', requestId, '--for', '10')
     const url = `${sandbox.base_url}/payments/status?version=2024-10-01&api_key=hidden-value`
     await fetch(url, { headers: { 'PW-request-id': requestId } })
     const { code, rows } = await tail

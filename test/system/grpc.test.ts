@@ -18,7 +18,16 @@ import {
 } from '#gen/payments/v1/payments_pb.js'
 import { createPayweaveClient } from '../../client/index.ts'
 import { grpcClient, internalTeam, refusalOf } from './grpc.ts'
-import { merchant, order, payer, person, receiver, sharedMesh, unique } from './world.ts'
+import {
+  eventually,
+  merchant,
+  order,
+  payer,
+  person,
+  receiver,
+  sharedMesh,
+  unique,
+} from './world.ts'
 
 const mesh = sharedMesh()
 const { grpc, grpc_token: bearer, projects } = mesh.sandbox
@@ -79,8 +88,11 @@ describe('an internal team with the bearer of sandbox.json', () => {
     for (const url of Object.values(grpc)) {
       expect(await listServices(url, 'v1', bearer)).toContain('grpc.health.v1.Health')
       const anybody = createPayweaveClient({ address: url })
-      const { status: serving } = await anybody.service('payments', Health).check({})
-      expect(serving).toBe(Serving.SERVING)
+      const health = anybody.service('payments', Health)
+      await eventually(
+        () => health.check({}),
+        ({ status: serving }) => expect(serving).toBe(Serving.SERVING),
+      )
       anybody.close()
     }
   })

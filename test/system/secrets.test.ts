@@ -187,10 +187,22 @@ function logFiles(): string[] {
   return [...ours.map((file) => path.join(folder, file)), ...stores]
 }
 
+const texts = new Map<string, { size: number; text: string }>()
+
+/** What stands in a file now. Dozens of looks at all that a run has logged are long, and few files grow meanwhile. */
+function textOf(file: string): string {
+  const { size } = fs.statSync(file)
+  const known = texts.get(file)
+  if (known?.size === size) return known.text
+  const text = fs.readFileSync(file, 'utf8')
+  texts.set(file, { size, text })
+  return text
+}
+
 /** Where a text stands, without showing it. */
 function linesWith(pattern: RegExp): string[] {
   return logFiles().flatMap((file) => {
-    const text = fs.readFileSync(file, 'utf8')
+    const text = textOf(file)
     // Most files have none, and then their lines need no look each.
     if (text.search(pattern) < 0) return []
     return text

@@ -39,11 +39,12 @@ describe('the trace of a payment request', () => {
         transaction_request: order({ urls: { notify: inbox.urls.notify } }),
       },
     })
-    spans = await eventually(arrived, (now) => {
+    const isWhole = (now: ReceivedSpan[]) => {
       const titles = new Set(now.map(titleOf))
       for (const end of ends) if (!titles.has(end)) throw new Error(`no span yet: ${end}`)
       for (const orphan of orphans(now)) throw new Error(`no parent yet: ${orphan}`)
-    })
+    }
+    spans = await eventually(arrived, isWhole, 40_000)
   })
 
   function orphans(all: ReceivedSpan[]): string[] {
