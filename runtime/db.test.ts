@@ -1,9 +1,16 @@
 // The pool against a real PostgreSQL: values, transactions, limits, lost connections, roles and the test clock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../test/support/database.ts'
 import { freeze } from '../test/support/freeze.ts'
 import { ownPostgres } from '../test/support/servers.ts'
-import { type Database, isCheckViolation, isUniqueViolation, type Queryable, sql } from './db.ts'
+import {
+  type Database,
+  isCheckViolation,
+  isUniqueViolation,
+  openDatabase,
+  type Queryable,
+  sql,
+} from './db.ts'
 import { createTestClock } from './test-clock.ts'
 
 const clockMigrations = new URL('migrations/clock', import.meta.url).pathname
@@ -85,7 +92,8 @@ describe('a connection', () => {
          current_setting('synchronous_commit') as commit,
          current_setting('transaction_isolation') as isolation`,
     )
-    expect(await db.row(settings, [])).toEqual({
+    const usual = openDatabase({ url: home.url, service: 'pool', log: silentLog })
+    expect(await usual.row(settings, []).finally(usual.close)).toEqual({
       role: 'payweave_pool',
       schema: 'pool',
       statement: '5s',
@@ -154,8 +162,10 @@ describe('a transaction', () => {
     await db.run(insertItem, [21, 1n])
     let runs = 0
     const bothStarted = barrier(2)
+    // The server looks for a deadlock after a second: nobody has given up waiting by then, however slow it is.
+    const patient = home.open({ limits: { lockMs: 15_000, statementMs: 15_000 } })
     const cross = (first: number, second: number): Promise<void> =>
-      db.transaction(async (tx) => {
+      patient.transaction(async (tx) => {
         runs += 1
         await tx.run(addToItem, [first, 1n])
         await bothStarted()
@@ -207,7 +217,7 @@ describe('errors', () => {
     expect(crowd.map((one) => one.status === 'rejected' && one.reason.reason)).toEqual(
       Array.from({ length: 3 }, () => 'TIMEOUT'),
     )
-    expect(await hasty.ready()).toBe(true)
+    await expect.poll(() => hasty.ready()).toBe(true)
   })
 
   it('answers SERVICE_UNAVAILABLE when the connection is lost, and the next call works', async () => {
@@ -238,7 +248,7 @@ describe('errors', () => {
     try {
       const stuck = single.transaction((tx) => tx.run(backendPid, []))
       await expect(stuck).rejects.toMatchObject({ reason: 'TIMEOUT' })
-      expect(await single.ready()).toBe(true)
+      await expect.poll(() => single.ready()).toBe(true)
     } finally {
       thaw()
     }
@@ -246,15 +256,15 @@ describe('errors', () => {
 
   it('works again after PostgreSQL was killed and started', async () => {
     const server = await ownPostgres()
-    const own = home.open({ url: server.url, service: undefined, limits: { acquireMs: 1_000 } })
+    const own = home.open({ url: server.url, service: undefined, limits: { acquireMs: 10_000 } })
     try {
       expect(await own.ready()).toBe(true)
       await server.kill()
       // A session outlives its killed server for the moment that it takes to notice.
-      await expect.poll(() => own.ready(), { timeout: 5_000 }).toBe(false)
+      await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(false)
       await expect(own.run(backendPid, [])).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
       await server.start()
-      await expect.poll(() => own.ready(), { timeout: 5_000 }).toBe(true)
+      await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(true)
     } finally {
       await own.close()
       await server.remove()

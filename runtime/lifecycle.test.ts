@@ -34,7 +34,7 @@ function startSample(
     child,
     output: () => output,
     says: async (text) => {
-      await expect.poll(() => output, { timeout: 5_000 }).toContain(text)
+      await expect.poll(() => output, { timeout: 15_000 }).toContain(text)
     },
     exited: endOf(child),
   }
@@ -93,7 +93,7 @@ describe('a process', () => {
   })
 
   it('exits at once at the same signal again', async () => {
-    const started = await startReady('hangs')
+    const started = await startReady('hangs-on')
     started.child.kill('SIGTERM')
     await started.says('work closing')
     started.child.kill('SIGTERM')

@@ -56,7 +56,7 @@ it('a service waits, not ready, until the migration job has run', async () => {
   const opening = openServiceDatabase({ ...asked, stopping: stopping.signal })
   const readyz = await vi.waitUntil(
     () => fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined),
-    { timeout: 5_000 },
+    { timeout: 15_000 },
   )
   expect(readyz.status).toBe(503)
   expect(await readyz.json()).toMatchObject({ parts: { schema: false } })

@@ -136,8 +136,8 @@ describe.each(callers)('a stream by %s', (_, start) => {
     else call.cancel()
     await expect(call.answer).rejects.toBeInstanceOf(Error)
     await counting.over
-    // Not only at its deadline.
-    expect(performance.now() - brokenMs).toBeLessThan(2_000)
+    // Not only at its deadline, after 10 s.
+    expect(performance.now() - brokenMs).toBeLessThan(8_000)
     expect(counting.seen).toMatchObject({ parts: 2, ended: false })
     expect(counting.seen.error).toBeInstanceOf(Error)
   })

@@ -80,7 +80,7 @@ function load(call: (id: string) => Promise<unknown>) {
     /** Waits until so many more calls were made. */
     async more(calls: number) {
       const before = made
-      await vi.waitUntil(() => made >= before + calls, { interval: 1, timeout: 10_000 })
+      await vi.waitUntil(() => made >= before + calls, { interval: 1, timeout: 15_000 })
     },
     async stop() {
       stopping.abort()
@@ -115,13 +115,15 @@ it('a killed instance costs at most the calls in flight, and none of them is mad
   const inbox = service()
   const survivors = [await inbox.start(hosts[0]), await inbox.start(hosts[1])]
   const script = join(import.meta.dirname, 'fixture-instance.ts')
-  const child = fork(script, [inbox.first.dir, hosts[2], String(inbox.port), '50'])
+  // It answers none, so that some are in flight when it is killed.
+  const child = fork(script, [inbox.first.dir, hosts[2], String(inbox.port), '60000'])
   closers.push(() => child.kill('SIGKILL'))
   await once(child, 'message')
   const call = clientOf(inbox.first, `http://inbox.test:${inbox.port}`, async () => [...hosts])
+  const called = once(child, 'message')
   const calls = load(call)
   await calls.more(100)
-  await once(child, 'message')
+  await called
   child.kill('SIGKILL')
   await once(child, 'exit')
   await calls.more(300)

@@ -85,7 +85,7 @@ function unary<I extends DescMessage, O extends DescMessage>(
       decode(output),
       message,
       metadata,
-      { deadline: Date.now() + 5_000 },
+      { deadline: Date.now() + 15_000 },
       (error, answer) => (answer === undefined ? reject(error) : resolve(answer)),
     )
   })

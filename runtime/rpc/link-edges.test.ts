@@ -13,6 +13,7 @@ import { LinkedPool } from './linked-pool.ts'
 
 const closers: Array<() => unknown> = []
 afterEach(async () => {
+  vi.restoreAllMocks()
   for (const close of closers.splice(0).toReversed()) await close()
 })
 
@@ -51,6 +52,11 @@ async function linkUp(server: FrameServer, dispatcher: Dispatcher): Promise<FarE
   }
 }
 
+/** Holds the clock, by which a link tells the silence of the other side from the stalls of this machine. */
+function holdClock(aheadMs = 0) {
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now() + aheadMs)
+}
+
 /** A client whose link is up, at a server that does what it is told to. */
 async function open() {
   const server = await startFrameServer()
@@ -68,6 +74,7 @@ async function open() {
   closers.push(() => pool.close())
   const far = await runWithContext(opener, () => linkUp(server, pool))
   server.requests = 0
+  holdClock()
   return { server, pool, far, near: near as Socket }
 }
 
@@ -140,8 +147,7 @@ describe('a call over a link', () => {
     const { server, pool, far } = await open()
     const silent = call(pool, '/silent')
     const [frame] = await far.came(1)
-    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 2_001)
-    closers.push(() => clock.mockRestore())
+    holdClock(2_001)
     expect(await call(pool, '/next')).toBe('answered')
     expect(server.requests).toBe(1)
     far.say(frameKind.answer, frame?.call ?? 0)

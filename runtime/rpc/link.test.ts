@@ -82,10 +82,10 @@ describe('a link', () => {
   it('carries the calls of one moment over one connection, each with its own answer', async () => {
     const { tap, ask } = await start(echo)
     await linkUp(tap, () => ask('first'))
-    const { plain } = tap
+    const { plain, links } = tap
     const ids = Array.from({ length: 200 }, (_, index) => `event ${index}`)
     expect(await Promise.all(ids.map((id) => ask(id)))).toEqual(ids.map((id) => [id]))
-    expect(tap).toMatchObject({ plain, links: 1 })
+    expect(tap).toMatchObject({ plain, links })
   })
 
   it('leaves messages that would hold up the others to HTTP, and brings answers of any size', async () => {
@@ -170,7 +170,7 @@ describe('a server that stops', () => {
   })
 
   it('sends callers elsewhere and answers those who had not heard of it', async () => {
-    const { tap, ask, server } = await start(echo, { drainMs: 200 })
+    const { tap, ask, server } = await start(echo, { drainMs: 1_000 })
     await linkUp(tap, () => ask('first'))
     const closed = server.close()
     expect(await ask('crossing')).toEqual(['crossing'])

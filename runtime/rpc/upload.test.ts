@@ -78,7 +78,8 @@ describe('a streaming caller', () => {
     })
     const startedMs = Date.now()
     await server.close()
-    expect(Date.now() - startedMs).toBeLessThan(2_000)
+    // It would let a call that is under way go on for 10 s.
+    expect(Date.now() - startedMs).toBeLessThan(8_000)
   })
 
   it('that is refused hears why, however much it had still to say', async () => {

@@ -21,14 +21,16 @@ runProcess('sample', async (stopping) => {
       throw new Error('secret words')
     }, 20)
   }
+  // Longer than any test waits, and no longer than one waits for it.
+  const closeWithinMs = { hangs: 500, 'hangs-on': 60_000 }[behaviour ?? '']
   return [
     { name: 'door', close: () => void say('door closed') },
     {
       name: 'work',
-      ...(behaviour === 'hangs' && { closeWithinMs: 500 }),
+      ...(closeWithinMs !== undefined && { closeWithinMs }),
       close() {
         say('work closing')
-        if (behaviour === 'hangs') return never
+        if (closeWithinMs !== undefined) return never
         if (behaviour === 'bad-close') throw new Error('secret words')
         return new Promise((resolve) => setTimeout(resolve, 50))
       },
