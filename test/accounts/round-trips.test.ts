@@ -11,7 +11,12 @@ import type { Customers } from '../../services/accounts/customers/customers.ts'
 import { customerMetrics } from '../../services/accounts/customers/metrics.ts'
 import { openSession, sessionResolver } from '../../services/accounts/customers/session.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
-import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import {
+  createTestDatabase,
+  patientLimits,
+  silentLog,
+  type TestDatabase,
+} from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { settings } from './world.ts'
 
@@ -28,7 +33,13 @@ let projectId: string
 beforeAll(async () => {
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   wire = await countRoundTrips(new URL(database.url))
-  db = openDatabase({ url: wire.url, service: 'accounts', log: silentLog, poolSize: 1 })
+  db = openDatabase({
+    url: wire.url,
+    service: 'accounts',
+    log: silentLog,
+    poolSize: 1,
+    limits: patientLimits,
+  })
   const secrets = accountSecrets(randomBytes(32), randomBytes(32))
   await seedSandbox(db, secrets, credentials, 'local')
   projectId = (await db.row<{ project_id: string }>(demoProject, []))?.project_id ?? ''

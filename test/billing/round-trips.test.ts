@@ -8,7 +8,12 @@ import { billingMetrics } from '../../services/billing/metrics.ts'
 import { type Billing, payBill } from '../../services/billing/pay.ts'
 import { seedBillers } from '../../services/billing/seed.ts'
 import { readBacklog } from '../../services/billing/settle-store.ts'
-import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import {
+  createTestDatabase,
+  patientLimits,
+  silentLog,
+  type TestDatabase,
+} from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { newBillers, newLedger, order } from './world.ts'
 
@@ -22,7 +27,13 @@ const calls: string[] = []
 beforeAll(async () => {
   database = await createTestDatabase('billing', migrationFolders('billing'))
   wire = await countRoundTrips(new URL(database.url))
-  db = openDatabase({ url: wire.url, service: 'billing', log: silentLog, poolSize: 1 })
+  db = openDatabase({
+    url: wire.url,
+    service: 'billing',
+    log: silentLog,
+    poolSize: 1,
+    limits: patientLimits,
+  })
   await seedBillers(db, 'local')
   // However long this takes: the catalogue is read once.
   const catalogue = catalogueCache(db, () => 0)

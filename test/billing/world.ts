@@ -17,7 +17,7 @@ import { createTestDatabase, silentLog } from '../support/database.ts'
 export async function until<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 15_000
   for (;;) {
     const found = await look()
     if (found !== undefined && found !== false) return found

@@ -19,7 +19,7 @@ import { type PostgresServer, startPostgres } from '../../deploy/local/postgres.
 import { checkLedger } from '../../services/accounts/ledger/check.ts'
 import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
 import { moving, newCustomer } from '../ledger/world.ts'
-import { silentLog } from '../support/database.ts'
+import { patientLimits, silentLog } from '../support/database.ts'
 import { freePorts, ownNats, temporaryFolder } from '../support/servers.ts'
 
 const subject = 'pw.accounts.drill'
@@ -84,7 +84,7 @@ async function session(server: PostgresServer): Promise<Client> {
 }
 
 const open = (server: PostgresServer, service: string) =>
-  openDatabase({ url: server.adminUrl, service, log: silentLog })
+  openDatabase({ url: server.adminUrl, service, log: silentLog, limits: patientLimits })
 
 /** Transfers between two customers, each with an event in its transaction, until they are told to end. */
 function startLoad(db: Database, customers: [string, string]) {

@@ -29,12 +29,12 @@ it('a process with a wrong password tries again, and comes in with the right one
   // The user is the process's own name.
   const nats = connectNats({ ...natsFrom(settings), name: url.username, log })
   try {
-    await vi.waitFor(() => expect(warned).toHaveBeenCalled(), { timeout: 5_000 })
+    await vi.waitFor(() => expect(warned).toHaveBeenCalled(), { timeout: 10_000 })
     expect(nats.ready()).toBe(false)
     await writeFile(natsPasswordFile, `${decodeURIComponent(url.password)}\n`)
-    await vi.waitUntil(() => nats.ready(), { timeout: 10_000 })
-    await nats.ensureStream()
+    await vi.waitUntil(() => nats.ready(), { timeout: 15_000 })
+    await vi.waitFor(() => nats.ensureStream(), 10_000)
   } finally {
     await nats.close()
   }
-})
+}, 40_000)

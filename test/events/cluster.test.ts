@@ -5,7 +5,7 @@ import { type Cluster, startCluster } from './cluster.ts'
 import { makeWorld, type World } from './world.ts'
 
 /** Elections and time-outs of the servers are most of it. */
-const scenarioMs = 60_000
+const scenarioMs = 120_000
 
 type Scene = {
   cluster: Cluster

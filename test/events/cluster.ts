@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { connect, type StreamInfo } from 'nats'
+import { vi } from 'vitest'
 import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
 import { freeze } from '../support/freeze.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
@@ -73,12 +74,17 @@ export async function startCluster(): Promise<Cluster> {
   return {
     url,
     streamInfo,
-    async leader() {
-      const { cluster } = await streamInfo()
-      const found = members.find(({ name }) => name === cluster?.leader)
-      if (found === undefined) throw new Error('the stream has no leader')
-      return found
-    },
+    // A server that is slow to answer, and an election, are waited for.
+    leader: () =>
+      vi.waitFor(
+        async () => {
+          const { cluster } = await streamInfo()
+          const found = members.find(({ name }) => name === cluster?.leader)
+          if (found === undefined) throw new Error('the stream has no leader')
+          return found
+        },
+        { timeout: 30_000, interval: 50 },
+      ),
     async remove() {
       await Promise.all(members.map((member) => member.end()))
       await routes.close()

@@ -7,6 +7,7 @@ import { listenForNews } from '#runtime/events/news.ts'
 import { insertEvent } from '#runtime/events/outbox.ts'
 import { claimDue } from '#runtime/events/outbox-store.ts'
 import { publishEvent } from '#runtime/events/relay.ts'
+import { gapsOf, noteGaps } from './gaps.ts'
 import {
   deleteStream,
   eventually,
@@ -14,6 +15,7 @@ import {
   makeWorld,
   metricValue,
   newsSubject,
+  publishSurely,
   startBroker,
   subject,
   type TestBroker,
@@ -162,6 +164,10 @@ describe('the way of an event', () => {
 
 const wait = sql('wait', 'select pg_sleep($1)')
 
+/** As a relay does, however often the broker is too slow to say that it has it. */
+const publishesSurely = (...published: Parameters<typeof publishEvent>) =>
+  eventually(async () => expect(await publishEvent(...published)).toBeUndefined())
+
 describe('repetition', () => {
   it('an event that comes twice is handled once', async () => {
     const nats = world.openNats()
@@ -170,9 +176,9 @@ describe('repetition', () => {
     const [claimed] = await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 60_000 })
     if (claimed === undefined) throw new Error('nothing claimed')
     await eventually(() => expect(nats.ready()).toBe(true))
-    await publishEvent(nats, claimed)
-    await publishEvent(nats, { ...claimed, attempts: 1 })
-    await publishEvent(nats, { ...claimed, attempts: 2 })
+    await publishesSurely(nats, claimed)
+    await publishesSurely(nats, { ...claimed, attempts: 1 })
+    await publishesSurely(nats, { ...claimed, attempts: 2 })
     await eventually(async () =>
       expect(await metricValue(consumer.metrics, 'payweave_inbox_repeated_total')).toBe(2),
     )
@@ -186,7 +192,7 @@ describe('repetition', () => {
     const [claimed] = await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 15_000 })
     if (claimed === undefined) throw new Error('nothing claimed')
     await eventually(() => expect(nats.ready()).toBe(true))
-    await publishEvent(nats, claimed)
+    await publishesSurely(nats, claimed)
     expect(await world.row(eventId)).toMatchObject({ attempts: 0, published_at: null })
     world.clock.advance(15_000)
     world.startProducer()
@@ -207,17 +213,18 @@ describe('repetition', () => {
   })
 
   it('an unseen event is published again inside the duplicate window, later each time', async () => {
+    await noteGaps(world.producerDb)
     const producer = world.startProducer()
     const eventId = await world.write()
     await eventually(async () => expect((await world.row(eventId)).attempts).toBe(1))
-    const gapsMs: number[] = []
-    for (const expectedMs of [3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000]) {
-      const { attempts } = await world.row(eventId)
-      gapsMs.push(await untilDueMs(eventId))
-      world.clock.advance(expectedMs)
-      await eventually(async () => expect((await world.row(eventId)).attempts).toBe(attempts + 1))
+    const expectedMs = [3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000, 60_000]
+    for (let attempts = 2; attempts <= expectedMs.length; attempts += 1) {
+      world.clock.advance(expectedMs[attempts - 2] ?? 0)
+      await eventually(async () =>
+        expect((await world.row(eventId)).attempts).toBeGreaterThanOrEqual(attempts),
+      )
     }
-    expect(gapsMs).toEqual([3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000])
+    expect(await gapsOf(world.producerDb, eventId)).toEqual(expectedMs)
     expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(8)
     const consumer = world.startConsumer()
     await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
@@ -228,16 +235,6 @@ describe('repetition', () => {
   })
 })
 
-const due = sql(
-  'due',
-  `select (extract(epoch from next_at - published_at) * 1000)::integer as ms from outbox
-   where event_id = $1`,
-)
-
-async function untilDueMs(eventId: string): Promise<number> {
-  return (await world.producerDb.row<{ ms: number }>(due, [eventId]))?.ms ?? 0
-}
-
 describe('refusal', () => {
   it('a message that is no event is kept as poison and its event parked', async () => {
     const consumer = world.startConsumer()
@@ -245,7 +242,7 @@ describe('refusal', () => {
     const eventId = await world.write()
     await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 1 })
     await eventually(() => expect(nats.ready()).toBe(true))
-    await nats.publish(subject, Buffer.from([0xff, 0xff, 0xff]), `${eventId}:0`)
+    await publishSurely(nats, subject, Buffer.from([0xff, 0xff, 0xff]), `${eventId}:0`)
     await eventually(async () =>
       expect(await world.consumerDb.rows(poisonRows, [])).toEqual([
         { event_id: eventId, subject, reason: 'the message is not an event' },
@@ -265,7 +262,7 @@ describe('refusal', () => {
     const consumer = world.startConsumer()
     const nats = world.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))
-    await nats.publish(subject, Buffer.from([0xff]), 'nonsense')
+    await publishSurely(nats, subject, Buffer.from([0xff]), 'nonsense')
     await eventually(async () =>
       expect(await world.consumerDb.rows(poisonRows, [])).toEqual([
         { event_id: null, subject, reason: 'the message is not an event' },

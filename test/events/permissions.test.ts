@@ -43,7 +43,7 @@ beforeAll(async () => {
       log: silentLog,
     })
   }
-  await vi.waitUntil(() => users.every((user) => as[user].ready()), { timeout: 20_000 })
+  await vi.waitUntil(() => users.every((user) => as[user].ready()), { timeout: 40_000 })
 })
 
 afterAll(async () => {
@@ -59,7 +59,7 @@ const publish = (user: User, subject: string) => {
 }
 
 it('each process publishes its own events and no others', async () => {
-  await as.payments.ensureStream()
+  await vi.waitFor(() => as.payments.ensureStream(), 15_000)
   for (const [user, subject] of [
     ['payments', 'pw.payments.event'],
     ['payments', 'pw.payments.event.unaddressed'],
@@ -68,7 +68,7 @@ it('each process publishes its own events and no others', async () => {
     ['accounts', 'pw.accounts.onboarding'],
     ['institution', 'pw.institution.transaction'],
   ] as const) {
-    await publish(user, subject)
+    await vi.waitFor(() => publish(user, subject), 15_000)
   }
   for (const [user, subject] of [
     ['payments', 'pw.accounts.access'],
@@ -88,7 +88,7 @@ it('consumers take in what is theirs, and no other process does', async () => {
     ['delivery', 'delivery-pw-payments-all', 'pw.payments.*'],
     ['delivery', 'delivery-pw-accounts-onboarding', 'pw.accounts.onboarding'],
   ] as const) {
-    const batches = await as[user].openDurable({ durable, subject })
+    const batches = await vi.waitFor(() => as[user].openDurable({ durable, subject }), 15_000)
     const batch = (await batches.next(10)) ?? []
     expect([durable, batch.length > 0]).toEqual([durable, true])
     for (const message of batch) message.ack()
@@ -115,5 +115,5 @@ it('news and tails reach those who listen', async () => {
     expect(new Set(heard)).toEqual(
       new Set(['gateway pw.accounts.access', 'delivery pw.accounts.access', 'delivery wanted']),
     )
-  }, 10_000)
+  }, 30_000)
 })

@@ -1,6 +1,7 @@
 // A server of the broker that falls silent is left, whatever it still owes us.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { startStopwatch } from '../support/stopwatch.ts'
 import { log, startBroker, subject, type TestBroker } from './world.ts'
 
 let first: TestBroker
@@ -12,7 +13,7 @@ beforeEach(async () => {
   ;[first, second] = await Promise.all([startBroker('same'), startBroker('same')])
   await second.kill()
   nats = connectNats({ url: `${first.url},${second.url}`, name: 'test', log })
-  await vi.waitFor(() => nats.ensureStream(), { timeout: 5_000 })
+  await vi.waitFor(() => nats.ensureStream(), { timeout: 15_000 })
   await second.start()
   await first.freeze()
 })
@@ -22,16 +23,19 @@ afterEach(async () => {
 })
 
 /** Publication works again within 10 s. */
-const resumes = () =>
-  vi.waitFor(() => nats.publish(subject, Buffer.from('fact'), 'later'), { timeout: 10_000 })
+async function resumes(): Promise<void> {
+  const watch = startStopwatch()
+  await vi.waitFor(() => nats.publish(subject, Buffer.from('fact'), 'later'), { timeout: 40_000 })
+  expect(watch.elapsedMs()).toBeLessThan(10_000)
+}
 
 describe('a server that is frozen', () => {
   it('is left for another, and a publication under way is soon given up', async () => {
-    const beganMs = performance.now()
+    const watch = startStopwatch()
     await expect(nats.publish(subject, Buffer.from('fact'), 'first')).rejects.toMatchObject({
       reason: 'SERVICE_UNAVAILABLE',
     })
-    expect(performance.now() - beganMs).toBeLessThan(4_500)
+    expect(watch.elapsedMs()).toBeLessThan(4_500)
     await resumes()
   })
 
@@ -45,8 +49,8 @@ describe('a server that is frozen', () => {
   })
 
   it('keeps nobody from stopping', async () => {
-    const beganMs = performance.now()
+    const watch = startStopwatch()
     await nats.close()
-    expect(performance.now() - beganMs).toBeLessThan(3_000)
+    expect(watch.elapsedMs()).toBeLessThan(3_000)
   })
 })

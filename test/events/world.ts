@@ -27,7 +27,7 @@ import {
 import { createLogger } from '#runtime/log.ts'
 import { createTestClock, type TestClock } from '#runtime/test-clock.ts'
 import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
-import { copyOfDatabase } from '../support/database.ts'
+import { copyOfDatabase, patientLimits } from '../support/database.ts'
 import { freeze } from '../support/freeze.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
@@ -99,7 +99,8 @@ export async function makeDatabase(folders: string[], testClock: TestClock): Pro
     }
     await execute(empty, 'create table handled (event_id uuid not null)')
   })
-  return openDatabase({ url, service: undefined, log, testClock, poolSize: 16 })
+  const limits = patientLimits
+  return openDatabase({ url, service: undefined, log, testClock, poolSize: 16, limits })
 }
 
 async function execute(connectionString: string, text: string): Promise<void> {
@@ -247,9 +248,14 @@ export async function makeWorld(brokerUrl: string, replicas = 1) {
   }
 }
 
+/** Publishes, however often the broker is too slow to say that it has it: it knows the message by its id. */
+export function publishSurely(nats: Nats, ...message: Parameters<Nats['publish']>): Promise<void> {
+  return vi.waitFor(() => nats.publish(...message), { timeout: 15_000 })
+}
+
 /** Waits until what is expected holds. */
 export function eventually(expectation: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(expectation, { timeout: 15_000, interval: 25 })
+  return vi.waitFor(expectation, { timeout: 30_000, interval: 25 })
 }
 
 /** Reads one metric without labels. */

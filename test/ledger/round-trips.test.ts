@@ -6,7 +6,12 @@ import { migrationFolders } from '#runtime/schemas.ts'
 import { createHold, postHold } from '../../services/accounts/ledger/hold.ts'
 import { postTransfer, readBalance } from '../../services/accounts/ledger/ledger.ts'
 import { beginMovement } from '../../services/accounts/ledger/movement.ts'
-import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import {
+  createTestDatabase,
+  patientLimits,
+  silentLog,
+  type TestDatabase,
+} from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { moving, newAccount, newCustomer, newSession, newShop, userLimits } from './world.ts'
 
@@ -17,7 +22,13 @@ let db: Database
 beforeAll(async () => {
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   wire = await countRoundTrips(new URL(database.url))
-  db = openDatabase({ url: wire.url, service: 'accounts', log: silentLog, poolSize: 1 })
+  db = openDatabase({
+    url: wire.url,
+    service: 'accounts',
+    log: silentLog,
+    poolSize: 1,
+    limits: patientLimits,
+  })
   // The first statement of a connection pays for the connection.
   await db.ready()
 })

@@ -9,7 +9,12 @@ import { paymentMetrics } from '../../services/payments/metrics.ts'
 import type { NewPayment } from '../../services/payments/new-payment.ts'
 import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
 import { reportCharge } from '../../services/payments/reports.ts'
-import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import {
+  createTestDatabase,
+  patientLimits,
+  silentLog,
+  type TestDatabase,
+} from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { settings } from './world.ts'
 
@@ -24,7 +29,13 @@ let payments: Payments
 beforeAll(async () => {
   database = await createTestDatabase('payments', migrationFolders('payments'))
   wire = await countRoundTrips(new URL(database.url))
-  db = openDatabase({ url: wire.url, service: 'payments', log: silentLog, poolSize: 1 })
+  db = openDatabase({
+    url: wire.url,
+    service: 'payments',
+    log: silentLog,
+    poolSize: 1,
+    limits: patientLimits,
+  })
   payments = {
     db,
     storePayment: groupingStore(db),

@@ -35,7 +35,7 @@ describe('a frozen server', () => {
     const thaw = await freeze(server.pid())
     expect(stateOf(server.pid())).toBe('T')
     thaw()
-    await vi.waitFor(() => expect(stateOf(server.pid())).not.toBe('T'), 10_000)
+    await vi.waitFor(() => expect(stateOf(server.pid())).not.toBe('T'), 15_000)
     // Once more does nothing to whoever has the pid by then.
     thaw()
   })

@@ -21,19 +21,48 @@ export type TestServer = {
   remove(): Promise<void>
 }
 
-/** Ports that nobody listens on at this moment, all different. */
+/** Below the range that systems take ports from by themselves, and above the blocks of whole systems. */
+const portRange = { first: 29_100, count: 3_600 }
+/** A file for each port that a process of tests has got: it may be long until it is used. */
+const portFolder = path.join(os.tmpdir(), `payweave-ports-${process.getuid?.() ?? 0}`)
+
+/** Ports that nobody listens on, all different. No other process of tests gets them while this one lives. */
 export async function freePorts(count: number): Promise<number[]> {
-  const holders = await Promise.all(Array.from({ length: count }, () => holdPort()))
-  const ports = holders.map((holder) => (holder.address() as net.AddressInfo).port)
-  await Promise.all(holders.map((holder) => new Promise((resolve) => holder.close(resolve))))
+  fs.mkdirSync(portFolder, { recursive: true })
+  const ports: number[] = []
+  while (ports.length < count) {
+    const port = portRange.first + Math.floor(Math.random() * portRange.count)
+    if (takePort(port) && (await isFree(port))) ports.push(port)
+  }
   return ports
 }
 
-function holdPort(): Promise<net.Server> {
-  return new Promise((resolve, reject) => {
+function takePort(port: number): boolean {
+  const file = path.join(portFolder, String(port))
+  try {
+    fs.writeFileSync(file, String(process.pid), { flag: 'wx' })
+    return true
+  } catch {
+    // Of a process that has ended, it is free from the next look on.
+    if (!lives(file)) fs.rmSync(file, { force: true })
+    return false
+  }
+}
+
+function lives(file: string): boolean {
+  try {
+    process.kill(Number(fs.readFileSync(file, 'utf8')) || process.pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = net.createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => resolve(server))
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
 
