@@ -35,6 +35,8 @@ export interface EngineOptions {
   nats: Nats
   /** Version of Payweave, shown to receivers. */
   version: string
+  /** Replaces the clock by which signing secrets are forgotten. */
+  nowMs?: (() => number) | undefined
 }
 
 const kickAfterMs = 3
@@ -56,7 +58,7 @@ export function startDeliveries(options: EngineOptions): {
   const allowLoopback = settings.deliveryAllowLoopback
   const poster = createPoster({ allowLoopback, timeoutMs, version })
   const tail = createTail({ nats, log })
-  const signer = startSigner({ db, nats, log, access: options.access })
+  const signer = startSigner({ db, nats, log, access: options.access, nowMs: options.nowMs })
   const worker = startWorker({
     db,
     poster,

@@ -27,7 +27,7 @@ export interface SignerOptions {
   log: Logger
   access: Pick<Client<typeof AccessService>, 'getSigningSecrets'>
   /** Replaces the clock by which secrets are forgotten. */
-  nowMs?: () => number
+  nowMs?: (() => number) | undefined
 }
 
 const accessNews = 'pw.accounts.access'

@@ -7,6 +7,7 @@ import { toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EventSchema } from '#gen/events/v1/events_pb.js'
 import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { publishSurely } from '../events/world.ts'
 import { runHere, runProcess, startProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { ownNats, type TestServer } from '../support/servers.ts'
@@ -59,7 +60,7 @@ const forProject = ['--project', projectId]
 
 async function pushed(url: string): Promise<void> {
   const event = createdEvent({ projectId, notify: url })
-  await nats.publish(event.subject, toBinary(EventSchema, event), event.eventId)
+  await publishSurely(nats, event.subject, toBinary(EventSchema, event), event.eventId)
 }
 
 type Shown = {
@@ -111,7 +112,7 @@ describe('payweave', () => {
 
   it('receives pushes on this machine and prints them with headers and body', async () => {
     const listening = startProcess(dataDir, 'listen', '--port', '0', '--count', '1')
-    await until(() => listening.err().includes('listening on'), 10_000)
+    await until(() => listening.err().includes('listening on'))
     const [, url = ''] = /listening on (\S+)/.exec(listening.err()) ?? []
     await pushed(`${url}/hook`)
     expect(await listening.ended).toMatchObject({ code: 0 })

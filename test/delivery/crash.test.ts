@@ -62,7 +62,8 @@ describe('a worker that dies', () => {
   })
 
   it('after the POST has the receiver see the same bytes twice', async () => {
-    receiver.answer((_request, response) => void delay(100).then(() => response.end()))
+    const released = Promise.withResolvers<void>()
+    receiver.answer((_request, response) => void released.promise.then(() => response.end()))
     const dying = setting.worker()
     const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
     await until(() => receiver.requests.length === 1)
@@ -72,6 +73,7 @@ describe('a worker that dies', () => {
     await expireLeases(setting.db, 100)
     setting.worker()
     await until(async () => (await setting.state(id)) === 'delivered')
+    released.resolve()
     expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
     expect(await setting.attempts(id)).toMatchObject([
       { outcome: 'unknown' },
@@ -180,14 +182,17 @@ describe('a lease', () => {
 
 describe('a stop', () => {
   it('lets POSTs in hand end, records them and claims nothing more', async () => {
-    receiver.answer((_request, response) => void delay(300).then(() => response.end()))
+    const stopping = Promise.withResolvers<void>()
+    receiver.answer((_request, response) => void stopping.promise.then(() => response.end()))
     const worker = setting.worker({ inHandLimit: 1 })
     const [first = '', second = ''] = await setting.push(
       { url: receiver.url },
       { url: receiver.url },
     )
     await until(() => receiver.requests.length === 1)
-    await worker.close()
+    const closed = worker.close()
+    stopping.resolve()
+    await closed
     const states = [await setting.state(first), await setting.state(second)]
     expect(new Set(states)).toEqual(new Set(['delivered', 'pending']))
     expect(worker.inHand()).toBe(0)

@@ -90,10 +90,10 @@ describe('a push', () => {
     await until(
       async () => (await setting.delivery(id))?.state === 'pending' && to.requests.length === 1,
     )
-    const waitMs =
-      ((await setting.delivery(id))?.nextAttemptAt?.getTime() ?? 0) - setting.clock.now().getTime()
-    expect(waitMs).toBeGreaterThan(97_000)
-    expect(waitMs).toBeLessThanOrEqual(100_000)
+    const [attempt] = await setting.attempts(id)
+    const nextMs = attempt?.nextAttemptAt?.getTime() ?? 0
+    expect(nextMs - (attempt?.startedAt.getTime() ?? 0)).toBeGreaterThanOrEqual(100_000)
+    expect(nextMs - setting.clock.now().getTime()).toBeLessThanOrEqual(100_000)
     setting.clock.advance(90_000)
     await delay(400)
     expect(to.requests).toHaveLength(1)
@@ -133,26 +133,30 @@ describe('a push', () => {
     ['garbage', 2],
     ['-3', 2],
     ['0', 2],
-    [new Date(Date.now() + 60_000).toUTCString(), 60],
+    ['in a minute, as a date,', 60],
     ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600],
   ])('that is answered with 429 and Retry-After %s waits about %d s', async (header, expectedS) => {
-    const to = await receiver(status(429, { 'retry-after': header }))
+    const to = await receiver((request, response) => {
+      const inAMinute = new Date(Date.now() + 60_000).toUTCString()
+      const value = header.startsWith('in a minute') ? inAMinute : header
+      status(429, { 'retry-after': value })(request, response)
+    })
     setting.worker({ scheduleS: [2, 2] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(
-      async () => (await setting.delivery(id))?.state === 'pending' && to.requests.length === 1,
-    )
-    const waitS =
-      ((await setting.delivery(id))?.nextAttemptAt?.getTime() ?? 0) / 1e3 -
-      setting.clock.now().getTime() / 1e3
-    expect(waitS).toBeGreaterThan(expectedS * 0.8 - 1)
-    expect(waitS).toBeLessThanOrEqual(expectedS + 0.5)
+    // The second attempt may be under way already.
+    const first = async () => (await setting.attempts(id))[0]
+    await until(async () => (await first())?.nextAttemptAt != null)
+    const attempt = await first()
+    const nextS = (attempt?.nextAttemptAt?.getTime() ?? 0) / 1e3
+    const startedS = (attempt?.startedAt.getTime() ?? 0) / 1e3
+    expect(nextS - startedS).toBeGreaterThan(expectedS * 0.8)
+    expect(nextS - setting.clock.now().getTime() / 1e3).toBeLessThanOrEqual(expectedS + 0.5)
   })
 
   it('that cannot connect has failed and comes again', async () => {
     const to = await receiver()
     await to.close()
-    setting.worker()
+    setting.worker({ scheduleS: [3_600] })
     const [id = ''] = await setting.push({ url: to.url })
     await until(
       async () =>
@@ -168,9 +172,9 @@ describe('a push', () => {
     const to = await receiver()
     setting.worker()
     for (let n = 1; n <= 3; n += 1) {
-      await setting.push({ url: to.url })
-      await until(() => to.requests.length === n)
-      await delay(30)
+      const [id = ''] = await setting.push({ url: to.url })
+      await until(async () => (await setting.state(id)) === 'delivered')
+      expect(to.requests).toHaveLength(n)
     }
     expect(to.connections()).toBe(1)
   })
@@ -218,7 +222,7 @@ describe('an answer', () => {
     const [id = ''] = await setting.push({ url: to.url })
     await until(async () => (await setting.state(id)) === 'delivered')
     const [attempt] = await setting.attempts(id)
-    expect(attempt?.totalMs).toBeLessThan(1_000)
+    expect(attempt?.totalMs).toBeLessThan(8_000)
   })
 
   it('whose body never ends is read up to 16 KiB and counts by its status', async () => {

@@ -12,7 +12,7 @@ let receiver: Receiver
 function post(url: string, options: Partial<PosterOptions> = {}) {
   const poster = createPoster({
     allowLoopback: false,
-    timeoutMs: 2_000,
+    timeoutMs: 15_000,
     version: 'test',
     ...options,
   })

@@ -53,7 +53,7 @@ export async function startDeliveryProcess(env: Record<string, string>): Promise
   await until(async () => {
     const answer = await fetch(`${adminUrl}/readyz`).catch(() => undefined)
     return answer?.ok ?? false
-  }, 20_000)
+  }, 40_000)
   return {
     url,
     adminUrl,

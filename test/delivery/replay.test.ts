@@ -153,11 +153,13 @@ describe('a cancelled push', () => {
   })
 
   it('stays cancelled when its POST under way ends', async () => {
-    receiver.answer((_request, response) => void setTimeout(() => response.end(), 300))
+    const cancelled = Promise.withResolvers<void>()
+    receiver.answer((_request, response) => void cancelled.promise.then(() => response.end()))
     setting.worker()
     const [id = ''] = await setting.push({ url: receiver.url })
     await until(() => receiver.requests.length === 1)
     await cancel(id)
+    cancelled.resolve()
     await until(async () => (await setting.attempts(id))[0]?.outcome === 'delivered')
     expect(await setting.state(id)).toBe('cancelled')
   })
@@ -216,9 +218,18 @@ describe('a replay of many', () => {
   it('keeps its pace', async () => {
     await givenUp(4)
     await job({ ratePerS: 4 })
+    const beforeMs = setting.clock.now().getTime()
     expect(await stepReplay(setting.db, limits)).toBe(1)
+    const [row] = await setting.asOwner<{ nextStepAt: Date }>(
+      'select next_step_at as "nextStepAt" from delivery.replay_job',
+    )
+    const nextMs = row?.nextStepAt.getTime() ?? 0
+    expect(nextMs - beforeMs).toBeGreaterThanOrEqual(249)
+    expect(nextMs - setting.clock.now().getTime()).toBeLessThanOrEqual(250)
+    // However long this machine takes, it is not yet time, and then it is.
+    setting.clock.advance(-60_000)
     expect(await stepReplay(setting.db, limits)).toBeUndefined()
-    setting.clock.advance(250)
+    setting.clock.advance(60_250)
     expect(await stepReplay(setting.db, limits)).toBe(1)
   })
 

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
 import { connectNats, type Nats } from '#runtime/events/nats.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { publishSurely } from '../events/world.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { freePorts } from '../support/servers.ts'
 import { createdEvent } from './event.ts'
@@ -47,7 +48,7 @@ beforeAll(async () => {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   nats = connectNats({ url: process.env['TEST_NATS_URL'] ?? '', name: 'test', log: silentLog })
-  await until(() => isReady(), 20_000)
+  await until(() => isReady(), 40_000)
 })
 afterAll(async () => {
   await nats.close()
@@ -63,7 +64,7 @@ async function isReady(): Promise<boolean> {
 }
 
 async function publish(event: Event): Promise<void> {
-  await nats.publish(event.subject, toBinary(EventSchema, event), event.eventId)
+  await publishSurely(nats, event.subject, toBinary(EventSchema, event), event.eventId)
 }
 
 type Shown = { deliveryId: string; state: string; origin: string; attemptCount: number }

@@ -61,7 +61,7 @@ export async function createSetting() {
       inHandLimit,
       hostLimit,
     } = changes
-    const { timeoutMs = 2_000 } = changes
+    const { timeoutMs = 15_000 } = changes
     const poster = createPoster({
       allowLoopback: true,
       timeoutMs,
@@ -160,10 +160,10 @@ export async function createSetting() {
   }
 }
 
-/** Waits until `check` answers true, or fails after a few seconds. */
+/** Waits until `check` answers true, or fails in the end. */
 export async function until(
   check: () => boolean | Promise<boolean>,
-  withinMs = 5_000,
+  withinMs = 15_000,
 ): Promise<void> {
   const deadline = Date.now() + withinMs
   while (!(await check())) {

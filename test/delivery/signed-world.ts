@@ -96,6 +96,7 @@ export async function startSignedWorld() {
   const db = database.open({ service: 'delivery' })
   const nats = connectNats({ url: broker.url, name: 'delivery', log })
   const metrics = new Registry()
+  let heldMs: number | undefined
   const deliveries = startDeliveries({
     db,
     settings: {
@@ -110,6 +111,7 @@ export async function startSignedWorld() {
     access: createRpcClient(AccessService, at(accountsPort, 'accounts', 'delivery')),
     nats,
     version: '0.0.0-test',
+    nowMs: () => heldMs ?? performance.now(),
   })
   const handle = deliveries.takeIn
   const consumer = startConsumer({ db, nats, durable: 'delivery', subjects, handle, log, metrics })
@@ -164,6 +166,13 @@ export async function startSignedWorld() {
         } as Onboarding),
       )
       outbox.kick()
+    },
+    /** Has delivery forget no secret by itself, however long this takes, until the returned function is called. */
+    remember() {
+      heldMs = performance.now()
+      return () => {
+        heldMs = undefined
+      }
     },
     /** Stops the RPCs of accounts, as seen from delivery, until the returned function is called. */
     async stopAccounts() {
