@@ -49,7 +49,7 @@ async function startDraining(drainMs: number) {
 
 describe('a gateway that stops', () => {
   it('answers what is under way and what still comes, and ends each connection with its answer', async () => {
-    const { get, newAgent, stop, answerSlow, arrived } = await startDraining(500)
+    const { get, newAgent, stop, answerSlow, arrived } = await startDraining(1_500)
     const kept = newAgent()
     expect((await get('/', kept)).headers.connection).toBe('keep-alive')
     const underWay = get('/slow', newAgent())

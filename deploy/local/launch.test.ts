@@ -85,7 +85,7 @@ function launcher(changes: NodeJS.ProcessEnv = {}): Launcher {
 }
 
 async function ready({ output }: Launcher): Promise<void> {
-  await vi.waitFor(() => expect(output()).toContain('Ctrl-C stops it all'), 40_000)
+  await vi.waitFor(() => expect(output()).toContain('Ctrl-C stops it all'), 90_000)
 }
 
 function read(name: string): unknown {
@@ -122,7 +122,7 @@ const everyPart = [
   'nats',
 ]
 
-describe('npm start', { timeout: 90_000 }, () => {
+describe('npm start', { timeout: 240_000 }, () => {
   it('brings up every part, restarts a killed one and leaves nothing on a stop', async () => {
     const started = launcher()
     await ready(started)
@@ -139,7 +139,7 @@ describe('npm start', { timeout: 90_000 }, () => {
         expect(now[name]?.pid).not.toBe(before[name]?.pid)
       }
       expect(now['gateway']).toEqual(before['gateway'])
-    }, 20_000)
+    }, 60_000)
     const after = readProcesses()
     started.child.kill('SIGINT')
     started.child.kill('SIGINT')
@@ -156,7 +156,7 @@ describe('npm start', { timeout: 90_000 }, () => {
     first.child.kill('SIGKILL')
     await vi.waitFor(() => {
       for (const { pid } of Object.values(processes)) expect(runs(pid)).toBe(false)
-    }, 15_000)
+    }, 30_000)
     const second = launcher()
     await ready(second)
     expect(readSandbox()).toEqual(sandbox)
@@ -197,17 +197,17 @@ describe('npm start', { timeout: 90_000 }, () => {
     npm.stdout.on('data', (text) => {
       output += String(text)
     })
-    await vi.waitFor(() => expect(output).toContain('PostgreSQL takes'), 30_000)
+    await vi.waitFor(() => expect(output).toContain('PostgreSQL takes'), 60_000)
     npm.kill('SIGKILL')
     const pid = Number(/pid (\d+)/.exec(output)?.[1])
-    await vi.waitFor(() => expect(runs(pid)).toBe(false), 30_000)
+    await vi.waitFor(() => expect(runs(pid)).toBe(false), 60_000)
     expect(readProcesses()).toEqual({})
   })
 
   it('stops while it is still starting', async () => {
     const fresh = path.join(folder, 'fresh')
     const started = launcher({ PAYWEAVE_DATA_DIR: fresh })
-    await vi.waitFor(() => expect(started.output()).toContain('making a new PostgreSQL'), 20_000)
+    await vi.waitFor(() => expect(started.output()).toContain('making a new PostgreSQL'), 60_000)
     started.child.kill('SIGTERM')
     expect(await started.exit).toBe(0)
     expect(JSON.parse(fs.readFileSync(path.join(fresh, 'processes.json'), 'utf8'))).toEqual({})

@@ -16,16 +16,20 @@ beforeEach(() => {
   folder = temporaryFolder('supervise')
   table = {}
   lines = []
-  supervisor = supervise({
+  supervisor = supervisorWhere(1_000)
+})
+
+function supervisorWhere(healthyAfterMs: number): Supervisor {
+  return supervise({
     log: (line) => lines.push(line),
     onChange: (processes) => {
       table = processes
     },
     firstDelayMs: 20,
     longestDelayMs: 80,
-    healthyAfterMs: 1_000,
+    healthyAfterMs,
   })
-})
+}
 
 afterEach(async () => {
   await supervisor.stop([])
@@ -64,7 +68,7 @@ async function isUp(name: string): Promise<number> {
     const pid = Number(fs.readFileSync(path.join(folder, `${name}.mjs.up`), 'utf8'))
     if (pid !== table[name]?.pid) throw new Error(`${name} is not up`)
     return pid
-  }, 10_000)
+  }, 15_000)
 }
 
 describe('the supervisor', () => {
@@ -72,7 +76,7 @@ describe('the supervisor', () => {
     await supervisor.start([part('one'), part('two')])
     const [before, other] = [await isUp('one'), await isUp('two')]
     process.kill(before, 'SIGKILL')
-    await vi.waitFor(() => expect(table.one?.pid).not.toBe(before), 5_000)
+    await vi.waitFor(() => expect(table.one?.pid).not.toBe(before), 15_000)
     const after = await isUp('one')
     expect(after).not.toBe(before)
     expect(table).toEqual({ one: { pid: after, ports: [1] }, two: { pid: other, ports: [1] } })
@@ -80,8 +84,10 @@ describe('the supervisor', () => {
   })
 
   it('waits longer after each end, up to a longest delay', async () => {
+    // However long a start takes here.
+    supervisor = supervisorWhere(60_000)
     await supervisor.start([part('short', 'process.exit(3)')])
-    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(5), 10_000)
+    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(5), 30_000)
     const delays = lines.map((line) => Number(/in (\d+) ms/.exec(line)?.[1]))
     expect(delays.slice(0, 5)).toEqual([20, 40, 80, 80, 80])
     expect(lines[0]).toContain('exit code 3')
@@ -89,7 +95,7 @@ describe('the supervisor', () => {
 
   it('forgets earlier ends of a part that then ran well', async () => {
     await supervisor.start([part('steady', 'setTimeout(() => process.exit(1), 1_200)')])
-    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(2), 10_000)
+    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(2), 30_000)
     const delays = lines.map((line) => Number(/in (\d+) ms/.exec(line)?.[1]))
     expect(delays.slice(0, 2)).toEqual([20, 20])
   })

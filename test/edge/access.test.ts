@@ -267,6 +267,7 @@ describe('a service that is away', () => {
   it('is a 504 when it does not answer in time', async () => {
     edge = await startEdge({ rpcTimeoutMs: 300 })
     const answer = Promise.withResolvers<never>()
+    answer.promise.catch(() => undefined)
     edge.seen.onCreate = () => answer.promise
     const seen = await create()
     answer.reject(new Failure('TIMEOUT', 'late'))

@@ -88,7 +88,7 @@ const defaults: EdgeSettings = {
 
 /** Starts all of them; `settings` and `overrides` change the gateway alone. A clock given here is that of its memory too. */
 export async function startEdge(
-  { rpcTimeoutMs = 5_000, ...settings }: Partial<EdgeSettings> & { rpcTimeoutMs?: number } = {},
+  { rpcTimeoutMs = 10_000, ...settings }: Partial<EdgeSettings> & { rpcTimeoutMs?: number } = {},
   overrides: Partial<GatewayOptions> = {},
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-edge-'))

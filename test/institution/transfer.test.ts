@@ -118,7 +118,7 @@ describe('an outcome that nobody reports', () => {
     const transfer = await until(() => world.backend.transfers.get(movementId))
     transfer.state = TransferState.COMPLETED
     expect(await world.statusOf(transactionId)).toBe('PENDING')
-    world.testClock.advance(2_500)
+    world.testClock.advance(60_500)
     await world.becomes(transactionId, TransactionStatus.COMPLETED)
   })
 
@@ -127,7 +127,7 @@ describe('an outcome that nobody reports', () => {
     const { movementId, transactionId } = await world.create(asked)
     await until(() => world.backend.transfers.get(movementId))
     world.backend.transfers.delete(movementId)
-    world.testClock.advance(2_500)
+    world.testClock.advance(60_500)
     await world.becomes(transactionId, TransactionStatus.FAILED)
     expect(ama.balance).toBe(1_000_000n)
   })

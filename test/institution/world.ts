@@ -37,10 +37,10 @@ import { newBackend, newQuotes } from './peers.ts'
 const host = '127.0.0.1'
 
 export const settings: InstitutionSettings = {
-  enquiryScheduleS: [2, 5, 10],
+  enquiryScheduleS: [60, 120, 240],
   transferTtlS: 3_600,
   leaseMs: 30_000,
-  patienceMs: 2_000,
+  patienceMs: 10_000,
 }
 
 /** A request, in part. */
@@ -53,7 +53,7 @@ export type Order = Extract<
 export async function until<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 15_000
   for (;;) {
     const found = await look()
     if (found !== undefined && found !== false) return found

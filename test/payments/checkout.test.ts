@@ -128,19 +128,21 @@ describe('paying with a wallet', () => {
 
   it('shows as processing while the back end does not answer, and ends as it answers an enquiry', async () => {
     const { linkToken, paymentId } = await announced()
+    const answered = Promise.withResolvers<void>()
     world.backend.state.wallet = async (attemptId) => {
       world.backend.told.attempts.set(attemptId, AttemptOutcome.PAID)
-      await new Promise((resolve) => setTimeout(resolve, 700))
+      await answered.promise
       return AttemptOutcome.PAID
     }
-    const { checkout, refused } = await world.checkouts.payWithWallet({
-      linkToken,
-      pin: '123456',
-    })
+    world.waitForCharges(500)
+    const { checkout, refused } = await world.checkouts
+      .payWithWallet({ linkToken, pin: '123456' })
+      .finally(() => world.waitForCharges(10_000))
     expect([checkout?.payerState, refused]).toEqual([PayerState.PROCESSING, false])
     expect(await refusal(world.cancel(paymentId))).toBe('PAYMENT_NOT_CANCELLABLE')
     world.testClock.advance(3_000)
     await until(async () => (await stateOf(paymentId))[0] === 'PAID')
+    answered.resolve()
   })
 
   it('that never reached the back end returns to the payer without counting', async () => {

@@ -91,7 +91,7 @@ export function payer(amountMinor = 0n, more: object = {}) {
 export async function until<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 15_000
   for (;;) {
     const found = await look()
     if (found !== undefined && found !== false) return found
@@ -148,6 +148,7 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
     return { url: `http://${host}:${port}`, audience, identity: identityOf(name), pool }
   }
   const toBackend = client('payments', 'simulator', simulatorServer?.port)
+  const toCharges = { ...toBackend, timeoutMs: 10_000 }
   let carry: ((event: EventInHand) => void) | undefined
   const engine = startPayments({
     db,
@@ -159,7 +160,7 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
       createRpcClient(AccessService, client('payments', 'accounts', accountsServer?.port)),
     ),
     backend: backendPort(
-      createRpcClient(ChargeService, { ...toBackend, timeoutMs: 500 }),
+      createRpcClient(ChargeService, toCharges),
       createRpcClient(PayoutService, toBackend),
     ),
     carryEvent: (event) => carry?.(event),
@@ -193,6 +194,10 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
     checkouts: createRpcClient(CheckoutService, client('gateway', 'payments', server.port)),
     ...calls,
     ...read,
+    /** Waits so long for the back end, from the next charge on. */
+    waitForCharges(timeoutMs: number) {
+      toCharges.timeoutMs = timeoutMs
+    },
     /** Has events carried on from now on; until then they stay in their table. */
     carryBy(next: (event: EventInHand) => void) {
       carry = next

@@ -20,7 +20,7 @@ const newBill = (customerReference: string) => ({
 })
 type Bill = Omit<ReturnType<typeof newBill>, 'billPaymentId'> & { billPaymentId: string }
 
-const pay = async (bill: Bill, timeoutMs = 10_000) =>
+const pay = async (bill: Bill, timeoutMs = 15_000) =>
   (await world.bills.payBill(bill, { timeoutMs })).outcome
 const enquire = async ({ billPaymentId }: Pick<Bill, 'billPaymentId'>) =>
   (await world.bills.enquireBill({ billPaymentId })).outcome

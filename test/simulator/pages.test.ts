@@ -17,7 +17,7 @@ const reportsOf = (id: string, count: number) =>
       expect(reports).toHaveLength(count)
       return reports.map(({ outcome }) => outcome)
     },
-    { timeout: 5_000, interval: 20 },
+    { timeout: 15_000, interval: 20 },
   )
 const announce = async (options: Parameters<typeof newCharge>[0] = {}) => {
   const charge = newCharge({ now: world.testClock.now(), ...options })
@@ -112,9 +112,9 @@ describe('the card form', () => {
     await withdraw(withdrawn.chargeId)
     expect((await open(withdrawn.url)).html).toContain('withdrawn')
     expect((await submit(withdrawn.url, good)).status).toBe(409)
-    const late = await announce({ expiresInMs: 1_000 })
+    const late = await announce({ expiresInMs: 60_000 })
     const { frameUrl } = await openFrameOf(late.chargeId)
-    world.testClock.advance(2_000)
+    world.testClock.advance(61_000)
     expect((await submit(frameUrl, good)).html).toContain('time to pay has run out')
     expect(world.payments.of(late.chargeId)).toEqual([])
   })

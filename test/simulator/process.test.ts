@@ -59,7 +59,7 @@ it('a kill loses no charge, attempt, report or received request; no PIN or card 
 
   await payments.start()
   const outcomes = () => payments.of(kofi.chargeId).map(({ outcome }) => outcome)
-  await vi.waitFor(() => expect(outcomes()).toEqual(['PROCESSING', 'PAID']), 5_000)
+  await vi.waitFor(() => expect(outcomes()).toEqual(['PROCESSING', 'PAID']), 30_000)
   const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
   expect(metrics).toContain('payweave_simulator_reports_waiting')
 
