@@ -93,7 +93,9 @@ describe('a connection', () => {
          current_setting('transaction_isolation') as isolation`,
     )
     const usual = openDatabase({ url: home.url, service: 'pool', log: silentLog })
-    expect(await usual.row(settings, []).finally(() => usual.close())).toEqual({
+    const shown = await usual.row(settings, [])
+    await usual.close()
+    expect(shown).toEqual({
       role: 'payweave_pool',
       schema: 'pool',
       statement: '5s',
