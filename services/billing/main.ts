@@ -14,10 +14,9 @@ import { serveService } from '#runtime/service-ports.ts'
 import { billersOver } from './backend.ts'
 import { startBilling } from './engine.ts'
 import { ledgerOver } from './ledger.ts'
+import { ledgerTimeoutMs } from './pay.ts'
 import { billingService } from './service.ts'
 import { catalogueService } from './service-catalogue.ts'
-
-const ledgerTimeoutMs = 5_000
 
 runProcess('billing', async (stopping, log) => {
   const settings = readSettings('billing')
@@ -39,7 +38,7 @@ runProcess('billing', async (stopping, log) => {
         audience: 'accounts',
         identity,
         pool: accounts,
-        timeoutMs: ledgerTimeoutMs,
+        timeoutMs: ledgerTimeoutMs(billerTimeoutMs),
       }),
     ),
     billers: billersOver(

@@ -33,6 +33,13 @@ export type Paid = { bill: Bill; replayed: boolean }
 
 // What the steps beside the biller's answer may take, ten times over. Until it ends nobody asks the back end.
 const marginMs = 30_000
+// Less than the gateway waits for a payment.
+const allMs = 55_000
+
+/** How long the ledger may take to keep money back: the client waits on, and its payment has not overslept yet. */
+export function ledgerTimeoutMs(billerTimeoutMs: number): number {
+  return Math.min(0.4 * marginMs, allMs - billerTimeoutMs)
+}
 
 /**
  * Pays a bill, or tells what became of the payment that took the key. Throws the refusals of the catalogue,
