@@ -80,7 +80,7 @@ function load(call: (id: string) => Promise<unknown>) {
     /** Waits until so many more calls were made. */
     async more(calls: number) {
       const before = made
-      await vi.waitUntil(() => made >= before + calls, { interval: 1, timeout: 15_000 })
+      await vi.waitUntil(() => made >= before + calls, { interval: 1, timeout: 30_000 })
     },
     async stop() {
       stopping.abort()

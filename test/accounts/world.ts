@@ -105,7 +105,7 @@ export async function startWorld() {
     audience: 'simulator',
     identity: identityOf('accounts'),
     pool: backendPool,
-    timeoutMs: 1_000,
+    timeoutMs: 10_000,
   })
   const sessionKey = randomBytes(32)
   const start = () =>

@@ -70,16 +70,20 @@ it('each process publishes its own events and no others', async () => {
   ] as const) {
     await vi.waitFor(() => publish(user, subject), 15_000)
   }
-  for (const [user, subject] of [
+  // Of some of them the broker says nothing, so that each takes as long as one waits.
+  const foreign = [
     ['payments', 'pw.accounts.access'],
     ['accounts', 'pw.payments.settled'],
     ['institution', 'pw.payments.event'],
     ['delivery', 'pw.payments.event'],
     ['gateway', 'pw.accounts.access'],
     ['billing', 'pw.payments.event'],
-  ] as const) {
-    await expect(publish(user, subject), `${user} ${subject}`).rejects.toThrow('the broker refused')
-  }
+  ] as const
+  await Promise.all(
+    foreign.map(([user, subject]) =>
+      expect(publish(user, subject), `${user} ${subject}`).rejects.toThrow('the broker refused'),
+    ),
+  )
 })
 
 it('consumers take in what is theirs, and no other process does', async () => {
