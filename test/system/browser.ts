@@ -1,7 +1,7 @@
 // A payer's browser, reduced to what a page without JavaScript needs: fetch a page, read its form, send it.
 import { expect } from 'vitest'
 import type { SharedMesh } from '../support/mesh.ts'
-import { eventually } from './world.ts'
+import { eventually, exchange, exchangeOnce } from './world.ts'
 
 /** A page as a browser gets it. Redirects are followed by hand. */
 export type Page = { status: number; headers: Headers; html: string; url: string }
@@ -11,12 +11,9 @@ export type Form = { action: string; fields: Record<string, string> }
 
 /** Opens an address. */
 export async function open(url: string, init: RequestInit = {}): Promise<Page> {
-  const answer = await fetch(url, {
-    redirect: 'manual',
-    signal: AbortSignal.timeout(20_000),
-    ...init,
-  })
-  return { status: answer.status, headers: answer.headers, html: await answer.text(), url }
+  const send = init.method === undefined ? exchange : exchangeOnce
+  const { status, headers, text } = await send(new URL(url), { redirect: 'manual', ...init })
+  return { status, headers, html: text, url }
 }
 
 /** The page's only form. */

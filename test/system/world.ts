@@ -145,19 +145,25 @@ const stopwatch = startStopwatch()
 /** As long as the machine may stand still before the deadlines of the product pass by that. */
 const stallMs = 1_000
 
+type Exchanged = { status: number; headers: Headers; text: string }
+
 /**
  * Sends a request. The deadlines of the product pass while the machine stands still: then it is asked again with the same
  * id, as the contract says of 503 and 504. Where nothing stood still, such an answer is the answer.
  */
-async function exchange(url: URL, init: RequestInit) {
+export async function exchange(url: URL, init: RequestInit): Promise<Exchanged> {
   for (;;) {
     const stoodMs = standstillMs()
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) })
-    const text = await response.text()
-    const { status, headers } = response
-    const isLate = status === 503 || status === 504
-    if (!isLate || standstillMs() - stoodMs < stallMs) return { status, headers, text }
+    const answer = await exchangeOnce(url, init)
+    const isLate = answer.status === 503 || answer.status === 504
+    if (!isLate || standstillMs() - stoodMs < stallMs) return answer
   }
+}
+
+/** Sends what must not be sent twice. */
+export async function exchangeOnce(url: URL, init: RequestInit): Promise<Exchanged> {
+  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) })
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
 /** For how long this process has not had its turns; compare two readings. */
