@@ -148,19 +148,20 @@ describe('payweave', () => {
     expect((await run(...words)).code).toBe(code)
   })
 
-  it('is a process that ends with that code', async () => {
+  it.concurrent('is a process that ends with that code', async () => {
     expect(await runProcess(dataDir)).toMatchObject({ code: 2 })
     const list = await runProcess(dataDir, 'deliveries', 'list', ...forProject, '--json')
     expect(list).toMatchObject({ code: 0, err: '' })
   })
 
-  it('ends a tail at the deadline that it was given', async () => {
-    const { code, all } = await run('events', 'tail', ...forProject, '--for', '1')
+  // Long enough for the tail to have begun, on a machine that stalls.
+  it.concurrent('ends a tail at the deadline that it was given', async () => {
+    const { code, all } = await run('events', 'tail', ...forProject, '--for', '4')
     expect(code).toBe(0)
     expect(all).toBe('tailing\n')
   })
 
-  it('never prints the bearer', async () => {
+  it.concurrent('never prints the bearer', async () => {
     const { code, all } = await run(
       'deliveries',
       'list',
