@@ -36,9 +36,9 @@ const marginMs = 30_000
 // Less than the gateway waits for a payment.
 const allMs = 55_000
 
-/** How long the ledger may take to keep money back: the client waits on, and its payment has not overslept yet. */
+/** How long each of two calls for a hold may take: the client waits on, and its payment has not overslept yet. */
 export function ledgerTimeoutMs(billerTimeoutMs: number): number {
-  return Math.min(0.4 * marginMs, allMs - billerTimeoutMs)
+  return Math.min(0.4 * marginMs, allMs - billerTimeoutMs) / 2
 }
 
 /**
@@ -105,9 +105,19 @@ function inProgress(): Failure {
   return new Failure('IDEMPOTENCY_KEY_IN_PROGRESS', 'the first call with this key is running')
 }
 
+/** One that stood in the float's queue for too long is asked for once more: every call of the ledger may be repeated. */
+async function hold({ ledger }: Billing, bill: Bill): Promise<boolean> {
+  try {
+    return await ledger.hold(bill)
+  } catch (error) {
+    if (!(error instanceof Failure && error.reason === 'TIMEOUT')) throw error
+    return await ledger.hold(bill)
+  }
+}
+
 /** Refused: the claim is dropped. No answer: the completer finds out. */
 async function keepMoneyBack(billing: Billing, bill: Bill, leaseToken: string): Promise<void> {
-  if (await billing.ledger.hold(bill)) return
+  if (await hold(billing, bill)) return
   await dropClaim(billing.db, bill.billPaymentId, leaseToken)
   throw new Failure('INSUFFICIENT_FUNDS', 'the float has too little')
 }

@@ -53,6 +53,18 @@ describe('a bill payment', () => {
     await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'voided')
   })
 
+  it('whose hold stood in a queue for too long asks for it once more', async () => {
+    let asked = 0
+    world.ledger.before = async (call) => {
+      if (call !== 'hold') return
+      asked += 1
+      if (asked === 1) throw new Failure('TIMEOUT', 'the database took too long')
+    }
+    const { bill } = await world.pay()
+    expect([bill.state, asked]).toEqual(['succeeded', 2])
+    await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'posted')
+  })
+
   it('is answered again as it stands when it is repeated, whatever the catalogue has become', async () => {
     const idempotencyKey = randomUUID()
     const first = await world.pay({ idempotencyKey })
