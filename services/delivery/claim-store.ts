@@ -130,12 +130,16 @@ const claimStatement = sql(
    ), begun as (
      insert into attempt (delivery_id, number, started_at, endpoint_id, round)
      select delivery_id, attempts, attempt_started_at, endpoint_id, round from claimed
+   ), offer as (
+     select endpoint_id, count(*) as found from due group by endpoint_id
+   ), share as (
+     select endpoint_id, count(*) as taken, max(place) as last_place from picked group by endpoint_id
    ), tally as (
      select roomy.endpoint_id, roomy.version, roomy.seen_version, roomy.room,
-       (select count(*) from due where due.endpoint_id = roomy.endpoint_id) as found,
-       (select count(*) from picked where picked.endpoint_id = roomy.endpoint_id) as taken,
-       (select max(place) from picked where picked.endpoint_id = roomy.endpoint_id) as last_place
+       coalesce(found, 0) as found, coalesce(taken, 0) as taken, last_place
      from roomy
+       left join offer on offer.endpoint_id = roomy.endpoint_id
+       left join share on share.endpoint_id = roomy.endpoint_id
    ), looked_at as (
      update endpoint set
        version = endpoint.version + 1,

@@ -33,7 +33,8 @@ export interface Completed {
  * more to send stays at rest: no claim has to look at it in vain.
  *
  * The first array is a sub-select, so that the planner does not see how long it is: or it would plan this
- * anew for each batch, which takes longer than to run it. The times of the first and the last attempt leave
+ * anew for each batch, which takes longer than to run it. Nor does it know how many were moved: a join with those would
+ * compare each with every other, "in" looks them up. The times of the first and the last attempt leave
  * out the days that have none of them before the statement begins.
  */
 const completeStatement = sql(
@@ -82,8 +83,10 @@ const completeStatement = sql(
        connect_ms = result.connect_ms, first_byte_ms = result.first_byte_ms,
        total_ms = result.total_ms, peer_address = result.peer_address, error = result.error,
        retry_after_s = result.retry_after_s, answer = result.answer,
-       next_attempt_at = moved.next_attempt_at
-     from result left join moved on moved.delivery_id = result.delivery_id
+       next_attempt_at = case when result.delivery_id in (
+         select moved.delivery_id from moved where moved.state = 'pending'
+       ) then date_trunc('milliseconds', clock_now() + result.delay_ms * interval '1 millisecond') end
+     from result
      where attempt.delivery_id = result.delivery_id and attempt.number = result.number
        and attempt.started_at = result.started_at and attempt.outcome in ('started', 'unknown')
        and attempt.started_at between $20 and $21
