@@ -4,19 +4,14 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Failure } from '#core/errors.ts'
 import { seal } from '#core/seal.ts'
-import { type Database, openDatabase, sql } from '#runtime/db.ts'
+import { type Database, sql } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { accountSecrets } from '../../services/accounts/credentials.ts'
 import type { Customers } from '../../services/accounts/customers/customers.ts'
 import { customerMetrics } from '../../services/accounts/customers/metrics.ts'
 import { openSession, sessionResolver } from '../../services/accounts/customers/session.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
-import {
-  createTestDatabase,
-  patientLimits,
-  silentLog,
-  type TestDatabase,
-} from '../support/database.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { settings } from './world.ts'
 
@@ -33,13 +28,7 @@ let projectId: string
 beforeAll(async () => {
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   wire = await countRoundTrips(new URL(database.url))
-  db = openDatabase({
-    url: wire.url,
-    service: 'accounts',
-    log: silentLog,
-    poolSize: 1,
-    limits: patientLimits,
-  })
+  db = database.open({ url: wire.url, poolSize: 1 })
   const secrets = accountSecrets(randomBytes(32), randomBytes(32))
   await seedSandbox(db, secrets, credentials, 'local')
   projectId = (await db.row<{ project_id: string }>(demoProject, []))?.project_id ?? ''
@@ -55,9 +44,8 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  await db.close()
-  await wire.close()
   await database.drop()
+  await wire.close()
 })
 
 async function cost(work: () => Promise<unknown>): Promise<number> {

@@ -1,19 +1,14 @@
 // Proves what a bill payment costs: round trips counted on the wire between billing and PostgreSQL, and calls of others.
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { type Database, openDatabase } from '#runtime/db.ts'
+import type { Database } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { catalogueCache } from '../../services/billing/catalogue-cache.ts'
 import { billingMetrics } from '../../services/billing/metrics.ts'
 import { type Billing, payBill } from '../../services/billing/pay.ts'
 import { seedBillers } from '../../services/billing/seed.ts'
 import { readBacklog } from '../../services/billing/settle-store.ts'
-import {
-  createTestDatabase,
-  patientLimits,
-  silentLog,
-  type TestDatabase,
-} from '../support/database.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { newBillers, newLedger, order } from './world.ts'
 
@@ -27,13 +22,7 @@ const calls: string[] = []
 beforeAll(async () => {
   database = await createTestDatabase('billing', migrationFolders('billing'))
   wire = await countRoundTrips(new URL(database.url))
-  db = openDatabase({
-    url: wire.url,
-    service: 'billing',
-    log: silentLog,
-    poolSize: 1,
-    limits: patientLimits,
-  })
+  db = database.open({ url: wire.url, poolSize: 1 })
   await seedBillers(db, 'local')
   // However long this takes: the catalogue is read once.
   const catalogue = catalogueCache(db, () => 0)
@@ -62,9 +51,8 @@ beforeEach(() => {
 })
 
 afterAll(async () => {
-  await db.close()
-  await wire.close()
   await database.drop()
+  await wire.close()
 })
 
 it.each(['paid', 'refused', 'unclear'] as const)(

@@ -1,17 +1,12 @@
 // Proves what the ledger costs in round trips to the database, counted on the wire.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#core/id.ts'
-import { type Database, openDatabase } from '#runtime/db.ts'
+import type { Database } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createHold, postHold } from '../../services/accounts/ledger/hold.ts'
 import { postTransfer, readBalance } from '../../services/accounts/ledger/ledger.ts'
 import { beginMovement } from '../../services/accounts/ledger/movement.ts'
-import {
-  createTestDatabase,
-  patientLimits,
-  silentLog,
-  type TestDatabase,
-} from '../support/database.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { moving, newAccount, newCustomer, newSession, newShop, userLimits } from './world.ts'
 
@@ -22,20 +17,13 @@ let db: Database
 beforeAll(async () => {
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   wire = await countRoundTrips(new URL(database.url))
-  db = openDatabase({
-    url: wire.url,
-    service: 'accounts',
-    log: silentLog,
-    poolSize: 1,
-    limits: patientLimits,
-  })
+  db = database.open({ url: wire.url, poolSize: 1 })
   // The first statement of a connection pays for the connection.
   await db.ready()
 })
 afterAll(async () => {
-  await db.close()
-  await wire.close()
   await database.drop()
+  await wire.close()
 })
 
 const clearing = { internal: 'clearing' } as const

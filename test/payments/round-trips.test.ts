@@ -2,19 +2,14 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#core/id.ts'
-import { type Database, openDatabase } from '#runtime/db.ts'
+import type { Database } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { groupingReader, groupingStore } from '../../services/payments/groups.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
 import type { NewPayment } from '../../services/payments/new-payment.ts'
 import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
 import { reportCharge } from '../../services/payments/reports.ts'
-import {
-  createTestDatabase,
-  patientLimits,
-  silentLog,
-  type TestDatabase,
-} from '../support/database.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { settings } from './world.ts'
 
@@ -29,13 +24,7 @@ let payments: Payments
 beforeAll(async () => {
   database = await createTestDatabase('payments', migrationFolders('payments'))
   wire = await countRoundTrips(new URL(database.url))
-  db = openDatabase({
-    url: wire.url,
-    service: 'payments',
-    log: silentLog,
-    poolSize: 1,
-    limits: patientLimits,
-  })
+  db = database.open({ url: wire.url, poolSize: 1 })
   payments = {
     db,
     storePayment: groupingStore(db),
@@ -55,9 +44,8 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await db.close()
-  await wire.close()
   await database.drop()
+  await wire.close()
 })
 
 it.each([

@@ -42,19 +42,14 @@ describe('while NATS does not answer', () => {
     const inboxes = Array.from({ length: 5 }, () => receiver(mesh))
     const quitted = receiver(mesh)
     const created: Created[] = []
-    const tookMs: number[] = []
     const thaw = await freeze(mesh.pid('nats'))
     try {
       for (const inbox of inboxes) {
         const watch = startStopwatch()
         created.push(await shop.create(order({ payers: [payer(1)], urls: inbox.urls })))
-        tookMs.push(watch.elapsedMs())
+        expect(watch.elapsedMs()).toBeLessThan(2_500)
         await sleep(1_500)
       }
-      // None waits for it; one alone may meet a machine that is busy.
-      const [, , median] = tookMs.toSorted((one, other) => one - other)
-      expect(median).toBeLessThan(2_500)
-      expect(Math.max(...tookMs)).toBeLessThan(4_500)
       const other = await shop.create(order({ urls: quitted.urls }))
       expect(detailsOf(await shop.cancel(other.id))['status']).toBe('Cancelled')
       for (const { id } of created) expect((await shop.status(id)).status).toBe(200)
