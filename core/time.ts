@@ -22,6 +22,11 @@ export function parseDateTime(text: string): Date | undefined {
   return date.getUTCDate() === Number(text.slice(8, 10)) ? date : undefined
 }
 
+/** Microseconds since 1970, the unit that the database keeps times in. */
+export function microsOf(date: Date): bigint {
+  return BigInt(date.getTime()) * 1_000n
+}
+
 const dayMs = 86_400_000
 const twoDigits = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'))
 // The language prints a date from its year on each time; requests come with times of few days.

@@ -1,20 +1,26 @@
 // The payments that a person must decide. It must not decide any.
 import { type Queryable, sql } from '#runtime/db.ts'
 
-/** What a list of them shows. */
-export type ReviewRow = { projectId: string; transactionId: string; reviewTime: Date; id: string }
+/** What a list of them shows; when the review began is in microseconds since 1970, as the database keeps it. */
+export type ReviewRow = {
+  projectId: string
+  transactionId: string
+  reviewTimeUs: bigint
+  id: string
+}
 
 const listStatement = sql(
   'review_list',
-  `select project_id as "projectId", transaction_id as "transactionId", review_time as "reviewTime",
-     bill_payment_id as id
+  `select project_id as "projectId", transaction_id as "transactionId",
+     (extract(epoch from review_time) * 1000000)::bigint as "reviewTimeUs", bill_payment_id as id
    from bill_payment
-   where state = 'review' and ($1::timestamptz is null or (review_time, bill_payment_id) > ($1, $2::uuid))
+   where state = 'review' and ($1::bigint is null or (review_time, bill_payment_id)
+     > (timestamptz 'epoch' + $1::bigint * interval '1 microsecond', $2::uuid))
    order by review_time, bill_payment_id limit $3`,
 )
 
 /** Where a page of the list begins: after this row. */
-export type ReviewCursor = { reviewTime: string; id: string }
+export type ReviewCursor = Pick<ReviewRow, 'reviewTimeUs' | 'id'>
 
 /** A page, oldest first. */
 export function listReviews(
@@ -22,7 +28,7 @@ export function listReviews(
   after: ReviewCursor | undefined,
   limit: number,
 ): Promise<ReviewRow[]> {
-  return db.rows(listStatement, [after?.reviewTime ?? null, after?.id ?? null, limit])
+  return db.rows(listStatement, [after?.reviewTimeUs ?? null, after?.id ?? null, limit])
 }
 
 const takeStatement = sql(

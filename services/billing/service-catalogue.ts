@@ -1,8 +1,8 @@
 // Maps billing.v1.CatalogueService to the domain and back; it must not hold a rule or a statement.
 
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid, missing } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
 import {
   type CatalogueService,
   type ResolveReviewRequest,
@@ -10,6 +10,7 @@ import {
 } from '#gen/billing/v1/catalogue_pb.js'
 import { currentContext } from '#runtime/rpc/context.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
+import { timestampFromMicros } from '#runtime/rpc/timestamps.ts'
 import {
   type Actor,
   changeBiller,
@@ -107,7 +108,7 @@ async function reviewItem({ db }: Billing, row: ReviewRow) {
     projectId: row.projectId,
     billPaymentId: row.id,
     enquiries: bill.enquiries,
-    sinceTime: timestampFromDate(row.reviewTime),
+    sinceTime: timestampFromMicros(row.reviewTimeUs),
   }
 }
 
@@ -128,15 +129,16 @@ function decisionOf({ decision }: ResolveReviewRequest): Decision {
   throw missing('decision')
 }
 
-function tokenOf({ reviewTime, id }: ReviewRow): string {
-  return Buffer.from(`${reviewTime.toISOString()} ${id}`).toString('base64url')
+function tokenOf({ reviewTimeUs, id }: ReviewRow): string {
+  return Buffer.from(`${reviewTimeUs} ${id}`).toString('base64url')
 }
 
 function cursorOf(token: string): ReviewCursor | undefined {
   if (token === '') return undefined
   const text = Buffer.from(token, 'base64url').toString()
-  const found = /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([0-9a-f-]{36})$/.exec(text)
-  const [, reviewTime, id] = found ?? []
-  if (reviewTime === undefined || id === undefined) throw invalid('page_token', 'is not ours')
-  return { reviewTime, id }
+  const [, micros, id] = /^(\d{1,17}) (\S{36})$/.exec(text) ?? []
+  if (micros === undefined || id === undefined || !isUuid(id)) {
+    throw invalid('page_token', 'is not ours')
+  }
+  return { reviewTimeUs: BigInt(micros), id }
 }

@@ -26,20 +26,24 @@ export async function institutionsOf(
 /** The place of a transaction in the list; the next page begins after it. */
 export type Place = { createTime: Date; movementId: string }
 
-/** What to list: `start` is in the window, `end` is not. */
+/** What to list: from `startUs`, before `endUs`, in microseconds since 1970. Without an end there is no upper bound. */
 export type Window = {
   projectId: string
   mobileNumber: string
   institutionNames: string[]
-  start: Date
-  end: Date
+  startUs: bigint
+  endUs: bigint | undefined
   after: Place | undefined
   limit: number
 }
 
+const instant = (value: string): string =>
+  `timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`
+
 const side = (condition: string) =>
   `(select ${columns} from transaction
-    where project_id = $1 and ${condition} and create_time >= $4 and create_time < $5
+    where project_id = $1 and ${condition} and create_time >= ${instant('$4')}
+      and create_time < coalesce(${instant('$5')}, 'infinity')
       and institution_name = any($3::text[])
       and ($6::timestamptz is null or (create_time, movement_id) < ($6, $7::uuid))
     order by create_time desc, movement_id desc limit $8)`
@@ -55,13 +59,13 @@ const listStatement = sql(
 
 /** Transactions with the number on either side, newest first. Locks nothing. */
 export async function listTransactions(db: Queryable, window: Window): Promise<Transaction[]> {
-  const { projectId, mobileNumber, institutionNames, start, end, after, limit } = window
+  const { projectId, mobileNumber, institutionNames, startUs, endUs, after, limit } = window
   const rows = await db.rows<Row>(listStatement, [
     projectId,
     mobileNumber,
     institutionNames,
-    start,
-    end,
+    startUs,
+    endUs ?? null,
     after?.createTime ?? null,
     after?.movementId ?? null,
     limit,

@@ -1,6 +1,7 @@
 // Lists the transactions of a number within a window, page by page; it must not know the wire.
 import { invalid, missing } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
+import { microsOf } from '#core/time.ts'
 import { withProject } from '#runtime/rpc/client.ts'
 import { institutionsOf, listTransactions, type Place, readClock } from './history-store.ts'
 import type { Institution } from './institution.ts'
@@ -10,16 +11,17 @@ import type { Shown } from './messages.ts'
 export type Listing = {
   projectId: string
   mobileNumber: string
-  start: Date | undefined
-  /** The first instant that is not listed any more. */
-  end: Date | undefined
+  /** First instant, in microseconds since 1970. Undefined: seven days before the end, or before now. */
+  startUs: bigint | undefined
+  /** Instant after the last. Undefined: no upper bound, so that what was made before the question is in the answer. */
+  endUs: bigint | undefined
   pageSize: number
   pageToken: string
 }
 
-const dayMs = 86_400_000
-const usualWindowMs = 7 * dayMs
-const longestWindowMs = 90 * dayMs
+const dayUs = 86_400_000_000n
+const usualWindowUs = 7n * dayUs
+const longestWindowUs = 90n * dayUs
 const usualPageSize = 50
 const largestPageSize = 200
 // There is no grant of the history: whoever may read a transaction may list it.
@@ -36,7 +38,7 @@ export async function listHistory(
   if (pageSize > largestPageSize) throw invalid('page_size', `must be 1 to ${largestPageSize}`)
   const limit = pageSize === 0 ? usualPageSize : pageSize
   const after = pageToken === '' ? undefined : readPageToken(pageToken)
-  const window = windowOf(listing, listing.end ?? (await readClock(db)))
+  const window = windowOf(listing, listing.endUs ?? microsOf(await readClock(db)))
   const institutionNames = await grantedOf(institution, projectId, mobileNumber)
   if (institutionNames.length === 0) return { transactions: [], nextPageToken: '' }
   const rows = await listTransactions(db, {
@@ -55,12 +57,12 @@ export async function listHistory(
   return { transactions, nextPageToken: last === undefined ? '' : pageTokenOf(last) }
 }
 
-function windowOf({ start }: Listing, end: Date): { start: Date; end: Date } {
-  const first = start ?? new Date(end.getTime() - usualWindowMs)
-  const lengthMs = end.getTime() - first.getTime()
-  if (lengthMs < 0) throw invalid('start_datetime', 'must not be after the end of the window')
-  if (lengthMs > longestWindowMs) throw invalid('start_datetime', 'must be at most 90 days back')
-  return { start: first, end }
+function windowOf({ startUs, endUs }: Listing, lastUs: bigint) {
+  const firstUs = startUs ?? lastUs - usualWindowUs
+  if (firstUs > lastUs) throw invalid('start_datetime', 'must not be after the end of the window')
+  if (lastUs - firstUs > longestWindowUs)
+    throw invalid('start_datetime', 'must be at most 90 days back')
+  return { startUs: firstUs, endUs }
 }
 
 /** A grant that was taken back takes the history with it. */

@@ -12,6 +12,7 @@ import {
   type Party as WireParty,
 } from '#gen/institution/v1/institution_pb.js'
 import { projectOf } from '#runtime/rpc/project.ts'
+import { microsOfTimestamp } from '#runtime/rpc/timestamps.ts'
 import { listHistory } from './history.ts'
 import type { Institution } from './institution.ts'
 import { transactionMessage, typeOf } from './messages.ts'
@@ -40,8 +41,8 @@ export function institutionService(
       const { transactions, nextPageToken } = await listHistory(institution, {
         projectId: projectOf(context, request.projectId),
         mobileNumber,
-        start: startTime === undefined ? undefined : timestampDate(startTime),
-        end: endTime === undefined ? undefined : timestampDate(endTime),
+        startUs: startTime === undefined ? undefined : microsOfTimestamp(startTime),
+        endUs: endTime === undefined ? undefined : microsOfTimestamp(endTime),
         pageSize,
         pageToken,
       })

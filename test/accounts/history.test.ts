@@ -95,6 +95,29 @@ describe('a history', () => {
     expect(transactions.at(-1)?.description).toBe('Opening balance')
   })
 
+  it('holds what was posted before it was asked for, also when the clock has gone back since', async () => {
+    const endTime = timestampFromDate(new Date(Date.now() + 3_600_000))
+    await credit(kofi, 3n, 'just-posted')
+    // As after a fail-over to a server whose clock is behind.
+    world.testClock.advance(-1_000)
+    const { transactions } = await history(kofi)
+    world.testClock.advance(1_000)
+    expect(transactions[0]?.transactionId).toBe('just-posted')
+    const explicit = await history(kofi, { endTime })
+    expect(explicit.transactions[0]?.transactionId).toBe('just-posted')
+  })
+
+  it('takes the time of an entry as the end of a window, to the microsecond', async () => {
+    await credit(kofi, 4n, 'at-the-end')
+    const { transactions } = await history(kofi)
+    const endTime = transactions[0]?.postTime
+    if (endTime === undefined) throw new Error('an entry has no time')
+    const before = await history(kofi, { endTime })
+    expect(before.transactions[0]?.transactionId).toBe('just-posted')
+    const from = await history(kofi, { startTime: endTime })
+    expect(from.transactions.map(({ transactionId }) => transactionId)).toEqual(['at-the-end'])
+  })
+
   it('shows of a movement by another project only that money moved', async () => {
     const transferId = await credit(kofi, 700n, 'secret-reference', world.projects.other)
     const { transactions } = await history(kofi)

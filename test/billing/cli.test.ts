@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { createClient } from '@connectrpc/connect'
+import { createConnectTransport } from '@connectrpc/connect-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'
 import { BillingService } from '#gen/billing/v1/billing_pb.js'
@@ -138,8 +140,27 @@ describe('payweave bill', () => {
     return paid.map(({ bill }) => bill.transactionId)
   }
 
+  /** Ids of the payments that wait, read in pages of one; at most `most` pages. */
+  async function reviewPages(most: number): Promise<string[]> {
+    const baseUrl = `http://127.0.0.1:${server.port}`
+    const catalogue = createClient(
+      CatalogueService,
+      createConnectTransport({ baseUrl, httpVersion: '1.1' }),
+    )
+    const headers = { authorization: `Bearer ${bearer}` }
+    const ids: string[] = []
+    let pageToken = ''
+    do {
+      const page = await catalogue.listReviews({ pageSize: 1, pageToken }, { headers })
+      ids.push(...page.items.map(({ payment }) => payment?.transactionId ?? ''))
+      pageToken = page.nextPageToken
+    } while (pageToken !== '' && ids.length < most)
+    return ids
+  }
+
   it('lists what waits for a person, and takes the decision', async () => {
     const [first = '', second = '', third = ''] = await inReview(3)
+    expect((await reviewPages(10)).toSorted()).toEqual([first, second, third].toSorted())
     const list = await done('bill', 'reviews')
     for (const id of [first, second, third]) {
       expect(list).toContain(`${id}  pending  20.00 USD  DEMO_POWER/PREPAID  12345678`)

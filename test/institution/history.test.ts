@@ -70,6 +70,13 @@ it('has a window whose end is not in it', async () => {
   expect(idsOf(await list({ endTime: newest }))).toEqual(ids.slice(1))
 })
 
+it('holds what was made before it was asked for, also when the clock has gone back since', async () => {
+  // As after a fail-over to a server whose clock is behind.
+  world.testClock.advance(-6_000)
+  expect(idsOf(await list())).toEqual(ids)
+  world.testClock.advance(6_000)
+})
+
 it('reaches seven days back unless another window is asked for, of ninety days at most', async () => {
   world.testClock.advance(8 * day)
   expect(idsOf(await list())).toEqual([])

@@ -112,7 +112,7 @@ describe('a hold', () => {
 
   it('waits in the history of the account until it is posted', async () => {
     const { projectId, holdId, accountId } = await held(700n, 1_000n, 20n)
-    const window = { accountId, start: new Date(0), end: inAnHour(), limit: 10 }
+    const window = { accountId, startUs: 0n, endUs: undefined, limit: 10 }
     expect((await listAccountPostings(db, window)).postings[0]).toMatchObject({
       transferId: holdId,
       amountMinor: -700n,

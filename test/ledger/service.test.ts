@@ -224,7 +224,7 @@ describe('movements over RPC', () => {
     expect(await movements.beginMovement({ ...asked, hold: later })).toMatchObject({
       repeatedCall: true,
     })
-    const window = { accountId, start: new Date(0), end: new Date(Date.now() + 60_000), limit: 1 }
+    const window = { accountId, startUs: 0n, endUs: undefined, limit: 1 }
     const { postings } = await listAccountPostings(world.db, window)
     expect(postings).toMatchObject([{ transferId: movementId, feeMinor: 50n, cleared: false }])
     await movements.completeMovement({ projectId, movementId, postings: pay(2_000n) })

@@ -259,7 +259,7 @@ describe('what was posted', () => {
       const details = { reference: `T-${index}`, metadata: { index: String(index) } }
       await postTransfer(db, { projectId, transferId: newId(), lines, details })
     }
-    const window = { accountId, start: new Date(0), end: new Date(Date.now() + 60_000), limit: 4 }
+    const window = { accountId, startUs: 0n, endUs: undefined, limit: 4 }
     const first = await listAccountPostings(db, window)
     const second = await listAccountPostings(db, { ...window, after: first.next ?? '' })
     const amounts = [...first.postings, ...second.postings].map(({ amountMinor }) => amountMinor)
@@ -269,8 +269,8 @@ describe('what was posted', () => {
       cleared: true,
       details: { reference: 'T-5', metadata: { index: '5' } },
     })
-    const start = first.postings[3]?.postTime ?? new Date()
-    expect((await listAccountPostings(db, { ...window, end: start })).postings).toHaveLength(2)
+    const endUs = first.postings[3]?.timeUs
+    expect((await listAccountPostings(db, { ...window, endUs })).postings).toHaveLength(2)
     await expect(listAccountPostings(db, { ...window, after: '!' })).rejects.toMatchObject({
       reason: 'INVALID_PARAMETER',
     })

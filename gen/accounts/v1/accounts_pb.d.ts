@@ -1084,14 +1084,15 @@ export declare type ListAccountTransactionsRequest = Message<"accounts.v1.ListAc
   mobileNumber: string;
 
   /**
-   * First instant of the window; not set: seven days before its end.
+   * First instant of the window, to the microsecond; not set: seven days before its end, or before now.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * Instant after the last of the window; not set: now.
+   * Instant after the last of the window, to the microsecond; not set: no upper bound, so that every transaction that was
+   * answered before this call is in the list.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */

@@ -537,14 +537,15 @@ export declare type ListTransactionsRequest = Message<"institution.v1.ListTransa
   mobileNumber: string;
 
   /**
-   * First instant of the window; not set: seven days before its end.
+   * First instant of the window; not set: seven days before its end, or before now.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * Instant after the last of the window; not set: now. At most 90 days after the first.
+   * Instant after the last of the window, at most 90 days after the first; not set: no upper bound, so that every transaction
+   * that was answered before this call is in the list, and the first instant is at most 90 days ago.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */

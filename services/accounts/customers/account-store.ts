@@ -32,19 +32,20 @@ export function findVisibleInstitution(
 
 const byMobileStatement = sql(
   'account_by_mobile',
-  `select ${accountColumns}, clock_now() as now from institution i
+  `select ${accountColumns}, (extract(epoch from clock_now()) * 1000000)::bigint as "nowUs"
+   from institution i
    join account a on a.institution_id = i.institution_id and a.mobile_number = $2
    where a.status in ('available', 'suspended', 'closed') and exists (
      select from endpoint_grant g where g.project_id = $1 and g.institution_id = i.institution_id)
    limit 2`,
 )
 
-/** Finds the accounts with a number that a project sees, at most two. Locks nothing. */
+/** Finds the accounts with a number that a project sees, at most two; `nowUs` is the database clock. Locks nothing. */
 export function findAccountsByMobile(
   db: Queryable,
   projectId: string,
   mobileNumber: string,
-): Promise<(Account & { now: Date })[]> {
+): Promise<(Account & { nowUs: bigint })[]> {
   return db.rows(byMobileStatement, [projectId, mobileNumber])
 }
 

@@ -11,8 +11,8 @@ import { findAccountsByMobile } from './account-store.ts'
 import { accountNotFound, ambiguousMatch, type Customers, requireText } from './customers.ts'
 import { type PagePlace, pageToken, readPageToken } from './token.ts'
 
-const dayMs = 86_400_000
-const defaultWindowMs = 7 * dayMs
+const dayUs = 86_400_000_000n
+const defaultWindowUs = 7n * dayUs
 const defaultPageSize = 50
 const maxPageSize = 200
 
@@ -31,10 +31,10 @@ export async function getBalance(
 
 /** Which part of a history is asked for. */
 export type HistoryQuestion = Holder & {
-  /** Undefined: seven days before the end. */
-  start: Date | undefined
-  /** Undefined: now, by the database clock. */
-  end: Date | undefined
+  /** First instant, in microseconds since 1970. Undefined: seven days before the end, or before now. */
+  startUs: bigint | undefined
+  /** Instant after the last. Undefined: no upper bound, so that what was posted before the question is in the answer. */
+  endUs: bigint | undefined
   /** 0: the default. */
   pageSize: number
   /** Empty: the first page. */
@@ -44,7 +44,7 @@ export type HistoryQuestion = Holder & {
 /** One movement as the asking project may see it. */
 export type Movement = Pick<
   AccountPosting,
-  'currency' | 'amountMinor' | 'feeMinor' | 'cleared' | 'postTime'
+  'currency' | 'amountMinor' | 'feeMinor' | 'cleared' | 'timeUs'
 > & {
   transactionId: string
   description: string
@@ -53,8 +53,8 @@ export type Movement = Pick<
 }
 
 /**
- * Lists what moved on an account, newest first. A page token carries its window, so that what is posted between two
- * pages changes none. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, INVALID_PARAMETER.
+ * Lists what moved on an account, newest first. A page token carries its window and its place, so that what is posted
+ * between two pages changes none. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, INVALID_PARAMETER.
  */
 export async function listTransactions(
   { db, sessionKey }: Customers,
@@ -62,52 +62,51 @@ export async function listTransactions(
 ): Promise<{ transactions: Movement[]; nextPageToken: string }> {
   const { projectId, pageSize } = question
   if (pageSize > maxPageSize) throw invalid('page_size', `must be at most ${maxPageSize}`)
-  const { accountId, now } = await theAccount(db, question)
-  const { start, end, after } = windowOf(sessionKey, question, accountId, now)
+  const { accountId, nowUs } = await theAccount(db, question)
+  const { after, ...window } = windowOf(sessionKey, question, accountId, nowUs)
   const { postings, next } = await listAccountPostings(db, {
     accountId,
-    start,
-    end,
+    ...window,
     limit: pageSize || defaultPageSize,
     ...(after !== '' && { after }),
   })
   const transactions = postings.map((posting) => movementOf(posting, projectId))
   if (next === undefined) return { transactions, nextPageToken: '' }
-  const place = { start, end, after: next }
+  const place = { ...window, after: next }
   return { transactions, nextPageToken: pageToken(sessionKey, projectId, accountId, place) }
 }
 
 function windowOf(
   sessionKey: Buffer,
-  { projectId, start: askedStart, end: askedEnd, pageToken: token }: HistoryQuestion,
+  { projectId, startUs, endUs, pageToken: token }: HistoryQuestion,
   accountId: string,
-  now: Date,
+  nowUs: bigint,
 ): PagePlace {
   if (token !== '') {
     const place = readPageToken(sessionKey, projectId, accountId, token)
     const isOfWindow =
       place !== undefined &&
-      (askedStart === undefined || askedStart.getTime() === place.start.getTime()) &&
-      (askedEnd === undefined || askedEnd.getTime() === place.end.getTime())
+      (startUs === undefined || startUs === place.startUs) &&
+      (endUs === undefined || endUs === place.endUs)
     if (!isOfWindow) throw invalid('page_token', 'must be one of this history and window')
     return place
   }
-  const end = askedEnd ?? now
-  const start = askedStart ?? new Date(end.getTime() - defaultWindowMs)
-  if (start > end) throw invalid('start_time', 'must not be after end_time')
-  return { start, end, after: '' }
+  const lastUs = endUs ?? nowUs
+  const firstUs = startUs ?? lastUs - defaultWindowUs
+  if (firstUs > lastUs) throw invalid('start_time', 'must not be after end_time')
+  return { startUs: firstUs, endUs, after: '' }
 }
 
 /** What other projects wrote beside their movements is theirs: this one sees that money moved, and how much. */
 function movementOf(posting: AccountPosting, projectId: string): Movement {
-  const { transferId, details, currency, amountMinor, feeMinor, cleared, postTime } = posting
+  const { transferId, details, currency, amountMinor, feeMinor, cleared, timeUs } = posting
   const isOwn = posting.projectId.toLowerCase() === projectId.toLowerCase()
   return {
     currency,
     amountMinor,
     feeMinor,
     cleared,
-    postTime,
+    timeUs,
     transactionId: (isOwn && details.reference) || transferId,
     description: isOwn ? details.description : '',
     method: details.method,
@@ -118,7 +117,7 @@ function movementOf(posting: AccountPosting, projectId: string): Movement {
 async function theAccount(
   db: Customers['db'],
   { projectId, mobileNumber }: Holder,
-): Promise<Account & { now: Date }> {
+): Promise<Account & { nowUs: bigint }> {
   requireText(mobileNumber, 'mobile_number', 40)
   const [account, another] = await findAccountsByMobile(db, projectId, mobileNumber)
   if (account === undefined) throw accountNotFound()

@@ -8,6 +8,7 @@ import {
   OnboardingStatus,
   AccountStatus as WireStatus,
 } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { timestampFromMicros } from '#runtime/rpc/timestamps.ts'
 import type { Account, AccountStatus, FundsAccess } from './account.ts'
 import type { Movement } from './history.ts'
 import type { Session } from './session.ts'
@@ -100,7 +101,8 @@ export function roomMessage(room: LimitRoom, currency: string) {
 export function transactionMessage(
   movement: Movement,
 ): MessageInitShape<typeof AccountTransactionSchema> {
-  const { currency, postTime, cleared } = movement
+  const { currency, cleared } = movement
+  const postTime = timestampFromMicros(movement.timeUs)
   return {
     transactionId: movement.transactionId,
     amount: { currency, minorUnits: movement.amountMinor },
@@ -108,8 +110,8 @@ export function transactionMessage(
     description: movement.description,
     transactionMethod: movement.method,
     cleared,
-    postTime: timestampFromDate(postTime),
-    ...(cleared && { clearTime: timestampFromDate(postTime) }),
+    postTime,
+    ...(cleared && { clearTime: postTime }),
     metadata: movement.metadata,
   }
 }

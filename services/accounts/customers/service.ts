@@ -1,6 +1,6 @@
 // Maps accounts.v1.AccountsService to the domain and back; it must not hold a rule or a statement.
 
-import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors.ts'
 import { randomId } from '#core/id.ts'
@@ -14,6 +14,7 @@ import {
 } from '#gen/accounts/v1/accounts_pb.js'
 import { currentContext } from '#runtime/rpc/context.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
+import { microsOfTimestamp } from '#runtime/rpc/timestamps.ts'
 import { requireUuid } from '../access.ts'
 import type { Account } from './account.ts'
 import { createBusinessAccount } from './business.ts'
@@ -152,8 +153,8 @@ function readers(customers: Customers) {
       const { transactions, nextPageToken } = await listTransactions(customers, {
         projectId,
         mobileNumber,
-        start: dateOf(request.startTime),
-        end: dateOf(request.endTime),
+        startUs: microsOf(request.startTime),
+        endUs: microsOf(request.endTime),
         pageSize,
         pageToken,
       })
@@ -178,8 +179,8 @@ function requestIdOf(requestId: string): string {
   return currentContext()?.requestId ?? randomId()
 }
 
-function dateOf(timestamp: Timestamp | undefined): Date | undefined {
-  return timestamp === undefined ? undefined : timestampDate(timestamp)
+function microsOf(timestamp: Timestamp | undefined): bigint | undefined {
+  return timestamp === undefined ? undefined : microsOfTimestamp(timestamp)
 }
 
 function profileOf(wire: PersonalAccountProfile): Profile {

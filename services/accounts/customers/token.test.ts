@@ -46,11 +46,14 @@ describe('a session token', () => {
 describe('a page token', () => {
   const projectId = randomUUID()
   const accountId = randomUUID()
-  const place = { start: new Date(1_000), end: new Date(2_000), after: 'here' }
+  const place = { startUs: 1_000_001n, endUs: 2_000_002n, after: 'here' }
   const token = pageToken(key, projectId, accountId, place)
 
   it('says where its page begins, to its own project and account', () => {
     expect(readPageToken(key, projectId, accountId, token)).toEqual(place)
+    const openEnded = { ...place, endUs: undefined }
+    const another = pageToken(key, projectId, accountId, openEnded)
+    expect(readPageToken(key, projectId, accountId, another)).toEqual(openEnded)
     expect(readPageToken(key, randomUUID(), accountId, token)).toBeUndefined()
     expect(readPageToken(key, projectId, randomUUID(), token)).toBeUndefined()
     expect(readPageToken(randomBytes(32), projectId, accountId, token)).toBeUndefined()

@@ -2,6 +2,7 @@
 import { isUuid } from '#core/id.ts'
 import { open, type SealKey } from '#core/seal.ts'
 import { deriveToken, digestsEqual, hashKey, hashToken } from '#core/token.ts'
+import type { MicrosWindow } from '../ledger/balance.ts'
 
 const sessionPurpose = 'session'
 const sealedPurpose = 'session_token'
@@ -33,9 +34,7 @@ export function openSessionToken(sealed: string, key: SealKey): string | undefin
 }
 
 /** Where a page of a history goes on. */
-export type PagePlace = {
-  start: Date
-  end: Date
+export type PagePlace = MicrosWindow & {
   /** Where the page before ended, in the ledger's own terms. */
   after: string
 }
@@ -45,9 +44,11 @@ export function pageToken(
   key: Buffer,
   projectId: string,
   accountId: string,
-  { start, end, after }: PagePlace,
+  { startUs, endUs, after }: PagePlace,
 ): string {
-  const place = Buffer.from(JSON.stringify([start.getTime(), end.getTime(), after]))
+  const place = Buffer.from(
+    JSON.stringify([String(startUs), endUs === undefined ? null : String(endUs), after]),
+  )
   return Buffer.concat([pageSignature(key, projectId, accountId, place), place]).toString(
     'base64url',
   )
@@ -64,12 +65,12 @@ export function readPageToken(
   const place = bytes.subarray(signatureBytes)
   const expected = pageSignature(key, projectId, accountId, place)
   if (!digestsEqual(bytes.subarray(0, signatureBytes), expected)) return undefined
-  const [startMs, endMs, after] = JSON.parse(place.toString()) as [number, number, string]
-  return { start: new Date(startMs), end: new Date(endMs), after }
+  const [start, end, after] = JSON.parse(place.toString()) as [string, string | null, string]
+  return { startUs: BigInt(start), endUs: end === null ? undefined : BigInt(end), after }
 }
 
 function pageSignature(key: Buffer, projectId: string, accountId: string, place: Buffer): Buffer {
   if (!isUuid(projectId) || !isUuid(accountId)) throw new RangeError('ids are UUIDs')
-  const text = `page${projectId}${accountId}${place.toString('base64')}`
+  const text = `history-page${projectId}${accountId}${place.toString('base64')}`
   return hashKey(key, text).subarray(0, signatureBytes)
 }

@@ -66,9 +66,7 @@ export type AccountPosting = {
   details: Required<Details>
   /** False while it is a hold. */
   cleared: boolean
-  /** When it was posted, or held back. */
-  postTime: Date
-  /** The same in microseconds since 1970. */
+  /** When it was posted, or held back, in microseconds since 1970. */
   timeUs: bigint
 }
 
@@ -78,43 +76,49 @@ export type Position = { timeUs: bigint; id: string; line: number }
 type HistoryRow = Omit<AccountPosting, 'details'> & Required<Details>
 
 const micros = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint`
-const instant = `timestamptz 'epoch' + $5::bigint * interval '1 microsecond'`
+const instant = (value: string): string =>
+  `timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`
+// Without an end, or before the first page, there is no upper bound: what was posted before the query is in the answer.
+const window = (column: string): string =>
+  `${column} >= ${instant('$2')} and ${column} < coalesce(${instant('$3')}, 'infinity')
+        and ${column} <= coalesce(${instant('$5')}, 'infinity')`
 
 const selectHistory = sql(
   'account_history',
   `select * from (
      (select p.project_id as "projectId", p.transfer_id as "transferId", p.line, p.currency,
         p.amount_minor as "amountMinor", p.fee_minor as "feeMinor", t.reference, t.description,
-        t.method, t.metadata, true as cleared, p.post_time as "postTime",
-        ${micros('p.post_time')} as "timeUs"
+        t.method, t.metadata, true as cleared, ${micros('p.post_time')} as "timeUs"
       from posting p join transfer t using (project_id, transfer_id)
-      where p.holder_id = $1 and p.holder = 'customer' and p.post_time >= $2 and p.post_time < $3
+      where p.holder_id = $1 and p.holder = 'customer' and ${window('p.post_time')}
         and ($5::bigint is null
-          or (p.post_time, p.transfer_id, p.line) < (${instant}, $6::uuid, $7::smallint))
+          or (p.post_time, p.transfer_id, p.line) < (${instant('$5')}, $6::uuid, $7::smallint))
       order by p.post_time desc, p.transfer_id desc, p.line desc limit $4)
      union all
      (select h.project_id, h.hold_id, 0::smallint, h.currency, -h.amount_minor, h.fee_minor,
-        h.reference, h.description, h.method, h.metadata, false, h.create_time,
-        ${micros('h.create_time')}
+        h.reference, h.description, h.method, h.metadata, false, ${micros('h.create_time')}
       from hold h
       where h.holder_id = $1 and h.holder = 'customer' and h.state = 'open'
-        and h.create_time >= $2 and h.create_time < $3
+        and ${window('h.create_time')}
         and ($5::bigint is null
-          or (h.create_time, h.hold_id, 0::smallint) < (${instant}, $6::uuid, $7::smallint))
+          or (h.create_time, h.hold_id, 0::smallint) < (${instant('$5')}, $6::uuid, $7::smallint))
       order by h.create_time desc, h.hold_id desc limit $4)
    ) entry order by "timeUs" desc, "transferId" desc, line desc limit $4`,
 )
 
-/** Lines and open holds of a customer's account with start ≤ time < end, newest first, after a position. */
+/** A window of time in microseconds since 1970. Without an end it has no upper bound. */
+export type MicrosWindow = { startUs: bigint; endUs: bigint | undefined }
+
+/** Lines and open holds of a customer's account within a window, newest first, after a position. Locks nothing. */
 export async function readHistory(
   q: Queryable,
-  window: { accountId: string; start: Date; end: Date; limit: number; after: Position | undefined },
+  query: MicrosWindow & { accountId: string; limit: number; after: Position | undefined },
 ): Promise<AccountPosting[]> {
-  const { accountId, start, end, limit, after } = window
+  const { accountId, startUs, endUs, limit, after } = query
   const rows = await q.rows<HistoryRow>(selectHistory, [
     accountId,
-    start,
-    end,
+    startUs,
+    endUs ?? null,
     limit,
     after?.timeUs ?? null,
     after?.id ?? null,

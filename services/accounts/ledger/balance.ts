@@ -5,6 +5,7 @@ import type { Queryable } from '#runtime/db.ts'
 import {
   type AccountPosting,
   type Balance,
+  type MicrosWindow,
   type Position,
   readHistory,
   readHolder,
@@ -12,7 +13,7 @@ import {
 } from './balance-store.ts'
 import { type Address, accountNotFound, holderKey, refuse } from './lines.ts'
 
-export type { AccountPosting, Balance } from './balance-store.ts'
+export type { AccountPosting, Balance, MicrosWindow } from './balance-store.ts'
 
 /**
  * Reads a balance. An internal account is one of `projectId`. What nothing was posted to is zero, but a customer
@@ -44,20 +45,16 @@ export type AccountPostings = {
 
 /**
  * Posted lines and open holds of a customer's account with start ≤ time < end, newest first, at most `limit`. Lines of
- * every project that moved the customer's money are there; each names its project.
+ * every project that moved the customer's money are there; each names its project. INVALID_PARAMETER when `after` is not
+ * the `next` of a page.
  */
 export async function listAccountPostings(
   q: Queryable,
-  {
-    accountId,
-    start,
-    end,
-    limit,
-    after,
-  }: { accountId: string; start: Date; end: Date; limit: number; after?: string },
+  { after, ...query }: MicrosWindow & { accountId: string; limit: number; after?: string },
 ): Promise<AccountPostings> {
   const position = after === undefined ? undefined : positionOf(after)
-  const rows = await readHistory(q, { accountId, start, end, limit: limit + 1, after: position })
+  const { limit } = query
+  const rows = await readHistory(q, { ...query, limit: limit + 1, after: position })
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   return {
