@@ -1,5 +1,5 @@
 // Holds the rates against the sandbox's table and against arithmetic with fractions of their own.
-import { assert, constantFrom, pre, property } from 'fast-check'
+import { array, assert, constantFrom, pre, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { rateBetween, unitsPerDollar } from './rate.ts'
 
@@ -34,16 +34,16 @@ describe('a rate from the dollar', () => {
 
 describe('a cross', () => {
   it.each([
-    ['TTD', 'USD', '0.14742957'],
+    ['TTD', 'USD', '0.14742956'],
     ['EUR', 'GBP', '0.85450597'],
     ['XOF', 'BHD', '0.00062241'],
-    ['BHD', 'JPY', '397.20744681'],
-    ['JMD', 'TTD', '0.04314822'],
+    ['BHD', 'JPY', '397.20744680'],
+    ['JMD', 'TTD', '0.04314821'],
   ])('from %s to %s is %s', (base, quoted, rate) => {
     expect(rateBetween(base, quoted)).toBe(rate)
   })
 
-  it('is the nearest eighth decimal to the exact quotient, a half to the even one', () => {
+  it('is the largest eighth decimal that is not above the exact quotient', () => {
     assert(
       property(currency, currency, (base, quoted) => {
         pre(base !== 'USD' && base !== quoted)
@@ -51,13 +51,28 @@ describe('a cross', () => {
         expect(text).toMatch(/^(0|[1-9]\d*)\.\d{8}$/)
         const units = inEighthDecimals(text)
         expect(units).toBeGreaterThan(0n)
-        // |units / 10^8 − q / b| ≤ half of 10^-8, without a division.
-        const apart = units * perDollar(base) - perDollar(quoted) * 100_000_000n
-        const twice = 2n * (apart < 0n ? -apart : apart)
-        expect(twice).toBeLessThanOrEqual(perDollar(base))
-        expect(twice !== perDollar(base) || units % 2n === 0n).toBe(true)
+        // 0 ≤ q / b − units / 10^8 < 10^-8, without a division.
+        const missing = perDollar(quoted) * 100_000_000n - units * perDollar(base)
+        expect(missing).toBeGreaterThanOrEqual(0n)
+        expect(missing).toBeLessThan(perDollar(base))
       }),
       { numRuns: 500 },
+    )
+  })
+})
+
+describe('any circle of rates', () => {
+  it('multiplies to one at most, so that going round it makes no money', () => {
+    const places = array(currency, { minLength: 2, maxLength: 8 })
+    assert(
+      property(places, (circle) => {
+        const rates = circle.map((base, index) =>
+          rateBetween(base, circle[(index + 1) % circle.length] ?? ''),
+        )
+        const product = rates.reduce((sofar, rate) => sofar * inEighthDecimals(rate), 1n)
+        expect(product <= 100_000_000n ** BigInt(rates.length)).toBe(true)
+      }),
+      { numRuns: 2_000 },
     )
   })
 })

@@ -70,6 +70,10 @@ export declare const GetRateResponseSchema: GenMessage<GetRateResponse>;
 /**
  * Gives rates.
  *
+ * Rates given at one moment must multiply to one at most round any circle of currencies, so that nobody makes money by
+ * exchanging it back: a source that crosses rates rounds them down. Amounts are rounded down as well, but for a large amount
+ * that does not make up for a rate that was rounded up.
+ *
  * @generated from service backend.v1.RateService
  */
 export declare const RateService: GenService<{
