@@ -1,12 +1,15 @@
 // Conversion against an independent rational arithmetic, over every currency and every sensible rate.
 import { data as listedCurrencies } from 'currency-codes'
 import {
+  array,
   assert,
   bigInt,
   constantFrom,
   integer,
+  nat,
   oneof,
   property,
+  record,
   stringMatching,
   tuple,
 } from 'fast-check'
@@ -48,9 +51,6 @@ class Rational {
   isAbove({ top, bottom }: Rational): boolean {
     return this.top * bottom > top * this.bottom
   }
-  size(): Rational {
-    return new Rational(this.top < 0n ? -this.top : this.top, this.bottom)
-  }
   equals({ top, bottom }: Rational): boolean {
     return this.top === top && this.bottom === bottom
   }
@@ -75,6 +75,8 @@ function rateOf(text: string): Decimal {
   return rate
 }
 
+const nothing = new Rational(0n)
+
 /** One minor unit of a currency. */
 function unitOf(code: string): Rational {
   return new Rational(1n, 10n ** BigInt(currencyDigits(code) ?? 0))
@@ -88,7 +90,7 @@ describe('a conversion', () => {
     expect([...exponents].toSorted()).toEqual([0, 2, 3, 4])
   })
 
-  it('is the exact product up to half a minor unit, and the residual is all that is missing', () => {
+  it('is the exact product rounded down, and the residual is all that is missing', () => {
     assert(
       property(amountMinor, currency, currency, rateText, (amount, from, to, text) => {
         const worth = convert(amount, from, to, rateOf(text))
@@ -97,30 +99,29 @@ describe('a conversion', () => {
         const rounded = Rational.of(formatAmount(worth.amountMinor, to))
         const residual = exact.minus(rounded)
         expect(residual.equals(Rational.of(formatDecimal(worth.residual)))).toBe(true)
-        const half = unitOf(to).times(new Rational(1n, 2n))
-        expect(residual.size().isAbove(half)).toBe(false)
-        // A half goes to the even neighbour.
-        const isTie = residual.size().equals(half)
-        expect(isTie && worth.amountMinor % 2n === 1n).toBe(false)
+        expect(nothing.isAbove(residual)).toBe(false)
+        expect(unitOf(to).isAbove(residual)).toBe(true)
       }),
       runs,
     )
   })
 
-  it('meets halves in every pair of exponents and sends them to the even neighbour', () => {
+  it('leaves what is short of a whole unit in every pair of exponents', () => {
     const byExponent = [0, 2, 3, 4].map((digits) =>
       currencies.find((code) => currencyDigits(code) === digits),
     ) as string[]
     for (const from of byExponent) {
       for (const to of byExponent) {
-        // 1.50 and 1.25 units for a unit of the same size: 1 is worth 1.5, and 2 are worth 2.5.
+        // 1.50 and 1.99 units for a unit of the same size: 1 is worth 1.5 or 1.99, and 2 are worth 3 or 3.98.
         const sizes = 10n ** BigInt(currencyDigits(from) ?? 0)
-        for (const [count, hundredths, even] of [
-          [1n, 150n, 2n],
-          [2n, 125n, 2n],
+        for (const [count, hundredths, whole] of [
+          [1n, 150n, 1n],
+          [2n, 150n, 3n],
+          [1n, 199n, 1n],
+          [2n, 199n, 3n],
         ] as const) {
           const rate = { digits: hundredths * sizes, scale: (currencyDigits(to) ?? 0) + 2 }
-          expect(convert(count, from, to, rate)?.amountMinor).toBe(even)
+          expect(convert(count, from, to, rate)?.amountMinor).toBe(whole)
         }
       }
     }
@@ -149,12 +150,12 @@ describe('a conversion', () => {
   })
 
   it.each([
-    ['10.00 USD in TTD', 1_000n, 'USD', 'TTD', '6.7829', 6_783n, '-0.001'],
-    ['10.00 USD in JPY', 1_000n, 'USD', 'JPY', '149.3500', 1_494n, '-0.5'],
-    ['0.01 USD in BHD', 1n, 'USD', 'BHD', '0.3760', 4n, '-0.00024'],
-    ['1 JPY in USD', 1n, 'JPY', 'USD', '0.00669568', 1n, '-0.00330432'],
-    ['1 XOF in TTD, rounded down', 1n, 'XOF', 'TTD', '0.01122811', 1n, '0.00122811'],
-    ['what is worth less than half a unit', 1n, 'XOF', 'USD', '0.00165535', 0n, '0.00165535'],
+    ['10.00 USD in TTD', 1_000n, 'USD', 'TTD', '6.7829', 6_782n, '0.009'],
+    ['100.00 USD in TTD', 10_000n, 'USD', 'TTD', '6.7829', 67_829n, '0'],
+    ['10.00 USD in JPY', 1_000n, 'USD', 'JPY', '149.3500', 1_493n, '0.5'],
+    ['0.01 USD in BHD', 1n, 'USD', 'BHD', '0.3760', 3n, '0.00076'],
+    ['1 XOF in TTD', 1n, 'XOF', 'TTD', '0.01122810', 1n, '0.0012281'],
+    ['1 JPY in USD, which is less than a unit', 1n, 'JPY', 'USD', '0.00669568', 0n, '0.00669568'],
   ])('makes %s', (_, amount, from, to, rate, expected, residual) => {
     const worth = convert(amount, from, to, rateOf(rate))
     expect(worth?.amountMinor).toBe(expected)
@@ -165,6 +166,44 @@ describe('a conversion', () => {
     expect(convert(10n ** 17n, 'USD', 'JPY', rateOf('149.3500'))).toBeDefined()
     expect(convert(10n ** 17n, 'JPY', 'USD', rateOf('1.0000'))).toBeUndefined()
     expect(convertUp(10n ** 17n, 'JPY', 'USD', rateOf('1.0000'))).toBeUndefined()
+  })
+})
+
+/** Units of some currencies for one unit of a reference, from which every rate between them is crossed, rounded down. */
+const market = array(tuple(currency, bigInt({ min: 1_000n, max: 10n ** 7n })), {
+  minLength: 2,
+  maxLength: 5,
+})
+/** Where money goes next, and how much of it is lost to fees on the way, in thousandths. */
+const hop = record({ place: nat(), feeShare: nat({ max: 1_000 }) })
+
+function crossedRate(from: bigint, to: bigint, decimals: number): Decimal {
+  return { digits: (to * 10n ** BigInt(decimals)) / from, scale: decimals }
+}
+
+describe('any chain of conversions', () => {
+  it('at rates that were crossed down is worth no more at any step, whatever the amount and the fees', () => {
+    const hops = array(hop, { minLength: 1, maxLength: 12 })
+    assert(
+      property(market, amountMinor, integer({ min: 4, max: 12 }), hops, (prices, start, d, way) => {
+        let [code = '', units = 1n] = prices[0] ?? []
+        let minor = start
+        const worth = () => Rational.of(formatAmount(minor, code)).times(new Rational(1n, units))
+        let before = worth()
+        for (const { place, feeShare } of way) {
+          const [nextCode = '', nextUnits = 1n] = prices[place % prices.length] ?? []
+          const paid = minor - (minor * BigInt(feeShare)) / 1_000n
+          const rate = crossedRate(units, nextUnits, d)
+          const converted = convert(paid, code, nextCode, rate)
+          if (converted === undefined || converted.amountMinor === 0n) return
+          ;[code, units, minor] = [nextCode, nextUnits, converted.amountMinor]
+          const now = worth()
+          expect(now.isAbove(before)).toBe(false)
+          before = now
+        }
+      }),
+      runs,
+    )
   })
 })
 

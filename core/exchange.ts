@@ -1,5 +1,5 @@
 // Turns amounts of one currency into another by an exact rate; it must not know where a rate comes from.
-import { currencyDigits, type Decimal, divideHalfEven, parseDecimal } from './money.ts'
+import { currencyDigits, type Decimal, parseDecimal } from './money.ts'
 
 const leastDecimals = 4
 // Above the dearest and below the cheapest pair of currencies by far; keeps every product of a conversion small.
@@ -24,13 +24,17 @@ export function normalRate(text: string): string | undefined {
 
 /** What an amount is worth in another currency. */
 export type Worth = {
-  /** Rounded half-even to whole minor units; may be zero. */
+  /** Rounded down to whole minor units; may be zero. */
   amountMinor: bigint
-  /** Exact worth less the rounded one, in units of the other currency. */
+  /** Exact worth less the rounded one, in units of the other currency: zero to less than one minor unit. */
   residual: Decimal
 }
 
-/** Converts at a rate of `to` units for one `from` unit. Undefined when the worth is larger than an amount may be. */
+/**
+ * Converts an amount above zero at a rate of `to` units for one `from` unit. Rounding down takes a part of a minor unit at
+ * most and never gives one, so that exchanging back and forth makes no money. Undefined when the worth is larger than an
+ * amount may be.
+ */
 export function convert(
   amountMinor: bigint,
   from: string,
@@ -38,7 +42,7 @@ export function convert(
   rate: Decimal,
 ): Worth | undefined {
   const { numerator, denominator, scale } = exactWorth(amountMinor, from, to, rate)
-  const rounded = divideHalfEven(numerator, denominator)
+  const rounded = numerator / denominator
   if (rounded > mostMinor) return undefined
   return {
     amountMinor: rounded,

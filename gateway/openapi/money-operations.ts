@@ -38,7 +38,7 @@ export const quoteOperations: Operations = {
     tag: quotes,
     summary: 'Ask what an amount is worth for the other side',
     description:
-      'The answer holds for five minutes and for one execution. The currency that is quoted is `credit_party.currency`, else that of the account which `credit_party` names, else that of the account of the session. `rate` is quoted units for one requested unit; `amount_quoted` is rounded half-even. The session is not spent.',
+      'The answer holds for five minutes and for one execution. The currency that is quoted is `credit_party.currency`, else that of the account which `credit_party` names, else that of the account of the session. `rate` is quoted units for one requested unit; `amount_quoted` is rounded down. The session is not spent.',
     successes: { 200: { says: 'The quote.', fields: quoteMade } },
     reasons: quoteReasons,
     examples: {

@@ -2,7 +2,7 @@
 import { Failure } from '#core/errors.ts'
 import { convert, formatDecimal } from '#core/exchange.ts'
 import type { Machine } from '#core/machine.ts'
-import { parseDecimal } from '#core/money.ts'
+import { formatAmount, parseDecimal } from '#core/money.ts'
 
 /** By which route a quote was asked for. */
 export type QuoteKind = 'transfer' | 'institution'
@@ -37,7 +37,7 @@ export type Terms = {
   requested: Amount
   quoted: Amount
   rate: Rate
-  /** Exact worth less the quoted amount, in quoted units. */
+  /** Exact worth less the quoted amount, in quoted units: zero to less than one minor unit. */
   residual: string
   /** What the ledger posts of the residual, in minor units of the quoted currency. */
   roundingMinor: bigint
@@ -79,14 +79,14 @@ export const quoteMachine = {
   used: {},
 } as const satisfies Machine<QuoteState, 'reserve' | 'confirm' | 'release'>
 
-/** Prices an amount; refuses what no amount of the other currency can stand for. */
+/** Prices an amount, rounded down; INVALID_PARAMETER for one that no amount of the other currency can stand for. */
 export function priceQuote(requested: Amount, currency: string, rate: Rate): Terms {
   const decimal = parseDecimal(rate.text)
   if (decimal === undefined) throw new Error('the rate was not checked')
   const worth = convert(requested.amountMinor, requested.currency, currency, decimal)
   if (worth === undefined) throw invalidAmount(`is worth more than can be paid in ${currency}`)
   if (worth.amountMinor === 0n) {
-    throw invalidAmount(`is worth less than the smallest amount of ${currency}`)
+    throw invalidAmount(`is worth less than ${formatAmount(1n, currency)} ${currency}`)
   }
   return {
     requested,
@@ -98,12 +98,11 @@ export function priceQuote(requested: Amount, currency: string, rate: Rate): Ter
 }
 
 /**
- * The ledger knows whole minor units only. So whatever rounding took or gave is posted as one unit: half-even
- * leaves as much above as below, and the exact residual stays on the quote.
+ * The ledger knows whole minor units only. So whatever rounding took is posted as one unit, and the exact residual stays on
+ * the quote.
  */
 function postedResidual(digits: bigint): bigint {
-  if (digits === 0n) return 0n
-  return digits > 0n ? 1n : -1n
+  return digits === 0n ? 0n : 1n
 }
 
 function invalidAmount(problem: string): Failure {

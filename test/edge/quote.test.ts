@@ -46,7 +46,7 @@ describe('POST /quote', () => {
       message: 'Quote created successfully.',
       quote_id,
       rate: '6.7829',
-      amount_quoted: '67.83',
+      amount_quoted: '67.82',
       ...times,
     })
   })
@@ -129,7 +129,7 @@ describe('GET /quote', () => {
       message: 'Quote retrieved successfully.',
       rate: '6.7829',
       request_date: '2026-01-02',
-      amount_quoted: '67.83',
+      amount_quoted: '67.82',
       ...times,
     })
     expect(edge.seen.quotes.read[0]).toMatchObject({
@@ -157,7 +157,7 @@ const institutionQuote = {
   rate: '6.7829',
   request_amount: '10.00',
   request_currency: 'USD',
-  amount_quoted: '67.83',
+  amount_quoted: '67.82',
   quoted_currency: 'TTD',
   fees: { total: '0.00', convenience: '0.00', sender_pays: '0.00', recipient_pays: '0.00' },
   ...times,

@@ -51,7 +51,7 @@ function tenDollars() {
   return {
     quoteId: '0198c000-0000-7000-8000-0000000000dd',
     requested: { currency: 'USD', minorUnits: 1_000n },
-    quoted: { currency: 'TTD', minorUnits: 6_783n },
+    quoted: { currency: 'TTD', minorUnits: 6_782n },
     rate: '6.7829',
     fees: { total: none, convenience: none, senderPays: none, recipientPays: none },
     quoteTime: timestampFromDate(new Date('2026-01-02T23:58:00.000Z')),

@@ -44,7 +44,7 @@ async function refused(asked: Asked = {}): Promise<string> {
 }
 
 describe('a quote', () => {
-  it('has the rate as the source gives it, the amount half-even, and what rounding gave', async () => {
+  it('has the rate as the source gives it, the amount rounded down, and what rounding took', async () => {
     const quote = await world.quote()
     expect(quote).toMatchObject({
       projectId: world.projectId,
@@ -53,10 +53,10 @@ describe('a quote', () => {
       accountId,
       kind: QuoteKind.TRANSFER,
       requested: { currency: 'USD', minorUnits: 1_000n },
-      quoted: { currency: 'TTD', minorUnits: 6_783n },
+      quoted: { currency: 'TTD', minorUnits: 6_782n },
       rate: '6.7829',
-      residual: '-0.001',
-      rounding: { currency: 'TTD', minorUnits: -1n },
+      residual: '0.009',
+      rounding: { currency: 'TTD', minorUnits: 1n },
       status: QuoteStatus.ACTIVE,
       transactionId: '',
     })
@@ -260,9 +260,19 @@ describe('a rate', () => {
 })
 
 describe('an amount', () => {
-  it('that is worth nothing in the other currency is refused', async () => {
-    const asked = { requested: money('XOF', 1n), creditParty: { currency: 'USD' } }
-    expect(await refused(asked)).toBe('INVALID_PARAMETER request_amount')
+  it('that is worth less than a minor unit of the other currency is refused, and a unit is not', async () => {
+    // At 604.10 for a dollar 6.041 XOF are worth a cent, and at 6.7829 so are 0.067829 TTD.
+    for (const [currency, below, above] of [
+      ['XOF', 6n, 7n],
+      ['TTD', 6n, 7n],
+    ] as const) {
+      const inDollars = (minor: bigint) => ({
+        requested: money(currency, minor),
+        creditParty: { currency: 'USD' },
+      })
+      expect(await refused(inDollars(below))).toBe('INVALID_PARAMETER request_amount')
+      expect((await world.quote(inDollars(above))).quoted).toMatchObject(money('USD', 1n))
+    }
   })
 
   it('that is worth more than any amount is refused', async () => {

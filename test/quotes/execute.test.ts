@@ -50,8 +50,8 @@ describe('a reservation', () => {
     const { quoteId, movementId } = await fresh()
     expect(await world.reserve(quoteId, movementId)).toMatchObject({
       quoteId,
-      quoted: { currency: 'TTD', minorUnits: 6_783n },
-      rounding: { currency: 'TTD', minorUnits: -1n },
+      quoted: { currency: 'TTD', minorUnits: 6_782n },
+      rounding: { currency: 'TTD', minorUnits: 1n },
       status: QuoteStatus.ACTIVE,
     })
   })
@@ -69,9 +69,9 @@ describe('a reservation', () => {
 
   it.each([
     ['another debit', { debit: money('USD', 1_001n) }],
-    ['another credit', { credit: money('TTD', 6_782n) }],
+    ['another credit', { credit: money('TTD', 6_783n) }],
     ['another currency', { debit: money('EUR', 1_000n) }],
-    ['amounts the other way round', { debit: money('TTD', 6_783n), credit: money('USD', 1_000n) }],
+    ['amounts the other way round', { debit: money('TTD', 6_782n), credit: money('USD', 1_000n) }],
   ])('is refused for %s, and the quote stays free', async (_, amounts) => {
     const { quoteId, movementId } = await fresh()
     expect(await refusal(world.reserve(quoteId, movementId, amounts))).toBe('QUOTE_MISMATCH')

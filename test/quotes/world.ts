@@ -163,7 +163,7 @@ function callers(gateway: Client, institution: Client, projectId: string) {
         ...claim(quoteId, movementId),
         institutionId,
         debit: money('USD', 1_000n),
-        credit: money('TTD', 6_783n),
+        credit: money('TTD', 6_782n),
         ...more,
       })
       return given(quote)

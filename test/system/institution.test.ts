@@ -213,14 +213,14 @@ describe('a quote', () => {
       sender_currency: 'USD',
       sender_amount: '10.00',
     }
-    const wrong = await demo.post(await demo.order(2, 5, { ...exchange, amount: '67.84' }))
+    const wrong = await demo.post(await demo.order(2, 5, { ...exchange, amount: '67.83' }))
     expect(wrong.body['errorCode'], wrong.text).toBe('QUOTE_MISMATCH')
     const [from, to] = [await demo.balance(2), await demo.balance(5)]
     const body = await demo.order(2, 5, { ...exchange, amount: quoted['amount_quoted'] })
     const made = await demo.post(body)
     expect(made.status, made.text).toBe(200)
     expect(cents(from) - cents(await demo.balance(2))).toBe(1_000)
-    expect(cents(await demo.balance(5)) - cents(to)).toBe(6_783)
+    expect(cents(await demo.balance(5)) - cents(to)).toBe(6_782)
     const post = await demo.readQuote(quoted['quote_id'], {}, '/institution/post')
     expect(post.body, post.text).toMatchObject({
       quote_status: 'used',

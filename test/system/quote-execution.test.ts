@@ -47,7 +47,7 @@ it('of thirty transactions at once, each with a session of its own, one executes
   const reasons = answers.map(({ body }) => body['errorCode']).filter((code) => code !== undefined)
   expect(new Set(reasons)).toEqual(new Set(['QUOTE_ALREADY_USED']))
   expect(cents(from) - cents(await demo.balance(1))).toBe(1_000)
-  expect(cents(await demo.balance(5)) - cents(to)).toBe(6_783)
+  expect(cents(await demo.balance(5)) - cents(to)).toBe(6_782)
 
   const winner = bodies[answers.findIndex(({ status }) => status === 200)]
   const { body: post } = await demo.readQuote(quote_id, {}, '/institution/post')
@@ -57,11 +57,11 @@ it('of thirty transactions at once, each with a session of its own, one executes
     institution_receipt_id: made[0]?.body['institution_receipt_id'],
     transaction_status: 'completed',
   })
-  // 10.00 USD are worth 67.829 TTD: rounding gave, and fx_rounding bears it.
+  // 10.00 USD are worth 67.829 TTD: rounding took, and fx_rounding has it.
   expect(await linesOf(quote_id)).toEqual([
-    { internal: 'fx_position', currency: 'TTD', amount_minor: '-6782' },
-    { internal: 'fx_rounding', currency: 'TTD', amount_minor: '-1' },
-    { internal: null, currency: 'TTD', amount_minor: '6783' },
+    { internal: 'fx_position', currency: 'TTD', amount_minor: '-6783' },
+    { internal: 'fx_rounding', currency: 'TTD', amount_minor: '1' },
+    { internal: null, currency: 'TTD', amount_minor: '6782' },
     { internal: null, currency: 'USD', amount_minor: '-1000' },
     { internal: 'fx_position', currency: 'USD', amount_minor: '1000' },
   ])

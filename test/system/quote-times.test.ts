@@ -116,6 +116,6 @@ describe('a session and a quote', () => {
     expect([late.status, late.body['errorCode']], late.text).toEqual([409, 'QUOTE_EXPIRED'])
     // What it said stays readable.
     const kept = await demo.readQuote(quote['quote_id'])
-    expect(kept.body['amount_quoted']).toBe('67.83')
+    expect(kept.body['amount_quoted']).toBe('67.82')
   })
 })

@@ -30,7 +30,7 @@ describe('POST /quote', () => {
       message: expect.any(String),
       quote_id: expect.any(String),
       rate: '6.7829',
-      amount_quoted: '67.83',
+      amount_quoted: '67.82',
       quote_date: expect.stringMatching(dateTimePattern),
       expire_date: expect.stringMatching(dateTimePattern),
     })
@@ -46,9 +46,9 @@ describe('POST /quote', () => {
       'the currency that the credit party names',
       { currency: 'JPY', mobile_number: person(5) },
       '149.3500',
-      '1494',
+      '1493',
     ],
-    ['that of the account that it names', { mobile_number: person(5) }, '6.7829', '67.83'],
+    ['that of the account that it names', { mobile_number: person(5) }, '6.7829', '67.82'],
     [
       'the session’s when it names nobody known',
       { mobile_number: '+18683501234' },
@@ -97,9 +97,9 @@ describe('POST /quote', () => {
     ['in a currency without rate', { request_currency: 'MXN' }, 'request_currency'],
     ['for a currency without rate', { credit_party: { currency: 'MXN' } }, 'credit_party.currency'],
     [
-      'for an amount that is worth nothing',
-      { request_amount: '1', request_currency: 'XOF' },
-      'worth less',
+      'for an amount that is worth less than a minor unit',
+      { request_amount: '0.06', request_currency: 'TTD' },
+      'request_amount is worth less than 0.01 USD',
     ],
     [
       'to a number that is none',
@@ -174,7 +174,7 @@ describe('the quotes of an institution', () => {
       rate: '6.7829',
       request_amount: '10.00',
       request_currency: 'USD',
-      amount_quoted: '67.83',
+      amount_quoted: '67.82',
       quoted_currency: 'TTD',
       fees: { total: '0.00', convenience: '0.00', sender_pays: '0.00', recipient_pays: '0.00' },
       quote_date: expect.stringMatching(dateTimePattern),

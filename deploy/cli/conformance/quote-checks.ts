@@ -21,8 +21,8 @@ const noFees = { total: '0.00', convenience: '0.00', sender_pays: '0.00', recipi
 const seconds = (text: unknown) => Date.parse(`${String(text).replace(' ', 'T')}Z`) / 1_000
 
 const exchanges: [name: string, currency: string, rate: string, quoted: string][] = [
-  ['ttd', 'TTD', '6.7829', '67.83'],
-  ['jpy', 'JPY', '149.3500', '1494'],
+  ['ttd', 'TTD', '6.7829', '67.82'],
+  ['jpy', 'JPY', '149.3500', '1493'],
   ['bhd', 'BHD', '0.3760', '3.760'],
 ]
 
@@ -46,7 +46,7 @@ export const quoteChecks: Check[] = [
   ...exchanges.map(([name, currency, rate, amount_quoted]) =>
     check(
       `in-${name}`,
-      `10.00 USD for a credit party in ${currency} is ${amount_quoted}, half-even, in the decimals of the currency.`,
+      `10.00 USD for a credit party in ${currency} is ${amount_quoted}, rounded down, in the decimals of the currency.`,
       async ({ shop }) => {
         const token = await sessionOf(shop, 0)
         const answer = await shop.quote(token, { credit_party: { currency } })
@@ -57,7 +57,7 @@ export const quoteChecks: Check[] = [
   check('of-account', 'Without a currency the credit party account has it.', async ({ shop }) => {
     const credit_party = { mobile_number: person(5) }
     const answer = await shop.quote(await sessionOf(shop, 0), { credit_party })
-    demandAnswer(answer, 200, { rate: '6.7829', amount_quoted: '67.83' })
+    demandAnswer(answer, 200, { rate: '6.7829', amount_quoted: '67.82' })
   }),
   check('read', 'GET /quote tells the quote again, and request_date.', async ({ shop }) => {
     const { body } = await shop.quote(await sessionOf(shop, 0))
@@ -132,7 +132,7 @@ export const quoteChecks: Check[] = [
         rate: '6.7829',
         request_amount: '10.00',
         request_currency: 'USD',
-        amount_quoted: '67.83',
+        amount_quoted: '67.82',
         quoted_currency: 'TTD',
         fees: noFees,
         quote_date: dateTime,

@@ -145,7 +145,7 @@ export declare type Quote = Message<"quotes.v1.Quote"> & {
   requested?: Money | undefined;
 
   /**
-   * What it is worth, above zero: requested times rate, half-even.
+   * What it is worth, above zero: requested times rate, rounded down to minor units.
    *
    * @generated from field: types.v1.Money quoted = 8;
    */
@@ -166,16 +166,16 @@ export declare type Quote = Message<"quotes.v1.Quote"> & {
   rateTime?: Timestamp | undefined;
 
   /**
-   * What rounding took away: exact value less `quoted`, a plain decimal of quoted units, with a minus sign
-   * when the rounding gave: "-0.001". "0" when there is none.
+   * What rounding took away: exact value less `quoted`, a plain decimal of quoted units, less than one minor unit:
+   * "0.009". "0" when there is none.
    *
    * @generated from field: string residual = 11;
    */
   residual: string;
 
   /**
-   * The residual in whole minor units of the quoted currency, as the ledger can post it: what execution adds to
-   * fx_rounding (positive: credit). Its other side is fx_position, which otherwise moves by `quoted`.
+   * The residual in whole minor units of the quoted currency, as the ledger can post it: 1 when there is any, else 0. It is
+   * what execution credits to fx_rounding. Its other side is fx_position, which otherwise moves by `quoted`.
    *
    * @generated from field: types.v1.Money rounding = 12;
    */
@@ -802,7 +802,7 @@ export declare const QuotesService: GenService<{
    * Makes a quote, checking in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, bound elsewhere or
    * spent, SESSION_EXPIRED); the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE for the session's, AMBIGUOUS_MATCH
    * for the other one where its currency matters); the rate, INVALID_ARGUMENT (CURRENCY_NOT_SUPPORTED, or INVALID_PARAMETER for an amount that is worth
-   * nothing), UNAVAILABLE when there is no fresh one; the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED).
+   * less than one minor unit), UNAVAILABLE when there is no fresh one; the limits, FAILED_PRECONDITION (LIMIT_EXCEEDED).
    *
    * @generated from rpc quotes.v1.QuotesService.CreateQuote
    */
