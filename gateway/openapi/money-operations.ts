@@ -38,7 +38,7 @@ export const quoteOperations: Operations = {
     tag: quotes,
     summary: 'Ask what an amount is worth for the other side',
     description:
-      'The answer holds for five minutes and for one execution. The currency that is quoted is `credit_party.currency`, else that of the account which `credit_party` names, else that of the account of the session. `rate` is quoted units for one requested unit; `amount_quoted` is rounded down. The session is not spent.',
+      'The answer holds for five minutes and for one execution. The currency that is quoted is `credit_party.currency`, else that of the account which `credit_party` names, else that of the account of the session. `rate` is quoted units for one requested unit; `amount_quoted` is rounded down. A transaction that uses the quote has `request_amount` as its `sender_amount` and `amount_quoted` as its `amount`. The session is not spent.',
     successes: { 200: { says: 'The quote.', fields: quoteMade } },
     reasons: quoteReasons,
     examples: {
@@ -131,7 +131,8 @@ export const institutionOperations: Operations = {
     id: 'createInstitutionQuote',
     tag: quotes,
     summary: 'Ask for a quote in the currency of the account of the session',
-    description: 'As `POST /quote`, with amounts, currencies and fees.',
+    description:
+      'As `POST /quote`, with amounts, currencies and fees. It is for money that comes to the account of the session: the debit side pays `request_amount`, and the account gets `amount_quoted`.',
     successes: { 200: { says: 'The quote.', fields: institutionQuoteMade } },
     reasons: quoteReasons,
     examples: { 'Ten dollars': { needs: ['SESSION_TOKEN'], body: tenDollars } },

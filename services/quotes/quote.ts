@@ -121,13 +121,11 @@ export function statusOf({ state, isExpired }: Pick<Quote, 'state' | 'isExpired'
 export type Execution = { movementId: string; debit: Amount; credit: Amount }
 
 /**
- * Whether a movement moves what was quoted. The quote of a transfer goes from the requested amount to the quoted one; an
- * institution's quotes the amount of the session's account, which may be either side.
+ * Whether a movement moves what was quoted: from the requested amount to the quoted one. The other way round the payer
+ * would gain what rounding took.
  */
-export function fits({ kind, requested, quoted }: Quote, { debit, credit }: Execution): boolean {
-  const forth = isSame(debit, requested) && isSame(credit, quoted)
-  const back = isSame(debit, quoted) && isSame(credit, requested)
-  return forth || (kind === 'institution' && back)
+export function fits({ requested, quoted }: Quote, { debit, credit }: Execution): boolean {
+  return isSame(debit, requested) && isSame(credit, quoted)
 }
 
 function isSame(one: Amount, other: Amount): boolean {

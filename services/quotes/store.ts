@@ -141,9 +141,7 @@ const reserve = sql(
   `update quote set state = 'reserved', movement_id = $4, reserve_time = clock_now()
    where project_id = $1 and quote_id = $2 and institution_id = $3 and state = 'open'
      and expire_time > clock_now() and cardinality(given_back) < ${mostGivenBack} and $4 <> all(given_back)
-     and ((requested_minor = $5 and requested_currency = $6 and quoted_minor = $7 and quoted_currency = $8)
-       or (kind = 'institution'
-         and quoted_minor = $5 and quoted_currency = $6 and requested_minor = $7 and requested_currency = $8))
+     and requested_minor = $5 and requested_currency = $6 and quoted_minor = $7 and quoted_currency = $8
    returning ${columns}`,
 )
 

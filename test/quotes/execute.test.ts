@@ -78,15 +78,15 @@ describe('a reservation', () => {
     expect(await world.reserve(quoteId, randomUUID())).toBeDefined()
   })
 
-  it('of an institution’s quote goes either way, since the session may pay or get', async () => {
-    const asked = { kind: QuoteKind.INSTITUTION, requested: money('TTD', 10_000n) }
-    for (const isForth of [true, false]) {
-      const made = await world.quote(asked)
-      const [debit, credit] = isForth
-        ? [made.requested, made.quoted]
-        : [made.quoted, made.requested]
-      expect(await world.reserve(made.quoteId, randomUUID(), { debit, credit })).toBeDefined()
-    }
+  it('of an institution’s quote is for who gets the quoted amount, never for who would pay it', async () => {
+    // 0.10 TTD are worth 0.0147 USD: whoever could pay 0.01 USD for them would make money.
+    const asked = { kind: QuoteKind.INSTITUTION, requested: money('TTD', 10n) }
+    const { quoteId, requested, quoted } = await world.quote(asked)
+    expect(quoted).toMatchObject(money('USD', 1n))
+    const back = { debit: quoted, credit: requested }
+    expect(await refusal(world.reserve(quoteId, randomUUID(), back))).toBe('QUOTE_MISMATCH')
+    const forth = { debit: requested, credit: quoted }
+    expect(await world.reserve(quoteId, randomUUID(), forth)).toBeDefined()
   })
 
   it('finds no quote of another institution or project, none that is unknown, and no text', async () => {

@@ -669,7 +669,8 @@ export declare type GetRateResponse = Message<"quotes.v1.GetRateResponse"> & {
 export declare const GetRateResponseSchema: GenMessage<GetRateResponse>;
 
 /**
- * By which route a quote is asked for, which decides its parties and what it may be executed as.
+ * By which route a quote is asked for, which decides the currency that is quoted. Whatever the route, the debit side pays the
+ * requested amount and the credit side gets the quoted one.
  *
  * @generated from enum quotes.v1.QuoteKind
  */
@@ -682,14 +683,14 @@ export enum QuoteKind {
   UNSPECIFIED = 0,
 
   /**
-   * POST /quote: the requested amount is the debit, the quoted one the credit.
+   * POST /quote: quoted in the currency of the credit party.
    *
    * @generated from enum value: QUOTE_KIND_TRANSFER = 1;
    */
   TRANSFER = 1,
 
   /**
-   * POST /institution/quote: the quoted amount is that of the session's account, whether it pays or gets.
+   * POST /institution/quote: quoted in the currency of the session's account, which gets the money.
    *
    * @generated from enum value: QUOTE_KIND_INSTITUTION = 2;
    */
