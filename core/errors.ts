@@ -95,7 +95,8 @@ export const reasons = {
   ACCOUNT_UNAVAILABLE: { ...notAllowedNow, meaning: 'The account is suspended or closed.' },
   PARTY_NOT_ALLOWED: {
     ...forbidden,
-    meaning: 'The account of the session is not a party that this transaction type allows.',
+    meaning:
+      'The account of the session is not a party that this transaction type, or its quote, allows.',
   },
   ENDPOINT_NOT_FOUND: { http: 404, rpc: 'unimplemented', meaning: 'There is no such endpoint.' },
   ACCOUNT_NOT_FOUND: { ...notFound, meaning: 'There is no such account.' },

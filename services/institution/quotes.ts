@@ -20,7 +20,8 @@ export async function reserveQuote(
   const { projectId, quoteId, institutionId, movementId } = row
   const debit = { currency: row.senderCurrency, minorUnits: row.senderAmountMinor }
   const credit = { currency: row.currency, minorUnits: row.amountMinor }
-  const request = { projectId, quoteId, institutionId, movementId, debit, credit }
+  const { accountId } = row.limit
+  const request = { projectId, quoteId, institutionId, movementId, debit, credit, accountId }
   const { quote } = await peers.quotes.reserveQuote(request, withProject(projectId))
   if (quote?.expireTime === undefined) throw new Error('the answer has no quote')
   const { rounding } = quote

@@ -83,7 +83,7 @@ export type Draft = Amounts & {
   creditAccountId: string | undefined
   described: Described
   tokenHash: Buffer
-  /** What the session's account does, in the currency of the limits. */
+  /** The session's account, and what it counts in the currency of the limits. */
   limit: { accountId: string; minor: bigint; currency: string }
 }
 

@@ -118,7 +118,13 @@ export function statusOf({ state, isExpired }: Pick<Quote, 'state' | 'isExpired'
 }
 
 /** What a movement says of the quote that it wants. */
-export type Execution = { movementId: string; debit: Amount; credit: Amount }
+export type Execution = {
+  movementId: string
+  debit: Amount
+  credit: Amount
+  /** The account whose session runs the movement; undefined from a caller of the release before. */
+  accountId: string | undefined
+}
 
 /**
  * Whether a movement moves what was quoted: from the requested amount to the quoted one. The other way round the payer
@@ -138,6 +144,10 @@ export function whyNotReserved(
   givenBack: boolean,
   execution: Execution,
 ): Failure | undefined {
+  const { accountId } = execution
+  if (accountId !== undefined && accountId !== quote.accountId) {
+    return new Failure('PARTY_NOT_ALLOWED', 'the quote was made for another account')
+  }
   const isHeld = quote.state !== 'open' && quote.movementId !== execution.movementId
   if (isHeld || givenBack)
     return new Failure('QUOTE_ALREADY_USED', 'another movement has the quote')

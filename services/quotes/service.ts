@@ -5,9 +5,10 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import { isCurrency } from '#core/money.ts'
-import type { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
+import type { QuotesService, ReserveQuoteRequest } from '#gen/quotes/v1/quotes_pb.js'
 import { projectOf } from '#runtime/rpc/project.ts'
 import { amountOf, kindOf, quoteMessage, transactionStatusOf } from './messages.ts'
+import type { Execution } from './quote.ts'
 import {
   confirm,
   createQuote,
@@ -38,14 +39,11 @@ export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService>
       }
     },
     async reserveQuote(request, context) {
-      const { quoteId, institutionId, movementId } = request
+      const { quoteId, institutionId } = request
       const projectId = projectOf(context, request.projectId)
-      checkUuid(movementId, 'movement_id')
       checkUuid(institutionId, 'institution_id')
-      const debit = amountOf(request.debit, 'debit')
-      const credit = amountOf(request.credit, 'credit')
       const key = { projectId, quoteId, institutionId }
-      return { quote: quoteMessage(await reserve(quotes, key, { movementId, debit, credit })) }
+      return { quote: quoteMessage(await reserve(quotes, key, executionOf(request))) }
     },
     async confirmQuote(request, context) {
       const claim = claimOf(request, projectOf(context, request.projectId))
@@ -71,6 +69,17 @@ export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService>
       const { text, sourceTime } = await quotes.findRate(baseCurrency, quotedCurrency)
       return { rate: text, sourceTime: timestampFromDate(sourceTime) }
     },
+  }
+}
+
+function executionOf({ movementId, accountId, debit, credit }: ReserveQuoteRequest): Execution {
+  checkUuid(movementId, 'movement_id')
+  if (accountId !== '') checkUuid(accountId, 'account_id')
+  return {
+    movementId,
+    debit: amountOf(debit, 'debit'),
+    credit: amountOf(credit, 'credit'),
+    accountId: accountId === '' ? undefined : accountId.toLowerCase(),
   }
 }
 

@@ -142,6 +142,7 @@ const reserve = sql(
    where project_id = $1 and quote_id = $2 and institution_id = $3 and state = 'open'
      and expire_time > clock_now() and cardinality(given_back) < ${mostGivenBack} and $4 <> all(given_back)
      and requested_minor = $5 and requested_currency = $6 and quoted_minor = $7 and quoted_currency = $8
+     and ($9::uuid is null or account_id = $9)
    returning ${columns}`,
 )
 
@@ -152,7 +153,7 @@ const reserve = sql(
 export async function reserveQuote(
   db: Queryable,
   key: { projectId: string; quoteId: string; institutionId: string },
-  { movementId, debit, credit }: Execution,
+  { movementId, debit, credit, accountId }: Execution,
 ): Promise<Quote | undefined> {
   const row = await db.row<Row>(reserve, [
     key.projectId,
@@ -163,6 +164,7 @@ export async function reserveQuote(
     debit.currency,
     credit.amountMinor,
     credit.currency,
+    accountId ?? null,
   ])
   return decode(row)
 }

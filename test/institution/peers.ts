@@ -20,6 +20,8 @@ import { init, no } from './accounts.ts'
 
 export type Quote = {
   quoteId: string
+  /** The only account that runs it; any does when it is not said. */
+  accountId?: string
   debit: { currency: string; minorUnits: bigint }
   credit: { currency: string; minorUnits: bigint }
   rounding: { currency: string; minorUnits: bigint }
@@ -50,6 +52,9 @@ export function newQuotes(now: () => Date) {
       async reserveQuote(asked) {
         const request = create(ReserveQuoteRequestSchema, init(asked))
         const quote = find(request.quoteId)
+        if (quote.accountId !== undefined && quote.accountId !== request.accountId) {
+          throw no('PARTY_NOT_ALLOWED')
+        }
         if (quote.given.has(request.movementId)) throw no('QUOTE_ALREADY_USED')
         const isTaken = quote.reservedBy !== undefined && quote.reservedBy !== request.movementId
         if (isTaken || quote.isUsed) throw no('QUOTE_ALREADY_USED')

@@ -17,17 +17,18 @@ function exchange(more: Partial<Quote> = {}) {
   const { accounts, quotes } = world
   const ama = accounts.person()
   const abena = accounts.person({ currency: 'TTD' })
-  const quote = quotes.quote(more)
+  const quote = quotes.quote({ accountId: ama.accountId, ...more })
   const token = accounts.session(ama)
-  const order = (rest: Order = {}) =>
-    world.order(token, ama, abena, {
+  const orderWith = (session: string, rest: Order = {}) =>
+    world.order(session, ama, abena, {
       amount: '678.29',
       senderAmount: '100.00',
       senderCurrency: 'USD',
       quoteId: quote.quoteId,
       ...rest,
     })
-  return { ama, abena, token, quote, order }
+  const order = (rest: Order = {}) => orderWith(token, rest)
+  return { ama, abena, token, quote, order, orderWith }
 }
 
 describe('a quote', () => {
@@ -57,9 +58,8 @@ describe('a quote', () => {
     expect(await refusal(world.create(order({ amount: '678.30' })))).toBe('QUOTE_MISMATCH')
     const used = exchange()
     await world.create(used.order())
-    expect(await refusal(world.create(order({ quoteId: used.quote.quoteId })))).toBe(
-      'QUOTE_ALREADY_USED',
-    )
+    const again = used.orderWith(world.accounts.session(used.ama))
+    expect(await refusal(world.create(again))).toBe('QUOTE_ALREADY_USED')
     world.testClock.advance(300_000)
     expect(await refusal(world.create(order()))).toBe('QUOTE_EXPIRED')
     expect(quote.reservedBy).toBeUndefined()
@@ -92,13 +92,22 @@ describe('a quote', () => {
     expect((await world.create(order())).status).toBe(TransactionStatus.COMPLETED)
   })
 
-  it('is executed once by many at once', async () => {
-    const { quote } = exchange()
+  it('is executed with a newer session of its account, and with none of another account', async () => {
+    const { ama, quote, orderWith } = exchange()
+    const other = exchange()
+    const rows = await world.rowCount()
+    const foreign = other.order({ quoteId: quote.quoteId })
+    expect(await refusal(world.create(foreign))).toBe('PARTY_NOT_ALLOWED')
+    expect(await world.rowCount()).toBe(rows)
+    expect([other.ama.balance, world.accounts.isSpent(other.token)]).toEqual([1_000_000n, false])
+    const made = await world.create(orderWith(world.accounts.session(ama)))
+    expect(made.status).toBe(TransactionStatus.COMPLETED)
+  })
+
+  it('is executed once by many sessions of its account at once', async () => {
+    const { ama, orderWith } = exchange()
     const answers = await Promise.allSettled(
-      Array.from({ length: 10 }, () => {
-        const { order } = exchange()
-        return world.create(order({ quoteId: quote.quoteId }))
-      }),
+      Array.from({ length: 10 }, () => world.create(orderWith(world.accounts.session(ama)))),
     )
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })

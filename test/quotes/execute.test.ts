@@ -89,6 +89,27 @@ describe('a reservation', () => {
     expect(await world.reserve(quoteId, randomUUID(), forth)).toBeDefined()
   })
 
+  it('is for the account that the quote was made for, and no other', async () => {
+    const { quoteId, movementId } = await fresh()
+    const other = { accountId: randomUUID() }
+    expect(await refusal(world.reserve(quoteId, movementId, other))).toBe('PARTY_NOT_ALLOWED')
+    expect(await world.reserve(quoteId, movementId)).toBeDefined()
+    // Nor is anything told of what became of it.
+    await world.confirm(quoteId, movementId)
+    expect(await refusal(world.reserve(quoteId, randomUUID(), other))).toBe('PARTY_NOT_ALLOWED')
+    expire()
+    expect(await refusal(world.reserve(quoteId, randomUUID(), other))).toBe('PARTY_NOT_ALLOWED')
+    const noId = { accountId: 'x' }
+    expect(await refusal(world.reserve(quoteId, movementId, noId))).toBe(
+      'INVALID_PARAMETER account_id',
+    )
+  })
+
+  it('by a caller of the release before, which names no account, is not checked for it', async () => {
+    const { quoteId, movementId } = await fresh()
+    expect(await world.reserve(quoteId, movementId, { accountId: '' })).toBeDefined()
+  })
+
   it('finds no quote of another institution or project, none that is unknown, and no text', async () => {
     const { quoteId, movementId } = await fresh()
     const other = randomUUID()

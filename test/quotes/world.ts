@@ -30,7 +30,14 @@ import { quotesService } from '../../services/quotes/service.ts'
 import { rateSource } from '../../services/quotes/source.ts'
 import { countReserved } from '../../services/quotes/store.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
-import { institutionId, institutionName, newAccounts, newSource, token } from './peers.ts'
+import {
+  accountId,
+  institutionId,
+  institutionName,
+  newAccounts,
+  newSource,
+  token,
+} from './peers.ts'
 
 const host = '127.0.0.1'
 export const ttlS = 300
@@ -162,6 +169,7 @@ function callers(gateway: Client, institution: Client, projectId: string) {
       const { quote } = await institution.reserveQuote({
         ...claim(quoteId, movementId),
         institutionId,
+        accountId,
         debit: money('USD', 1_000n),
         credit: money('TTD', 6_782n),
         ...more,

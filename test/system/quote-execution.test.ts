@@ -82,6 +82,30 @@ it('a transaction that is refused leaves the quote to the next one', async () =>
   expect(refused.body['errorCode'], refused.text).toBe('INSUFFICIENT_FUNDS')
   const { body: free } = await demo.readQuote(quoted['quote_id'], {}, '/institution/post')
   expect([free['quote_status'], free['transaction_id']]).toEqual(['active', null])
-  const made = await demo.post(await demo.order(0, 5, exchange))
+  const help = await demo.post(await demo.order(0, 2, { amount: '200.00' }))
+  expect(help.status, help.text).toBe(200)
+  const made = await demo.post(await demo.order(2, 5, exchange))
+  expect(made.status, made.text).toBe(200)
+})
+
+it('a quote runs with a newer session of its account, and with none of another account', async () => {
+  const credit_party = { mobile_number: person(5) }
+  const { body: quoted } = await demo.quote(await demo.session(11), { credit_party })
+  const exchange = {
+    quote_id: quoted['quote_id'],
+    sender_currency: 'USD',
+    sender_amount: '10.00',
+    amount: quoted['amount_quoted'],
+  }
+  const from = await demo.balance(1)
+  const foreign = await demo.order(1, 5, exchange)
+  const refused = await demo.post(foreign)
+  expect([refused.status, refused.body['errorCode']], refused.text).toEqual([
+    403,
+    'PARTY_NOT_ALLOWED',
+  ])
+  expect((await demo.get(foreign['transaction_id'])).status).toBe(404)
+  expect(await demo.balance(1)).toBe(from)
+  const made = await demo.post(await demo.order(11, 5, exchange))
   expect(made.status, made.text).toBe(200)
 })

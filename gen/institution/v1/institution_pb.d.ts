@@ -240,7 +240,7 @@ export declare type CreateTransactionRequest = Message<"institution.v1.CreateTra
   transferInformation: { [key: string]: string };
 
   /**
-   * The quote to execute; empty: none. Needed when the two sides have different currencies.
+   * The quote to execute, which was made for the session's account; empty: none. Needed when the two sides have different currencies.
    *
    * @generated from field: string quote_id = 18;
    */
@@ -705,7 +705,7 @@ export declare const InstitutionService: GenService<{
    * the token once more, UNAUTHENTICATED (SESSION_INVALID when spent, SESSION_EXPIRED); the parties, PERMISSION_DENIED
    * (PARTY_NOT_ALLOWED), NOT_FOUND (ACCOUNT_NOT_FOUND), FAILED_PRECONDITION (AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE),
    * INVALID_ARGUMENT (SAME_PARTIES); currencies, amounts and fees, INVALID_ARGUMENT; the quote, NOT_FOUND (QUOTE_NOT_FOUND),
-   * FAILED_PRECONDITION (QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH); the limits, PERMISSION_DENIED (LIMIT_EXCEEDED);
+   * PERMISSION_DENIED (PARTY_NOT_ALLOWED when it was made for another account than the session's), FAILED_PRECONDITION (QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH); the limits, PERMISSION_DENIED (LIMIT_EXCEEDED);
    * the funds, FAILED_PRECONDITION (INSUFFICIENT_FUNDS). A refusal leaves nothing behind and spends nothing.
    *
    * @generated from rpc institution.v1.InstitutionService.CreateTransaction

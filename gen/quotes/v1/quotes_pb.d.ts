@@ -124,7 +124,7 @@ export declare type Quote = Message<"quotes.v1.Quote"> & {
   institutionName: string;
 
   /**
-   * UUID of the session's account.
+   * UUID of the session's account: only a session of this account runs the quote.
    *
    * @generated from field: string account_id = 5;
    */
@@ -414,6 +414,13 @@ export declare type ReserveQuoteRequest = Message<"quotes.v1.ReserveQuoteRequest
    * @generated from field: types.v1.Money credit = 6;
    */
   credit?: Money | undefined;
+
+  /**
+   * UUID of the account whose session runs the movement. Empty is not checked: callers of the release before do not say it.
+   *
+   * @generated from field: string account_id = 7;
+   */
+  accountId: string;
 };
 
 /**
@@ -823,9 +830,9 @@ export declare const QuotesService: GenService<{
     output: typeof GetQuoteResponseSchema;
   },
   /**
-   * Claims a quote. NOT_FOUND (QUOTE_NOT_FOUND); FAILED_PRECONDITION (QUOTE_ALREADY_USED when another movement has it,
-   * QUOTE_EXPIRED by the database clock, also for a repeat, QUOTE_MISMATCH unless amounts and currencies are those of the
-   * quote). A refusal changes nothing.
+   * Claims a quote, checking in this order: NOT_FOUND (QUOTE_NOT_FOUND); PERMISSION_DENIED (PARTY_NOT_ALLOWED when it was made
+   * for another account); FAILED_PRECONDITION (QUOTE_ALREADY_USED when another movement has it, QUOTE_EXPIRED by the database
+   * clock, also for a repeat, QUOTE_MISMATCH unless amounts and currencies are those of the quote). A refusal changes nothing.
    *
    * @generated from rpc quotes.v1.QuotesService.ReserveQuote
    */
