@@ -1,6 +1,7 @@
 // Reads currencies, amounts and fees of a request once the accounts are known; it must not convert money.
 import { Failure } from '#core/errors.ts'
 import { parseAmount } from '#core/money.ts'
+import { brokenFeeRule, type FeeName, feeNames, type StatedFees } from '#core/transaction-fees.ts'
 import type { NewTransaction, StatedFee } from './new-transaction.ts'
 import type { Sides } from './parties.ts'
 import type { Amounts } from './transaction.ts'
@@ -30,10 +31,20 @@ export function readAmounts(asked: Asked, sides: Sides): Amounts {
     throw refused('sender_amount', 'must equal amount when both are in one currency')
   }
   const fees = readFees(asked.fees, senderCurrency, currency)
-  if (fees.recipientPaysMinor > amountMinor) {
-    throw refused('fees.recipient_pays', 'must not be above amount')
+  const broken = brokenFeeRule(fees, {
+    debit: senderAmountMinor,
+    credit: amountMinor,
+    debitField: asked.senderAmount === '' ? 'amount' : 'sender_amount',
+    oneCurrency: !isExchange,
+  })
+  if (broken !== undefined) throw refused(`fees.${broken.fee}`, broken.rule)
+  return {
+    amountMinor,
+    currency,
+    senderAmountMinor,
+    senderCurrency,
+    fees: keptFees(fees, !isExchange),
   }
-  return { amountMinor, currency, senderAmountMinor, senderCurrency, fees }
 }
 
 /** A side of ours is in its account's currency; one outside in what is stated of it, else in that of the other side. */
@@ -59,36 +70,39 @@ function checkOf(quoteId: string) {
   }
 }
 
-type FeeName = 'total' | 'convenience' | 'sender_pays' | 'recipient_pays'
-
-function readFees(stated: StatedFee[], senderCurrency: string, currency: string): Amounts['fees'] {
-  const sums = new Map<string, bigint>()
+function readFees(stated: StatedFee[], senderCurrency: string, currency: string): StatedFees {
+  const sums = new Map<FeeName, bigint>()
   for (const fee of stated) {
-    if (!isFeeName(fee.type)) continue
-    const field = `fees.${fee.type}`
-    const wanted = fee.type === 'recipient_pays' ? currency : senderCurrency
+    const name = feeNames.find((known) => known === fee.type)
+    if (name === undefined) continue
+    const field = `fees.${name}`
+    const wanted = name === 'recipient_pays' ? currency : senderCurrency
     if (fee.currency !== '' && fee.currency !== wanted) {
       throw refused(field, `must be in ${wanted}`)
     }
     const minor = readField(field, fee.amount, wanted, { allowZero: true })
-    const sum = (sums.get(fee.type) ?? 0n) + minor
+    const sum = (sums.get(name) ?? 0n) + minor
     if (sum > maxFeeMinor) throw refused(field, 'is too large')
-    sums.set(fee.type, sum)
+    sums.set(name, sum)
   }
-  const sumOf = (name: FeeName): bigint => sums.get(name) ?? 0n
-  const senderPaysMinor = sumOf('sender_pays')
-  const recipientPaysMinor = sumOf('recipient_pays')
-  const ownTotal = senderPaysMinor + (senderCurrency === currency ? recipientPaysMinor : 0n)
   return {
-    totalMinor: sums.get('total') ?? ownTotal,
-    convenienceMinor: sumOf('convenience'),
-    senderPaysMinor,
-    recipientPaysMinor,
+    senderPays: sums.get('sender_pays') ?? 0n,
+    recipientPays: sums.get('recipient_pays') ?? 0n,
+    convenience: sums.get('convenience') ?? 0n,
+    total: sums.get('total'),
   }
 }
 
-function isFeeName(type: string): type is FeeName {
-  return ['total', 'convenience', 'sender_pays', 'recipient_pays'].includes(type)
+/** A total that the client did not state is the sum of what is in the sender's currency. */
+function keptFees(fees: StatedFees, isOneCurrency: boolean): Amounts['fees'] {
+  const { senderPays, recipientPays, convenience } = fees
+  const ownTotal = senderPays + convenience + (isOneCurrency ? recipientPays : 0n)
+  return {
+    totalMinor: fees.total ?? ownTotal,
+    convenienceMinor: convenience,
+    senderPaysMinor: senderPays,
+    recipientPaysMinor: recipientPays,
+  }
 }
 
 function readField(

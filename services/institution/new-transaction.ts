@@ -3,8 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { Failure } from '#core/errors.ts'
 import { newId } from '#core/id.ts'
 import { readAmounts } from './amounts.ts'
-import { type AccountFacts, findSides } from './parties.ts'
-import type { Described, Draft, TransactionType } from './transaction.ts'
+import { type AccountFacts, findSides, type Sides } from './parties.ts'
+import {
+  type Amounts,
+  type Described,
+  type Draft,
+  debitMinor,
+  type TransactionType,
+} from './transaction.ts'
 
 /** A fee as the client wrote it; an empty currency is that of the side which pays it. */
 export type StatedFee = { type: string; amount: string; currency: string }
@@ -48,10 +54,6 @@ export function priceTransaction(asked: NewTransaction, session: Session): Price
   if (session.state === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
   const sides = findSides(asked, session)
   const amounts = readAmounts(asked, sides)
-  const ownAmount =
-    sides.own === 'debit'
-      ? { currency: amounts.senderCurrency, amountMinor: amounts.senderAmountMinor }
-      : { currency: amounts.currency, amountMinor: amounts.amountMinor }
   return {
     ...amounts,
     movementId: newId(),
@@ -72,8 +74,15 @@ export function priceTransaction(asked: NewTransaction, session: Session): Price
       creditParty: { ...asked.described.creditParty, ...numbersOf(sides.credit) },
     },
     tokenHash: session.tokenHash,
-    own: { accountId: session.account.accountId, ...ownAmount },
+    own: { accountId: session.account.accountId, ...countedOf(sides.own, amounts) },
   }
+}
+
+/** What counts against the limits: all that leaves the session's account, or what comes to it. */
+function countedOf(own: Sides['own'], amounts: Amounts) {
+  return own === 'debit'
+    ? { currency: amounts.senderCurrency, amountMinor: debitMinor(amounts) }
+    : { currency: amounts.currency, amountMinor: amounts.amountMinor }
 }
 
 function numbersOf(account: AccountFacts | undefined) {

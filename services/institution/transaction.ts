@@ -57,7 +57,10 @@ export type Amounts = {
   /** What the debit side pays. */
   senderAmountMinor: bigint
   senderCurrency: string
-  /** In the sender's currency, but for what the recipient pays. */
+  /**
+   * In the sender's currency, but for what the recipient pays. Neither side pays more than its amount; the total is the sum of
+   * those that are in its currency.
+   */
   fees: {
     totalMinor: bigint
     convenienceMinor: bigint

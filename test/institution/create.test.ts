@@ -60,11 +60,43 @@ describe('a p2p transaction', () => {
     })
   })
 
-  it('counts what the sender pays in the currency of the limits', async () => {
-    const { order } = pair()
-    const { movementId } = await world.create(order())
-    const begun = world.accounts.movements.get(movementId)?.request
-    expect(begun?.limitUse?.amount).toMatchObject({ currency: 'TTD', minorUnits: 67_829n })
+  it('counts all that leaves the account, fees included, in the currency of the limits and rounded up', async () => {
+    const counted = async (more: Order) => {
+      const { movementId } = await world.create(pair().order(more))
+      return world.accounts.movements.get(movementId)?.request?.limitUse?.amount
+    }
+    expect(await counted({})).toMatchObject({ currency: 'TTD', minorUnits: 67_829n })
+    // 101.50 USD are 688.46435 TTD.
+    const fees = [
+      { type: 'sender_pays', amount: '1.00' },
+      { type: 'sender_pays', amount: '0.50', currency: 'USD' },
+      { type: 'recipient_pays', amount: '7.00' },
+      { type: 'convenience', amount: '9.00' },
+    ]
+    expect(await counted({ fees })).toMatchObject({ currency: 'TTD', minorUnits: 68_847n })
+  })
+
+  it('has a total of all its fees when none is stated', async () => {
+    const fees = [
+      { type: 'sender_pays', amount: '1.00' },
+      { type: 'recipient_pays', amount: '0.25' },
+      { type: 'convenience', amount: '0.50' },
+    ]
+    const stated = [...fees, { type: 'total', amount: '1.75' }]
+    for (const all of [fees, stated]) {
+      const { fees: shown } = await world.create(pair().order({ fees: all }))
+      expect(shown?.total).toMatchObject({ currency: 'USD', minorUnits: 175n })
+    }
+  })
+
+  it('may have fees of as much as the amounts', async () => {
+    const { ama, kofi, order } = pair()
+    const fees = [
+      { type: 'sender_pays', amount: '100.00' },
+      { type: 'recipient_pays', amount: '100.00' },
+    ]
+    await world.create(order({ fees }))
+    expect([ama.balance, kofi.balance]).toEqual([980_000n, 1_000_000n])
   })
 })
 
@@ -243,6 +275,34 @@ describe('a refused transaction leaves nothing behind', () => {
       ({ order }) => order({ fees: [{ type: 'recipient_pays', amount: '100.01' }] }),
     ],
     [
+      'a fee of the sender above the amount',
+      'INVALID_PARAMETER fees.sender_pays',
+      ({ order }) => order({ amount: '0.01', fees: [{ type: 'sender_pays', amount: '9000.00' }] }),
+    ],
+    [
+      'fees of the sender that are above the amount together',
+      'INVALID_PARAMETER fees.sender_pays',
+      ({ order }) =>
+        order({
+          fees: [
+            { type: 'sender_pays', amount: '60.00' },
+            { type: 'sender_pays', amount: '40.01' },
+          ],
+        }),
+    ],
+    [
+      'a total that is not the sum of the fees',
+      'INVALID_PARAMETER fees.total',
+      ({ order }) =>
+        order({
+          fees: [
+            { type: 'sender_pays', amount: '1.00' },
+            { type: 'convenience', amount: '0.50' },
+            { type: 'total', amount: '1.00' },
+          ],
+        }),
+    ],
+    [
       'fees in another currency',
       'INVALID_PARAMETER fees.sender_pays',
       ({ order }) => order({ fees: [{ type: 'sender_pays', amount: '1.00', currency: 'TTD' }] }),
@@ -287,6 +347,10 @@ describe('a refused transaction leaves nothing behind', () => {
     const { order, token } = pair()
     world.accounts.state.limitMinor = 100n
     expect(await refusal(world.create(order({ amount: '999999.00' })))).toBe('LIMIT_EXCEEDED')
+    // 100.00 USD are 678.29 TTD; a fee of a cent comes on top.
+    world.accounts.state.limitMinor = 67_829n
+    const fees = [{ type: 'sender_pays', amount: '0.01' }]
+    expect(await refusal(world.create(order({ fees })))).toBe('LIMIT_EXCEEDED')
     world.accounts.state.limitMinor = 10n ** 12n
     expect(world.accounts.isSpent(token)).toBe(false)
   })

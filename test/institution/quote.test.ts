@@ -145,6 +145,27 @@ describe('a quote', () => {
     expect(ama.balance).toBe(1_000_000n)
   })
 
+  it('has fees of each side in its own currency, and so no total of both', async () => {
+    const sender = { type: 'sender_pays', amount: '100.00' }
+    const recipient = { type: 'recipient_pays', amount: '678.29' }
+    const fees = [sender, recipient]
+    for (const [more, field] of [
+      [[{ ...sender, amount: '100.01' }], 'fees.sender_pays'],
+      [[{ ...recipient, amount: '678.30' }], 'fees.recipient_pays'],
+      [[...fees, { type: 'total', amount: '778.29' }], 'fees.total'],
+    ] as const) {
+      const asked = exchange().order({ fees: [...more] })
+      expect(await refusal(world.create(asked))).toBe(`INVALID_PARAMETER ${field}`)
+    }
+    const { ama, abena, order } = exchange()
+    const made = await world.create(order({ fees }))
+    expect([ama.balance, abena.balance]).toEqual([980_000n, 1_000_000n])
+    expect(made.fees?.total).toMatchObject({ currency: 'USD', minorUnits: 10_000n })
+    const { limitUse } = world.accounts.movements.get(made.movementId)?.request ?? {}
+    // 200.00 USD are 1,356.58 TTD.
+    expect(limitUse?.amount).toMatchObject({ currency: 'TTD', minorUnits: 135_658n })
+  })
+
   it('of one currency needs no exchange', async () => {
     const money = { currency: 'USD', minorUnits: 10_000n }
     const quote = world.quotes.quote({ debit: money, credit: money })

@@ -39,6 +39,9 @@ describe('a transfer to the outside', () => {
     expect(ama.balance).toBe(989_800n)
     const { hold } = world.accounts.movements.get(made.movementId)?.request ?? {}
     expect(hold).toMatchObject({ amount: { minorUnits: 10_200n }, feeMinorUnits: 200n })
+    const { limitUse } = world.accounts.movements.get(made.movementId)?.request ?? {}
+    // 102.00 USD are 691.8558 TTD.
+    expect(limitUse?.amount).toMatchObject({ currency: 'TTD', minorUnits: 69_186n })
     await world.end(made.movementId, TransferOutcome.COMPLETED)
     await world.becomes(made.transactionId, TransactionStatus.COMPLETED)
     expect(ama.balance).toBe(989_800n)

@@ -15,7 +15,7 @@ describe('a p2p transaction', () => {
   it('is completed at once, in the shape of objects', async () => {
     const [from, to] = [await demo.balance(11), await demo.balance(2)]
     const body = await demo.order(11, 2, {
-      fees: { total: '0.30', convenience: '0.10', sender_pays: '0.20', recipient_pays: '0.10' },
+      fees: { total: '0.40', convenience: '0.10', sender_pays: '0.20', recipient_pays: '0.10' },
       description: 'Lunch',
     })
     const made = await demo.post(body)
@@ -102,9 +102,17 @@ describe('a refusal', () => {
     ],
     ['INVALID_PARAMETER', 400, change({ amount: '1.001' })],
     ['INVALID_PARAMETER', 400, change({ fees: { recipient_pays: '1.01' } })],
+    ['INVALID_PARAMETER', 400, change({ fees: { sender_pays: '1.01' } })],
+    ['INVALID_PARAMETER', 400, change({ fees: { total: '1.00', sender_pays: '0.50' } })],
     ['INVALID_PARAMETER', 400, change({ transaction_type: 'gift' })],
     ['MISSING_PARAMETER', 400, change({ credit_party: { mobile_number: person(5) } })],
     ['LIMIT_EXCEEDED', 403, async () => demo.order(3, 2, { amount: '73.72' })],
+    // All that leaves the account counts: 73.00 and 0.72 together.
+    [
+      'LIMIT_EXCEEDED',
+      403,
+      async () => demo.order(3, 2, { amount: '73.00', fees: { sender_pays: '0.72' } }),
+    ],
     ['INSUFFICIENT_FUNDS', 409, async () => demo.order(3, 2, { amount: '60.00' })],
     ['QUOTE_NOT_FOUND', 404, change({ quote_id: crypto.randomUUID() })],
     [

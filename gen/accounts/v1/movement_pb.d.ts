@@ -29,7 +29,7 @@ export declare type LimitUse = Message<"accounts.v1.LimitUse"> & {
   accountId: string;
 
   /**
-   * How much, above zero, in the currency of the limits.
+   * How much, above zero, in the currency of the limits: all that leaves the account, with the fees that it pays.
    *
    * @generated from field: types.v1.Money amount = 2;
    */

@@ -77,7 +77,8 @@ export declare const PartySchema: GenMessage<Party>;
 export declare type Fee = Message<"institution.v1.Fee"> & {
   /**
    * "sender_pays" and "recipient_pays" move money; "total" and "convenience" are kept and shown; other types are ignored.
-   * Fees of one type are summed. 1 to 64 characters.
+   * Fees of one type are summed. What the sender pays is at most `sender_amount`, what the recipient pays at most `amount`, and
+   * a total, when there is one, the sum of the other three. 1 to 64 characters.
    *
    * @generated from field: string type = 1;
    */
@@ -268,7 +269,7 @@ export declare const CreateTransactionRequestSchema: GenMessage<CreateTransactio
  */
 export declare type TransactionFees = Message<"institution.v1.TransactionFees"> & {
   /**
-   * All fees; as stated, else what sender and recipient pay when both are in one currency, else what the sender pays.
+   * All fees: the sum of the others, of two currencies without what the recipient pays.
    *
    * @generated from field: types.v1.Money total = 1;
    */
@@ -704,7 +705,7 @@ export declare const InstitutionService: GenService<{
    * unknown); a repeat, which is answered whatever the token is worth by now, or ALREADY_EXISTS (DUPLICATE_TRANSACTION_ID);
    * the token once more, UNAUTHENTICATED (SESSION_INVALID when spent, SESSION_EXPIRED); the parties, PERMISSION_DENIED
    * (PARTY_NOT_ALLOWED), NOT_FOUND (ACCOUNT_NOT_FOUND), FAILED_PRECONDITION (AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE),
-   * INVALID_ARGUMENT (SAME_PARTIES); currencies, amounts and fees, INVALID_ARGUMENT; the quote, NOT_FOUND (QUOTE_NOT_FOUND),
+   * INVALID_ARGUMENT (SAME_PARTIES); currencies, amounts and fees, INVALID_ARGUMENT (INVALID_PARAMETER); the quote, NOT_FOUND (QUOTE_NOT_FOUND),
    * PERMISSION_DENIED (PARTY_NOT_ALLOWED when it was made for another account than the session's), FAILED_PRECONDITION (QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH); the limits, PERMISSION_DENIED (LIMIT_EXCEEDED);
    * the funds, FAILED_PRECONDITION (INSUFFICIENT_FUNDS). A refusal leaves nothing behind and spends nothing.
    *
