@@ -10,6 +10,7 @@ import {
 import { knownFields } from './known-fields.ts'
 import type { Input } from './route.ts'
 import { institutionTransactionBody, partyLengths } from './schemas/institution.ts'
+import { readFees } from './transaction-fees.ts'
 import { invalidField } from './validate.ts'
 import { checkAmount, checkMoment, readAmount, readCurrency, readPhone } from './values.ts'
 
@@ -33,10 +34,13 @@ const types = {
 export function readTransaction({ body, originCountry }: Input<unknown, Body>): NewTransaction {
   const { institution_name: institutionName, ...transferInformation } = body.transfer_information
   const time = readTime(body.transaction_date)
-  const fees = readFees(body.fees)
   const debitParty = readParty(body.debit_party, originCountry, 'debit_party')
   const creditParty = readParty(body.credit_party, originCountry, 'credit_party')
   checkAmounts(body)
+  const fees = readFees(body, {
+    debit: body.sender_currency ?? debitParty.currency,
+    credit: creditParty.currency,
+  })
   return {
     institutionName,
     token: { case: 'sessionTokenSealed', value: body.session_token_enc },
@@ -76,23 +80,6 @@ function checkAmounts({ amount, sender_amount, sender_currency }: Body): void {
   if (sender_currency === undefined) return
   readCurrency(sender_currency, 'sender_currency')
   if (sender_amount !== undefined) readAmount(sender_amount, sender_currency, 'sender_amount')
-}
-
-/** Fees as an object name no currency. */
-function readFees(fees: Body['fees'] = []): { type: string; amount: string; currency: string }[] {
-  if (!Array.isArray(fees)) {
-    const { total, convenience, sender_pays, recipient_pays } = fees
-    const stated = { total, convenience, sender_pays, recipient_pays }
-    return Object.entries(stated).flatMap(([type, amount]) =>
-      amount === undefined ? [] : [{ type, amount, currency: '' }],
-    )
-  }
-  return fees.map(({ fee_type: type, fee_amount: amount, fee_currency }, index) => {
-    const path = `fees[${index}]`
-    const currency = readCurrency(fee_currency, `${path}.fee_currency`)
-    readAmount(amount, currency, `${path}.fee_amount`, { allowZero: true })
-    return { type, amount, currency }
-  })
 }
 
 type PartyName = keyof typeof partyLengths

@@ -71,7 +71,7 @@ export const institutionOperations: Operations = {
     tag: transactions,
     summary: 'Move money of customers of an institution',
     description:
-      '`p2p` moves between two accounts of the institution and is completed at once; `inttransfer`, `deposit` and `cashout` are `pending` until the back end ends them. `session_token_enc` is the session token sealed under the shared key of the institution: base64 of the byte 1, key id, nonce, AES-256-GCM ciphertext and tag, with `session_token` as associated data. The first accepted transaction spends it. The same `transaction_id` with the same body is answered with the same receipt.',
+      '`p2p` moves between two accounts of the institution and is completed at once; `inttransfer`, `deposit` and `cashout` are `pending` until the back end ends them. `session_token_enc` is the session token sealed under the shared key of the institution: base64 of the byte 1, key id, nonce, AES-256-GCM ciphertext and tag, with `session_token` as associated data. The first accepted transaction spends it. `fees.sender_pays` is at most `sender_amount`, `fees.recipient_pays` at most `amount`, and `fees.total`, when given, the sum of `sender_pays`, `recipient_pays` and `convenience`; amount and `sender_pays` together count against the limits of the account. The same `transaction_id` with the same body is answered with the same receipt.',
     successes: { 200: { says: 'The transaction is accepted.', fields: transactionMade } },
     reasons: [
       'CURRENCY_NOT_SUPPORTED',

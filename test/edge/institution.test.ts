@@ -29,7 +29,7 @@ const asObjects = {
   sender_amount: '10.00',
   description: 'Lunch',
   transaction_type: 'p2p',
-  fees: { total: '0.75', convenience: '0.25', sender_pays: '0.50', recipient_pays: '0.25' },
+  fees: { total: '1.00', convenience: '0.25', sender_pays: '0.50', recipient_pays: '0.25' },
   debit_party: { mobile_number: '202 555 0100', currency: 'USD', metadata: 'till 1' },
   credit_party: { mobile_number: '+12025550101', account_number: 'A-1', account_type: 'wallet' },
   sender_kyc: { nationality: 'US' },
@@ -93,7 +93,7 @@ describe('POST /institution/transaction', () => {
       senderAmount: '10.00',
       senderCurrency: 'USD',
       fees: [
-        { type: 'total', amount: '0.75', currency: '' },
+        { type: 'total', amount: '1.00', currency: '' },
         { type: 'convenience', amount: '0.25', currency: '' },
         { type: 'sender_pays', amount: '0.50', currency: '' },
         { type: 'recipient_pays', amount: '0.25', currency: '' },
@@ -154,6 +154,91 @@ describe('POST /institution/transaction', () => {
     const { status, body } = await post({ ...asObjects, ...more })
     expect([status, body['errorCode']]).toEqual([400, 'INVALID_PARAMETER'])
     expect(String(body['message'])).toContain(path)
+  })
+
+  const listed = (...fees: [type: string, amount: string, currency?: string][]) => ({
+    fees: fees.map(([fee_type, fee_amount, fee_currency = 'USD']) => ({
+      fee_type,
+      fee_amount,
+      fee_currency,
+    })),
+  })
+  const exchange = { quote_id: 'quote-1', sender_amount: '1.00', amount: '6.78' }
+
+  it.each([
+    ['fees.sender_pays', 'above sender_amount', { fees: { sender_pays: '10.01' } }],
+    [
+      'fees.sender_pays',
+      'above amount',
+      { sender_amount: undefined, fees: { sender_pays: '10.0001' } },
+    ],
+    ['fees.sender_pays', 'above sender_amount', { ...exchange, fees: { sender_pays: '1.01' } }],
+    ['fees.recipient_pays', 'above amount', { fees: { recipient_pays: '10.01' } }],
+    ['fees.total', 'the sum of', { fees: { total: '0.75', sender_pays: '0.5' } }],
+    ['fees.total', 'the sum of', { fees: { total: '0.50', sender_pays: '0.5', convenience: '1' } }],
+    ['fees.total', 'the sum of', { ...exchange, fees: { total: '0.75', sender_pays: '0.5' } }],
+    [
+      'fees[2].fee_amount',
+      'sender_pays, which must not be above sender_amount',
+      listed(['sender_pays', '6.00'], ['total', '11.00'], ['sender_pays', '5.00']),
+    ],
+    ['fees[0].fee_amount', 'adds to recipient_pays, which', listed(['recipient_pays', '10.01'])],
+    [
+      'fees[1].fee_amount',
+      'total, which must be the sum of',
+      listed(['sender_pays', '1.00'], ['total', '1.01'], ['other', '0.01']),
+    ],
+    [
+      'fees[1].fee_currency',
+      'must be USD',
+      listed(['tip', '1', 'TTD'], ['sender_pays', '1', 'TTD']),
+    ],
+    [
+      'fees[0].fee_currency',
+      'must be TTD',
+      { credit_party: { currency: 'TTD' }, ...listed(['recipient_pays', '1', 'USD']) },
+    ],
+    [
+      'fees[0].fee_currency',
+      'must be USD',
+      {
+        sender_currency: undefined,
+        debit_party: [
+          { key: 'mobile_number', value: '+12025550100' },
+          { key: 'currency', value: 'USD' },
+        ],
+        ...listed(['convenience', '1', 'TTD']),
+      },
+    ],
+  ])('refuses %s by its path: %s', async (path, rule, more) => {
+    const { status, body } = await post({ ...asObjects, ...more })
+    expect([status, body['errorCode']]).toEqual([400, 'INVALID_PARAMETER'])
+    expect(String(body['message']).startsWith(`${path} `)).toBe(true)
+    expect(String(body['message'])).toContain(rule)
+    expect(edge.seen.transactions.created).toEqual([])
+  })
+
+  it.each([
+    ['as much as the amounts', { fees: { sender_pays: '10.00', recipient_pays: '10' } }],
+    [
+      'a total in other digits',
+      { fees: { total: '1', sender_pays: '0.5000', convenience: '0.50' } },
+    ],
+    ['none', { fees: {} }],
+    ['a total of none', { fees: { total: '0.00' } }],
+    [
+      'lists that sum by type',
+      listed(['sender_pays', '0.30'], ['sender_pays', '0.20'], ['total', '0.50']),
+    ],
+    ['types that mean nothing, in any currency', listed(['tip', '900.00', 'EUR'])],
+    // Only the service knows whether both are in one currency.
+    [
+      'with a quote, a total of fees of both sides',
+      { ...exchange, fees: { total: '9', sender_pays: '1', recipient_pays: '1' } },
+    ],
+  ])('takes fees of %s', async (_, more) => {
+    const { status, body } = await post({ ...asObjects, ...more })
+    expect(status, String(body['message'])).toBe(200)
   })
 
   it.each([

@@ -162,8 +162,8 @@ const refusedElsewhere: Array<[string, string, unknown, string?]> = [
   ['POST /bill_payments/pay', 'metadata', { a: 'bell\u0007' }],
 ]
 
-const fee = (fee_amount: string, fee_currency: string) => ({
-  fee_type: 'total',
+const fee = (fee_amount: string, fee_currency: string, fee_type = 'total') => ({
+  fee_type,
   fee_amount,
   fee_currency,
 })
@@ -214,7 +214,7 @@ describe('a value of a route to come', () => {
   })
 
   it.each<[string, unknown]>([
-    ['fees', [fee('0', 'USD'), fee('1.5', 'TTD')]],
+    ['fees', [fee('0', 'USD'), fee('1.5', 'TTD', 'tip')]],
     ['debit_party', { mobile_number: '868 350-1234', currency: 'TTD', metadata: 'two\nlines' }],
     ['credit_party', [{ key: 'mobile_number', value: '' }]],
     ['transaction_date', '2026-02-20T10:00:00.5Z'],
