@@ -53,7 +53,7 @@ export function quoteMessage(quote: Quote): MessageInitShape<typeof QuoteSchema>
     rateTime: timestampFromDate(rate.sourceTime),
     residual: quote.residual,
     rounding: moneyOf({ amountMinor: quote.roundingMinor, currency: quoted.currency }),
-    fees: noFees(requested.currency),
+    fees: feesMessage(quote),
     quoteTime: timestampFromDate(quote.quoteTime),
     expireTime: timestampFromDate(quote.expireTime),
     status: statuses[statusOf(quote)],
@@ -70,10 +70,14 @@ function moneyOf({ amountMinor, currency }: Amount) {
   return { currency, minorUnits: amountMinor }
 }
 
-/** Quoting costs nothing: fees are what the client itself puts on the transaction. */
-function noFees(currency: string) {
-  const none = { currency, minorUnits: 0n }
-  return { total: none, convenience: none, senderPays: none, recipientPays: none }
+function feesMessage({ requested: { currency }, fees }: Quote) {
+  const fee = (amountMinor: bigint) => moneyOf({ amountMinor, currency })
+  return {
+    total: fee(fees.totalMinor),
+    convenience: fee(fees.convenienceMinor),
+    senderPays: fee(fees.senderPaysMinor),
+    recipientPays: fee(fees.recipientPaysMinor),
+  }
 }
 
 /** An amount above zero of a request. */

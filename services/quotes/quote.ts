@@ -32,10 +32,27 @@ export type NewQuote = {
   creditParty: CreditParty | undefined
 }
 
+/** Fees of a quote in minor units of the requested currency. */
+export type QuoteFees = {
+  totalMinor: bigint
+  convenienceMinor: bigint
+  senderPaysMinor: bigint
+  recipientPaysMinor: bigint
+}
+
+/** Quoting and converting cost nothing: the fees of a transaction are what its client puts on it. */
+export const noFees: QuoteFees = {
+  totalMinor: 0n,
+  convenienceMinor: 0n,
+  senderPaysMinor: 0n,
+  recipientPaysMinor: 0n,
+}
+
 /** What a quote promises. */
 export type Terms = {
   requested: Amount
   quoted: Amount
+  fees: QuoteFees
   rate: Rate
   /** Exact worth less the quoted amount, in quoted units: zero to less than one minor unit. */
   residual: string
@@ -91,10 +108,16 @@ export function priceQuote(requested: Amount, currency: string, rate: Rate): Ter
   return {
     requested,
     quoted: { amountMinor: worth.amountMinor, currency },
+    fees: noFees,
     rate,
     residual: formatDecimal(worth.residual),
     roundingMinor: postedResidual(worth.residual.digits),
   }
+}
+
+/** All that leaves the account when a quote is executed, which is what counts against the limits. */
+export function debitOf({ requested, fees }: Pick<Terms, 'requested' | 'fees'>): Amount {
+  return { ...requested, amountMinor: requested.amountMinor + fees.senderPaysMinor }
 }
 
 /**

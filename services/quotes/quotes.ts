@@ -9,6 +9,7 @@ import type { StoreQuote } from './groups.ts'
 import type { QuoteMetrics } from './metrics.ts'
 import {
   type Amount,
+  debitOf,
   type Execution,
   type NewQuote,
   priceQuote,
@@ -49,7 +50,7 @@ export async function createQuote(quotes: Quotes, asked: NewQuote): Promise<Quot
     targetField(asked),
   )
   const terms = priceQuote(requested, session.targetCurrency, rate)
-  await checkLimits(quotes, projectId, session, requested)
+  await checkLimits(quotes, projectId, session, debitOf(terms))
   const { institutionId, institutionName, accountId } = session
   const draft = {
     ...terms,
@@ -82,7 +83,7 @@ async function rateFor(findRate: FindRate, base: string, quoted: string, field: 
   }
 }
 
-/** What is requested counts, in the currency of the limits and rounded up. */
+/** All that would leave the account counts, in the currency of the limits and rounded up. */
 async function checkLimits(
   { accounts, findRate }: Quotes,
   projectId: string,

@@ -1,13 +1,14 @@
 // Every statement of quotes. It must not decide what a quote is worth.
 import { type Queryable, type Sql, sql } from '#runtime/db.ts'
-import type {
-  DraftQuote,
-  Execution,
-  Quote,
-  QuoteKind,
-  QuoteState,
-  TransactionStatus,
-  Use,
+import {
+  type DraftQuote,
+  type Execution,
+  noFees,
+  type Quote,
+  type QuoteKind,
+  type QuoteState,
+  type TransactionStatus,
+  type Use,
 } from './quote.ts'
 
 type Row = {
@@ -268,6 +269,7 @@ function decode(row: Row | undefined): Quote | undefined {
     kind: row.kind,
     requested: { amountMinor: row.requested_minor, currency: row.requested_currency },
     quoted: { amountMinor: row.quoted_minor, currency: row.quoted_currency },
+    fees: noFees,
     rate: { text: row.rate, sourceTime: row.rate_time },
     residual: row.residual,
     roundingMinor: row.rounding_minor,

@@ -5,7 +5,7 @@ import { newId } from '#core/id.ts'
 import { type Database, isCheckViolation } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { groupingQuotes, type StoreQuote, storingQuote } from '../../services/quotes/groups.ts'
-import type { DraftQuote } from '../../services/quotes/quote.ts'
+import { type DraftQuote, noFees } from '../../services/quotes/quote.ts'
 import { readQuote } from '../../services/quotes/store.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
@@ -43,9 +43,10 @@ function draft(more: Partial<DraftQuote> = {}): DraftQuote {
     kind: 'transfer',
     requested: { amountMinor: BigInt(1 + Math.floor(Math.random() * 1e9)), currency: 'USD' },
     quoted: { amountMinor: 2n ** 62n, currency: 'TTD' },
+    fees: noFees,
     rate: { text: '6.7829', sourceTime: new Date() },
-    residual: '-0.001',
-    roundingMinor: -1n,
+    residual: '0.009',
+    roundingMinor: 1n,
     ...more,
   }
 }
