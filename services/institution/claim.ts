@@ -50,6 +50,7 @@ async function accept(
   const how = { state, createTime, ttlS: settings.transferTtlS } as const
   if (!(await acceptClaim(db, row, how, event))) return undefined
   metrics.accepted(row.type)
+  if (row.senderCurrency !== row.currency) metrics.exchanged(row.currency, row.amountMinor)
   kick()
   await tellQuote(institution, accepted).catch((error: unknown) => {
     log.warn({ err: error }, 'quote not told')

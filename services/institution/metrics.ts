@@ -1,4 +1,4 @@
-// The numbers of the institution service for Prometheus. It must not take a label from a request.
+// The numbers of the institution service for Prometheus. It must not take a label from a request, but for ISO 4217 codes.
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Reason } from '#core/errors.ts'
 import type { TransactionEvent, TransactionType } from './transaction.ts'
@@ -6,6 +6,8 @@ import type { TransactionEvent, TransactionType } from './transaction.ts'
 /** What the service counts. */
 export type TransactionMetrics = {
   accepted(type: TransactionType): void
+  /** What the credit side of a transaction gets in another currency than the debit side pays in. */
+  exchanged(currency: string, minor: bigint): void
   refused(reason: Reason): void
   ended(event: TransactionEvent): void
   stuck(): void
@@ -20,6 +22,12 @@ export function transactionMetrics(
     name: 'payweave_institution_transactions_accepted_total',
     help: 'Transactions accepted, by type.',
     labelNames: ['type'] as const,
+    registers: [registry],
+  })
+  const exchanged = new Counter({
+    name: 'payweave_institution_exchanged_minor_units_total',
+    help: 'What accepted transactions exchange into a currency, in its minor units: what the rounding of quotes is held against.',
+    labelNames: ['currency'] as const,
     registers: [registry],
   })
   const refused = new Counter({
@@ -42,6 +50,7 @@ export function transactionMetrics(
   addBacklog(registry, backlog)
   return {
     accepted: (type) => accepted.inc({ type }),
+    exchanged: (currency, minor) => exchanged.inc({ currency }, Number(minor)),
     refused: (reason) => refused.inc({ reason }),
     ended: (transition) => ended.inc({ transition }),
     stuck: () => stuck.inc(),

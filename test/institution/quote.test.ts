@@ -53,6 +53,24 @@ describe('a quote', () => {
     expect(made.quoteId).toBe(quote.quoteId)
   })
 
+  it('counts what recipients get in another currency, in its minor units', async () => {
+    const exchanged = async () => {
+      const text = await world.registry.metrics()
+      const name = 'payweave_institution_exchanged_minor_units_total'
+      return Number(new RegExp(`^${name}{currency="TTD"} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+    }
+    const before = await exchanged()
+    await world.create(exchange().order())
+    expect(await exchanged()).toBe(before + 67_829)
+    const { accounts } = world
+    const ama = accounts.person()
+    await world.create(world.order(accounts.session(ama), ama, accounts.person()))
+    expect(await exchanged()).toBe(before + 67_829)
+    expect(await world.registry.metrics()).not.toMatch(
+      /exchanged_minor_units_total{currency="USD"}/,
+    )
+  })
+
   it('is refused for other amounts, when it has expired, and when it was used', async () => {
     const { order, quote, token } = exchange()
     expect(await refusal(world.create(order({ amount: '678.30' })))).toBe('QUOTE_MISMATCH')

@@ -93,13 +93,14 @@ export async function startWorld(overrides: Partial<InstitutionSettings> = {}) {
   const backend = newBackend()
   const peers: Peers = { ...accounts.peers, ...quotes.peers, ...backend.peers }
   const closers: (() => Promise<unknown>)[] = []
+  const registry = new Registry()
 
   /** A process of the service: engine, server, clients. */
   async function startProcess() {
     const engine = startInstitution({
       db,
       log: silentLog,
-      metrics: new Registry(),
+      metrics: registry,
       settings: { ...settings, ...overrides },
       peers,
       kickOutbox: () => {},
@@ -163,6 +164,7 @@ export async function startWorld(overrides: Partial<InstitutionSettings> = {}) {
   }
   const world = {
     db,
+    registry,
     testClock,
     projectId,
     accounts,

@@ -182,6 +182,29 @@ describe('the checker finds', () => {
     expect(await rulesAfter(posted)).toEqual(['L6'])
   })
 
+  it('shows what fx_rounding has in each currency, folded or not, of all projects', async () => {
+    const registry = new Registry()
+    const metrics = ledgerMetrics(registry, () => countUnfolded(db))
+    const rounding = { internal: 'fx_rounding' } as const
+    const position = { internal: 'fx_position' } as const
+    const post = (projectId: string, amountMinor: bigint, currency: string) => {
+      const lines = moving(position, rounding, amountMinor, currency)
+      return postTransfer(db, { projectId, transferId: newId(), lines })
+    }
+    await post(projectId, 3n, 'TTD')
+    await foldInternal(db, 100)
+    await post(newId(), 4n, 'TTD')
+    await post(projectId, 1n, 'JPY')
+    const checks = startChecks(db, silentLog, metrics)
+    await expect
+      .poll(() => registry.metrics())
+      .toContain('payweave_ledger_fx_rounding_minor_units{currency="TTD"} 7')
+    expect(await registry.metrics()).toContain(
+      'payweave_ledger_fx_rounding_minor_units{currency="JPY"} 1',
+    )
+    await checks.close()
+  })
+
   it('no more than 100 of a rule, and shows their number as a metric', async () => {
     const many = `insert into accounts.ledger_account (holder_id, holder, currency, posted_minor)
       select gen_random_uuid(), 'customer', 'USD', 1 from generate_series(1, 150)`

@@ -150,6 +150,19 @@ export async function findBroken(q: Queryable, { statement }: RuleCheck): Promis
   return rows.map(({ description }) => description)
 }
 
+const roundingStatement = sql(
+  'check_fx_rounding',
+  `select currency, sum(minor)::float8 as minor from (
+     select currency, posted_minor as minor from internal_balance where internal = 'fx_rounding'
+     union all select currency, amount_minor from internal_unfolded where internal = 'fx_rounding'
+   ) part group by currency`,
+)
+
+/** What the rounding of exchanges took in all, by currency: minor units, no longer exact above 2^53. */
+export function readRounding(q: Queryable): Promise<{ currency: string; minor: number }[]> {
+  return q.rows(roundingStatement, [])
+}
+
 const extentStatement = sql(
   'check_extent',
   'select count(*) as transfers, clock_now() as "checkTime" from transfer',

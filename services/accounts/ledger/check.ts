@@ -7,6 +7,7 @@ import {
   mostFindings,
   type Rule,
   readExtent,
+  readRounding,
   ruleChecks,
   rules,
 } from './check-store.ts'
@@ -47,6 +48,7 @@ export function startChecks(db: Queryable, log: Logger, metrics: LedgerMetrics):
         metrics.found(rule, count)
         if (count > 0) log.error({ kind: rule, count }, 'the ledger breaks a rule')
       }
+      for (const { currency, minor } of await readRounding(db)) metrics.rounded(currency, minor)
       metrics.checked(checkTime)
       return false
     },

@@ -5,6 +5,8 @@ import { Gauge, type Registry } from 'prom-client'
 export type LedgerMetrics = {
   /** Findings of the last check for a rule. */
   found(rule: string, count: number): void
+  /** What fx_rounding had in a currency at the last check. */
+  rounded(currency: string, minor: number): void
   /** When the last check was made. */
   checked(time: Date): void
 }
@@ -18,6 +20,12 @@ export function ledgerMetrics(
     name: 'payweave_ledger_findings',
     help: 'What broke a rule of the ledger at the last check, by rule: anything but zero needs a person.',
     labelNames: ['rule'] as const,
+    registers: [registry],
+  })
+  const rounding = new Gauge({
+    name: 'payweave_ledger_fx_rounding_minor_units',
+    help: 'What fx_rounding of all projects has at the last check, by currency in its minor units. It must never fall.',
+    labelNames: ['currency'] as const,
     registers: [registry],
   })
   const checkTime = new Gauge({
@@ -35,6 +43,7 @@ export function ledgerMetrics(
   })
   return {
     found: (rule, count) => findings.set({ rule }, count),
+    rounded: (currency, minor) => rounding.set({ currency }, minor),
     checked: (time) => checkTime.set(time.getTime() / 1_000),
   }
 }
