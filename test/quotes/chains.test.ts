@@ -2,24 +2,15 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'
-import { currencyDigits } from '#core/money.ts'
 import { type Amount, priceQuote } from '../../services/quotes/quote.ts'
-import { rateBetween, unitsPerDollar } from '../../services/simulator/rate.ts'
+import { rateBetween } from '../../services/simulator/rate.ts'
+import { currencies, worthOf } from '../money/worth.ts'
 
-const currencies = Object.keys(unitsPerDollar)
 const sourceTime = new Date()
-
-/** Units for one dollar in hundred-thousandths, read digit by digit. */
-function perDollar(code: string): bigint {
-  const [whole = '', fraction = ''] = (unitsPerDollar[code] ?? '').split('.')
-  return BigInt(whole) * 100_000n + BigInt(fraction.padEnd(5, '0'))
-}
 
 /** Whether one amount is worth more than another at the table itself, before any rounding. */
 function isWorthMore(one: Amount, other: Amount): boolean {
-  const scaled = (a: Amount, b: Amount) =>
-    a.amountMinor * 10n ** BigInt(currencyDigits(b.currency) ?? 0) * perDollar(b.currency)
-  return scaled(one, other) > scaled(other, one)
+  return worthOf(one.amountMinor, one.currency) > worthOf(other.amountMinor, other.currency)
 }
 
 /** What a quote makes of an amount; undefined when it is refused. */

@@ -1,0 +1,170 @@
+// Accounts, quotes and institution on one database, speaking RPC to each other, with people of several currencies, for the tests of this folder.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { create } from '@bufbuild/protobuf'
+import type { ConnectRouter } from '@connectrpc/connect'
+import { Registry } from 'prom-client'
+import { CheckGrantResponseSchema } from '#gen/accounts/v1/access_pb.js'
+import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { MovementService } from '#gen/accounts/v1/movement_pb.js'
+import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
+import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
+import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
+import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
+import { openIdentity } from '#runtime/rpc/identity.ts'
+import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { createTestClock } from '#runtime/test-clock.ts'
+import { accountSecrets } from '../../services/accounts/credentials.ts'
+import { customerMetrics } from '../../services/accounts/customers/metrics.ts'
+import { accountsService } from '../../services/accounts/customers/service.ts'
+import { tellAccessChanged } from '../../services/accounts/events.ts'
+import { movementService } from '../../services/accounts/ledger/service-movement.ts'
+import { startInstitution } from '../../services/institution/engine.ts'
+import { institutionService } from '../../services/institution/service.ts'
+import { transferReportService } from '../../services/institution/service-reports.ts'
+import { accountsPort } from '../../services/quotes/accounts.ts'
+import { groupingQuotes } from '../../services/quotes/groups.ts'
+import { quoteMetrics } from '../../services/quotes/metrics.ts'
+import { rateFinder } from '../../services/quotes/rates.ts'
+import { quotesService } from '../../services/quotes/service.ts'
+import { countReserved } from '../../services/quotes/store.ts'
+import { rateBetween } from '../../services/simulator/rate.ts'
+import { newBackend } from '../institution/peers.ts'
+import { userLimits } from '../ledger/world.ts'
+import { createTestDatabase, silentLog } from '../support/database.ts'
+
+const host = '127.0.0.1'
+const names = ['accounts', 'quotes', 'institution', 'gateway', 'simulator']
+
+/** Starts the three services with everything that they stand on; the back end alone is a stand-in. */
+export async function startWorld() {
+  const dir = mkdtempSync(join(tmpdir(), 'payweave-money-'))
+  writeIdentities(dir, names)
+  const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
+  const database = await createTestDatabase('accounts', migrationFolders('accounts'))
+  for (const service of ['quotes', 'institution'] as const) {
+    await database.migrate(service, migrationFolders(service))
+  }
+  const testClock = createTestClock()
+  const open = (service: 'accounts' | 'quotes' | 'institution') =>
+    database.open({ service, testClock })
+  const [accountsDb, quotesDb, institutionDb] = [
+    open('accounts'),
+    open('quotes'),
+    open('institution'),
+  ]
+  const servers: RpcServer[] = []
+  const pools: RpcPool[] = []
+
+  async function serve(
+    name: 'accounts' | 'quotes' | 'institution',
+    services: Parameters<typeof serveRpc>[0]['services'],
+    routes: (router: ConnectRouter) => unknown,
+  ): Promise<number> {
+    const identity = identityOf(name)
+    const server = await serveRpc({ host, port: 0, identity, log: silentLog, services, routes })
+    servers.push(server)
+    return server.port
+  }
+  const at = (port: number, audience: string, caller: string) => {
+    const url = `http://${host}:${port}`
+    const pool = createRpcPool(url)
+    pools.push(pool)
+    return { url, audience, identity: identityOf(caller), pool }
+  }
+
+  const customers = {
+    db: accountsDb,
+    log: silentLog,
+    secrets: accountSecrets(randomBytes(32), randomBytes(32)),
+    sessionKey: randomBytes(32),
+    settings: { sessionTtlS: 900, challengeTtlS: 600, userLimits, allowLoopback: false },
+    metrics: customerMetrics(new Registry(), async () => []),
+    tellAccessChanged,
+    kick: () => {},
+  }
+  const accountsAt = await serve('accounts', [AccountsService, MovementService], (router) =>
+    router
+      .service(AccountsService, accountsService(customers))
+      .service(MovementService, movementService({ db: accountsDb, userLimits })),
+  )
+
+  const metrics = quoteMetrics(new Registry(), () => countReserved(quotesDb))
+  const toAccounts = at(accountsAt, 'accounts', 'quotes')
+  const quotes = {
+    db: quotesDb,
+    metrics,
+    accounts: accountsPort(
+      createRpcClient(AccountsService, toAccounts),
+      createRpcClient(MovementService, toAccounts),
+    ),
+    findRate: rateFinder({
+      source: async (base, quoted) => ({
+        text: rateBetween(base, quoted),
+        sourceTime: testClock.now(),
+      }),
+      maxAgeS: 900,
+      log: silentLog,
+      onAsked: metrics.asked,
+      now: testClock.now,
+    }),
+    storeQuote: groupingQuotes(quotesDb, 300),
+  }
+  const quotesAt = await serve('quotes', [QuotesService], (router) =>
+    router.service(QuotesService, quotesService(quotes)),
+  )
+
+  const backend = newBackend()
+  const fromInstitution = at(accountsAt, 'accounts', 'institution')
+  const engine = startInstitution({
+    db: institutionDb,
+    log: silentLog,
+    metrics: new Registry(),
+    settings: {
+      enquiryScheduleS: [60, 120, 240],
+      transferTtlS: 3_600,
+      leaseMs: 30_000,
+      patienceMs: 10_000,
+    },
+    peers: {
+      access: { checkGrant: async () => create(CheckGrantResponseSchema, { granted: true }) },
+      accounts: createRpcClient(AccountsService, fromInstitution),
+      movements: createRpcClient(MovementService, fromInstitution),
+      quotes: createRpcClient(QuotesService, at(quotesAt, 'quotes', 'institution')),
+      ...backend.peers,
+    },
+    kickOutbox: () => {},
+  })
+  const institutionAt = await serve(
+    'institution',
+    [InstitutionService, TransferReportService],
+    (router) =>
+      router
+        .service(InstitutionService, institutionService(engine.institution))
+        .service(TransferReportService, transferReportService(engine.institution)),
+  )
+  return {
+    testClock,
+    accountsDb,
+    quotesDb,
+    institutionDb,
+    backend,
+    accounts: createRpcClient(AccountsService, at(accountsAt, 'accounts', 'gateway')),
+    quotes: createRpcClient(QuotesService, at(quotesAt, 'quotes', 'gateway')),
+    institution: createRpcClient(InstitutionService, at(institutionAt, 'institution', 'gateway')),
+    reports: createRpcClient(TransferReportService, at(institutionAt, 'institution', 'simulator')),
+    async stop() {
+      await engine.close()
+      await Promise.all(pools.map((pool) => pool.close()))
+      await Promise.all(servers.map((server) => server.close()))
+      await database.drop()
+      rmSync(dir, { recursive: true })
+    },
+  }
+}
+
+export type World = Awaited<ReturnType<typeof startWorld>>
