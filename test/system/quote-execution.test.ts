@@ -1,4 +1,5 @@
-// One quote and many transactions that want it: one gets it, and the ledger has its money and its residual once.
+// Quotes that are executed: once, by their own account, with their money and residual in the ledger once, and to nobody's gain.
+import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { cents, transferClient } from './transfer-client.ts'
 import { type Answer, eventually, type Json, person, sharedMesh } from './world.ts'
@@ -108,4 +109,67 @@ it('a quote runs with a newer session of its account, and with none of another a
   expect(await demo.balance(1)).toBe(from)
   const made = await demo.post(await demo.order(11, 5, exchange))
   expect(made.status, made.text).toBe(200)
+})
+
+/** What persons 01 (USD) and 05 (TTD) have together, in ten-thousandths of a TTD cent at 6.7829. */
+async function worth(): Promise<number> {
+  return cents(await demo.balance(1)) * 67_829 + cents(await demo.balance(5)) * 10_000
+}
+
+const isFrom = { 1: { to: 5, currency: 'USD' }, 5: { to: 1, currency: 'TTD' } } as const
+
+/** Exchanges an amount of one of the two for the other; undefined when it is worth less than a cent there. */
+async function exchange(from: 1 | 5, request_amount: string, sender_pays: string) {
+  const { to, currency: request_currency } = isFrom[from]
+  const credit_party = { mobile_number: person(to) }
+  const asked = { request_amount, request_currency, credit_party }
+  const { body: quoted, text } = await demo.quote(await demo.session(from), asked)
+  if (String(quoted['message']).includes('is worth less than 0.01')) return undefined
+  const { quote_id, amount_quoted: amount } = quoted
+  expect(quote_id, text).toBeDefined()
+  const [sender_currency, sender_amount] = [request_currency, request_amount]
+  const terms = { quote_id, sender_currency, sender_amount, amount }
+  const made = await demo.post(await demo.order(from, to, { ...terms, fees: { sender_pays } }))
+  expect(made.status, made.text).toBe(200)
+  return String(amount)
+}
+
+const inCents = (minor: number) => (minor / 100).toFixed(2)
+
+it('exchanging small amounts back and forth makes nobody richer', async () => {
+  // 0.04 TTD were 0.01 USD, which were 0.07 TTD.
+  expect(await exchange(5, '0.04', '0.00')).toBeUndefined()
+  expect(await exchange(5, '0.07', '0.00')).toBe('0.01')
+  expect(await exchange(1, '0.01', '0.00')).toBe('0.06')
+  const trip = fc.record({ minor: fc.integer({ min: 7, max: 60 }), fee: fc.nat({ max: 7 }) })
+  const property = fc.asyncProperty(
+    fc.array(trip, { minLength: 1, maxLength: 4 }),
+    async (trips) => {
+      const before = await worth()
+      for (const { minor, fee } of trips) {
+        const dollars = await exchange(5, inCents(minor), inCents(fee))
+        if (dollars !== undefined) await exchange(1, dollars, '0.00')
+      }
+      expect(await worth()).toBeLessThanOrEqual(before)
+    },
+  )
+  await fc.assert(property, { numRuns: 6, endOnFailure: true })
+})
+
+it('what a transfer counts of the limits, its fee included, is given back whole when it fails', async () => {
+  // Level 0: 1,000.00 TTD a day. Four of 40.00 USD in all are 1,085.26 TTD.
+  const before = await demo.balance(3)
+  const credit_party = { account_number: 'FAR-0402' }
+  for (let round = 0; round < 4; round += 1) {
+    const body = await demo.order(3, 3, {
+      transaction_type: 'cashout',
+      amount: '20.00',
+      fees: { sender_pays: '20.00' },
+      credit_party,
+    })
+    const made = await demo.post(body)
+    expect(made.status, made.text).toBe(200)
+    await demo.becomes(body['transaction_id'], 'failed')
+  }
+  expect(await demo.balance(3)).toBe(before)
 })
