@@ -182,7 +182,7 @@ function crossedRate(from: bigint, to: bigint, decimals: number): Decimal {
 }
 
 describe('any chain of conversions', () => {
-  it('at rates that were crossed down is worth no more at any step, whatever the amount and the fees', () => {
+  it('at rates that were crossed down is worth no more at any step, with any amount and any fees', () => {
     const hops = array(hop, { minLength: 1, maxLength: 12 })
     assert(
       property(market, amountMinor, integer({ min: 4, max: 12 }), hops, (prices, start, d, way) => {

@@ -1,4 +1,4 @@
-// The rules that the fees of an institution transaction follow, whatever their unit.
+// The rules that the fees of an institution transaction follow, in any unit.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { brokenFeeRule, type StatedFees } from './transaction-fees.ts'

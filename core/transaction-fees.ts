@@ -1,4 +1,4 @@
-// Holds the fees that a client states for an institution transaction against their rules; it must not know currencies.
+// The rules for the fees that a client states for an institution transaction, in the units of the two sides.
 
 /** Fees that have a meaning; "total" and "convenience" move no money. */
 export const feeNames = ['total', 'convenience', 'sender_pays', 'recipient_pays'] as const

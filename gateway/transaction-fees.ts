@@ -7,7 +7,7 @@ import { readAmount, readCurrency } from './values.ts'
 
 type Body = Static<typeof institutionTransactionBody>
 
-/** A fee as the service is told it; one of the shape of an object names no currency. */
+/** A fee as the service receives it; one from an object has no currency. */
 export type StatedFee = { type: string; amount: string; currency: string }
 
 /** The currencies that the client stated for the two sides; empty where it stated none. */
@@ -94,7 +94,7 @@ function isFeeName(type: string): type is FeeName {
   return feeNames.some((name) => name === type)
 }
 
-/** An amount, which has four decimals at most, whatever its currency. */
+/** An amount in ten-thousandths of its unit: in no currency does it have more than four decimals. */
 function tenThousandths(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.')
   return BigInt(whole + fraction.padEnd(4, '0'))

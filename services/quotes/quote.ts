@@ -121,8 +121,8 @@ export function debitOf({ requested, fees }: Pick<Terms, 'requested' | 'fees'>):
 }
 
 /**
- * The ledger knows whole minor units only. So whatever rounding took is posted as one unit, and the exact residual stays on
- * the quote.
+ * The ledger knows whole minor units only. So a residual of any size is posted as one unit, and the exact one stays on the
+ * quote.
  */
 function postedResidual(digits: bigint): bigint {
   return digits === 0n ? 0n : 1n

@@ -1,4 +1,4 @@
-// Whatever clients do with quotes, transactions, fees and currencies, in whatever order or at once: nobody makes money.
+// Random histories of quotes, transactions, fees and currencies, one step at a time and all at once: nobody makes money.
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectSound, settle } from './audit.ts'

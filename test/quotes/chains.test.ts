@@ -1,4 +1,4 @@
-// Chains of quotes at the sandbox's rates: whatever is exchanged, and however often, nobody ends with more than they began with.
+// Chains of quotes at the sandbox's rates: however much is exchanged, and however often, nobody ends with more than they began with.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'

@@ -79,7 +79,7 @@ describe('a reservation', () => {
   })
 
   it('of an institution’s quote is for who gets the quoted amount, never for who would pay it', async () => {
-    // 0.10 TTD are worth 0.0147 USD: whoever could pay 0.01 USD for them would make money.
+    // 0.10 TTD are worth 0.0147 USD: paying 0.01 USD for them would make money.
     const asked = { kind: QuoteKind.INSTITUTION, requested: money('TTD', 10n) }
     const { quoteId, requested, quoted } = await world.quote(asked)
     expect(quoted).toMatchObject(money('USD', 1n))
@@ -94,7 +94,7 @@ describe('a reservation', () => {
     const other = { accountId: randomUUID() }
     expect(await refusal(world.reserve(quoteId, movementId, other))).toBe('PARTY_NOT_ALLOWED')
     expect(await world.reserve(quoteId, movementId)).toBeDefined()
-    // Nor is anything told of what became of it.
+    // A refusal does not show what became of it either.
     await world.confirm(quoteId, movementId)
     expect(await refusal(world.reserve(quoteId, randomUUID(), other))).toBe('PARTY_NOT_ALLOWED')
     expire()

@@ -676,7 +676,7 @@ export declare type GetRateResponse = Message<"quotes.v1.GetRateResponse"> & {
 export declare const GetRateResponseSchema: GenMessage<GetRateResponse>;
 
 /**
- * By which route a quote is asked for, which decides the currency that is quoted. Whatever the route, the debit side pays the
+ * By which route a quote is asked for, which decides the currency that is quoted. On either route the debit side pays the
  * requested amount and the credit side gets the quoted one.
  *
  * @generated from enum quotes.v1.QuoteKind

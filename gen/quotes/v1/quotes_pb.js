@@ -140,7 +140,7 @@ export const QuoteKindSchema = /*@__PURE__*/
   enumDesc(file_quotes_v1_quotes, 0);
 
 /**
- * By which route a quote is asked for, which decides the currency that is quoted. Whatever the route, the debit side pays the
+ * By which route a quote is asked for, which decides the currency that is quoted. On either route the debit side pays the
  * requested amount and the credit side gets the quoted one.
  *
  * @generated from enum quotes.v1.QuoteKind
