@@ -1,3 +1,5 @@
+// Tests for the conversion of protobuf timestamps to microseconds and back.
+
 import { create } from '@bufbuild/protobuf'
 import { TimestampSchema, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
