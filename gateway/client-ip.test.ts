@@ -31,10 +31,20 @@ describe('the address of a client', () => {
     ['unknown, 10.0.0.9', '10.0.0.9'],
     ['1.1.1.1, ', '10.0.0.1'],
     ['', '10.0.0.1'],
+    [',', '10.0.0.1'],
+    [',10.0.0.9', '10.0.0.9'],
     ['2001:db8::7', '2001:db8::7'],
   ])('through trusted proxies with "%s" is %s', (forwarded, address) => {
     const headers: Record<string, string> = forwarded === '' ? {} : { 'x-forwarded-for': forwarded }
     expect(read(['10.0.0.0/8'], '10.0.0.1', headers).request_ip).toBe(address)
+  })
+
+  it('is looked for in the last twenty entries', () => {
+    const proxies = (count: number) => Array(count).fill('10.0.0.9').join(', ')
+    const of = (forwarded: string) =>
+      read(['10.0.0.0/8'], '10.0.0.1', { 'x-forwarded-for': forwarded }).request_ip
+    expect(of(`1.1.1.1, ${proxies(19)}`)).toBe('1.1.1.1')
+    expect(of(`1.1.1.1, ${proxies(20)}`)).toBe('10.0.0.9')
   })
 
   it('echoes what a trusted proxy sent, within bounds', () => {

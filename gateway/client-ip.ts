@@ -19,6 +19,8 @@ export type ClientIpReader = (
 export type AddressMatch = (address: string) => boolean
 
 const longestEcho = 512
+/** Proxies that a request may have passed: entries further left are not read. */
+const maxHops = 20
 
 /** Reads addresses and CIDR ranges, IPv4 and IPv6; throws RangeError for a text that is neither. */
 export function parseRanges(ranges: readonly string[]): AddressMatch {
@@ -62,11 +64,14 @@ export function clientIpReader(trustedProxies: readonly string[]): ClientIpReade
 /** The last address that no trusted proxy has; entries left of it are only claims. */
 function forwardedClient(forwarded: string, peer: string, isTrusted: AddressMatch): string {
   let client = peer
-  for (const entry of forwarded.split(',').toReversed()) {
-    const address = plainAddress(entry.trim())
+  let end = forwarded.length
+  for (let hop = 0; hop < maxHops; hop += 1) {
+    const comma = forwarded.lastIndexOf(',', end - 1)
+    const address = plainAddress(forwarded.slice(comma + 1, end).trim())
     if (isIP(address) === 0) return client
     client = address
-    if (!isTrusted(address)) return client
+    if (!isTrusted(address) || comma < 0) return client
+    end = comma
   }
   return client
 }

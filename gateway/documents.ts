@@ -8,6 +8,7 @@ import { type ContractVersion, contractVersions } from '#core/contract-version.t
 import { Failure } from '#core/errors.ts'
 import { docsInitializer, docsPage, docsStyle } from './docs-page.ts'
 import type { OpenPaths } from './failures.ts'
+import { acceptsGzip } from './media-type.ts'
 import type { RouteRow } from './route.ts'
 
 const [defaultVersion] = contractVersions
@@ -123,9 +124,7 @@ function sendServed(request: FastifyRequest, reply: FastifyReply, asset: Served)
     vary: 'accept-encoding',
   })
   if (request.headers['if-none-match'] === asset.tag) return reply.code(304).send()
-  const isZipped = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(
-    request.headers['accept-encoding'] ?? '',
-  )
+  const isZipped = acceptsGzip(request.headers['accept-encoding'] ?? '')
   if (!isZipped) return reply.send(asset.plain)
   return reply.header('content-encoding', 'gzip').send(asset.zipped)
 }

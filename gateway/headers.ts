@@ -5,6 +5,7 @@ import { isCountry } from '#core/country.ts'
 import { Failure } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import { parseDateTime } from '#core/time.ts'
+import { acceptsJson } from './media-type.ts'
 
 /** What a route wants beside the common headers. */
 export type HeaderNeeds = {
@@ -29,7 +30,6 @@ export type HeaderCheck = (headers: IncomingHttpHeaders, needs: HeaderNeeds) => 
 
 const userAgentPattern = /^[\x20-\x7e\x80-\xff]{1,255}$/
 const visibleAscii = /^[\x21-\x7e]{1,255}$/
-const jsonMedia = /^\s*(\*\/\*|application\/\*|application\/json)\s*(;|$)/i
 
 /** Makes the check; `toleranceS` is how far `PW-request-date` may be from now, 0 for any distance. */
 export function headerCheck(toleranceS: number, now: () => number = Date.now): HeaderCheck {
@@ -46,7 +46,7 @@ export function headerCheck(toleranceS: number, now: () => number = Date.now): H
     if (!isClaimedIp(found.claimedIp)) bad.push('PW-ip-address')
     if (!userAgentPattern.test(headers['user-agent'] ?? '')) bad.push('User-Agent')
     if (!isRequestId(headers['pw-request-id'], needs)) bad.push('PW-request-id')
-    if (needs.acceptsJson === true && !acceptsJson(headers.accept)) bad.push('Accept')
+    if (needs.acceptsJson === true && !acceptsJson(headers.accept ?? '*/*')) bad.push('Accept')
     if (needs.idempotencyKey === true) checkIdempotencyKey(found.idempotencyKey, bad)
     if (bad.length > 0) {
       throw new Failure('INVALID_HEADER', `Missing or malformed: ${bad.join(', ')}.`)
@@ -69,10 +69,6 @@ function isClaimedIp(text: string): boolean {
 function isRequestId(value: string | string[] | undefined, needs: HeaderNeeds): boolean {
   if (value === undefined) return needs.requestIdRequired !== true
   return isUuid(textOf(value))
-}
-
-function acceptsJson(accept: string | undefined): boolean {
-  return accept === undefined || accept.split(',').some((part) => jsonMedia.test(part))
 }
 
 function checkIdempotencyKey(key: string, bad: string[]): void {

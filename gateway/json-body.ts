@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Failure } from '#core/errors.ts'
 import { refusal } from './envelope.ts'
+import { isJsonType } from './media-type.ts'
 
 /** A body that could be read. */
 export type JsonBody = {
@@ -13,7 +14,6 @@ export type JsonBody = {
 const maxDepth = 32
 const openingBrace = 0x7b
 const openingBracket = 0x5b
-const jsonMedia = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 const mayBeForbidden = /[\\\x7f-\x9f]/
 
 /** Reads a JSON object. Throws UNSUPPORTED_MEDIA_TYPE or INVALID_JSON. */
@@ -22,7 +22,7 @@ export function readJson(
   contentType: string | undefined,
   contentEncoding: string | undefined,
 ): JsonBody {
-  if (contentType !== 'application/json' && !jsonMedia.test(contentType ?? '')) {
+  if (contentType !== 'application/json' && !isJsonType(contentType ?? '')) {
     throw refusal('UNSUPPORTED_MEDIA_TYPE')
   }
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {

@@ -9,6 +9,8 @@ import { invalidField, shownName } from './validate.ts'
 const mebibyte = 1024 * 1024
 const maxFileBytes = 10 * mebibyte
 const maxFormBytes = 25 * mebibyte
+/** RFC 2046 gives a boundary 70 characters. */
+const maxTypeLength = 256
 /** All texts together may be as long as a body of JSON. */
 const maxTextBytes = 64 * 1024
 const maxParts = 108
@@ -52,9 +54,9 @@ export async function readForm(
   names: FormNames,
   artefacts: Artefacts,
 ): Promise<Record<string, string>> {
-  if (Number(request.headers['content-length'] ?? 0) > maxFormBytes) {
-    throw refusal('PAYLOAD_TOO_LARGE')
-  }
+  const { 'content-length': length = 0, 'content-type': type = '' } = request.headers
+  if (type.length > maxTypeLength) throw malformed()
+  if (Number(length) > maxFormBytes) throw refusal('PAYLOAD_TOO_LARGE')
   const { raw } = request
   const form = formReader(names, artefacts)
   raw.on('data', form.count)

@@ -1,0 +1,42 @@
+// Reads the headers that name media types and encodings. It splits, so that the work grows no faster than the text.
+
+/** No client of ours needs more: what is longer is refused, or not looked at past this length. */
+const maxTypeLength = 256
+const maxListLength = 2_048
+
+/** Whether a `Content-Type` is JSON in UTF-8: no parameter but one `charset`. */
+export function isJsonType(text: string): boolean {
+  if (text.length > maxTypeLength) return false
+  const [type = '', ...parameters] = text.toLowerCase().split(';')
+  // A semicolon at the end announces a parameter that does not come.
+  if (parameters.at(-1)?.trim() === '') parameters.pop()
+  if (type.trimEnd() !== 'application/json' || parameters.length > 1) return false
+  return parameters.every(isUtf8)
+}
+
+function isUtf8(parameter: string): boolean {
+  const [name = '', ...values] = parameter.split('=')
+  if (name.trim() !== 'charset') return false
+  const value = values.join('=').trim()
+  return value === 'utf-8' || value === '"utf-8"'
+}
+
+const jsonRanges = new Set(['*/*', 'application/*', 'application/json'])
+
+/** Whether an `Accept` has room for JSON. Weights are not looked at. */
+export function acceptsJson(text: string): boolean {
+  return elementsOf(text).some(([range]) => jsonRanges.has(range ?? ''))
+}
+
+/** Whether an `Accept-Encoding` names gzip with a weight above zero. */
+export function acceptsGzip(text: string): boolean {
+  return elementsOf(text).some(
+    ([coding, weight]) => coding === 'gzip' && !/^q=0(\.0{0,3})?$/.test(weight ?? ''),
+  )
+}
+
+/** The elements of a list, each with its parameters, in small letters and without blanks around them. */
+function elementsOf(text: string): string[][] {
+  const list = text.slice(0, maxListLength).toLowerCase()
+  return list.split(',').map((element) => element.split(';').map((part) => part.trim()))
+}
