@@ -14,13 +14,29 @@ export function rateLimit(
   return limit(ratePerS / replicas, (2 * ratePerS) / replicas, nowMs)
 }
 
-/** The same for a rate by the minute: at most that many at once, and as many in each minute after. */
+/** What is asked about a value: sessions by either route count together, the others each on its own. */
+export type LookupKind = 'session' | 'balance' | 'account history' | 'institution history'
+
+/** Counts a look-up of a project's value, in the form in which values are compared, or throws RATE_LIMIT_EXCEEDED. */
+export type LookupLimit = (kind: LookupKind, projectId: string, value: string) => void
+
+/** Somebody who opens an account's session reads its balance and history more than once. */
+const readsBySession = 6
+
+/** Limits look-ups by minute, project and value: `perMin` sessions, and six times that of each kind of read. 0 lets all pass. */
 export function lookupLimit(
   perMin: number,
   replicas: number,
   nowMs: () => number = () => performance.now(),
-): RateLimit {
-  return limit(perMin / 60 / replicas, perMin / replicas, nowMs)
+): LookupLimit {
+  const byMinute = (count: number) => limit(count / 60 / replicas, count / replicas, nowMs)
+  const limits: Record<LookupKind, RateLimit> = {
+    session: byMinute(perMin),
+    balance: byMinute(readsBySession * perMin),
+    'account history': byMinute(readsBySession * perMin),
+    'institution history': byMinute(readsBySession * perMin),
+  }
+  return (kind, projectId, value) => limits[kind](`${projectId} ${value}`)
 }
 
 function limit(ratePerS: number, burst: number, nowMs: () => number): RateLimit {

@@ -12,7 +12,7 @@ import type { JsonBody } from './json-body.ts'
 import { type FormNames, isForm, readForm } from './multipart.ts'
 import type { EdgeServices, EdgeSettings } from './options.ts'
 import type { QueryCheck } from './query.ts'
-import { lookupLimit, type RateLimit, rateLimit } from './rate-limit.ts'
+import { type LookupKind, lookupLimit, type RateLimit, rateLimit } from './rate-limit.ts'
 import type { Check } from './validate.ts'
 import { noticeHeaders } from './version-notice.ts'
 
@@ -34,8 +34,8 @@ export type Call = {
   /** Empty on routes without an api_key. */
   merchantId: string
   idempotencyKey: string
-  /** Counts a look-up of this project against the limit of its value. */
-  countLookup: (value: string) => void
+  /** Counts a look-up of this project against the limit of its value, which is normalized. */
+  countLookup: (kind: LookupKind, value: string) => void
   /** The artefacts of a form; absent when the body was JSON. */
   upload: ArtefactUpload | undefined
 }
@@ -161,7 +161,7 @@ export function routeRunner(
       requestId: edge.requestId,
       merchantId,
       idempotencyKey,
-      countLookup: (value) => countLookup(`${projectId} ${value}`),
+      countLookup: (kind, value) => countLookup(kind, projectId, value),
       upload: form?.upload,
     })
   }

@@ -42,7 +42,8 @@ const edge = {
     for: ['gateway', 'accounts'],
     reader: integer(0, 100_000),
     default: { local: '0', sandbox: '10', production: '10' },
-    meaning: 'Account sessions per minute and lookup value. 0: no limit.',
+    meaning:
+      'Account sessions per minute, project and lookup value; balances and histories of a number six times that, each on its own. 0: no limit.',
   }),
   REQUEST_DATE_TOLERANCE_S: setting({
     for: ['gateway'],

@@ -34,7 +34,8 @@ export const accountMoneyRoutes = [
       asSent: withPlus(query.mobile_number),
     }),
     credential: { kind: 'none' },
-    async operate({ mobileNumber, asSent }, { services, projectId }) {
+    async operate({ mobileNumber, asSent }, { services, projectId, countLookup }) {
+      countLookup('balance', mobileNumber)
       const found = await services.accounts
         .getAccountBalance({ projectId, mobileNumber }, withProject(projectId))
         .catch(retellNumber)
@@ -51,7 +52,8 @@ export const accountMoneyRoutes = [
     body: bodyOfHistory,
     read: readHistory,
     credential: { kind: 'none' },
-    async operate({ asSent, ...asked }, { services, projectId }) {
+    async operate({ asSent, ...asked }, { services, projectId, countLookup }) {
+      countLookup('account history', asked.mobileNumber)
       const { transactions, nextPageToken } = await services.accounts
         .listAccountTransactions({ ...asked, projectId }, withProject(projectId))
         .catch(retellNumber)

@@ -1,6 +1,7 @@
 // The routes that look an account up and open a session for it; it must not decide which account is meant.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Static } from 'typebox'
+import { normalizeEmail } from '#core/email.ts'
 import { Failure } from '#core/errors.ts'
 import { fingerprint } from '#core/fingerprint.ts'
 import { formatIso } from '#core/time.ts'
@@ -42,8 +43,11 @@ export const accountSessionRoutes = [
     body: bodyOfSession,
     read: readLookup,
     credential: { kind: 'none' },
-    async operate({ lookup, type, valueMasked }, { services, projectId, requestId, countLookup }) {
-      countLookup(`${type} ${lookup.lookupValue}`)
+    async operate(
+      { lookup, type, comparedValue, valueMasked },
+      { services, projectId, requestId, countLookup },
+    ) {
+      countLookup('session', `${type} ${comparedValue}`)
       const found = await services.accounts
         .openSession({ ...lookup, projectId, requestId }, withProject(projectId))
         .catch(retellLookup(type))
@@ -76,7 +80,7 @@ export const accountSessionRoutes = [
     }),
     credential: { kind: 'none' },
     async operate(lookup, { services, projectId, countLookup }) {
-      countLookup(`MOBILE ${lookup.lookupValue}`)
+      countLookup('session', `MOBILE ${lookup.lookupValue}`)
       const found = await services.accounts
         .openSession({ ...lookup, projectId }, withProject(projectId))
         .catch(retell())
@@ -111,7 +115,9 @@ function readLookup({ body, originCountry }: Input<unknown, SessionBody>) {
     email: body.email ?? '',
     fingerprint: fingerprint(fingerprinted(body)),
   }
-  return { lookup, type, valueMasked: maskLookup(type, value) }
+  // As accounts compares it: another spelling of an address is the same look-up.
+  const comparedValue = type === 'EMAIL' ? normalizeEmail(value) : lookup.lookupValue
+  return { lookup, type, comparedValue, valueMasked: maskLookup(type, value) }
 }
 
 /** A look-up that found none or several says what was looked up, and how to tell several apart. */

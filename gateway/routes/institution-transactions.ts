@@ -70,7 +70,8 @@ export const institutionTransactionRoutes = [
     query: queryOfHistory,
     read: readHistory,
     credential: { kind: 'none' },
-    async operate({ asSent, ...asked }, { services, projectId }) {
+    async operate({ asSent, ...asked }, { services, projectId, countLookup }) {
+      countLookup('institution history', asked.mobileNumber)
       const { transactions, nextPageToken } = await services.institution
         .listTransactions({ ...asked, projectId }, withProject(projectId))
         .catch(retell())

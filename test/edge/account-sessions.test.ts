@@ -16,7 +16,7 @@ import {
   version,
 } from './account-calls.ts'
 import { secrets } from './accounts-stand-in.ts'
-import { call, type EdgeFixture, goodHeaders, startEdge } from './fixture.ts'
+import { call, type EdgeFixture, goodHeaders, type Seen, startEdge } from './fixture.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -212,6 +212,70 @@ describe('look-ups', () => {
     expect((await open('+18683501234', 'ACCOUNT_NUMBER')).status).toBe(200)
     expect(limited.seen.accounts.sessions).toHaveLength(4)
     await limited.close()
+  })
+})
+
+describe('the limit of look-ups', () => {
+  let limited: EdgeFixture
+  beforeAll(async () => {
+    limited = await startEdge({ sessionLookupsPerMin: 2 }, { nowMs: () => 0 })
+  })
+  afterAll(() => limited.close())
+
+  const open = (lookup_type: string, lookup_value: string) =>
+    call(limited.url, 'POST', `/account/account_session?version=${version}`, {
+      headers: goodHeaders({ 'PW-request-id': requestId }),
+      body: { lookup_type, lookup_value },
+    })
+  const statusesOf = async (calls: Array<() => Promise<Seen>>) => {
+    const statuses: number[] = []
+    for (const one of calls) statuses.push((await one()).status)
+    return statuses
+  }
+
+  it('counts an e-mail address as accounts compares it, however it is spelled', async () => {
+    const spellings = [
+      'ama@example.com',
+      'AMA@example.com',
+      'Ama@Example.Com',
+      'ａｍａ@example.com',
+    ]
+    expect(await statusesOf(spellings.map((value) => () => open('EMAIL', value)))).toEqual([
+      200, 200, 429, 429,
+    ])
+    expect((await open('EMAIL', 'amá@example.com')).status).toBe(200)
+  })
+
+  it('counts an account number as it is', async () => {
+    const numbers = ['DW0000001234', 'DW0000001234', 'DW0000001234', 'dw0000001234']
+    expect(await statusesOf(numbers.map((value) => () => open('ACCOUNT_NUMBER', value)))).toEqual([
+      200, 200, 429, 200,
+    ])
+  })
+
+  it('lets balance and histories through six times as often, each on its own', async () => {
+    const query = (more: object) => new URLSearchParams({ version, ...more }).toString()
+    const spellings = ['+18683501234', '18683501234', '868 350-1234']
+    const reads: Array<(mobile_number: string) => Promise<Seen>> = [
+      (mobile_number) => call(limited.url, 'GET', `/account/balance?${query({ mobile_number })}`),
+      (mobile_number) =>
+        call(limited.url, 'POST', `/account/transaction_history?${query({})}`, {
+          body: { mobile_number },
+        }),
+      (mobile_number) =>
+        call(limited.url, 'GET', `/institution/transaction_history?${query({ mobile_number })}`),
+    ]
+    for (const read of reads) {
+      const calls = Array.from({ length: 13 }, (_, index) => () => {
+        return read(spellings[index % spellings.length] ?? '')
+      })
+      expect(await statusesOf(calls)).toEqual([...Array(12).fill(200), 429])
+      const refused = await read('+18683501234')
+      expect(refused.body['errorCode']).toBe('RATE_LIMIT_EXCEEDED')
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect((await read('+18683501235')).status).toBe(200)
+    }
+    expect((await open('MOBILE', '+18683501234')).status).toBe(200)
   })
 })
 

@@ -1,7 +1,8 @@
 // Every statement that finds, makes and changes customers' accounts. It must not decide anything.
+import { normalizeEmail } from '#core/email.ts'
 import { type Queryable, sql } from '#runtime/db.ts'
 import type { Account, FundsAccess } from './account.ts'
-import { foldEmail, foldName } from './fold.ts'
+import { foldName } from './fold.ts'
 
 /** Columns of an account `a` with its institution `i`. */
 export const accountColumns = `a.account_id as "accountId", a.institution_id as "institutionId",
@@ -97,7 +98,7 @@ export async function insertAccount(tx: Queryable, account: Account): Promise<vo
     account.accountNumber,
     account.mobileNumber,
     account.email,
-    foldEmail(account.email),
+    normalizeEmail(account.email),
     account.firstName,
     foldName(account.firstName),
     account.lastName,

@@ -1,6 +1,6 @@
-// Shows which names and e-mail addresses count as the same.
+// Shows which names count as the same.
 import { describe, expect, it } from 'vitest'
-import { foldEmail, foldName } from './fold.ts'
+import { foldName } from './fold.ts'
 
 describe('names', () => {
   it.each([
@@ -19,12 +19,5 @@ describe('names', () => {
     ['', 'A'],
   ])('%s and %s are not', (one, other) => {
     expect(foldName(one)).not.toBe(foldName(other))
-  })
-})
-
-describe('e-mail addresses', () => {
-  it('are the same whatever their case, but not without their accents', () => {
-    expect(foldEmail('AMA@Example.com')).toBe('ama@example.com')
-    expect(foldEmail('josé@example.com')).not.toBe(foldEmail('jose@example.com'))
   })
 })

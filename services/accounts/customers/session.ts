@@ -1,4 +1,5 @@
 // Opens sessions for accounts and tells what a token stands for; it must not store or log a token.
+import { normalizeEmail } from '#core/email.ts'
 import { Failure, invalid } from '#core/errors.ts'
 import { isUuid, newId } from '#core/id.ts'
 import type { LimitRoom } from '#core/limit-room.ts'
@@ -8,7 +9,7 @@ import { openInstitutionKey } from '../credentials.ts'
 import { roomWithin } from '../ledger/limits.ts'
 import type { Account } from './account.ts'
 import { accountNotFound, ambiguousMatch, type Customers, requireText } from './customers.ts'
-import { foldEmail, foldName } from './fold.ts'
+import { foldName } from './fold.ts'
 import { findSealingKey, type Reference } from './resolve-store.ts'
 import { type FindSession, groupingSessions } from './session-groups.ts'
 import {
@@ -82,11 +83,11 @@ function wishOf({ sessionKey, settings }: Customers, lookup: Lookup): SessionWis
   return {
     projectId,
     lookupType,
-    lookupValue: lookupType === 'EMAIL' ? foldEmail(lookupValue) : lookupValue,
+    lookupValue: lookupType === 'EMAIL' ? normalizeEmail(lookupValue) : lookupValue,
     institutionName,
     firstNameFolded: foldName(lookup.firstName),
     lastNameFolded: foldName(lookup.lastName),
-    emailFolded: foldEmail(lookup.email),
+    emailFolded: normalizeEmail(lookup.email),
     requestId: requestId === '' ? undefined : requestId,
     fingerprint,
     sessionId,

@@ -1,0 +1,6 @@
+// Normalizes e-mail addresses to the form that look-ups compare and count.
+
+/** An address without case, in one Unicode form, without blanks around it. Accents stay: they make another mailbox. */
+export function normalizeEmail(email: string): string {
+  return email.normalize('NFKC').toLowerCase().trim()
+}
