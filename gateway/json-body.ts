@@ -7,14 +7,15 @@ import { isJsonType } from './media-type.ts'
 /** A body that could be read. */
 export type JsonBody = {
   fields: Record<string, unknown>
-  /** No text in it can hold a forbidden character: there is no escape and nothing but plain text. */
+  /** Nothing in it needs a search: no text can hold a forbidden character, and no number can be infinite. */
   isPlain: boolean
 }
 
 const maxDepth = 32
 const openingBrace = 0x7b
 const openingBracket = 0x5b
-const mayBeForbidden = /[\\\x7f-\x9f]/
+// An escape or a control character; a number with an exponent or with many digits. Each character is looked at once.
+const needsSearch = /[\\\x7f-\x9f]|[:,[\s]-?(?:[\d.]+[eE]|\d{17})/
 
 /** Reads a JSON object. Throws UNSUPPORTED_MEDIA_TYPE or INVALID_JSON. */
 export function readJson(
@@ -38,7 +39,7 @@ export function readJson(
   if (countOpenings(text) > maxDepth && !isShallow(fields, maxDepth)) {
     throw new Failure('INVALID_JSON', `The body is nested more than ${maxDepth} levels deep.`)
   }
-  return { fields: fields as Record<string, unknown>, isPlain: !mayBeForbidden.test(text) }
+  return { fields: fields as Record<string, unknown>, isPlain: !needsSearch.test(text) }
 }
 
 function parse(text: string): unknown {

@@ -7,7 +7,7 @@ import type { Annotated } from './schemas/values.ts'
 
 /**
  * Returns the value as its type, or throws MISSING_PARAMETER for the first required field that is
- * absent or empty, else INVALID_PARAMETER. `isPlain` says that no text in it needs to be searched.
+ * absent or empty, else INVALID_PARAMETER. `isPlain` says that nothing in it needs to be searched.
  */
 export type Check<T> = ((value: unknown, isPlain: boolean) => T) & {
   /** What it checks against, for the documents. */
@@ -83,12 +83,19 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
-/** The refusal of the first text, key or value, known field or not, that holds a forbidden character. */
+/**
+ * The refusal of the first text, key or value, known field or not, that holds a forbidden character, or of the first number
+ * that is too large for one.
+ */
 function findForbidden(offered: Node, value: unknown, path: string): Failure | undefined {
   const schema = inherit(offered, meant(offered, value))
   if (typeof value === 'string') {
     const found = findForbiddenCharacter(value, { multiline: schema.multiline === true })
     return found === undefined ? undefined : invalidField(path, `must not contain ${found}`)
+  }
+  // JSON has no infinity, yet a number such as 1e400 is read as one.
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    return invalidField(path, 'must not be a number beyond 1.8e308')
   }
   if (Array.isArray(value)) {
     const items = inherit(schema, schema.items)
