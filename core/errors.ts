@@ -23,6 +23,8 @@ type ReasonRow = {
   meaning: string
   /** Seconds for `Retry-After` when the thrower names none. */
   retryAfterS?: number
+  /** The same for the JSON API alone: callers by RPC back off on their own. */
+  httpRetryAfterS?: number
 }
 
 const badRequest = { http: 400, rpc: 'invalid_argument' } as const
@@ -177,11 +179,13 @@ export const reasons = {
     http: 503,
     rpc: 'unavailable',
     meaning: 'A part of the service is not reachable now; retry later.',
+    httpRetryAfterS: 1,
   },
   TIMEOUT: {
     http: 504,
     rpc: 'deadline_exceeded',
     meaning: 'The answer did not come in time and the outcome is not known; retry later.',
+    httpRetryAfterS: 1,
   },
 
   // Answers of internal RPCs only: no route of the JSON API leads to them.

@@ -9,7 +9,14 @@ import { clientIpReader } from './client-ip.ts'
 import { documentPaths, registerDocuments } from './documents.ts'
 import { startEdgeRequest } from './edge-request.ts'
 import { publicFailure, refusal } from './envelope.ts'
-import { errorHandler, type OpenPaths, pathOf, type RouteTable, routeTable } from './failures.ts'
+import {
+  errorHandler,
+  type OpenPaths,
+  pathOf,
+  type RouteTable,
+  routeTable,
+  transportSecurity,
+} from './failures.ts'
 import { registerHealth } from './health.ts'
 import { readJson } from './json-body.ts'
 import { formParser } from './multipart.ts'
@@ -51,6 +58,12 @@ const pageCallsPerS = 5
 // More than any answer takes, less than the process has for stopping.
 const stopGraceMs = 7_000
 
+const commonHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+}
+
 /** Makes the app; the caller listens and closes. */
 export async function createGateway(options: GatewayOptions): Promise<FastifyInstance> {
   const { settings, log, metrics, services } = options
@@ -58,6 +71,7 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
   const readClientIp = clientIpReader(settings.trustedProxies)
   const belowRouter = { table, settings, log, metrics, readClientIp }
   const refuse = errorHandler(table, settings, log)
+  const common = { ...commonHeaders, ...transportSecurity(settings.publicBaseUrl) }
   const sendTimeoutMs = settings.requestTimeoutMs ?? requestTimeoutMs
 
   const app = fastify({
@@ -90,12 +104,7 @@ export async function createGateway(options: GatewayOptions): Promise<FastifyIns
     const span = httpServerSpan(request.method, routeOf(request), traceparentOf(request.headers))
     metrics.arrived()
     request.edge = startEdgeRequest(request.raw, readClientIp, span)
-    void reply.headers({
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'pw-request-id': request.edge.requestId,
-    })
+    void reply.headers({ ...common, 'pw-request-id': request.edge.requestId })
   }
 
   function observe(request: FastifyRequest, reply: FastifyReply): void {

@@ -1,6 +1,6 @@
 // Turns whatever was thrown into the answer of the route group that it was thrown in; it must not run any step.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Failure, reasons } from '#core/errors.ts'
+import { type Failure, type Reason, reasons } from '#core/errors.ts'
 import type { Logger } from '#runtime/log.ts'
 import { errorBody, publicFailure } from './envelope.ts'
 import type { EdgeSettings } from './options.ts'
@@ -48,6 +48,20 @@ export function pathOf(target: string): string {
   return end < 0 ? path : path.slice(0, end)
 }
 
+/** Seconds after which it makes sense to ask again; undefined where waiting changes nothing. */
+export function retryAfterOf(reason: Reason): number | undefined {
+  const row = reasons[reason]
+  return 'httpRetryAfterS' in row ? row.httpRetryAfterS : undefined
+}
+
+const yearS = 31_536_000
+
+/** `Strict-Transport-Security`, where clients reach us by https. */
+export function transportSecurity(publicBaseUrl: string): Record<string, string> {
+  if (!publicBaseUrl.startsWith('https:')) return {}
+  return { 'strict-transport-security': `max-age=${yearS}` }
+}
+
 /** What is written for a refusal, at whatever layer it came up. `code` differs from the table for 408 alone. */
 export function refusalFor(
   failure: Failure,
@@ -65,12 +79,15 @@ export function refusalFor(
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'pw-request-id': edge.requestId,
+    ...transportSecurity(settings.publicBaseUrl),
     ...(row !== undefined && noticeHeaders(settings.versionNotices[row.version])),
   }
   const { allow } = failure.details
   if (allow !== undefined) headers['allow'] = allow
-  if (failure.retryAfterS !== undefined) {
-    headers['retry-after'] = String(Math.max(1, Math.ceil(failure.retryAfterS)))
+  const retryAfterS =
+    failure.retryAfterS ?? (code >= 500 ? retryAfterOf(failure.reason) : undefined)
+  if (retryAfterS !== undefined) {
+    headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterS)))
   }
   return { code, headers, body: errorBody(facts, failure, code) }
 }

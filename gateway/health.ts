@@ -1,5 +1,6 @@
 // Tells whether the whole mesh behind the gateway is ready; it must not repair anything.
 import type { FastifyInstance } from 'fastify'
+import { retryAfterOf } from './failures.ts'
 
 /** State of every part by its name. */
 export type ReadyParts = () => Promise<Record<string, boolean>>
@@ -50,6 +51,7 @@ export function registerHealth(app: FastifyInstance, ready: ReadyParts): void {
     const parts = await ready()
     const isReady = Object.values(parts).every(Boolean)
     const status = isReady ? 'ready' : 'not ready'
-    return reply.code(isReady ? 200 : 503).send({ status, parts })
+    if (!isReady) void reply.code(503).header('retry-after', retryAfterOf('SERVICE_UNAVAILABLE'))
+    return reply.send({ status, parts })
   })
 }

@@ -172,7 +172,7 @@ function refusals(row: RouteRow, operation: Operation): Record<string, JsonSchem
         description: found
           .map((reason) => `\`${reason}\`: ${reasons[reason].meaning}`)
           .join('\n\n'),
-        headers: headersOf(['PW-request-id', ...found.flatMap(headerOf)]),
+        headers: headersOf(['PW-request-id', ...found.flatMap((reason) => headerOf(reason, code))]),
         content: {
           'application/json': { schema: narrowedRefusal(row, code, found, operation) },
         },
@@ -181,9 +181,10 @@ function refusals(row: RouteRow, operation: Operation): Record<string, JsonSchem
   )
 }
 
-function headerOf(reason: Reason): string[] {
+function headerOf(reason: Reason, code: number): string[] {
   if (reason === 'METHOD_NOT_ALLOWED') return ['Allow']
-  return 'retryAfterS' in reasons[reason] ? ['Retry-After'] : []
+  const isRetried = 'retryAfterS' in reasons[reason] || code === 503 || code === 504
+  return isRetried ? ['Retry-After'] : []
 }
 
 function headersOf(names: readonly string[]): JsonSchema {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
+import { retryAfterOf } from '../failures.ts'
 import type { CheckoutView } from './checkout-view.ts'
 import {
   directionOf,
@@ -12,6 +13,7 @@ import {
   languageCodes,
   languageOf,
   languages,
+  type Messages,
 } from './language.ts'
 import { protectPage } from './page-guard.ts'
 
@@ -19,13 +21,25 @@ const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false }
 const script = readFileSync(join(import.meta.dirname, 'live.js'), 'utf8')
 const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8')
 
+type MessagePage = {
+  status: number
+  title: keyof Messages
+  text: keyof Messages
+  retryAfterS?: number | undefined
+}
+
 /** Pages that say one thing, by what they say. */
 const messages = {
   notFound: { status: 404, title: 'notFoundTitle', text: 'notFoundText' },
-  unavailable: { status: 503, title: 'unavailableTitle', text: 'unavailableText' },
+  unavailable: {
+    status: 503,
+    title: 'unavailableTitle',
+    text: 'unavailableText',
+    retryAfterS: retryAfterOf('SERVICE_UNAVAILABLE'),
+  },
   foreignForm: { status: 403, title: 'foreignFormTitle', text: 'foreignFormText' },
-  tooMany: { status: 429, title: 'tooManyTitle', text: 'tooManyText' },
-} as const
+  tooMany: { status: 429, title: 'tooManyTitle', text: 'tooManyText', retryAfterS: 1 },
+} as const satisfies Record<string, MessagePage>
 
 /** Answers with a page that says one thing. `linkToken` leads back to the payer's page. */
 export function sendMessage(
@@ -33,7 +47,8 @@ export function sendMessage(
   kind: keyof typeof messages,
   linkToken?: string,
 ): FastifyReply {
-  const { status, title, text } = messages[kind]
+  const { status, title, text, retryAfterS }: MessagePage = messages[kind]
+  if (retryAfterS !== undefined) void reply.header('retry-after', retryAfterS)
   const { language, chosen } = languageOf(reply.request)
   const say = languages[language]
   const html = eta.render('./message', {

@@ -1,7 +1,14 @@
 // JSON that is valid and means trouble, at every place of every body: never a 500, and what no number can hold is refused.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, type EdgeFixture, startEdge } from './fixture.ts'
-import { draftOf, type GoodRequest, goodRequests, refusedAs, shapeOf, targetOf } from './good-requests.ts'
+import {
+  draftOf,
+  type GoodRequest,
+  goodRequests,
+  refusedAs,
+  shapeOf,
+  targetOf,
+} from './good-requests.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
