@@ -27,6 +27,9 @@ const accessNews = 'pw.accounts.access'
 
 runProcess('gateway', async (stopping, log) => {
   const settings = readSettings('gateway')
+  if (settings.payweaveEnv !== 'local' && settings.trustedProxies.length === 0) {
+    log.warn({ setting: 'TRUSTED_PROXIES' }, 'every client counts as the load balancer')
+  }
   const registry = createMetrics('gateway')
   const metrics = gatewayMetrics(registry)
   const identity = processIdentity('gateway', settings, log)

@@ -24,7 +24,8 @@ const edge = {
     for: ['gateway'],
     reader: networks,
     default: '',
-    meaning: 'Networks whose forwarding headers are believed. Empty: none.',
+    meaning:
+      'Networks whose forwarding headers are believed: the load balancer’s own addresses, nothing wider. Empty: none.',
   }),
   RATE_LIMIT_RPS: setting({
     for: ['gateway'],

@@ -100,6 +100,15 @@ describe.each(overlays)('parts of %s', (overlay) => {
     expect(names).toEqual(wanted.toSorted())
   })
 
+  it('believe no forwarding header until an operator says whose', () => {
+    const believed = faults(manifests, (container) => {
+      const proxies = environmentOf(container, manifests)['TRUSTED_PROXIES'] ?? ''
+      return proxies === '' ? [] : [proxies]
+    })
+    expect(believed).toEqual([])
+    expect(Object.values(settings.TRUSTED_PROXIES.defaults)).toEqual(['', '', ''])
+  })
+
   it('start as the process of their name, on the ports of their settings', () => {
     for (const { metadata, spec } of parts) {
       const [container] = spec.template.spec.containers
