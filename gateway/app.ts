@@ -5,7 +5,7 @@ import { Failure } from '#core/errors.ts'
 import { runWithContext } from '#runtime/rpc/context.ts'
 import { endHttpServerSpan, httpServerSpan } from '#runtime/spans.ts'
 import { answerBelowRouter, clientErrorHandler } from './below-router.ts'
-import { clientIpReader } from './client-ip.ts'
+import { type ClientIpReader, clientIpReader } from './client-ip.ts'
 import { documentPaths, registerDocuments } from './documents.ts'
 import { startEdgeRequest } from './edge-request.ts'
 import { publicFailure, refusal } from './envelope.ts'
@@ -17,7 +17,8 @@ import {
   routeTable,
   transportSecurity,
 } from './failures.ts'
-import { registerHealth } from './health.ts'
+import { healthPaths, registerHealth } from './health.ts'
+import { createInFlight, type InFlight } from './in-flight.ts'
 import { readJson } from './json-body.ts'
 import { formParser } from './multipart.ts'
 import type { GatewayOptions, PageServices } from './options.ts'
@@ -28,6 +29,7 @@ import { billPaymentRoutes } from './routes/bill-payments.ts'
 import { institutionRoutes } from './routes/institution.ts'
 import { paymentRoutes } from './routes/payments.ts'
 import { quoteRoutes } from './routes/quote.ts'
+import { createHttpServer, maxHeaderBytes, requestTimeoutMs } from './server.ts'
 
 /** Every route of the contract. */
 export const routeRows: readonly RouteRow[] = [
@@ -47,94 +49,114 @@ const openPaths: OpenPaths = [
   ...documentPaths,
 ]
 const bodyLimitBytes = 64 * 1024
-const maxHeaderBytes = 16 * 1024
-const requestTimeoutMs = 30_000
-const headersTimeoutMs = 10_000
-// Longer than the idle time of usual load balancers, so that they close first.
-const keepAliveTimeoutMs = 72_000
 // As long as headers may be: the page of an unknown token is the page's to answer.
 const maxParamLength = maxHeaderBytes
 const pageCallsPerS = 5
 // More than any answer takes, less than the process has for stopping.
 const stopGraceMs = 7_000
-
 const commonHeaders = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 }
 
+/** An app that does not listen yet, and the requests that it has. */
+export type Gateway = { app: FastifyInstance; inFlight: InFlight }
+
+type Done = (error?: Error) => void
+
 /** Makes the app; the caller listens and closes. */
-export async function createGateway(options: GatewayOptions): Promise<FastifyInstance> {
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { settings, log, metrics, services } = options
   const table = routeTable(routeRows, openPaths)
+  const inFlight = createInFlight(settings.inFlightLimits, metrics.connectionCut)
+  metrics.watchInFlight(inFlight.count)
   const readClientIp = clientIpReader(settings.trustedProxies)
-  const belowRouter = { table, settings, log, metrics, readClientIp }
+  const belowRouter = { table, settings, log, metrics, readClientIp, inFlight }
   const refuse = errorHandler(table, settings, log)
-  const common = { ...commonHeaders, ...transportSecurity(settings.publicBaseUrl) }
-  const sendTimeoutMs = settings.requestTimeoutMs ?? requestTimeoutMs
+  const begin = requestStart(options, inFlight, readClientIp)
 
   const app = fastify({
     logger: false,
     bodyLimit: bodyLimitBytes,
-    requestTimeout: sendTimeoutMs,
-    keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     // A request that comes while we close is answered like any other, and its connection closed.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength },
+    serverFactory: (handle) =>
+      createHttpServer(inFlight.listener(handle), settings.requestTimeoutMs ?? requestTimeoutMs),
     clientErrorHandler: clientErrorHandler(belowRouter),
     frameworkErrors(error, request, reply) {
       begin(request, reply)
       if (options.pages !== undefined && isPagePath(request.url)) refusePage(reply)
       else refuse(error, request, reply)
-      observe(request, reply)
-    },
-    http: {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: Math.min(headersTimeoutMs, sendTimeoutMs),
-      connectionsCheckingInterval: 1_000,
-      requireHostHeader: false,
+      inFlight.answered(request.raw)
     },
   })
   answerBelowRouter(app.server, belowRouter)
 
-  function begin(request: FastifyRequest, reply: FastifyReply): void {
-    const span = httpServerSpan(request.method, routeOf(request), traceparentOf(request.headers))
-    metrics.arrived()
-    request.edge = startEdgeRequest(request.raw, readClientIp, span)
-    void reply.headers({ ...common, 'pw-request-id': request.edge.requestId })
-  }
-
-  function observe(request: FastifyRequest, reply: FastifyReply): void {
-    const { requestId, projectId, reason, span } = request.edge
-    const { method } = request
-    const route = routeOf(request)
-    const status = reply.statusCode
-    const durationMs = Math.round(reply.elapsedTime * 10) / 10
-    metrics.left(route, method, status, durationMs)
-    endHttpServerSpan(span, status)
-    log.info({ requestId, projectId, route, method, status, reason, durationMs }, 'request')
+  function refuseOverload(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    if (options.pages === undefined || !isPagePath(request.url))
+      done(refusal('SERVICE_UNAVAILABLE'))
+    else refusePage(reply, 'unavailable')
   }
 
   app.decorateRequest('edge')
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
-    done(refusalAtStart(request, table))
+    const refused = refusalAtStart(request, table)
+    if (refused === undefined && isTooMuch(request, inFlight)) refuseOverload(request, reply, done)
+    else done(refused)
   })
-  closeConnectionsOnStop(app, settings.stopGraceMs ?? stopGraceMs)
-  app.addHook('onResponse', (request, reply, done) => {
-    observe(request, reply)
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    inFlight.answered(request.raw)
     done()
   })
+  closeConnectionsOnStop(app, inFlight, settings.stopGraceMs ?? stopGraceMs)
   app.setErrorHandler(refuse)
   parseJson(app)
   registerHealth(app, options.ready)
   registerDocuments(app, routeRows, settings.publicBaseUrl)
   await registerRoutes(app, routeRunner(settings, services, options.nowMs))
   if (options.pages !== undefined) await servePages(app, options.pages, options)
-  return app
+  return { app, inFlight }
+}
+
+/** Gathers the first facts of a request, and sees to it that its end is counted and logged. */
+function requestStart(
+  { settings, log, metrics }: GatewayOptions,
+  inFlight: InFlight,
+  readClientIp: ClientIpReader,
+) {
+  const common = { ...commonHeaders, ...transportSecurity(settings.publicBaseUrl) }
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const { method, raw } = request
+    const span = httpServerSpan(method, routeOf(request), traceparentOf(request.headers))
+    const beginMs = performance.now()
+    request.edge = startEdgeRequest(raw, readClientIp, span)
+    inFlight.onEnd(raw, (ending) => {
+      const { requestId, projectId, reason } = request.edge
+      const route = routeOf(request)
+      const status = reply.statusCode
+      const durationMs = Math.round((performance.now() - beginMs) * 10) / 10
+      endHttpServerSpan(span, status)
+      // The refusal of its connection was counted and logged.
+      if (ending === 'refused') return
+      metrics.answered(route, method, status, durationMs)
+      const outcome = ending === 'aborted' ? ending : undefined
+      log.info(
+        { requestId, projectId, route, method, status, reason, outcome, durationMs },
+        'request',
+      )
+    })
+    void reply.headers({ ...common, 'pw-request-id': request.edge.requestId })
+  }
+}
+
+/** Tells whether a request is one too many at once. Who asks whether we live is always answered. */
+function isTooMuch({ routeOptions, raw }: FastifyRequest, inFlight: InFlight): boolean {
+  return !healthPaths.has(routeOptions.url ?? '') && !inFlight.startWork(raw)
 }
 
 /** A path of ours with its parameters unfilled, or a fixed word. */
@@ -143,16 +165,11 @@ function routeOf(request: FastifyRequest): string {
 }
 
 /** What is answered during a stop ends its connection, or a client's idle one would hold the process up. */
-function closeConnectionsOnStop(app: FastifyInstance, graceMs: number): void {
-  let isClosing = false
+function closeConnectionsOnStop(app: FastifyInstance, inFlight: InFlight, graceMs: number): void {
   app.addHook('preClose', (done) => {
-    isClosing = true
+    inFlight.drain()
     // Node stops watching for slow clients once it closes: one of them would keep it from ending.
     setTimeout(() => app.server.closeAllConnections(), graceMs).unref()
-    done()
-  })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (isClosing) void reply.header('connection', 'close')
     done()
   })
 }

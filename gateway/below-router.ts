@@ -1,5 +1,11 @@
 // Answers what never reaches a route (malformed requests, time-outs, expectations), in the same JSON; it must not parse HTTP.
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import { Failure, type Reason, reasons } from '#core/errors.ts'
 import { randomId } from '#core/id.ts'
@@ -15,7 +21,9 @@ import {
   refusalFor,
 } from './failures.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
+import type { InFlight } from './in-flight.ts'
 import type { EdgeSettings } from './options.ts'
+import { maxHeaderBytes } from './server.ts'
 
 export type BelowRouterOptions = {
   table: RouteTable
@@ -23,6 +31,7 @@ export type BelowRouterOptions = {
   log: Logger
   metrics: GatewayMetrics
   readClientIp: ClientIpReader
+  inFlight: InFlight
 }
 
 const malformed: Reason = 'INVALID_HEADER'
@@ -31,24 +40,40 @@ const malformedMessage = 'The request is not well-formed HTTP/1.1.'
 // A slow client is told 408, since 504 would blame us; the code is the same TIMEOUT.
 const requestTimeoutStatus = 408
 
-/** The answer to a connection on which no request could be read. */
+/**
+ * The answer to a connection on which no further request can be read. It comes after those to the requests that were: they
+ * may have moved money, and a client takes answers in the order of its requests.
+ */
 export function clientErrorHandler(options: BelowRouterOptions) {
   return (error: ConnectionError, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable || hasAnswered(socket)) {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy(error)
       return
     }
-    const { failure, code } = failureOf(error, options.table)
-    const refused = refusedOn(socket, error, options)
-    end(socket, refusalFor(failure, refused, options.table, options.settings, code))
-    note(options, refused.edge, code)
+    options.inFlight.whenAnswered(socket, (wasPaused) => {
+      if (!socket.writable || hasAnswered(socket)) {
+        socket.destroy(error)
+        return
+      }
+      // It was us who did not read on: that is no fault of the client's.
+      if (wasPaused && error.code === requestTimeout) {
+        linger(socket)
+        socket.end()
+        return
+      }
+      const { failure, code } = failureOf(error, options.table)
+      const refused = refusedOn(socket, error, options)
+      end(socket, refusalFor(failure, refused, options.table, options.settings, code))
+      note(options, refused.edge, code)
+    })
   }
 }
 
+const requestTimeout = 'ERR_HTTP_REQUEST_TIMEOUT'
 const unread = { body: undefined, projectId: undefined, reason: undefined }
 
-/** `rawPacket` is the buffer that the parser was reading. */
-type ConnectionError = Error & { code?: string; rawPacket?: unknown }
+/** `rawPacket` is the buffer that the parser was reading, as far as `bytesParsed`. */
+type ConnectionError = Error & { code?: string; rawPacket?: unknown; bytesParsed?: number }
 
 /** The answer that the connection waits for: headers have been read, of a body perhaps a part. */
 function pendingOn(socket: Socket): ServerResponse | undefined {
@@ -76,15 +101,17 @@ function refusedOn(
 // The parser knows the registered methods alone, and takes any other one for a broken request.
 const requestLine = /^[\w!#$%&'*+.^`|~-]+ (\S+) HTTP\/1\.[01]\r\n/
 
-/** The target of a request that is well formed but for a method that nobody knows. */
-function unknownMethodTarget({ code, rawPacket }: ConnectionError): string | undefined {
+/** The target of a request that is well formed but for a method that nobody knows, when it is the first that was read. */
+function unknownMethodTarget(error: ConnectionError): string | undefined {
+  const { code, rawPacket, bytesParsed = 0 } = error
   if (code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(rawPacket)) return undefined
-  return requestLine.exec(rawPacket.toString('latin1'))?.[1]
+  const line = rawPacket.toString('latin1', 0, maxHeaderBytes)
+  return line.indexOf(' ') < bytesParsed ? undefined : requestLine.exec(line)?.[1]
 }
 
 function failureOf(error: ConnectionError, table: RouteTable): { failure: Failure; code: number } {
   const { code } = error
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+  if (code === requestTimeout) {
     const failure = new Failure('TIMEOUT', 'The request did not arrive in time.')
     return { failure, code: requestTimeoutStatus }
   }
@@ -103,15 +130,19 @@ const parserRefusals: Readonly<Record<string, Failure>> = {
 
 /** Adds the answers to requests that Node would answer itself, or drop. */
 export function answerBelowRouter(server: Server, options: BelowRouterOptions): void {
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const { table } = options
+  const { table, inFlight } = options
+  const refuseExpectation: RequestListener = (request, response) => {
     const path = pathOf(request.url ?? '')
     const failure = startRefusal(table, request.method ?? '', path) ?? refusal('EXPECTATION_FAILED')
     const refused = refuse(request, failure, path, options)
     response.writeHead(refused.code, closingHeaders(refused)).end(refused.body)
-  })
+    inFlight.answered(request)
+  }
+  server.on('checkExpectation', inFlight.listener(refuseExpectation))
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
-    end(socket, refuse(request, refusal('ENDPOINT_NOT_FOUND'), '', options))
+    inFlight.whenAnswered(socket, () => {
+      end(socket, refuse(request, refusal('ENDPOINT_NOT_FOUND'), '', options))
+    })
   })
 }
 
@@ -158,6 +189,10 @@ function end(socket: Socket, refused: Refusal): void {
   const lines = Object.entries(closingHeaders(refused)).map(([name, value]) => `${name}: ${value}`)
   const statusLine = `HTTP/1.1 ${refused.code} ${STATUS_CODES[refused.code] ?? ''}`
   socket.end(`${[statusLine, ...lines].join('\r\n')}\r\n\r\n${refused.body}`)
+  linger(socket)
+}
+
+function linger(socket: Socket): void {
   setTimeout(() => socket.destroy(), lingerMs).unref()
 }
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import { drainedPort } from './drain.ts'
+import { createInFlight } from './in-flight.ts'
 
 const closers: Array<() => unknown> = []
 afterEach(async () => {
@@ -15,14 +16,19 @@ async function startDraining(drainMs: number) {
   const stopping = new AbortController()
   const slow = Promise.withResolvers<void>()
   const arrived = Promise.withResolvers<void>()
-  const app = fastify({ forceCloseConnections: 'idle' })
+  const inFlight = createInFlight()
+  const app = fastify({
+    forceCloseConnections: 'idle',
+    serverFactory: (handle) => http.createServer(inFlight.listener(handle)),
+  })
+  app.addHook('onSend', async ({ raw }) => inFlight.answered(raw))
   app.get('/', () => 'answered')
   app.get('/slow', async () => {
     arrived.resolve()
     await slow.promise
     return 'answered'
   })
-  const port = drainedPort(app, stopping.signal, drainMs)
+  const port = drainedPort({ app, inFlight }, stopping.signal, drainMs)
   await app.listen({ host: '127.0.0.1', port: 0 })
   closers.push(slow.resolve, () => app.close())
   const { port: number } = app.server.address() as AddressInfo

@@ -105,6 +105,7 @@ export function errorHandler(table: RouteTable, settings: EdgeSettings, log: Log
     const refused = { edge, query, method, path }
     const { code, headers, body } = refusalFor(failure, refused, table, settings)
     // The rest of a body that was refused is read away, so that the client gets to see this answer.
-    void reply.removeHeader('connection').code(code).headers(headers).send(body)
+    if (reply.raw.shouldKeepAlive) void reply.removeHeader('connection')
+    void reply.code(code).headers(headers).send(body)
   }
 }

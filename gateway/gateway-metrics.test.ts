@@ -8,17 +8,18 @@ describe('the metrics of the edge', () => {
     const registry = new Registry()
     const metrics = gatewayMetrics(registry)
     for (const status of [200, 200, 401]) {
-      metrics.arrived()
-      metrics.left('/payments/status', 'GET', status, 3)
+      metrics.answered('/payments/status', 'GET', status, 3)
     }
     metrics.answered('unknown', 'PUT', 404, 1)
-    metrics.arrived()
+    metrics.watchInFlight(() => 1)
+    metrics.connectionCut()
     const expected = [
       'payweave_http_requests_total{route="/payments/status",method="GET",status="200"} 2',
       'payweave_http_requests_total{route="/payments/status",method="GET",status="401"} 1',
       'payweave_http_requests_total{route="unknown",method="PUT",status="404"} 1',
       'payweave_http_request_duration_seconds_count{route="/payments/status"} 3',
       'payweave_http_requests_in_flight 1',
+      'payweave_http_connections_cut_total 1',
     ]
     // A scrape takes nothing away and adds nothing.
     for (const shown of [await registry.metrics(), await registry.metrics()]) {

@@ -4,11 +4,11 @@ import { cheapHistogram, type Series } from '#runtime/histogram.ts'
 
 /** Where the edge counts. */
 export type GatewayMetrics = {
-  /** A request has arrived at the router. */
-  arrived(): void
-  /** It has been answered there. */
-  left: GatewayMetrics['answered']
-  /** `route` is a path of ours or a fixed word, never the URL. */
+  /** Shows how many requests there are. */
+  watchInFlight(count: () => number): void
+  /** A connection was cut since the process held too many requests. */
+  connectionCut(): void
+  /** A request was answered. `route` is a path of ours or a fixed word, never the URL. */
   answered(route: string, method: string, status: number, durationMs: number): void
   /** One look into the cache of credentials. */
   looked(kind: string, hit: boolean): void
@@ -42,15 +42,7 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
     buckets: bucketsS,
     registry,
   })
-  let inFlight = 0
-  void new Gauge({
-    name: 'payweave_http_requests_in_flight',
-    help: 'Requests that have arrived and are not answered.',
-    registers,
-    collect() {
-      this.set(inFlight)
-    },
-  })
+  const bounds = showBounds(registers)
   const lookups = new Map<string, Lookups>()
   showLookups(lookups, registers)
 
@@ -71,19 +63,38 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
   }
 
   return {
-    arrived() {
-      inFlight += 1
-    },
-    left(...answer) {
-      inFlight -= 1
-      answered(...answer)
-    },
+    ...bounds,
     answered,
     looked(kind, hit) {
       const counts = lookups.get(kind) ?? { hit: 0, miss: 0 }
       lookups.set(kind, counts)
       counts[hit ? 'hit' : 'miss'] += 1
     },
+  }
+}
+
+function showBounds(
+  registers: Registry[],
+): Pick<GatewayMetrics, 'watchInFlight' | 'connectionCut'> {
+  let inFlight: (() => number) | undefined
+  void new Gauge({
+    name: 'payweave_http_requests_in_flight',
+    help: 'Requests that have arrived and are not answered.',
+    registers,
+    collect() {
+      this.set(inFlight?.() ?? 0)
+    },
+  })
+  const cut = new Counter({
+    name: 'payweave_http_connections_cut_total',
+    help: 'Connections with several requests that were cut since the process held too many.',
+    registers,
+  })
+  return {
+    watchInFlight(count) {
+      inFlight = count
+    },
+    connectionCut: () => cut.inc(),
   }
 }
 

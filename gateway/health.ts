@@ -44,6 +44,9 @@ async function ask(probe: Probe): Promise<boolean> {
   }
 }
 
+/** What is answered however much else there is to do. */
+export const healthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz'])
+
 /** GET /livez and GET /readyz, open to anybody. */
 export function registerHealth(app: FastifyInstance, ready: ReadyParts): void {
   app.get('/livez', (_request, reply) => reply.send({ status: 'alive' }))

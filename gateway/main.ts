@@ -47,7 +47,7 @@ runProcess('gateway', async (stopping, log) => {
     nats: () => nats.ready(),
     ...serviceProbes(settings, identity),
   })
-  const app = await createGateway({
+  const gateway = await createGateway({
     settings: edgeSettings(settings),
     services: { ...services, access },
     log,
@@ -68,9 +68,9 @@ runProcess('gateway', async (stopping, log) => {
     log,
     stopping,
   })
-  await app.listen({ host, port: settings.port })
+  await gateway.app.listen({ host, port: settings.port })
   return [
-    drainedPort(app, stopping, settings.drainS * 1_000),
+    drainedPort(gateway, stopping, settings.drainS * 1_000),
     { name: 'news', close: () => news.close() },
     { name: 'nats', close: () => nats.close() },
     ...closers,

@@ -58,6 +58,8 @@ export async function readForm(
   if (type.length > maxTypeLength) throw malformed()
   if (Number(length) > maxFormBytes) throw refusal('PAYLOAD_TOO_LARGE')
   const { raw } = request
+  // The parser would wait for ever for the end of a request whose client went away before.
+  if (raw.destroyed) throw malformed()
   const form = formReader(names, artefacts)
   raw.on('data', form.count)
   try {

@@ -12,6 +12,7 @@ import type { VersionNotices } from '#runtime/setting-notices.ts'
 import type { Access } from './auth.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import type { ReadyParts } from './health.ts'
+import type { InFlightLimits } from './in-flight.ts'
 
 /** Settings of the edge. */
 export type EdgeSettings = {
@@ -32,6 +33,8 @@ export type EdgeSettings = {
   requestTimeoutMs?: number
   /** How long answers under way may take once the app closes. */
   stopGraceMs?: number
+  /** How many requests there may be at once. */
+  inFlightLimits?: InFlightLimits
 }
 
 /** The calls that these routes make. */

@@ -42,9 +42,12 @@ export function isPagePath(target: string): boolean {
   return target.startsWith('/pay/') || target.startsWith('/receipts/')
 }
 
-/** Answers a target that leads to no page, as a page: whoever followed a broken link cannot read an envelope. */
-export function refusePage(reply: FastifyReply): void {
-  void sendMessage(reply, 'notFound')
+/** Answers a target that leads to no page now, as a page: who followed a link cannot read an envelope. */
+export function refusePage(
+  reply: FastifyReply,
+  kind: 'notFound' | 'unavailable' = 'notFound',
+): void {
+  void sendMessage(reply, kind)
 }
 
 /** Registers `/pay/<token>`, what its form posts to and its script asks, and `/receipts/<token>`. */

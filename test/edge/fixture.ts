@@ -151,7 +151,7 @@ export async function startEdge(
     onLookup: metrics.looked,
     ...(overrides.nowMs !== undefined && { nowMs: overrides.nowMs }),
   })
-  const app = await createGateway({
+  const { app, inFlight } = await createGateway({
     settings: { ...defaults, ...settings },
     services: {
       access,
@@ -186,6 +186,7 @@ export async function startEdge(
   const { port } = app.server.address() as AddressInfo
   return {
     app,
+    inFlight,
     port,
     url: `http://127.0.0.1:${port}`,
     access,

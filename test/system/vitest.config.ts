@@ -12,6 +12,7 @@ const breaking = [
   'kill-transfers',
   'quote-times',
   'quote-execution',
+  'exhaustion',
 ].map((name) => `test/system/${name}.test.ts`)
 const last = ['test/system/secrets.test.ts']
 

@@ -1,0 +1,92 @@
+// A gateway that one client without credentials means to exhaust: its memory stays bounded, and others are answered.
+import fs from 'node:fs'
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { freeze } from '../support/freeze.ts'
+import { type Mesh, startMesh } from '../support/mesh.ts'
+import { eventually } from './world.ts'
+
+let mesh: Mesh
+beforeAll(async () => {
+  mesh = await startMesh({ name: 'exhaustion' })
+})
+afterAll(() => mesh.remove())
+
+const sockets: net.Socket[] = []
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+})
+
+const mebibyte = 1024 * 1024
+const maxGrowthBytes = 120 * mebibyte
+
+function residentBytes(): number {
+  const status = fs.readFileSync(`/proc/${mesh.pid('gateway')}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
+}
+
+function connect(): net.Socket {
+  const socket = net.connect(Number(new URL(mesh.sandbox.base_url).port), '127.0.0.1')
+  sockets.push(socket)
+  socket.on('error', () => {})
+  return socket
+}
+
+const livez = async () => (await fetch(`${mesh.sandbox.base_url}/livez`)).status
+
+/** The most that the gateway grows by while the attack lasts, its bytes sent as fast as they are taken. */
+async function growthDuring(attack: () => void, looks: number): Promise<number> {
+  const before = residentBytes()
+  attack()
+  let most = before
+  for (let look = 0; look < looks; look += 1) {
+    expect(await livez()).toBe(200)
+    await sleep(100)
+    most = Math.max(most, residentBytes())
+  }
+  return most - before
+}
+
+function request(path: string, headers: Record<string, string> = {}): string {
+  const all = { Host: 'localhost', ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
+
+const anonymous = request('/payments/status?version=2024-10-01&api_key=x&payment_details_id=y', {
+  'PW-subscription-key': 'pwk_test_NOBODYNOBODYNOBODYNOBOD',
+  'PW-origin-country': 'TT',
+  'PW-request-date': '2026-01-01 12:00:00',
+  'PW-ip-address': '203.0.113.7',
+  'User-Agent': 'system-test/1.0',
+})
+
+describe('a connection that pipelines 100,000 requests', () => {
+  it('for documents that nobody has asked for yet costs little, whether it takes the answers or not', async () => {
+    const documents = ['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json']
+    const all = documents.map((path) => request(path)).join('')
+    for (const isTaken of [false, true]) {
+      const growth = await growthDuring(() => {
+        const socket = connect()
+        if (isTaken) socket.resume()
+        socket.write(all.repeat(33_334))
+      }, 30)
+      expect(growth).toBeLessThan(maxGrowthBytes)
+      for (const socket of sockets.splice(0)) socket.destroy()
+    }
+    await eventually(livez, (status) => expect(status).toBe(200))
+  }, 180_000)
+
+  it('costs little while a service stands still, and others are answered', async () => {
+    const thaw = await freeze(mesh.pid('accounts'))
+    try {
+      const growth = await growthDuring(() => connect().write(anonymous.repeat(100_000)), 60)
+      expect(growth).toBeLessThan(maxGrowthBytes)
+    } finally {
+      thaw()
+    }
+    for (const socket of sockets.splice(0)) socket.destroy()
+    await mesh.ready()
+  }, 180_000)
+})
