@@ -3,27 +3,20 @@ import fastifyMultipart from '@fastify/multipart'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { Failure } from '#core/errors.ts'
 import { runWithContext } from '#runtime/rpc/context.ts'
-import { endHttpServerSpan, httpServerSpan } from '#runtime/spans.ts'
 import { answerBelowRouter, clientErrorHandler } from './below-router.ts'
-import { type ClientIpReader, clientIpReader } from './client-ip.ts'
+import { clientIpReader } from './client-ip.ts'
 import { documentPaths, registerDocuments } from './documents.ts'
-import { startEdgeRequest } from './edge-request.ts'
 import { publicFailure, refusal } from './envelope.ts'
-import {
-  errorHandler,
-  type OpenPaths,
-  pathOf,
-  type RouteTable,
-  routeTable,
-  transportSecurity,
-} from './failures.ts'
+import { errorHandler, type OpenPaths, pathOf, type RouteTable, routeTable } from './failures.ts'
 import { healthPaths, registerHealth } from './health.ts'
 import { createInFlight, type InFlight } from './in-flight.ts'
 import { readJson } from './json-body.ts'
 import { formParser } from './multipart.ts'
 import type { GatewayOptions, PageServices } from './options.ts'
 import { isPagePath, refusePage, registerPages } from './pages/index.ts'
-import { callContext, type RouteRow, routeRunner, traceparentOf } from './route.ts'
+import { requestLog } from './request-log.ts'
+import { requestStart } from './request-start.ts'
+import { callContext, type RouteRow, routeRunner } from './route.ts'
 import { accountRoutes } from './routes/account.ts'
 import { billPaymentRoutes } from './routes/bill-payments.ts'
 import { institutionRoutes } from './routes/institution.ts'
@@ -54,12 +47,6 @@ const maxParamLength = maxHeaderBytes
 const pageCallsPerS = 5
 // More than any answer takes, less than the process has for stopping.
 const stopGraceMs = 7_000
-const commonHeaders = {
-  'content-type': 'application/json; charset=utf-8',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
-}
-
 /** An app that does not listen yet, and the requests that it has. */
 export type Gateway = { app: FastifyInstance; inFlight: InFlight }
 
@@ -72,9 +59,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const inFlight = createInFlight(settings.inFlightLimits, metrics.connectionCut)
   metrics.watchInFlight(inFlight.count)
   const readClientIp = clientIpReader(settings.trustedProxies)
-  const belowRouter = { table, settings, log, metrics, readClientIp, inFlight }
+  const requests = requestLog(log)
+  const belowRouter = { table, settings, requests, metrics, readClientIp, inFlight }
   const refuse = errorHandler(table, settings, log)
-  const begin = requestStart(options, inFlight, readClientIp)
+  const begin = requestStart({ settings, metrics, requests, inFlight, readClientIp })
 
   const app = fastify({
     logger: false,
@@ -114,6 +102,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     done()
   })
   closeConnectionsOnStop(app, inFlight, settings.stopGraceMs ?? stopGraceMs)
+  app.addHook('onClose', (_app, done) => {
+    requests.flush()
+    done()
+  })
   app.setErrorHandler(refuse)
   parseJson(app)
   registerHealth(app, options.ready)
@@ -123,45 +115,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   return { app, inFlight }
 }
 
-/** Gathers the first facts of a request, and sees to it that its end is counted and logged. */
-function requestStart(
-  { settings, log, metrics }: GatewayOptions,
-  inFlight: InFlight,
-  readClientIp: ClientIpReader,
-) {
-  const common = { ...commonHeaders, ...transportSecurity(settings.publicBaseUrl) }
-  return (request: FastifyRequest, reply: FastifyReply): void => {
-    const { method, raw } = request
-    const span = httpServerSpan(method, routeOf(request), traceparentOf(request.headers))
-    const beginMs = performance.now()
-    request.edge = startEdgeRequest(raw, readClientIp, span)
-    inFlight.onEnd(raw, (ending) => {
-      const { requestId, projectId, reason } = request.edge
-      const route = routeOf(request)
-      const status = reply.statusCode
-      const durationMs = Math.round((performance.now() - beginMs) * 10) / 10
-      endHttpServerSpan(span, status)
-      // The refusal of its connection was counted and logged.
-      if (ending === 'refused') return
-      metrics.answered(route, method, status, durationMs)
-      const outcome = ending === 'aborted' ? ending : undefined
-      log.info(
-        { requestId, projectId, route, method, status, reason, outcome, durationMs },
-        'request',
-      )
-    })
-    void reply.headers({ ...common, 'pw-request-id': request.edge.requestId })
-  }
-}
-
-/** Tells whether a request is one too many at once. Who asks whether we live is always answered. */
+/** Whether a request is one too many at once. Health checks never are. */
 function isTooMuch({ routeOptions, raw }: FastifyRequest, inFlight: InFlight): boolean {
   return !healthPaths.has(routeOptions.url ?? '') && !inFlight.startWork(raw)
-}
-
-/** A path of ours with its parameters unfilled, or a fixed word. */
-function routeOf(request: FastifyRequest): string {
-  return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
 }
 
 /** What is answered during a stop ends its connection, or a client's idle one would hold the process up. */

@@ -9,7 +9,6 @@ import {
 import type { Socket } from 'node:net'
 import { Failure, type Reason, reasons } from '#core/errors.ts'
 import { randomId } from '#core/id.ts'
-import type { Logger } from '#runtime/log.ts'
 import type { ClientIpReader } from './client-ip.ts'
 import { type EdgeRequest, startEdgeRequest } from './edge-request.ts'
 import { refusal } from './envelope.ts'
@@ -23,12 +22,13 @@ import {
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import type { InFlight } from './in-flight.ts'
 import type { EdgeSettings } from './options.ts'
+import type { RequestLog } from './request-log.ts'
 import { maxHeaderBytes } from './server.ts'
 
 export type BelowRouterOptions = {
   table: RouteTable
   settings: EdgeSettings
-  log: Logger
+  requests: RequestLog
   metrics: GatewayMetrics
   readClientIp: ClientIpReader
   inFlight: InFlight
@@ -176,9 +176,15 @@ function queryOf({ url = '' }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(start < 0 ? '' : url.slice(start)))
 }
 
-function note({ log, metrics }: BelowRouterOptions, edge: EdgeRequest, code: number): void {
-  metrics.answered('below router', 'none', code, 0)
-  log.info({ requestId: edge.requestId, status: code, reason: edge.reason }, 'request refused')
+function note(
+  { requests, metrics }: BelowRouterOptions,
+  { requestId, reason }: EdgeRequest,
+  status: number,
+): void {
+  const kind = reason ?? String(status)
+  metrics.answered('below router', 'none', status, 0)
+  metrics.refusedUnknown(kind)
+  requests.sample(kind, { requestId, status, reason }, 'request refused')
 }
 
 // Time for the answer to arrive before a client that never hangs up is cut off.

@@ -13,6 +13,8 @@ describe('the metrics of the edge', () => {
     metrics.answered('unknown', 'PUT', 404, 1)
     metrics.watchInFlight(() => 1)
     metrics.connectionCut()
+    metrics.refusedUnknown('INVALID_HEADER')
+    metrics.refusedUnknown('INVALID_HEADER')
     const expected = [
       'payweave_http_requests_total{route="/payments/status",method="GET",status="200"} 2',
       'payweave_http_requests_total{route="/payments/status",method="GET",status="401"} 1',
@@ -20,6 +22,7 @@ describe('the metrics of the edge', () => {
       'payweave_http_request_duration_seconds_count{route="/payments/status"} 3',
       'payweave_http_requests_in_flight 1',
       'payweave_http_connections_cut_total 1',
+      'payweave_http_unknown_refusals_total{reason="INVALID_HEADER"} 2',
     ]
     // A scrape takes nothing away and adds nothing.
     for (const shown of [await registry.metrics(), await registry.metrics()]) {

@@ -8,6 +8,8 @@ export type GatewayMetrics = {
   watchInFlight(count: () => number): void
   /** A connection was cut since the process held too many requests. */
   connectionCut(): void
+  /** A request was refused before its project was known; `reason` is one of ours. */
+  refusedUnknown(reason: string): void
   /** A request was answered. `route` is a path of ours or a fixed word, never the URL. */
   answered(route: string, method: string, status: number, durationMs: number): void
   /** One look into the cache of credentials. */
@@ -43,6 +45,8 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
     registry,
   })
   const bounds = showBounds(registers)
+  const refused = new Map<string, number>()
+  showRefusals(refused, registers)
   const lookups = new Map<string, Lookups>()
   showLookups(lookups, registers)
 
@@ -64,6 +68,7 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
 
   return {
     ...bounds,
+    refusedUnknown: (reason) => refused.set(reason, (refused.get(reason) ?? 0) + 1),
     answered,
     looked(kind, hit) {
       const counts = lookups.get(kind) ?? { hit: 0, miss: 0 }
@@ -110,6 +115,19 @@ function showAnswers(routes: Map<string, RouteCounts>, registers: Registry[]): v
       for (const [route, { answers }] of routes) {
         for (const { method, status, count } of answers) this.inc({ route, method, status }, count)
       }
+    },
+  })
+}
+
+function showRefusals(refused: Map<string, number>, registers: Registry[]): void {
+  void new Counter({
+    name: 'payweave_http_unknown_refusals_total',
+    help: 'Requests refused before their project was known, by reason, or by status without one. The log has samples of them.',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [reason, count] of refused) this.inc({ reason }, count)
     },
   })
 }

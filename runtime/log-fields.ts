@@ -70,6 +70,7 @@ export const logFields = {
   attempts: 'number',
   round: 'number',
   count: 'number',
+  leftOut: 'number',
   rows: 'number',
   failed: 'number',
   waiting: 'number',

@@ -142,7 +142,8 @@ export async function startEdge(
     routes: (router) => router.service(InstitutionService, institutionStandIn(seen.transactions)),
   })
   const rpc = { identity: identityOf('gateway'), timeoutMs: rpcTimeoutMs }
-  const metrics = gatewayMetrics(new Registry())
+  const registry = new Registry()
+  const metrics = gatewayMetrics(registry)
   const environment = settings.environment ?? defaults.environment
   const atAccounts = { ...rpc, url: `http://127.0.0.1:${accounts.port}`, audience: 'accounts' }
   const access = createAccess({
@@ -191,6 +192,7 @@ export async function startEdge(
     url: `http://127.0.0.1:${port}`,
     access,
     lines,
+    metrics: () => registry.metrics(),
     seen,
     stopAccounts: () => accounts.close(),
     stopPayments: () => payments.close(),

@@ -93,18 +93,28 @@ describe('the tools of the command line', { concurrent: true }, () => {
     const requestId = crypto.randomUUID()
     // Other tests of this file take longer.
     const tail = payweave('requests', 'tail', '--id', requestId, '--for', '10')
-    const url = `${sandbox.base_url}/payments/status?version=2024-10-01&api_key=hidden-value`
-    await fetch(url, { headers: { 'PW-request-id': requestId } })
+    const { subscription_key } = sandbox.projects.demo
+    // Of refusals before the project is known there are samples alone.
+    await fetch(`${sandbox.base_url}/payments/status?version=2024-10-01&api_key=hidden-value`, {
+      headers: {
+        'PW-subscription-key': subscription_key,
+        'PW-origin-country': 'US',
+        'PW-request-date': '2026-01-01 12:00:00',
+        'PW-ip-address': '127.0.0.1',
+        'PW-request-id': requestId,
+      },
+    })
     const { code, rows } = await tail
     expect(code).toBe(0)
     expect(rows).toEqual([
       {
         time: expect.any(String),
         request_id: requestId,
+        project_id: expect.any(String),
         method: 'GET',
         route: '/payments/status',
         status: 400,
-        reason: 'INVALID_HEADER',
+        reason: 'MISSING_PARAMETER',
         duration_ms: expect.any(Number),
       },
     ])

@@ -1,6 +1,7 @@
 // A gateway that one client without credentials means to exhaust: its memory stays bounded, and others are answered.
 import fs from 'node:fs'
 import net from 'node:net'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { freeze } from '../support/freeze.ts'
@@ -90,3 +91,20 @@ describe('a connection that pipelines 100,000 requests', () => {
     await mesh.ready()
   }, 180_000)
 })
+
+it('50,000 refusals without a key add little to the log', async () => {
+  const logBytes = () => fs.statSync(path.join(mesh.dataDir, 'logs', 'gateway.log')).size
+  const before = logBytes()
+  const count = 50_000
+  const socket = connect()
+  let answers = 0
+  socket.on('data', (chunk) => {
+    answers += chunk.toString('latin1').split('HTTP/1.1 400').length - 1
+  })
+  socket.write(request('/payments/status').repeat(count))
+  await eventually(
+    () => answers,
+    (seen) => expect(seen).toBeGreaterThan(count - 100),
+  )
+  expect(logBytes() - before).toBeLessThan(100 * 1024)
+}, 120_000)

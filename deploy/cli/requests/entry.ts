@@ -10,6 +10,8 @@ export type RequestEntry = {
   status: number
   reason?: string
   duration_ms?: number
+  /** Others of its kind that were left out of the log before it. */
+  left_out?: number
 }
 
 /** What to show; what is undefined is not asked. */
@@ -33,11 +35,8 @@ export function readEntry(line: string): RequestEntry | undefined {
     if (!messages.has(String(fields['msg'])) || typeof fields['status'] !== 'number')
       return undefined
     const text = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
-    const [projectId, reason, durationMs] = [
-      text('projectId'),
-      text('reason'),
-      fields['durationMs'],
-    ]
+    const [projectId, reason] = [text('projectId'), text('reason')]
+    const { durationMs, leftOut } = fields
     return {
       time: text('time') ?? '',
       request_id: text('requestId') ?? '',
@@ -48,6 +47,7 @@ export function readEntry(line: string): RequestEntry | undefined {
       status: fields['status'],
       ...(reason !== undefined && { reason }),
       ...(typeof durationMs === 'number' && { duration_ms: durationMs }),
+      ...(typeof leftOut === 'number' && { left_out: leftOut }),
     }
   } catch {
     return undefined

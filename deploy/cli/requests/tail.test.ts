@@ -43,6 +43,11 @@ it('a request is shown by its own fields, whatever else a line holds', () => {
   })
 })
 
+it('a sample of refusals says how many were left out', () => {
+  const line = JSON.stringify({ ...logged, leftOut: 12 })
+  expect(readEntry(line)).toMatchObject({ status: 404, left_out: 12 })
+})
+
 it.each(['', 'text', '{', '{"msg":"ready"}', '{"msg":"request"}', 'null'])(
   '%j is no request',
   (line) => {

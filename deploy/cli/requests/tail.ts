@@ -77,6 +77,7 @@ function show({ json, print }: CommandContext, line: string, filter: RequestFilt
 
 function entryLine(entry: RequestEntry): string {
   const { time, status, method, route, duration_ms, reason, request_id, project_id } = entry
+  const { left_out } = entry
   return [
     time,
     String(status),
@@ -86,6 +87,7 @@ function entryLine(entry: RequestEntry): string {
     request_id,
     `project ${project_id ?? '-'}`,
     ...(reason === undefined ? [] : [reason]),
+    ...(left_out === undefined ? [] : [`and ${left_out} more`]),
   ]
     .map((text) => (text.startsWith(' ') || text.endsWith(' ') ? text : printable(text)))
     .join('  ')
