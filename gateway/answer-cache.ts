@@ -5,6 +5,8 @@ import { Failure } from '#core/errors.ts'
 export type AnswerCache<T> = {
   /** The remembered answer, or what `load` says. A remembered refusal is thrown again. */
   get(key: string, load: () => Promise<T>): T | Promise<T>
+  /** Whether an answer is remembered that is no refusal. */
+  has(key: string): boolean
   /** Forgets everything, also what is being loaded now. */
   drop(): void
 }
@@ -69,6 +71,10 @@ export function answerCache<T>(options: AnswerCacheOptions<T>): AnswerCache<T> {
       const answer = ask(key, load)
       loading.set(key, answer)
       return answer
+    },
+    has(key) {
+      const entry = entries.get(key)
+      return entry !== undefined && 'answer' in entry && nowMs() < entry.untilMs
     },
     drop() {
       generation += 1

@@ -4,13 +4,14 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { Failure } from '#core/errors.ts'
 import { runWithContext } from '#runtime/rpc/context.ts'
 import { answerBelowRouter, clientErrorHandler } from './below-router.ts'
+import { parseBodies } from './body-parsers.ts'
+import { bodyLimits } from './body-reader.ts'
 import { clientIpReader } from './client-ip.ts'
 import { documentPaths, registerDocuments } from './documents.ts'
-import { publicFailure, refusal } from './envelope.ts'
+import { refusal } from './envelope.ts'
 import { errorHandler, type OpenPaths, pathOf, type RouteTable, routeTable } from './failures.ts'
 import { healthPaths, registerHealth } from './health.ts'
-import { createInFlight, type InFlight } from './in-flight.ts'
-import { readJson } from './json-body.ts'
+import { createInFlight, type InFlight, wasRefused } from './in-flight.ts'
 import { formParser } from './multipart.ts'
 import type { GatewayOptions, PageServices } from './options.ts'
 import { isPagePath, refusePage, registerPages } from './pages/index.ts'
@@ -41,7 +42,6 @@ const openPaths: OpenPaths = [
   { pattern: /^\/receipts\/[^/]+$/, allow: 'GET' },
   ...documentPaths,
 ]
-const bodyLimitBytes = 64 * 1024
 // As long as headers may be: the page of an unknown token is the page's to answer.
 const maxParamLength = maxHeaderBytes
 const pageCallsPerS = 5
@@ -66,7 +66,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   const app = fastify({
     logger: false,
-    bodyLimit: bodyLimitBytes,
+    bodyLimit: bodyLimits.bytes,
     forceCloseConnections: 'idle',
     // A request that comes while we close is answered like any other, and its connection closed.
     return503OnClosing: false,
@@ -107,7 +107,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     done()
   })
   app.setErrorHandler(refuse)
-  parseJson(app)
+  parseBodies(app, options, belowRouter)
   registerHealth(app, options.ready)
   registerDocuments(app, routeRows, settings.publicBaseUrl)
   await registerRoutes(app, routeRunner(settings, services, options.nowMs))
@@ -155,27 +155,6 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count
 }
 
-/** Step 2. A body of another type is read as far as the limit too: its size is refused before its type. */
-function parseJson(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    (request, raw: Buffer, done) => {
-      try {
-        const { 'content-type': type, 'content-encoding': encoding } = request.headers
-        request.edge.body = readJson(raw, type, encoding)
-        done(null, undefined)
-      } catch (error) {
-        done(publicFailure(error), undefined)
-      }
-    },
-  )
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _raw, done) => {
-    done(refusal('UNSUPPORTED_MEDIA_TYPE'), undefined)
-  })
-}
-
 /** The payers' pages. What they call carries the request id too. */
 async function servePages(
   app: FastifyInstance,
@@ -183,8 +162,10 @@ async function servePages(
   { settings, log }: GatewayOptions,
 ): Promise<void> {
   await app.register(async (scope) => {
-    scope.addHook('preHandler', (request, _reply, done) => {
-      runWithContext(callContext(request), done)
+    scope.addHook('preHandler', (request, reply, done) => {
+      // Its browser was answered that it came too late: it must not be carried out now.
+      if (wasRefused(request.raw)) refusePage(reply, 'unavailable')
+      else runWithContext(callContext(request), done)
     })
     await registerPages(scope, {
       checkout,
@@ -203,7 +184,7 @@ async function registerRoutes(
   handlerOf: ReturnType<typeof routeRunner>,
 ): Promise<void> {
   const add = (scope: FastifyInstance, row: RouteRow) =>
-    scope.route({ method: row.method, url: row.path, handler: handlerOf(row) })
+    scope.route({ method: row.method, url: row.path, config: { row }, handler: handlerOf(row) })
   for (const row of routeRows) if (row.form === undefined) add(app, row)
   // The parser of forms brings hooks of its own; only the routes that take one pay for them.
   await app.register(async (scope) => {

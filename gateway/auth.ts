@@ -23,6 +23,8 @@ export type OpenedProject = {
 export type Access = {
   /** Throws PW_INVALID_SUBSCRIPTION_KEY. */
   openProject(subscriptionKey: string): OpenedProject | Promise<OpenedProject>
+  /** Whether a subscription key was accepted in the last seconds. Asks nobody. */
+  isAccepted(subscriptionKey: string): boolean
   /** The id of the merchant whose key it is. Throws PW_INVALID_API_KEY. */
   findMerchant(projectId: string, apiKey: string): string | Promise<string>
   /** Throws PW_INSTITUTION_ENDPOINT_NOT_ALLOWED. `endpoint` is "<METHOD> <path>". */
@@ -91,6 +93,7 @@ export function createAccess({ accounts, environment, onLookup, nowMs }: AccessO
 
   return {
     openProject: (key) => projects.get(digest(key), () => onItsOwn(() => loadProject(key))),
+    isAccepted: (key) => projects.has(digest(key)),
     findMerchant: (projectId, key) =>
       merchants.get(digest(`${projectId} ${key}`), () =>
         onItsOwn(() => loadMerchant(projectId, key)),

@@ -7,11 +7,12 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Socket } from 'node:net'
-import { Failure, type Reason, reasons } from '#core/errors.ts'
+import type { FastifyRequest } from 'fastify'
+import { Failure, type Reason } from '#core/errors.ts'
 import { randomId } from '#core/id.ts'
 import type { ClientIpReader } from './client-ip.ts'
 import { type EdgeRequest, startEdgeRequest } from './edge-request.ts'
-import { refusal } from './envelope.ts'
+import { lateRequest, refusal } from './envelope.ts'
 import {
   pathOf,
   type Refusal,
@@ -37,9 +38,6 @@ export type BelowRouterOptions = {
 const malformed: Reason = 'INVALID_HEADER'
 const malformedMessage = 'The request is not well-formed HTTP/1.1.'
 
-// A slow client is told 408, since 504 would blame us; the code is the same TIMEOUT.
-const requestTimeoutStatus = 408
-
 /**
  * The answer to a connection on which no further request can be read. It comes after those to the requests that were: they
  * may have moved money, and a client takes answers in the order of its requests.
@@ -57,16 +55,41 @@ export function clientErrorHandler(options: BelowRouterOptions) {
       }
       // It was us who did not read on: that is no fault of the client's.
       if (wasPaused && error.code === requestTimeout) {
-        linger(socket)
         socket.end()
+        linger(socket)
         return
       }
-      const { failure, code } = failureOf(error, options.table)
-      const refused = refusedOn(socket, error, options)
-      end(socket, refusalFor(failure, refused, options.table, options.settings, code))
-      note(options, refused.edge, code)
+      refuseOn(socket, refusedOn(socket, error, options), failureOf(error, options.table), options)
     })
   }
+}
+
+/**
+ * Makes what answers a request of which not all has come, after those before it, and ends the connection. It leaves the
+ * connection alone when the request is not `isWanted` refused any more.
+ */
+export function incompleteRefuser(options: BelowRouterOptions) {
+  return ({ raw }: FastifyRequest, failure: Failure, isWanted: () => boolean): void => {
+    const { socket } = raw
+    options.inFlight.whenAnswered(socket, () => {
+      if (!isWanted() || !socket.writable || hasAnswered(socket)) {
+        socket.destroy()
+        return
+      }
+      refuseOn(socket, refusedRequest(raw, options.readClientIp), failure, options)
+    })
+  }
+}
+
+function refuseOn(
+  socket: Socket,
+  refused: RefusedRequest,
+  failure: Failure,
+  options: BelowRouterOptions,
+): void {
+  const found = refusalFor(failure, refused, options.table, options.settings)
+  end(socket, found)
+  note(options, refused.edge, found.code)
 }
 
 const requestTimeout = 'ERR_HTTP_REQUEST_TIMEOUT'
@@ -109,18 +132,13 @@ function unknownMethodTarget(error: ConnectionError): string | undefined {
   return line.indexOf(' ') < bytesParsed ? undefined : requestLine.exec(line)?.[1]
 }
 
-function failureOf(error: ConnectionError, table: RouteTable): { failure: Failure; code: number } {
-  const { code } = error
-  if (code === requestTimeout) {
-    const failure = new Failure('TIMEOUT', 'The request did not arrive in time.')
-    return { failure, code: requestTimeoutStatus }
-  }
+function failureOf(error: ConnectionError, table: RouteTable): Failure {
+  const { code = '' } = error
+  if (code === requestTimeout) return lateRequest()
   const target = unknownMethodTarget(error)
   const failure =
-    target === undefined
-      ? (parserRefusals[code ?? ''] ?? new Failure(malformed, malformedMessage))
-      : (startRefusal(table, '', pathOf(target)) ?? new Failure(malformed, malformedMessage))
-  return { failure, code: reasons[failure.reason].http }
+    target === undefined ? parserRefusals[code] : startRefusal(table, '', pathOf(target))
+  return failure ?? new Failure(malformed, malformedMessage)
 }
 
 const parserRefusals: Readonly<Record<string, Failure>> = {

@@ -87,6 +87,18 @@ export function errorBody(facts: EnvelopeFacts, failure: Failure, code: number):
   })
 }
 
+/** The refusal of a client that takes too long to send its request. */
+export function lateRequest(): Failure {
+  return new Failure('TIMEOUT', 'The request did not arrive in time.', {
+    details: { by: 'client' },
+  })
+}
+
+/** The HTTP status of a refusal. A slow client gets 408, since 504 would blame us; the code is the same TIMEOUT. */
+export function statusOf({ reason, details }: Failure): number {
+  return reason === 'TIMEOUT' && details['by'] === 'client' ? 408 : reasons[reason].http
+}
+
 /** A refusal that says no more than its meaning. */
 export function refusal(reason: Reason, details: Record<string, string> = {}): Failure {
   return new Failure(reason, reasons[reason].meaning, { details })

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Failure, type Reason, reasons } from '#core/errors.ts'
 import type { Logger } from '#runtime/log.ts'
-import { errorBody, publicFailure } from './envelope.ts'
+import { errorBody, publicFailure, statusOf } from './envelope.ts'
 import type { EdgeSettings } from './options.ts'
 import { type RouteRow, showsClientIp } from './route.ts'
 import { noticeHeaders } from './version-notice.ts'
@@ -62,14 +62,14 @@ export function transportSecurity(publicBaseUrl: string): Record<string, string>
   return { 'strict-transport-security': `max-age=${yearS}` }
 }
 
-/** What is written for a refusal, at whatever layer it came up. `code` differs from the table for 408 alone. */
+/** What is written for a refusal, at whatever layer it came up. */
 export function refusalFor(
   failure: Failure,
   request: RefusedRequest,
   table: RouteTable,
   settings: EdgeSettings,
-  code: number = reasons[failure.reason].http,
 ): Refusal {
+  const code = statusOf(failure)
   const { edge, method, path } = request
   edge.reason = failure.reason
   const row = table.closest(method, path)

@@ -237,6 +237,11 @@ function leave(held: Held, connection: Connection): void {
   for (const exchange of connection.open.slice()) close(held, exchange)
 }
 
+/** Whether the connection of a request was refused before the whole request had come. */
+export function wasRefused(request: IncomingMessage): boolean {
+  return exchangeOf(request)?.isRefused === true
+}
+
 function exchangeOf(request: IncomingMessage): Exchange | undefined {
   return (request as WithExchange)[exchangeKey]
 }

@@ -3,7 +3,8 @@ import type { MultipartFile } from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors.ts'
 import type { ArtefactUpload } from './artefact-upload.ts'
-import { refusal } from './envelope.ts'
+import { lateRequest, refusal } from './envelope.ts'
+import { wasRefused } from './in-flight.ts'
 import { invalidField, shownName } from './validate.ts'
 
 const mebibyte = 1024 * 1024
@@ -61,17 +62,19 @@ export async function readForm(
   // The parser would wait for ever for the end of a request whose client went away before.
   if (raw.destroyed) throw malformed()
   const form = formReader(names, artefacts)
+  const whole = (): Record<string, string> => {
+    form.checkSize()
+    // Its client was answered that it came too late: it must not be carried out now.
+    if (wasRefused(raw)) throw lateRequest()
+    return form.texts
+  }
   raw.on('data', form.count)
   try {
     for await (const part of request.parts()) await form.take(part as MultipartFile)
-    form.checkSize()
-    return form.texts
+    return whole()
   } catch (error) {
     // The parser ends so for a field named like "constructor", having skipped it; to us that is an unknown field.
-    if (codeOf(error) === 'FST_PROTO_VIOLATION' && raw.complete) {
-      form.checkSize()
-      return form.texts
-    }
+    if (codeOf(error) === 'FST_PROTO_VIOLATION' && raw.complete) return whole()
     // What is still to come is read away, so that the client gets to see the answer.
     raw.unpipe()
     raw.resume()

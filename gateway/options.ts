@@ -10,6 +10,7 @@ import type { Logger } from '#runtime/log.ts'
 import type { Environment } from '#runtime/setting.ts'
 import type { VersionNotices } from '#runtime/setting-notices.ts'
 import type { Access } from './auth.ts'
+import type { BodyLimits } from './body-reader.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import type { ReadyParts } from './health.ts'
 import type { InFlightLimits } from './in-flight.ts'
@@ -33,6 +34,8 @@ export type EdgeSettings = {
   requestTimeoutMs?: number
   /** How long answers under way may take once the app closes. */
   stopGraceMs?: number
+  /** What bodies may take. */
+  bodyLimits?: BodyLimits
   /** How many requests there may be at once. */
   inFlightLimits?: InFlightLimits
 }

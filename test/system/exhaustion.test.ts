@@ -92,6 +92,15 @@ describe('a connection that pipelines 100,000 requests', () => {
   }, 180_000)
 })
 
+it('1,500 bodies without a key that stall cost little, and others are answered', async () => {
+  const length = { 'Content-Type': 'application/json', 'Content-Length': '65000' }
+  const head = request('/payments/request?version=2024-10-01', length).replace('GET', 'POST')
+  const growth = await growthDuring(() => {
+    for (let count = 0; count < 1_500; count += 1) connect().write(head + ' '.repeat(60_000))
+  }, 40)
+  expect(growth).toBeLessThan(75 * mebibyte)
+}, 120_000)
+
 it('50,000 refusals without a key add little to the log', async () => {
   const logBytes = () => fs.statSync(path.join(mesh.dataDir, 'logs', 'gateway.log')).size
   const before = logBytes()
