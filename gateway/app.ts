@@ -47,8 +47,12 @@ const maxParamLength = maxHeaderBytes
 const pageCallsPerS = 5
 // More than any answer takes, less than the process has for stopping.
 const stopGraceMs = 7_000
-/** An app that does not listen yet, and the requests that it has. */
-export type Gateway = { app: FastifyInstance; inFlight: InFlight }
+/** An app that does not listen yet, the requests that it has, and what makes its documents before they are asked for. */
+export type Gateway = {
+  app: FastifyInstance
+  inFlight: InFlight
+  makeDocuments: () => Promise<void>
+}
 
 type Done = (error?: Error) => void
 
@@ -109,10 +113,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   app.setErrorHandler(refuse)
   parseBodies(app, options, belowRouter)
   registerHealth(app, options.ready)
-  registerDocuments(app, routeRows, settings.publicBaseUrl)
+  const makeDocuments = registerDocuments(app, routeRows, settings.publicBaseUrl)
   await registerRoutes(app, routeRunner(settings, services, options.nowMs))
   if (options.pages !== undefined) await servePages(app, options.pages, options)
-  return { app, inFlight }
+  return { app, inFlight, makeDocuments }
 }
 
 /** Whether a request is one too many at once. Health checks never are. */

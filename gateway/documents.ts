@@ -48,40 +48,51 @@ type ServedRequest = FastifyRequest<{ Querystring: Record<string, unknown> }>
 
 const zip = promisify(gzip)
 
-/** Registers `/openapi.json`, `/docs` and its files. All is made when it is first asked for: a start does not wait for it. */
+/**
+ * Registers `/openapi.json`, `/docs` and its files. Returns what makes all of them, one after the other; what is asked for
+ * before is made then. Each is made once, however many ask at the same time.
+ */
 export function registerDocuments(
   app: FastifyInstance,
   rows: readonly RouteRow[],
   publicBaseUrl: string,
-): void {
+): () => Promise<void> {
   const made = new Map<string, Promise<Served>>()
-  const once = (name: string, make: () => Promise<Served>): Promise<Served> => {
-    const found = made.get(name) ?? make()
+  const makers = new Map<string, () => Promise<Served>>()
+  const once = (name: string): Promise<Served> => {
+    const found = made.get(name) ?? (makers.get(name) as () => Promise<Served>)()
     made.set(name, found)
-    // What could not be made is tried again by the next one who asks.
+    // What could not be made is tried again by the next request.
     found.catch(() => made.delete(name))
     return found
   }
-  const page = (name: string, path: string, make: () => Promise<Served>) =>
+  const page = (path: string, make: () => Promise<Served>) => {
+    makers.set(path, make)
     app.get(path, async (request, reply) => {
       void reply.header('content-security-policy', contentPolicy)
-      return sendServed(request, reply, await once(name, make))
+      return sendServed(request, reply, await once(path))
     })
+  }
 
+  for (const version of contractVersions) {
+    makers.set(version, () => makeDocument(version, rows, publicBaseUrl))
+  }
   app.get('/openapi.json', async (request: ServedRequest, reply) => {
-    const version = askedVersion(request.query['version'])
-    const document = await once(version, () => makeDocument(version, rows, publicBaseUrl))
+    const document = await once(askedVersion(request.query['version']))
     // A browser that shows the document looks for nothing more, such as an icon.
     void reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
     return sendServed(request, reply, document)
   })
-  page('page', '/docs', () => served('text/html; charset=utf-8', docsPage))
-  page('style', '/docs/page.css', () => served('text/css; charset=utf-8', docsStyle))
-  page('start', '/docs/start.js', () =>
+  page('/docs', () => served('text/html; charset=utf-8', docsPage))
+  page('/docs/page.css', () => served('text/css; charset=utf-8', docsStyle))
+  page('/docs/start.js', () =>
     served('text/javascript; charset=utf-8', docsInitializer(contractVersions)),
   )
   for (const [name, type] of Object.entries(libraryFiles)) {
-    page(name, `/docs/${name}`, async () => served(type, await readFile(libraryFile(name))))
+    page(`/docs/${name}`, async () => served(type, await readFile(libraryFile(name))))
+  }
+  return async () => {
+    for (const name of makers.keys()) await once(name)
   }
 }
 

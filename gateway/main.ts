@@ -7,12 +7,13 @@ import { connectNats } from '#runtime/events/nats.ts'
 import { natsFrom } from '#runtime/events/nats-access.ts'
 import { listenForNews } from '#runtime/events/news.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
+import type { Logger } from '#runtime/log.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
 import { processIdentity } from '#runtime/rpc/process-identity.ts'
 import { readSecret } from '#runtime/secrets.ts'
-import { createGateway } from './app.ts'
+import { createGateway, type Gateway } from './app.ts'
 import { createAccess } from './auth.ts'
 import { openClients } from './clients.ts'
 import { drainedPort } from './drain.ts'
@@ -24,6 +25,7 @@ type GatewaySettings = SettingsOf<'gateway'>
 
 const probeTimeoutMs = 2_000
 const accessNews = 'pw.accounts.access'
+const documentsAfterMs = 3_000
 
 runProcess('gateway', async (stopping, log) => {
   const settings = readSettings('gateway')
@@ -69,6 +71,8 @@ runProcess('gateway', async (stopping, log) => {
     stopping,
   })
   await gateway.app.listen({ host, port: settings.port })
+  // Not at once: the other processes of a machine are still starting.
+  setTimeout(() => void makeDocuments(gateway, log), documentsAfterMs).unref()
   return [
     drainedPort(gateway, stopping, settings.drainS * 1_000),
     { name: 'news', close: () => news.close() },
@@ -77,6 +81,16 @@ runProcess('gateway', async (stopping, log) => {
     { name: 'admin', close: () => admin.close() },
   ]
 })
+
+/** Documents that cannot be made now are made when they are asked for. */
+async function makeDocuments(gateway: Gateway, log: Logger): Promise<void> {
+  try {
+    await gateway.makeDocuments()
+    log.info('documents made')
+  } catch (error) {
+    log.warn({ err: error }, 'documents not made')
+  }
+}
 
 // The public /readyz speaks for the whole mesh; this one only for the process, which works on without the others.
 const aliveIsReady = () => Promise.resolve({ gateway: true })

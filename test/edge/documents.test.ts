@@ -113,3 +113,18 @@ describe('/docs', () => {
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
   })
 })
+
+it('all of them can be made before anybody asks', async () => {
+  const early = await startEdge()
+  await early.makeDocuments()
+  for (const path of ['openapi.json', 'docs', ...pageFiles.map(([name]) => name)]) {
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => fetch(`${early.url}/${path}`)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200))
+    const tags = new Set(answers.map(({ headers }) => headers.get('etag')))
+    expect(tags.size).toBe(1)
+    for (const answer of answers) await answer.arrayBuffer()
+  }
+  await early.close()
+})

@@ -152,7 +152,7 @@ export async function startEdge(
     onLookup: metrics.looked,
     ...(overrides.nowMs !== undefined && { nowMs: overrides.nowMs }),
   })
-  const { app, inFlight } = await createGateway({
+  const { app, inFlight, makeDocuments } = await createGateway({
     settings: { ...defaults, ...settings },
     services: {
       access,
@@ -188,6 +188,7 @@ export async function startEdge(
   return {
     app,
     inFlight,
+    makeDocuments,
     port,
     url: `http://127.0.0.1:${port}`,
     access,
