@@ -5,7 +5,7 @@ import { Failure } from '#core/errors.ts'
 export type AnswerCache<T> = {
   /** The remembered answer, or what `load` says. A remembered refusal is thrown again. */
   get(key: string, load: () => Promise<T>): T | Promise<T>
-  /** Whether an answer is remembered that is no refusal. */
+  /** Whether the cache holds an answer for the key that is not a refusal. */
   has(key: string): boolean
   /** Forgets everything, also what is being loaded now. */
   drop(): void

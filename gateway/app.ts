@@ -47,7 +47,7 @@ const maxParamLength = maxHeaderBytes
 const pageCallsPerS = 5
 // More than any answer takes, less than the process has for stopping.
 const stopGraceMs = 7_000
-/** An app that does not listen yet, the requests that it has, and what makes its documents before they are asked for. */
+/** An app that does not listen yet. `makeDocuments` makes the API documents ahead of the first request for them. */
 export type Gateway = {
   app: FastifyInstance
   inFlight: InFlight
@@ -60,7 +60,7 @@ type Done = (error?: Error) => void
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { settings, log, metrics, services } = options
   const table = routeTable(routeRows, openPaths)
-  const inFlight = createInFlight(settings.inFlightLimits, metrics.connectionCut)
+  const inFlight = createInFlight(settings.inFlightLimits, metrics.connectionShed)
   metrics.watchInFlight(inFlight.count)
   const readClientIp = clientIpReader(settings.trustedProxies)
   const requests = requestLog(log)
@@ -119,7 +119,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   return { app, inFlight, makeDocuments }
 }
 
-/** Whether a request is one too many at once. Health checks never are. */
+/** Whether a request exceeds the limit of the process. Health checks never do. */
 function isTooMuch({ routeOptions, raw }: FastifyRequest, inFlight: InFlight): boolean {
   return !healthPaths.has(routeOptions.url ?? '') && !inFlight.startWork(raw)
 }
@@ -167,7 +167,7 @@ async function servePages(
 ): Promise<void> {
   await app.register(async (scope) => {
     scope.addHook('preHandler', (request, reply, done) => {
-      // Its browser was answered that it came too late: it must not be carried out now.
+      // The payer already got 408: the gateway must not execute the request after that.
       if (wasRefused(request.raw)) refusePage(reply, 'unavailable')
       else runWithContext(callContext(request), done)
     })

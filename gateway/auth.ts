@@ -23,7 +23,7 @@ export type OpenedProject = {
 export type Access = {
   /** Throws PW_INVALID_SUBSCRIPTION_KEY. */
   openProject(subscriptionKey: string): OpenedProject | Promise<OpenedProject>
-  /** Whether a subscription key was accepted in the last seconds. Asks nobody. */
+  /** Whether the cache holds this subscription key as accepted. Makes no call. */
   isAccepted(subscriptionKey: string): boolean
   /** The id of the merchant whose key it is. Throws PW_INVALID_API_KEY. */
   findMerchant(projectId: string, apiKey: string): string | Promise<string>

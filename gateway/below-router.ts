@@ -39,8 +39,8 @@ const malformed: Reason = 'INVALID_HEADER'
 const malformedMessage = 'The request is not well-formed HTTP/1.1.'
 
 /**
- * The answer to a connection on which no further request can be read. It comes after those to the requests that were: they
- * may have moved money, and a client takes answers in the order of its requests.
+ * Answers a connection from which no further request can be read. The earlier requests of the connection are answered first:
+ * they may have moved money, and a client matches answers to requests by their order.
  */
 export function clientErrorHandler(options: BelowRouterOptions) {
   return (error: ConnectionError, socket: Socket): void => {
@@ -53,7 +53,7 @@ export function clientErrorHandler(options: BelowRouterOptions) {
         socket.destroy(error)
         return
       }
-      // It was us who did not read on: that is no fault of the client's.
+      // The gateway itself had paused the connection: the client was not slow.
       if (wasPaused && error.code === requestTimeout) {
         socket.end()
         linger(socket)
@@ -65,8 +65,8 @@ export function clientErrorHandler(options: BelowRouterOptions) {
 }
 
 /**
- * Makes what answers a request of which not all has come, after those before it, and ends the connection. It leaves the
- * connection alone when the request is not `isWanted` refused any more.
+ * Makes the function that refuses a request before all of its body has arrived, after the answers to earlier requests, and
+ * closes the connection. When `isWanted` is false by then, it only closes the connection.
  */
 export function incompleteRefuser(options: BelowRouterOptions) {
   return ({ raw }: FastifyRequest, failure: Failure, isWanted: () => boolean): void => {
@@ -124,7 +124,7 @@ function refusedOn(
 // The parser knows the registered methods alone, and takes any other one for a broken request.
 const requestLine = /^[\w!#$%&'*+.^`|~-]+ (\S+) HTTP\/1\.[01]\r\n/
 
-/** The target of a request that is well formed but for a method that nobody knows, when it is the first that was read. */
+/** The target of a request that is well formed except for an unknown method. Undefined unless it is the first in the packet. */
 function unknownMethodTarget(error: ConnectionError): string | undefined {
   const { code, rawPacket, bytesParsed = 0 } = error
   if (code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(rawPacket)) return undefined

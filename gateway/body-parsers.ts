@@ -1,4 +1,4 @@
-// Step 2 of the edge: has bodies read and parsed, in little time and room where steps 3 and 4 would refuse their requests.
+// Step 2 of the edge: reads and parses request bodies.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type BelowRouterOptions, incompleteRefuser } from './below-router.ts'
 import { bodyLimits, bodyReader } from './body-reader.ts'
@@ -42,7 +42,7 @@ export function parseBodies(
   })
 }
 
-/** The reader of bodies, which knows of a request whether steps 3 and 4 will let it pass. */
+/** Makes the reader of bodies, which applies steps 3 and 4 to a slow one in advance. */
 function readerOf(
   { settings, services: { access } }: GatewayOptions,
   belowRouter: BelowRouterOptions,

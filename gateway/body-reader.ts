@@ -1,15 +1,15 @@
-// Reads bodies of JSON whole. A body whose headers would be refused gets little time and room, however slowly it comes.
+// Reads whole request bodies within limits: bodies of unknown clients that arrive slowly get less time and memory.
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Failure } from '#core/errors.ts'
 import { lateRequest, refusal } from './envelope.ts'
 import { wasRefused } from './in-flight.ts'
 
-/** What bodies may take. */
+/** Limits of request bodies. */
 export type BodyLimits = {
   /** One body. */
   bytes: number
-  /** All bodies together that are incomplete and of which no known project is the sender. */
+  /** All incomplete bodies together whose headers or subscription key are not known to be accepted. */
   unprovenBytes: number
   /** How long such a body may take. */
   unprovenMs: number
@@ -22,27 +22,27 @@ export const bodyLimits: BodyLimits = {
   unprovenMs: 5_000,
 }
 
-/** What a request takes beside its body. */
+/** Memory of a request beside its body. */
 const overheadBytes = 16 * 1024
 
 export type BodyReaderOptions = {
   limits: BodyLimits
-  /** Whether headers and key of a request are known to be accepted, without asking anybody. */
+  /** Whether headers and key of a request are known to be accepted. Makes no call. */
   isProven(request: FastifyRequest): boolean
-  /** The same, asking who has to be asked. */
+  /** The same, looking the key up when it is not cached. */
   prove(request: FastifyRequest): Promise<boolean>
-  /** Answers a request that has not come in whole, and ends its connection. `isWanted` is asked before it does. */
+  /** Refuses a request before all of its body has arrived, and closes its connection. Checks `isWanted` right before. */
   refuse(request: FastifyRequest, failure: Failure, isWanted: () => boolean): void
 }
 
 type Done = (error: Error | null, body?: Buffer) => void
 
-/** A body that is coming in. */
+/** A body that is being read. */
 type Reading = {
   request: FastifyRequest
   chunks: Buffer[]
   bytes: number
-  /** What it takes of the room for unproven ones. */
+  /** Its part of `unprovenBytes`. */
   charged: number
   timer: NodeJS.Timeout | undefined
   refused: Failure | undefined
@@ -50,12 +50,12 @@ type Reading = {
   isOver: boolean
 }
 
-/** The bodies of which nothing has come yet, and what unproven ones take. */
+/** The state of a reader. `unjudged` are the bodies of this turn of the event loop. */
 type Room = { options: BodyReaderOptions; unjudged: Reading[]; unprovenBytes: number }
 
 /**
- * Makes the reader. It calls `done` with the bytes, PAYLOAD_TOO_LARGE, or what broke the connection off. Most bodies come in
- * one piece with their headers: only one that does not is judged by them, so that the order of the checks stays.
+ * Makes the reader. It calls `done` with the bytes, with PAYLOAD_TOO_LARGE, or with the error of the connection. Most bodies
+ * arrive together with their headers; only the others are judged by them, so the order of the checks stays the same.
  */
 export function bodyReader(options: BodyReaderOptions) {
   const room: Room = { options, unjudged: [], unprovenBytes: 0 }
@@ -86,7 +86,7 @@ export function bodyReader(options: BodyReaderOptions) {
       else if (reading.bytes !== length) judge(room, reading)
     })
     raw.on('end', () => {
-      // Its client was answered that it came too late: it must not be carried out now.
+      // The client already got 408: the gateway must not execute the request after that.
       if (wasRefused(raw)) finish(lateRequest())
       else finish(null, Buffer.concat(reading.chunks, reading.bytes))
     })
@@ -96,14 +96,14 @@ export function bodyReader(options: BodyReaderOptions) {
   }
 }
 
-/** Judges those of which nothing has come yet. */
+/** Judges bodies of which no byte has arrived with the headers. */
 function judgeAll(room: Room): void {
   const { unjudged } = room
   room.unjudged = []
   for (const reading of unjudged) if (!reading.isOver) judge(room, reading)
 }
 
-/** Sets limits to a body that has not come in with its headers and is not known to pass the checks of them. */
+/** Limits an incomplete body unless its headers and key are known to be accepted. */
 function judge(room: Room, reading: Reading): void {
   if (reading.isJudged) return
   reading.isJudged = true
@@ -146,7 +146,7 @@ function newReading(request: FastifyRequest): Reading {
   return { request, chunks: [], bytes: 0, charged: 0, ...nothing }
 }
 
-/** Gives the memory of a chunk back now: the collector of garbage lets 64 MiB of them gather before it looks. */
+/** Frees the memory of a chunk at once: the garbage collector waits until there are 64 MiB of them. */
 function free({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }

@@ -19,7 +19,7 @@ export type ClientIpReader = (
 export type AddressMatch = (address: string) => boolean
 
 const longestEcho = 512
-/** Proxies that a request may have passed: entries further left are not read. */
+/** Entries of `X-Forwarded-For` that are read, from its end. */
 const maxHops = 20
 
 /** Reads addresses and CIDR ranges, IPv4 and IPv6; throws RangeError for a text that is neither. */

@@ -49,8 +49,8 @@ type ServedRequest = FastifyRequest<{ Querystring: Record<string, unknown> }>
 const zip = promisify(gzip)
 
 /**
- * Registers `/openapi.json`, `/docs` and its files. Returns what makes all of them, one after the other; what is asked for
- * before is made then. Each is made once, however many ask at the same time.
+ * Registers `/openapi.json`, `/docs` and its files. Returns the function that makes all of them, one after the other. A
+ * request before that makes its own file. Requests at the same time share one making.
  */
 export function registerDocuments(
   app: FastifyInstance,

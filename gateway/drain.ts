@@ -1,4 +1,4 @@
-// Sends the clients of a gateway that stops elsewhere before it closes.
+// Drains the public port at a graceful shutdown.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { InFlight } from './in-flight.ts'
@@ -6,9 +6,8 @@ import type { InFlight } from './in-flight.ts'
 const closingMs = 8_000
 
 /**
- * The part of the process that closes the public port: from the beginning of the stop each connection ends with the
- * answers of the requests that it has, and for a while new ones are still taken, since a load balancer hears of the stop
- * later than we do.
+ * The part of the process that closes the public port. From the start of the shutdown each connection is closed after the
+ * answers to its requests. New connections are accepted for another `drainMs`, until load balancers have noticed.
  */
 export function drainedPort(
   { app, inFlight }: { app: FastifyInstance; inFlight: InFlight },

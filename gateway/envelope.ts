@@ -87,7 +87,7 @@ export function errorBody(facts: EnvelopeFacts, failure: Failure, code: number):
   })
 }
 
-/** The refusal of a client that takes too long to send its request. */
+/** The refusal of a request that took too long to arrive. */
 export function lateRequest(): Failure {
   return new Failure('TIMEOUT', 'The request did not arrive in time.', {
     details: { by: 'client' },

@@ -48,7 +48,7 @@ export function pathOf(target: string): string {
   return end < 0 ? path : path.slice(0, end)
 }
 
-/** Seconds after which it makes sense to ask again; undefined where waiting changes nothing. */
+/** Seconds for `Retry-After` of a 503 or 504 when the failure names none. */
 export function retryAfterOf(reason: Reason): number | undefined {
   const row = reasons[reason]
   return 'httpRetryAfterS' in row ? row.httpRetryAfterS : undefined
@@ -62,7 +62,7 @@ export function transportSecurity(publicBaseUrl: string): Record<string, string>
   return { 'strict-transport-security': `max-age=${yearS}` }
 }
 
-/** What is written for a refusal, at whatever layer it came up. */
+/** Renders a refusal of any layer. */
 export function refusalFor(
   failure: Failure,
   request: RefusedRequest,

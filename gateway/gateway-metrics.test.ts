@@ -12,7 +12,7 @@ describe('the metrics of the edge', () => {
     }
     metrics.answered('unknown', 'PUT', 404, 1)
     metrics.watchInFlight(() => 1)
-    metrics.connectionCut()
+    metrics.connectionShed()
     metrics.refusedUnknown('INVALID_HEADER')
     metrics.refusedUnknown('INVALID_HEADER')
     const expected = [
@@ -21,7 +21,7 @@ describe('the metrics of the edge', () => {
       'payweave_http_requests_total{route="unknown",method="PUT",status="404"} 1',
       'payweave_http_request_duration_seconds_count{route="/payments/status"} 3',
       'payweave_http_requests_in_flight 1',
-      'payweave_http_connections_cut_total 1',
+      'payweave_http_connections_shed_total 1',
       'payweave_http_unknown_refusals_total{reason="INVALID_HEADER"} 2',
     ]
     // A scrape takes nothing away and adds nothing.

@@ -4,11 +4,11 @@ import { cheapHistogram, type Series } from '#runtime/histogram.ts'
 
 /** Where the edge counts. */
 export type GatewayMetrics = {
-  /** Shows how many requests there are. */
+  /** Shows the number of requests in flight. */
   watchInFlight(count: () => number): void
-  /** A connection was cut since the process held too many requests. */
-  connectionCut(): void
-  /** A request was refused before its project was known; `reason` is one of ours. */
+  /** Counts a connection that was closed because the process had too many requests open. */
+  connectionShed(): void
+  /** Counts a request that was refused before its project was known. `reason` is an error code or a status. */
   refusedUnknown(reason: string): void
   /** A request was answered. `route` is a path of ours or a fixed word, never the URL. */
   answered(route: string, method: string, status: number, durationMs: number): void
@@ -80,7 +80,7 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
 
 function showBounds(
   registers: Registry[],
-): Pick<GatewayMetrics, 'watchInFlight' | 'connectionCut'> {
+): Pick<GatewayMetrics, 'watchInFlight' | 'connectionShed'> {
   let inFlight: (() => number) | undefined
   void new Gauge({
     name: 'payweave_http_requests_in_flight',
@@ -90,16 +90,16 @@ function showBounds(
       this.set(inFlight?.() ?? 0)
     },
   })
-  const cut = new Counter({
-    name: 'payweave_http_connections_cut_total',
-    help: 'Connections with several requests that were cut since the process held too many.',
+  const shed = new Counter({
+    name: 'payweave_http_connections_shed_total',
+    help: 'Connections with several requests that were closed because the process had too many open.',
     registers,
   })
   return {
     watchInFlight(count) {
       inFlight = count
     },
-    connectionCut: () => cut.inc(),
+    connectionShed: () => shed.inc(),
   }
 }
 

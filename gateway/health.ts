@@ -44,7 +44,7 @@ async function ask(probe: Probe): Promise<boolean> {
   }
 }
 
-/** What is answered however much else there is to do. */
+/** Paths of health checks, which overload does not refuse. */
 export const healthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz'])
 
 /** GET /livez and GET /readyz, open to anybody. */

@@ -1,23 +1,23 @@
-// Bounds the requests in flight, on a connection and in the whole process, and says when each of them has ended.
+// Limits the requests in flight, by connection and in the whole process, and reports the end of each.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How many requests there may be at once. */
+/** How many requests may be in flight. */
 export type InFlightLimits = {
-  /** Handed on and not yet answered, on one connection. Those behind them wait, and no more are read. */
+  /** Dispatched and not yet answered, on one connection. Further ones wait, and the connection is paused. */
   perConnection: number
-  /** Worked on, in the whole process. */
+  /** Being processed, in the whole process. */
   working: number
-  /** Read and not yet answered, in the whole process, waiting ones included. */
+  /** Parsed and not yet answered, in the whole process, waiting ones included. */
   open: number
 }
 
-/** The limits of a process. A request that is worked on takes about 11 KiB, one that waits 2 KiB. */
+/** The limits of a process. A request in process takes about 11 KiB, a waiting one 2 KiB. */
 export const inFlightLimits: InFlightLimits = { perConnection: 16, working: 4_096, open: 8_192 }
 
 /**
- * How a request ended: its answer is out; its client went away before; or its connection was refused before the whole
- * request had come.
+ * How a request ended: the answer was sent; the client disconnected before; or the connection was refused before the whole
+ * request had arrived.
  */
 export type Ending = 'answered' | 'aborted' | 'refused'
 
@@ -28,9 +28,9 @@ type Exchange = {
   handle: RequestListener
   connection: Connection
   isWork: boolean
-  /** Its answer has been made. */
+  /** The answer has been made. */
   isAnswered: boolean
-  /** Its answer is out, or its connection is gone. */
+  /** The answer was sent, or the connection is closed. */
   isClosed: boolean
   isRefused: boolean
   onEnd: ((ending: Ending) => void) | undefined
@@ -38,44 +38,44 @@ type Exchange = {
 
 type Connection = {
   socket: Socket
-  /** Handed on and not closed, in the order in which they came, which is that of the answers. */
+  /** Dispatched and not closed, in the order of arrival, which is the order of the answers. */
   open: Exchange[]
   waiting: Exchange[]
   isPaused: boolean
-  /** Nothing further is handed on. */
+  /** No further request is dispatched. */
   isEnding: boolean
-  /** What happens when everything that came whole has been answered. */
+  /** Runs when all requests that arrived whole have been answered. */
   afterwards: (() => void) | undefined
 }
 
 const exchangeKey = Symbol('exchange')
 type WithExchange = { [exchangeKey]?: Exchange }
 
-/** The bounds of one server. */
+/** The requests in flight of one server. */
 export type InFlight = {
-  /** Wraps what answers requests. It must call `answered` for each of them. */
+  /** Wraps a request handler, which must lead to a call of `answered` for each request. */
   listener(handle: RequestListener): RequestListener
-  /** Counts a request as worked on; false when there are as many as there may be. */
+  /** Counts a request as being processed. False, without counting it, at the limit. */
   startWork(request: IncomingMessage): boolean
-  /** The answer of a request has been made: nothing works on it any more. */
+  /** Ends the processing of a request: its answer has been made. */
   answered(request: IncomingMessage): void
-  /** Calls `then` once the request has been answered and its answer is out, or cannot get out any more. */
+  /** Calls `then` once the answer of a request has been made and sent, or cannot be sent any more. */
   onEnd(request: IncomingMessage, then: (ending: Ending) => void): void
   /**
-   * Calls `then` once the requests that came whole on a connection have been answered; nothing more of it is handed on
-   * after them. `wasPaused` says that the rest may be late because of us.
+   * Calls `then` once all requests that arrived whole on a connection have been answered, and dispatches no further ones.
+   * `wasPaused`: the connection was paused, so the client is not to blame for data that is late.
    */
   whenAnswered(socket: Socket, then: (wasPaused: boolean) => void): void
-  /** From now on each connection ends with the answers of the requests that it has. */
+  /** Closes each connection after the answers to its present requests, from now on. */
   drain(): void
-  /** Requests that came and have not ended. */
+  /** Requests that have arrived and not ended. */
   count(): number
 }
 
-/** What one server holds. */
+/** The state of one server. */
 type Held = {
   limits: InFlightLimits
-  onCut: () => void
+  onShed: () => void
   connections: Map<Socket, Connection>
   open: number
   working: number
@@ -83,13 +83,13 @@ type Held = {
   isDraining: boolean
 }
 
-/** Makes the bounds of one server. `onCut` hears of each connection that is cut since the process holds too much. */
+/** Makes the limits of one server. Calls `onShed` for each connection that is closed because of `limits.open`. */
 export function createInFlight(
   limits: InFlightLimits = inFlightLimits,
-  onCut: () => void = () => {},
+  onShed: () => void = () => {},
 ): InFlight {
   const counts = { open: 0, working: 0, unended: 0 }
-  const held: Held = { limits, onCut, connections: new Map(), ...counts, isDraining: false }
+  const held: Held = { limits, onShed, connections: new Map(), ...counts, isDraining: false }
   return {
     listener: (handle) => (request, response) => {
       const connection = connectionOf(held, request.socket)
@@ -119,7 +119,7 @@ export function createInFlight(
     whenAnswered(socket, then) {
       const connection = held.connections.get(socket)
       if (connection === undefined) then(false)
-      // After a first trouble with a connection, further ones change nothing.
+      // Only the first problem of a connection counts.
       if (connection === undefined || connection.afterwards !== undefined) return
       const { isPaused } = connection
       connection.afterwards = () => then(isPaused)
@@ -143,7 +143,7 @@ function connectionOf(held: Held, socket: Socket): Connection {
   const connection = newConnection(socket)
   held.connections.set(socket, connection)
   socket.once('close', () => leave(held, connection))
-  // Reading the body of a request resumes its whole connection.
+  // Reading the body of a request resumes the whole connection.
   socket.on('resume', () => {
     if (connection.isPaused) socket.pause()
   })
@@ -155,21 +155,21 @@ function arrive(held: Held, exchange: Exchange): void {
   const { open, waiting, socket } = connection
   if (connection.isEnding) return
   if (held.open >= held.limits.open && open.length > 0) {
-    held.onCut()
+    held.onShed()
     socket.destroy()
     return
   }
   held.open += 1
   held.unended += 1
   if (waiting.length === 0 && open.length < held.limits.perConnection) {
-    handOn(held, exchange)
+    dispatch(held, exchange)
     return
   }
   waiting.push(exchange)
   pause(connection)
 }
 
-function handOn(held: Held, exchange: Exchange): void {
+function dispatch(held: Held, exchange: Exchange): void {
   const { connection, request, response, handle } = exchange
   connection.open.push(exchange)
   response.once('close', () => close(held, exchange))
@@ -177,7 +177,7 @@ function handOn(held: Held, exchange: Exchange): void {
   handle(request, response)
 }
 
-/** The answer of this request becomes the last of its connection. */
+/** Closes the connection after the answer to this request. */
 function endWith(held: Held, { connection, response }: Exchange): void {
   if (response.headersSent) return
   response.shouldKeepAlive = false
@@ -191,7 +191,7 @@ function dropWaiting(held: Held, connection: Connection): void {
   connection.waiting = []
 }
 
-/** The answer is out, or its connection is gone. */
+/** The answer was sent, or the connection is closed. */
 function close(held: Held, exchange: Exchange): void {
   if (exchange.isClosed) return
   exchange.isClosed = true
@@ -208,11 +208,11 @@ function endIfOver(held: Held, exchange: Exchange): void {
   exchange.onEnd?.(endingOf(exchange))
 }
 
-/** Hands on what waits, and reads on when nothing does. */
+/** Dispatches waiting requests, and resumes the connection when none is left. */
 function advance(held: Held, connection: Connection): void {
   const { open } = connection
   while (connection.waiting.length > 0 && open.length < held.limits.perConnection) {
-    handOn(held, connection.waiting.shift() as Exchange)
+    dispatch(held, connection.waiting.shift() as Exchange)
   }
   if (connection.waiting.length > 0) return
   const { afterwards } = connection
@@ -228,7 +228,7 @@ function advance(held: Held, connection: Connection): void {
   afterwards()
 }
 
-/** The connection is gone: nobody gets the answers that are still to come. */
+/** The connection is closed: its answers cannot be sent any more. */
 function leave(held: Held, connection: Connection): void {
   held.connections.delete(connection.socket)
   connection.isEnding = true
@@ -237,7 +237,7 @@ function leave(held: Held, connection: Connection): void {
   for (const exchange of connection.open.slice()) close(held, exchange)
 }
 
-/** Whether the connection of a request was refused before the whole request had come. */
+/** Whether the connection of a request was refused before the whole request had arrived. */
 export function wasRefused(request: IncomingMessage): boolean {
   return exchangeOf(request)?.isRefused === true
 }

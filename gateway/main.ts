@@ -82,7 +82,7 @@ runProcess('gateway', async (stopping, log) => {
   ]
 })
 
-/** Documents that cannot be made now are made when they are asked for. */
+/** Makes the API documents in advance. The next request retries what fails here. */
 async function makeDocuments(gateway: Gateway, log: Logger): Promise<void> {
   try {
     await gateway.makeDocuments()

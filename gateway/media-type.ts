@@ -1,6 +1,6 @@
-// Reads the headers that name media types and encodings. It splits, so that the work grows no faster than the text.
+// Parses the headers that name media types and encodings, in time linear in their length.
 
-/** No client of ours needs more: what is longer is refused, or not looked at past this length. */
+/** A longer Content-Type is refused; only this much of a longer list is read. */
 const maxTypeLength = 256
 const maxListLength = 2_048
 
@@ -23,7 +23,7 @@ function isUtf8(parameter: string): boolean {
 
 const jsonRanges = new Set(['*/*', 'application/*', 'application/json'])
 
-/** Whether an `Accept` has room for JSON. Weights are not looked at. */
+/** Whether an `Accept` allows JSON. Ignores weights. */
 export function acceptsJson(text: string): boolean {
   return elementsOf(text).some(([range]) => jsonRanges.has(range ?? ''))
 }

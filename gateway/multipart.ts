@@ -59,12 +59,12 @@ export async function readForm(
   if (type.length > maxTypeLength) throw malformed()
   if (Number(length) > maxFormBytes) throw refusal('PAYLOAD_TOO_LARGE')
   const { raw } = request
-  // The parser would wait for ever for the end of a request whose client went away before.
+  // The client has disconnected: the parser would wait forever for the end of the request.
   if (raw.destroyed) throw malformed()
   const form = formReader(names, artefacts)
   const whole = (): Record<string, string> => {
     form.checkSize()
-    // Its client was answered that it came too late: it must not be carried out now.
+    // The client already got 408: the gateway must not execute the request after that.
     if (wasRefused(raw)) throw lateRequest()
     return form.texts
   }

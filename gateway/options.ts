@@ -34,9 +34,9 @@ export type EdgeSettings = {
   requestTimeoutMs?: number
   /** How long answers under way may take once the app closes. */
   stopGraceMs?: number
-  /** What bodies may take. */
+  /** Limits of request bodies. */
   bodyLimits?: BodyLimits
-  /** How many requests there may be at once. */
+  /** How many requests may be in flight. */
   inFlightLimits?: InFlightLimits
 }
 

@@ -14,16 +14,16 @@ export function rateLimit(
   return limit(ratePerS / replicas, (2 * ratePerS) / replicas, nowMs)
 }
 
-/** What is asked about a value: sessions by either route count together, the others each on its own. */
+/** Kinds of look-ups. Sessions by either route count together, each other kind has a limit of its own. */
 export type LookupKind = 'session' | 'balance' | 'account history' | 'institution history'
 
 /** Counts a look-up of a project's value, in the form in which values are compared, or throws RATE_LIMIT_EXCEEDED. */
 export type LookupLimit = (kind: LookupKind, projectId: string, value: string) => void
 
-/** Somebody who opens an account's session reads its balance and history more than once. */
+/** Balances and histories are read more often than sessions are opened. */
 const readsBySession = 6
 
-/** Limits look-ups by minute, project and value: `perMin` sessions, and six times that of each kind of read. 0 lets all pass. */
+/** Limits look-ups by minute, project and value: `perMin` sessions, six times as many of each other kind. 0: no limit. */
 export function lookupLimit(
   perMin: number,
   replicas: number,

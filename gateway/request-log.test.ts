@@ -1,4 +1,4 @@
-// Shows what is logged of many requests that nobody is known for, and that none is forgotten.
+// Tests that samples are bounded and that the counts add up.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLogger } from '#runtime/log.ts'
 import { type RequestLog, requestLog } from './request-log.ts'

@@ -1,13 +1,13 @@
-// Logs requests: those of known projects one by one, of all others a sample, so that nobody fills the log without a key.
+// Logs requests: one line for each request of a known project, samples of all others, so that floods do not fill the log.
 import type { LogFields, Logger } from '#runtime/log.ts'
 
-/** Where the edge logs what became of a request. */
+/** The request log of the edge. */
 export type RequestLog = {
   /** One line. */
   each(fields: LogFields, message: string): void
   /**
-   * The first of a kind at once, then at most one line a second, which says how many were left out. There must be few
-   * kinds: reasons and routes.
+   * Logs the first request of a kind at once, then at most one line a second with the count of those left out. Kinds are
+   * reasons and routes: each takes memory.
    */
   sample(kind: string, fields: LogFields, message: string): void
   /** Logs what was left out since the last line of each kind. */
@@ -15,7 +15,7 @@ export type RequestLog = {
 }
 
 type Line = { fields: LogFields; message: string }
-/** What came since the last line of a kind. */
+/** Requests since the last line of a kind. */
 type Kind = { leftOut: number; last: Line | undefined; timer: NodeJS.Timeout | undefined }
 
 const everyMs = 1_000
@@ -31,7 +31,7 @@ export function requestLog(log: Logger): RequestLog {
       kinds.delete(name)
       return false
     }
-    // The line stands for one of them itself.
+    // The line itself is one of them.
     const more = leftOut > 1 ? { leftOut: leftOut - 1 } : {}
     log.info({ ...last.fields, ...more }, last.message)
     kind.leftOut = 0

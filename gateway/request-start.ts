@@ -1,4 +1,4 @@
-// Gathers the first facts of a request, and counts and logs it when it has ended.
+// Collects the first facts of a request, and counts and logs the request when it has ended.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { endHttpServerSpan, httpServerSpan } from '#runtime/spans.ts'
 import type { ClientIpReader } from './client-ip.ts'
@@ -11,7 +11,7 @@ import { isPagePath } from './pages/index.ts'
 import type { RequestLog } from './request-log.ts'
 import { traceparentOf } from './route.ts'
 
-/** What every request is started with. */
+/** Dependencies of the first step. */
 export type RequestStartOptions = {
   settings: Pick<EdgeSettings, 'publicBaseUrl'>
   metrics: GatewayMetrics
@@ -37,7 +37,7 @@ export function requestStart(options: RequestStartOptions) {
     request.edge = startEdgeRequest(raw, readClientIp, span)
     inFlight.onEnd(raw, (ending) => {
       endHttpServerSpan(span, reply.statusCode)
-      // When its connection was refused, that was counted and logged.
+      // A refused connection has been counted and logged already.
       if (ending !== 'refused') note(options, request, reply, ending, performance.now() - beginMs)
     })
     void reply.headers({ ...common, 'pw-request-id': request.edge.requestId })

@@ -8,7 +8,7 @@ export const requestTimeoutMs = 30_000
 const headersTimeoutMs = 10_000
 // Longer than the idle time of usual load balancers, so that they close first.
 const keepAliveTimeoutMs = 72_000
-// Longer than any answer takes: a client that does not read what it is sent holds its connection no longer.
+// Longer than any answer takes. Closes connections of clients that do not read their answers.
 const silenceTimeoutMs = 90_000
 
 /** `sendTimeoutMs` is the time for a client to send a request. */

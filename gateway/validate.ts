@@ -95,7 +95,7 @@ function findForbidden(offered: Node, value: unknown, path: string): Failure | u
   }
   // JSON has no infinity, yet a number such as 1e400 is read as one.
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    return invalidField(path, 'must not be a number beyond 1.8e308')
+    return invalidField(path, 'must not exceed 1.8e308 in magnitude')
   }
   if (Array.isArray(value)) {
     const items = inherit(schema, schema.items)

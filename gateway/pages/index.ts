@@ -42,7 +42,7 @@ export function isPagePath(target: string): boolean {
   return target.startsWith('/pay/') || target.startsWith('/receipts/')
 }
 
-/** Answers a target that leads to no page now, as a page: who followed a link cannot read an envelope. */
+/** Refuses a request for a page with a page: a payer cannot read an envelope. */
 export function refusePage(
   reply: FastifyReply,
   kind: 'notFound' | 'unavailable' = 'notFound',

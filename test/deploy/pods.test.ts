@@ -100,7 +100,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     expect(names).toEqual(wanted.toSorted())
   })
 
-  it('believe no forwarding header until an operator says whose', () => {
+  it('trust no proxy by default', () => {
     const believed = faults(manifests, (container) => {
       const proxies = environmentOf(container, manifests)['TRUSTED_PROXIES'] ?? ''
       return proxies === '' ? [] : [proxies]

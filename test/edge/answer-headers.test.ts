@@ -1,4 +1,4 @@
-// Headers that answers carry wherever they are made: when to come back, and that browsers shall come by https.
+// Headers of answers of every layer: Retry-After and Strict-Transport-Security.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
@@ -52,7 +52,7 @@ describe('Retry-After', () => {
     expect(Object.keys(body).toSorted()).toEqual(['code', 'message', 'status'])
   })
 
-  it('is what a service asks for, when it asks for more', async () => {
+  it('is the wait that a service names', async () => {
     edge.seen.onCreate = () => {
       throw new Failure('SERVICE_UNAVAILABLE', 'restarting', { retryAfterS: 6.5 })
     }
@@ -74,7 +74,7 @@ describe('Retry-After', () => {
   )
 })
 
-it('a client that is slow is told 408 without a time to come back', async () => {
+it('a slow client gets 408 without Retry-After', async () => {
   edge = await startEdge({ requestTimeoutMs: 1_500 })
   const { status, headers } = parseRaw(await sendRaw(edge.port, 'GET / HTTP/1.1\r\nHost: x\r\n'))
   expect([status, headers.get('retry-after')]).toEqual([408, null])
@@ -101,7 +101,7 @@ describe('Strict-Transport-Security', () => {
     ['headers that are too large', raw('GET /livez', `X-Large: ${'x'.repeat(17_000)}\r\n`)],
   ]
 
-  it('is on every answer where clients come by https', async () => {
+  it('is on every answer when the public URL is https', async () => {
     edge = await startEdge({ publicBaseUrl: 'https://api.example.com' }, { pages, ready })
     for (const [name, bytes] of requests) {
       const text = await sendRaw(edge.port, bytes)
@@ -110,7 +110,7 @@ describe('Strict-Transport-Security', () => {
     }
   })
 
-  it('is on none where they come by http', async () => {
+  it('is on no answer when the public URL is http', async () => {
     edge = await startEdge({}, { pages, ready })
     for (const [name, bytes] of requests) {
       expect(await sendRaw(edge.port, bytes), name).not.toMatch(/strict-transport/i)

@@ -114,7 +114,7 @@ describe('/docs', () => {
   })
 })
 
-it('all of them can be made before anybody asks', async () => {
+it('all of them can be made in advance', async () => {
   const early = await startEdge()
   await early.makeDocuments()
   for (const path of ['openapi.json', 'docs', ...pageFiles.map(([name]) => name)]) {

@@ -1,4 +1,4 @@
-// Requests in flight are bounded, on a connection and in all, and whatever becomes of them is counted out again.
+// Requests in flight are limited by connection and by process, and each of them is released, however it ends.
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -59,11 +59,11 @@ async function connect() {
 
 const livez = () => fetch(`${edge.url}/livez`)
 const created = () => edge.seen.created.length
-/** Everything that was sent before has been read as far as it is read at all. */
+/** A round trip on another connection: the gateway has read what was sent before. */
 const settled = async () => expect((await livez()).status).toBe(200)
 
 describe('on one connection', () => {
-  it('sixteen requests are in flight; those behind them wait, and are answered in their order', async () => {
+  it('sixteen requests are in flight; further ones wait, and all are answered in order', async () => {
     await startSlow()
     const { socket, codes } = await connect()
     socket.write((post + getUnknown).repeat(50))
@@ -78,7 +78,7 @@ describe('on one connection', () => {
     await expect.poll(edge.inFlight.count).toBe(0)
   })
 
-  it('no more are read than come in one piece', async () => {
+  it('reading stops after one read', async () => {
     await startSlow()
     const { socket } = await connect()
     const short = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -118,7 +118,7 @@ describe('on one connection', () => {
     expect(created()).toBe(1)
   })
 
-  it('nobody is called slow because we do not read on', async () => {
+  it('a client of a paused connection gets no 408', async () => {
     await startSlow({ requestTimeoutMs: 1_500 })
     const { socket, codes } = await connect()
     const late = once(edge.app.server, 'clientError')
@@ -172,7 +172,7 @@ describe('in the whole process', () => {
     return clients
   }
 
-  it('one request too many is a 503 that says when to come back, in the form of its route', async () => {
+  it('a request above the limit gets 503 with Retry-After, in the envelope of its route', async () => {
     await startSlow(few, pages)
     const clients = await fill()
     const full = await call(edge.url, 'POST', target, { body: goodPayment() })
@@ -190,7 +190,7 @@ describe('in the whole process', () => {
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
-  it('who asks whether we live is answered, and unknown paths are unknown', async () => {
+  it('health checks are answered above the limit, and unknown paths stay 404', async () => {
     await startSlow(few)
     await fill()
     for (const path of ['/livez', '/readyz'])
@@ -199,7 +199,7 @@ describe('in the whole process', () => {
     expect((await call(edge.url, 'PUT', '/quote')).status).toBe(405)
   })
 
-  it('a connection that adds to too many open requests is cut, and others go on', async () => {
+  it('a connection that pipelines above the limit of open requests is closed, and others go on', async () => {
     await startSlow(few)
     const { socket } = await connect()
     const gone = once(socket, 'close')
@@ -210,7 +210,7 @@ describe('in the whole process', () => {
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
-  it('answers that a client does not take hold no place of others', async () => {
+  it('unread answers do not count as requests in process', async () => {
     await startSlow({ inFlightLimits: { perConnection: 16, working: 3, open: 100 } })
     const { socket } = await connect()
     socket.pause()
@@ -222,7 +222,7 @@ describe('in the whole process', () => {
   })
 })
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   const one = { inFlightLimits: { perConnection: 16, working: 1, open: 100 } }
   const form = head('POST /account/personal_account?version=2024-10-01 HTTP/1.1', {
     'Content-Type': 'multipart/form-data; boundary=b',
@@ -251,7 +251,7 @@ describe('a client that goes away', () => {
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
-  it('is logged with what became of its request', async () => {
+  it('is logged as aborted', async () => {
     await startSlow()
     const { socket } = await connect()
     socket.write(post.repeat(2))
@@ -265,7 +265,7 @@ describe('a client that goes away', () => {
   })
 })
 
-describe('what HTTP allows beside', () => {
+describe('other forms of HTTP', () => {
   it('HTTP/1.0 is answered and ends its connection', async () => {
     await startSlow()
     const { socket, text } = await connect()

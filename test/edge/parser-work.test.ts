@@ -1,4 +1,4 @@
-// A gateway on a socket: no header and no target holds its thread for longer than their length accounts for.
+// Hostile headers and targets on a real socket: the time of a request grows no faster than linearly with their length.
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -137,7 +137,7 @@ describe.each(Object.keys(places))('a hostile text in %s', (name) => {
       const [little, much] = [at(small), at(large)]
       let littleMs = Number.POSITIVE_INFINITY
       let muchMs = Number.POSITIVE_INFINITY
-      // The best of some: a stall of the machine is nobody's work.
+      // The minimum: a stall of the machine adds nothing.
       for (let round = 0; round < rounds; round += 1) {
         littleMs = Math.min(littleMs, await client.timeMs(little))
         muchMs = Math.min(muchMs, await client.timeMs(much))

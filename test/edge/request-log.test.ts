@@ -47,7 +47,7 @@ describe('a flood of requests without a project', () => {
     await flood(bytes, times)
     await expect.poll(() => refusals(reason)).toBe(before + times)
     const ofReason = () => edge.lines.filter((line) => line['reason'] === reason)
-    // The first, and one for each second that it took.
+    // The first, and one for each second of the flood.
     expect(ofReason().length).toBeLessThanOrEqual(2 + (performance.now() - beginMs) / 1_000)
     const accounted = () =>
       ofReason().reduce((sum, line) => sum + 1 + Number(line['leftOut'] ?? 0), 0)

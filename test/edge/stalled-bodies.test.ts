@@ -1,4 +1,4 @@
-// Bodies that stop coming: with a known key they have their time, without one little of it, and little room in all.
+// Slow bodies: those of known keys may take 30 s, all others less time and a shared memory limit.
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -78,7 +78,7 @@ describe('a body that stops', () => {
     ['without the headers', noHeaders],
     ['with a malformed key', { ...good, 'PW-subscription-key': 'short' }],
     ['with a key that was refused before', unknownKey],
-  ])('%s is told 408 before others', async (_name, headers) => {
+  ])('%s gets 408 before others', async (_name, headers) => {
     await start(limits(300))
     if (headers === unknownKey) {
       const refused = { headers: goodHeaders({ 'PW-subscription-key': keys.unknown }) }
@@ -92,7 +92,7 @@ describe('a body that stops', () => {
     expect((await known.answer()).status).toBe(200)
   })
 
-  it('with a key that nobody has asked for is asked for once it is late, and goes on when that is known', async () => {
+  it('with a key that is not cached is looked up when it is late, and goes on when the key is accepted', async () => {
     edge = await startEdge(limits(300))
     const unknown = await begin(head(unknownKey) + half)
     const known = await begin(head(good) + half)
@@ -113,7 +113,7 @@ describe('a body that stops', () => {
   it.each([
     ['with little time', limits(300), { ...good, 'PW-ip-address': 'x' }],
     ['with all the time there is', { ...limits(60_000), requestTimeoutMs: 1_500 }, good],
-  ])('%s and is ended after its refusal is not carried out', async (_name, settings, headers) => {
+  ])('%s and is completed after its 408 is not executed', async (_name, settings, headers) => {
     await start(settings)
     const late = await begin(head(headers) + half)
     expect((await late.answer()).status).toBe(408)
@@ -122,7 +122,7 @@ describe('a body that stops', () => {
     expect(edge.seen.created).toHaveLength(1)
   })
 
-  it('and is ended after its refusal is not carried out as a form or from a page either', async () => {
+  it('and is completed after its 408 is not executed as a form or from a page either', async () => {
     const paid: string[] = []
     const checkout = {
       payWithWallet: ({ pin }: { pin: string }) => {
@@ -182,7 +182,7 @@ describe('a body that stops', () => {
     expect((await known.answer()).status).toBe(408)
   })
 
-  it('is refused for what it is when it comes whole, in the order of the checks', async () => {
+  it('is refused in the order of the checks when it is completed in time', async () => {
     await start(limits(300))
     const whole = await begin(head({ 'Content-Length': '5' }))
     whole.socket.write('{"a":')
@@ -190,8 +190,8 @@ describe('a body that stops', () => {
   })
 })
 
-describe('the room for bodies without a known key', () => {
-  it('is bounded: beyond it they are told 503, while those with one go on', async () => {
+describe('the memory for bodies without a known key', () => {
+  it('is limited: above it they get 503, while bodies with a known key go on', async () => {
     await start(limits(60_000, 100 * 1024))
     const stalled = await Promise.all(
       Array.from({ length: 20 }, () => begin(head(noHeaders) + half)),
@@ -206,12 +206,12 @@ describe('the room for bodies without a known key', () => {
     const known = await begin(head(good) + half)
     known.socket.write(rest)
     expect((await known.answer()).status).toBe(200)
-    // One that comes in one piece needs no room.
+    // A body that arrives with its headers is not counted.
     const refused = await call(edge.url, 'POST', target, { headers: {}, body: goodPayment() })
     expect(refused.body['errorCode']).toBe('INVALID_HEADER')
   })
 
-  it('is free again when they have gone', async () => {
+  it('is released when they end', async () => {
     await start(limits(60_000, 100 * 1024))
     for (let round = 0; round < 3; round += 1) {
       const stalled = await Promise.all(
@@ -224,7 +224,7 @@ describe('the room for bodies without a known key', () => {
     }
   })
 
-  it('counts what comes later too', async () => {
+  it('counts later chunks too', async () => {
     await start(limits(60_000, 100 * 1024))
     const large = { 'Content-Length': '60000' }
     const [one, other] = [await begin(head(large)), await begin(head(large))]

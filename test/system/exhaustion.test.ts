@@ -1,4 +1,4 @@
-// A gateway that one client without credentials means to exhaust: its memory stays bounded, and others are answered.
+// Resource exhaustion by one client without credentials: memory and log stay bounded, and others are answered.
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
@@ -36,17 +36,17 @@ function connect(): net.Socket {
 
 const livez = async () => (await fetch(`${mesh.sandbox.base_url}/livez`)).status
 
-/** The most that the gateway grows by while the attack lasts, its bytes sent as fast as they are taken. */
+/** The maximal growth of the gateway's resident memory during an attack, while /livez answers. */
 async function growthDuring(attack: () => void, looks: number): Promise<number> {
   const before = residentBytes()
   attack()
-  let most = before
+  let maxBytes = before
   for (let look = 0; look < looks; look += 1) {
     expect(await livez()).toBe(200)
     await sleep(100)
-    most = Math.max(most, residentBytes())
+    maxBytes = Math.max(maxBytes, residentBytes())
   }
-  return most - before
+  return maxBytes - before
 }
 
 function request(path: string, headers: Record<string, string> = {}): string {
@@ -63,7 +63,7 @@ const anonymous = request('/payments/status?version=2024-10-01&api_key=x&payment
   'User-Agent': 'system-test/1.0',
 })
 
-it('documents are made before anybody asks for them', async () => {
+it('documents are made before the first request for them', async () => {
   const log = path.join(mesh.dataDir, 'logs', 'gateway.log')
   await eventually(
     () => fs.readFileSync(log, 'utf8'),
@@ -75,7 +75,7 @@ it('documents are made before anybody asks for them', async () => {
 })
 
 describe('a connection that pipelines 100,000 requests', () => {
-  it('for documents costs little, whether it takes the answers or not', async () => {
+  it('for documents costs little, whether it reads the answers or not', async () => {
     const documents = ['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json']
     const all = documents.map((path) => request(path)).join('')
     for (const isTaken of [false, true]) {
@@ -90,7 +90,7 @@ describe('a connection that pipelines 100,000 requests', () => {
     await eventually(livez, (status) => expect(status).toBe(200))
   }, 180_000)
 
-  it('costs little while a service stands still, and others are answered', async () => {
+  it('costs little beside a stopped service, and others are answered', async () => {
     const thaw = await freeze(mesh.pid('accounts'))
     try {
       const growth = await growthDuring(() => connect().write(anonymous.repeat(100_000)), 60)
