@@ -2,7 +2,16 @@
 import { createDecipheriv, createHmac } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isSealed, open, seal, signWebhook, verifyWebhook } from './seal.ts'
+import {
+  isSealed,
+  open,
+  openInRow,
+  seal,
+  sealedUnder,
+  sealInRow,
+  signWebhook,
+  verifyWebhook,
+} from './seal.ts'
 
 const current = { keyId: '0a1b2c3d', key: Buffer.alloc(32, 1) }
 const previous = { keyId: 'ffffffff', key: Buffer.alloc(32, 2) }
@@ -92,9 +101,65 @@ describe('open', () => {
   })
 })
 
+describe('a value sealed for a row', () => {
+  const place = { purpose: 'review.details_sealed', rowId: '0198c0de-0000-7000-8000-00000000000a' }
+  const sealed = sealInRow(plaintext, current, place)
+
+  it('opens in its row under any of the live keys, the id in either case', () => {
+    expect(openInRow(sealed, [previous, current], place)).toEqual(plaintext)
+    const upper = { ...place, rowId: place.rowId.toUpperCase() }
+    expect(openInRow(sealed, [current], upper)).toEqual(plaintext)
+  })
+
+  it('does not open in another row, in another column or without a row', () => {
+    const elsewhere = { ...place, rowId: place.rowId.replace(/a$/, 'b') }
+    expect(openInRow(sealed, [current], elsewhere)).toBeUndefined()
+    expect(
+      openInRow(sealed, [current], { ...place, purpose: 'artefact.key_sealed' }),
+    ).toBeUndefined()
+    expect(openInRow(sealed, [previous], place)).toBeUndefined()
+    expect(open(sealed, [current], place.purpose)).toBeUndefined()
+  })
+
+  it('is not confused with one that has no row, nor purpose with row id', () => {
+    const wire = seal(plaintext, { ...current, purpose: `${place.purpose}\0${place.rowId}` })
+    expect(openInRow(wire, [current], place)).toBeUndefined()
+    const shifted = { purpose: 'review', rowId: `.details_sealed${place.rowId}` }
+    expect(openInRow(sealed, [current], shifted)).toBeUndefined()
+    expect(() => sealInRow(plaintext, current, { ...place, purpose: 'a\0b' })).toThrow(RangeError)
+  })
+
+  it('differs from the wire form in its version and associated data alone', () => {
+    const bytes = Buffer.from(sealed, 'base64')
+    expect(bytes.subarray(0, 5).toString('hex')).toBe('020a1b2c3d')
+    const decipher = createDecipheriv('aes-256-gcm', current.key, bytes.subarray(5, 17))
+    decipher.setAAD(Buffer.from(`${place.purpose}\0${place.rowId}`))
+    decipher.setAuthTag(bytes.subarray(-16))
+    const opened = Buffer.concat([decipher.update(bytes.subarray(17, -16)), decipher.final()])
+    expect(opened).toEqual(plaintext)
+  })
+})
+
+describe('sealedUnder', () => {
+  it('tells form and key from the first eight characters', () => {
+    const row = sealInRow(plaintext, previous, { purpose, rowId: 'a' })
+    expect(sealedUnder(row.slice(0, 8))).toEqual({ inRow: true, keyId: 'ffffffff' })
+    const wire = seal(plaintext, { ...current, purpose })
+    expect(sealedUnder(wire)).toEqual({ inRow: false, keyId: '0a1b2c3d' })
+  })
+
+  it.each(['', 'AQ==', 'AwAAAAAA', '////////'])('tells nothing of %j', (text) => {
+    expect(sealedUnder(text)).toBeUndefined()
+  })
+})
+
 describe('isSealed', () => {
   it('knows a sealed value by its form, whatever key it needs', () => {
     expect(isSealed(seal(plaintext, { ...previous, purpose }))).toBe(true)
+  })
+
+  it('does not take one that is bound to a row for one of the wire', () => {
+    expect(isSealed(sealInRow(plaintext, previous, { purpose, rowId: 'a' }))).toBe(false)
   })
 
   it.each(['', 'token-0123456789', 'A'.repeat(44), 'A'.repeat(1024), '/'.repeat(44)])(

@@ -1,11 +1,13 @@
-// Seals values under a shared key and signs webhooks; it must not tell why a sealed value is refused.
+// Seals values, for the wire or for a row of a table, and signs webhooks. A refusal of a sealed value gives no reason.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import { digestsEqual } from './token.ts'
 
 /** An AES-256 key and the 8 hex digits that name it. */
 export type SealKey = { keyId: string; key: Buffer }
 
-const versionByte = 0x01
+/** First byte of a sealed value: for the wire, or for one row of a table. */
+const wireVersion = 0x01
+const rowVersion = 0x02
 const headerBytes = 5
 const ivBytes = 12
 const tagBytes = 16
@@ -19,12 +21,7 @@ export function seal(
   plaintext: Buffer,
   { keyId, key, purpose }: SealKey & { purpose: string },
 ): string {
-  const iv = randomBytes(ivBytes)
-  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
-  cipher.setAAD(Buffer.from(purpose))
-  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
-  const header = sealHeader(keyId)
-  return Buffer.concat([header, iv, ciphertext, cipher.getAuthTag()]).toString('base64')
+  return sealAs(wireVersion, plaintext, { keyId, key }, Buffer.from(purpose))
 }
 
 /**
@@ -36,21 +33,72 @@ export function open(
   keys: readonly SealKey[],
   purpose: string,
 ): Buffer | undefined {
-  const bytes = sealedBytes(sealed)
-  if (bytes === undefined) return undefined
-  const header = bytes.subarray(0, headerBytes)
-  for (const { keyId, key } of keys) {
-    if (!header.equals(sealHeader(keyId))) continue
-    const plaintext = decrypt(bytes.subarray(headerBytes), key, purpose)
-    if (plaintext) return plaintext
+  return openAs(wireVersion, sealed, keys, Buffer.from(purpose))
+}
+
+/** Where a value is stored: what it is, and the id of its row. */
+export type RowPlace = { purpose: string; rowId: string }
+
+/**
+ * Seals a value for one row of a table: base64(0x02 ‖ key_id[4] ‖ iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16]) with
+ * purpose ‖ 0x00 ‖ row id as associated data, so that a copy in another row or column does not open.
+ */
+export function sealInRow(plaintext: Buffer, key: SealKey, place: RowPlace): string {
+  return sealAs(rowVersion, plaintext, key, placeBytes(place))
+}
+
+/** Opens what `sealInRow` made for this very place; undefined, with no reason given, for everything else. */
+export function openInRow(
+  sealed: string,
+  keys: readonly SealKey[],
+  place: RowPlace,
+): Buffer | undefined {
+  return openAs(rowVersion, sealed, keys, placeBytes(place))
+}
+
+/**
+ * Tells from the first characters of a sealed value (8 are enough) whether it is bound to its row, and the id of the
+ * key that opens it; undefined for a text of another form.
+ */
+export function sealedUnder(sealed: string): { inRow: boolean; keyId: string } | undefined {
+  const header = Buffer.from(sealed.slice(0, 8), 'base64').subarray(0, headerBytes)
+  const [version] = header
+  if (header.length < headerBytes || (version !== wireVersion && version !== rowVersion)) {
+    return undefined
   }
-  return undefined
+  return { inRow: version === rowVersion, keyId: header.subarray(1).toString('hex') }
 }
 
 /** Tells whether a text has the form of a sealed value; only its key can tell more. */
 export function isSealed(text: string): boolean {
   const bytes = sealedBytes(text)
-  return bytes !== undefined && bytes[0] === versionByte
+  return bytes !== undefined && bytes[0] === wireVersion
+}
+
+function placeBytes({ purpose, rowId }: RowPlace): Buffer {
+  if (purpose.includes('\0')) throw new RangeError('a purpose has no NUL')
+  return Buffer.from(`${purpose}\0${rowId.toLowerCase()}`)
+}
+
+function sealAs(version: number, plaintext: Buffer, { keyId, key }: SealKey, bound: Buffer) {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
+  cipher.setAAD(bound)
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
+  const header = sealHeader(version, keyId)
+  return Buffer.concat([header, iv, ciphertext, cipher.getAuthTag()]).toString('base64')
+}
+
+function openAs(version: number, sealed: string, keys: readonly SealKey[], bound: Buffer) {
+  const bytes = sealedBytes(sealed)
+  if (bytes === undefined) return undefined
+  const header = bytes.subarray(0, headerBytes)
+  for (const { keyId, key } of keys) {
+    if (!header.equals(sealHeader(version, keyId))) continue
+    const plaintext = decrypt(bytes.subarray(headerBytes), key, bound)
+    if (plaintext) return plaintext
+  }
+  return undefined
 }
 
 function sealedBytes(text: string): Buffer | undefined {
@@ -60,11 +108,11 @@ function sealedBytes(text: string): Buffer | undefined {
   return bytes.length < headerBytes + ivBytes + tagBytes ? undefined : bytes
 }
 
-function decrypt(bytes: Buffer, key: Buffer, purpose: string): Buffer | undefined {
+function decrypt(bytes: Buffer, key: Buffer, bound: Buffer): Buffer | undefined {
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), {
     authTagLength: tagBytes,
   })
-  decipher.setAAD(Buffer.from(purpose))
+  decipher.setAAD(bound)
   decipher.setAuthTag(bytes.subarray(-tagBytes))
   try {
     return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()])
@@ -73,9 +121,9 @@ function decrypt(bytes: Buffer, key: Buffer, purpose: string): Buffer | undefine
   }
 }
 
-function sealHeader(keyId: string): Buffer {
+function sealHeader(version: number, keyId: string): Buffer {
   if (!/^[0-9a-f]{8}$/i.test(keyId)) throw new RangeError('a key id is 8 hex digits')
-  return Buffer.concat([Buffer.of(versionByte), Buffer.from(keyId, 'hex')])
+  return Buffer.concat([Buffer.of(version), Buffer.from(keyId, 'hex')])
 }
 
 /** How far the time of a webhook signature may be from the receiver's clock. */
