@@ -1,22 +1,84 @@
-// Reads the 32-byte secrets of a process from its folder; it must not log, cache or print a value.
+// Reads the secrets of a process from its folder and follows their changes; it must not log or print a value.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-const hexSecret = /^[0-9a-f]{64}$/i
+import { Gauge, type Registry } from 'prom-client'
+import { type KeyRing, KeyRingError, type KeySource, parseKeyRing } from '#core/key-ring.ts'
+import type { Logger } from './log.ts'
+import { watched } from './watched.ts'
 
 /**
- * The 32 bytes that the file `name` in `dir` holds as 64 hex digits. Throws at boot, naming the file
- * and never its content, when it is absent or of another form.
+ * The keys that the file `name` in `dir` holds, as a list or as 64 hex digits alone. Throws, naming the file and never
+ * its content, when it is absent or of another form.
  */
-export function readSecret(dir: string, name: string): Buffer {
+export function readKeys(dir: string, name: string): KeyRing {
   const path = join(dir, name)
   let text: string
   try {
-    text = readFileSync(path, 'utf8').trim()
+    text = readFileSync(path, 'utf8')
   } catch (cause) {
     throw new Error(`secret file ${path} cannot be read`, { cause })
   }
-  if (!hexSecret.test(text)) throw new Error(`secret file ${path} must hold 64 hex digits`)
-  return Buffer.from(text, 'hex')
+  try {
+    return parseKeyRing(text)
+  } catch (error) {
+    if (!(error instanceof KeyRingError)) throw error
+    throw new Error(`secret file ${path} ${error.message}`, { cause: error })
+  }
+}
+
+/** The current key of a file, for whoever does not follow its changes. Throws as `readKeys` does. */
+export function readSecret(dir: string, name: string): Buffer {
+  return readKeys(dir, name).current.key
+}
+
+/** Which lists of keys a process opens. */
+export type KeysOptions<N extends string> = {
+  /** Folder of the process's secrets. */
+  dir: string
+  /** Files in it. */
+  names: readonly N[]
+  log: Pick<Logger, 'warn'>
+  /** Shows each key by id, state and time. */
+  metrics?: Registry
+  now?: () => number
+}
+
+/**
+ * Opens lists of keys, which are read again when their files change, looked at once a second at most. Throws at boot when
+ * one cannot be read; one that cannot be read later leaves the last good list in force.
+ */
+export function openKeys<const N extends string>(options: KeysOptions<N>): Record<N, KeySource> {
+  const { dir, names, log, metrics, now } = options
+  const sources = Object.fromEntries(
+    names.map((name) => [
+      name,
+      watched({
+        kind: name,
+        paths: [join(dir, name)],
+        read: () => readKeys(dir, name),
+        log,
+        ...(now === undefined ? {} : { now }),
+      }),
+    ]),
+  ) as Record<N, KeySource>
+  if (metrics !== undefined) keyMetrics(metrics, sources)
+  return sources
+}
+
+function keyMetrics(registry: Registry, sources: Record<string, KeySource>): void {
+  void new Gauge({
+    name: 'payweave_key_made_time_seconds',
+    help: 'Unix time at which a key was made, by file, id and state; 0 for a key from before key lists.',
+    labelNames: ['file', 'key_id', 'state'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [file, source] of Object.entries(sources)) {
+        for (const { keyId, state, makeTime } of source().keys) {
+          this.set({ file, key_id: keyId, state }, (makeTime?.getTime() ?? 0) / 1_000)
+        }
+      }
+    },
+  })
 }
