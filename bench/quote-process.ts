@@ -8,11 +8,11 @@ import type { CreateQuoteRequest } from '#gen/quotes/v1/quotes_pb.js'
 import { readSettings } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
 import { createLogger } from '#runtime/log.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys, readSecret } from '#runtime/secrets.ts'
 import { refusal } from '../gateway/envelope.ts'
 import { accountSessionRoutes } from '../gateway/routes/account-sessions.ts'
 import { quoteRoutes } from '../gateway/routes/quote.ts'
-import { accountSecrets } from '../services/accounts/credentials.ts'
+import { accountKeyFiles, accountSecrets } from '../services/accounts/credentials.ts'
 import { customerMetrics } from '../services/accounts/customers/metrics.ts'
 import { openSession, sessionResolver } from '../services/accounts/customers/session.ts'
 import { findingSession } from '../services/accounts/customers/session-groups.ts'
@@ -30,10 +30,7 @@ const log = createLogger({ part: 'one-process', level: settings.logLevel })
 const db = openDatabase({ url: settings.databaseUrl, service: 'quotes', log })
 const accountsDb = openDatabase({ url: settings.databaseUrl, service: 'accounts', log })
 const accountsDir = process.env['ACCOUNTS_SECRETS_DIR'] ?? ''
-const secrets = accountSecrets(
-  readSecret(accountsDir, 'pepper'),
-  readSecret(accountsDir, 'seal.key'),
-)
+const secrets = accountSecrets(openKeys({ dir: accountsDir, names: accountKeyFiles, log }))
 
 const resolveSession = sessionResolver({ db: accountsDb, secrets }, findingSession(accountsDb))
 const metrics = quoteMetrics(new Registry(), () => Promise.resolve({ open: 0, oldestS: 0 }))

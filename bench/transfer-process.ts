@@ -11,10 +11,10 @@ import {
 import { readSettings } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
 import { createLogger } from '#runtime/log.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys, readSecret } from '#runtime/secrets.ts'
 import { refusal } from '../gateway/envelope.ts'
 import { institutionTransactionRoutes } from '../gateway/routes/institution-transactions.ts'
-import { accountSecrets } from '../services/accounts/credentials.ts'
+import { accountKeyFiles, accountSecrets } from '../services/accounts/credentials.ts'
 import { customerMetrics } from '../services/accounts/customers/metrics.ts'
 import { accountsService } from '../services/accounts/customers/service.ts'
 import { movementService } from '../services/accounts/ledger/service-movement.ts'
@@ -36,7 +36,7 @@ const never = () => Promise.reject(refusal('INTERNAL_ERROR'))
 const customers = accountsService({
   db: accountsDb,
   log,
-  secrets: accountSecrets(readSecret(accountsDir, 'pepper'), readSecret(accountsDir, 'seal.key')),
+  secrets: accountSecrets(openKeys({ dir: accountsDir, names: accountKeyFiles, log })),
   sessionKey: readSecret(accountsDir, 'session.key'),
   settings: {
     sessionTtlS,

@@ -5,8 +5,9 @@ import { type FastifyRequest, fastify } from 'fastify'
 import { type Failure, reasons } from '#core/errors.ts'
 import { readSettings } from '#runtime/config.ts'
 import type { Database } from '#runtime/db.ts'
+import { createLogger } from '#runtime/log.ts'
 import { runWithContext } from '#runtime/rpc/context.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import { childTraceparent } from '#runtime/trace.ts'
 import { type AnswerCache, answerCache } from '../gateway/answer-cache.ts'
 import { type AddressMatch, clientIpReader, parseRanges } from '../gateway/client-ip.ts'
@@ -20,7 +21,7 @@ import {
   authenticateApiKey,
   authenticateSubscriptionKey,
 } from '../services/accounts/authenticate.ts'
-import { accountSecrets } from '../services/accounts/credentials.ts'
+import { accountKeyFiles, accountSecrets } from '../services/accounts/credentials.ts'
 
 /** Who asks; the merchant is empty on routes without an api_key, the idempotency key on those without one. */
 export type Asker = { projectId: string; merchantId: string; idempotencyKey: string }
@@ -135,7 +136,9 @@ type Authenticator = ReturnType<typeof authenticator>
 /** Credentials by the tables of accounts, remembered for as long as the gateway does. */
 function authenticator(accounts: Database) {
   const dir = process.env['ACCOUNTS_SECRETS_DIR'] ?? ''
-  const secrets = accountSecrets(readSecret(dir, 'pepper'), readSecret(dir, 'seal.key'))
+  const secrets = accountSecrets(
+    openKeys({ dir, names: accountKeyFiles, log: createLogger({ part: 'bench', level: 'error' }) }),
+  )
   const projects = remembering<Project>(5_000)
   const keys = remembering<string>(5_000)
   return {

@@ -4,8 +4,8 @@ import { openDatabase } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { areUpToDate, migrate } from '#runtime/migrate.ts'
 import { migrationFolders, schemaOwners } from '#runtime/schemas.ts'
-import { readSecret } from '#runtime/secrets.ts'
-import { accountSecrets } from '../../services/accounts/credentials.ts'
+import { openKeys } from '#runtime/secrets.ts'
+import { accountKeyFiles, accountSecrets } from '../../services/accounts/credentials.ts'
 import { seedSandbox } from '../../services/accounts/seed.ts'
 import { seedBillers } from '../../services/billing/seed.ts'
 import { LaunchError } from './launch-error.ts'
@@ -64,7 +64,7 @@ export async function seed(seeded: {
 }): Promise<void> {
   const { databaseUrl, dataDir, sandbox, environment, log } = seeded
   const folder = secretsFolder(dataDir, 'accounts')
-  const secrets = accountSecrets(readSecret(folder, 'pepper'), readSecret(folder, 'seal.key'))
+  const secrets = accountSecrets(openKeys({ dir: folder, names: accountKeyFiles, log }))
   const db = openDatabase({ url: databaseUrl, service: 'accounts', log, poolSize: 1 })
   try {
     await seedSandbox(db, secrets, credentialsOf(sandbox), environment)

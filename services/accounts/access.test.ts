@@ -5,6 +5,7 @@ import type { Database } from '#runtime/db.ts'
 import { sql } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { fixedKeys } from '../../test/support/keys.ts'
 import { grantableEndpoints } from './access.ts'
 import {
   type Administration,
@@ -22,12 +23,12 @@ import {
   withdrawSubscriptionKey,
 } from './administer-keys.ts'
 import { authenticateApiKey, authenticateSubscriptionKey } from './authenticate.ts'
-import { accountSecrets, newSubscriptionKey } from './credentials.ts'
+import { newSubscriptionKey } from './credentials.ts'
 import { findGrant } from './institution-store.ts'
 import { newSandboxCredentials, seedSandbox } from './seed.ts'
 
 const actor = { caller: 'test', requestId: undefined }
-const secrets = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2))
+const secrets = { pepper: fixedKeys(), seal: fixedKeys() }
 
 let database: TestDatabase
 let db: Database

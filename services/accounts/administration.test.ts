@@ -13,8 +13,8 @@ import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
+import { fixedKeys } from '../../test/support/keys.ts'
 import { grantableEndpoints } from './access.ts'
-import { accountSecrets } from './credentials.ts'
 import { accessService } from './service.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'payweave-administration-'))
@@ -31,7 +31,7 @@ beforeAll(async () => {
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   const administration = {
     db: database.open(),
-    secrets: accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2)),
+    secrets: { pepper: fixedKeys(), seal: fixedKeys() },
     tellAccessChanged: async () => {},
     kick: () => {},
   }

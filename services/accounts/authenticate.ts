@@ -1,10 +1,11 @@
-// Answers whose a key is, with the same work for every refusal; it must not log or keep a key.
+// Answers whose a key is, with the same work for every refusal, and moves the digest of a good key to the newest pepper. It must
+// not log or keep a key.
 import { Failure } from '#core/errors.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { Queryable } from '#runtime/db.ts'
 import type { Environment, Merchant, Project } from './access.ts'
-import { type AccountSecrets, keyDigest } from './credentials.ts'
-import { findApiKey, findSubscriptionKey } from './key-store.ts'
+import { type AccountSecrets, keyDigests, type PossibleDigest } from './credentials.ts'
+import { findApiKey, findSubscriptionKey, moveDigest } from './key-store.ts'
 
 /**
  * Opens a project by subscription key. PW_INVALID_SUBSCRIPTION_KEY for a missing, unknown, revoked
@@ -16,16 +17,17 @@ export async function authenticateSubscriptionKey(
   key: string,
   environment: Environment,
 ): Promise<{ project: Project; keyId: string }> {
-  const digest = keyDigest(secrets, key)
-  const found = await findSubscriptionKey(db, digest)
+  const digests = keyDigests(secrets, key)
+  const found = await findSubscriptionKey(db, digests)
   if (
     found === undefined ||
-    !digestsEqual(found.digest, digest) ||
+    !isOneOf(found.digest, digests) ||
     found.revokedAt !== null ||
     found.environment !== environment
   ) {
     throw new Failure('PW_INVALID_SUBSCRIPTION_KEY', 'the subscription key is not valid')
   }
+  await moveToNewestPepper(db, 'subscription_key', found, digests)
   const { keyId, projectId, name, accountAccess, allowedIps } = found
   return { project: { projectId, name, environment, accountAccess, allowedIps }, keyId }
 }
@@ -37,16 +39,38 @@ export async function authenticateApiKey(
   projectId: string,
   key: string,
 ): Promise<Merchant> {
-  const digest = keyDigest(secrets, key)
-  const found = await findApiKey(db, digest)
+  const digests = keyDigests(secrets, key)
+  const found = await findApiKey(db, digests)
   if (
     found === undefined ||
-    !digestsEqual(found.digest, digest) ||
+    !isOneOf(found.digest, digests) ||
     found.revokedAt !== null ||
     found.projectId !== projectId
   ) {
     throw new Failure('PW_INVALID_API_KEY', 'the api_key is not valid')
   }
+  await moveToNewestPepper(db, 'api_key', found, digests)
   const { merchantId, businessName, mobileNumber } = found
   return { merchantId, projectId, businessName, mobileNumber }
+}
+
+/** Compares with all of them, so that the time does not tell which one it was. */
+function isOneOf(stored: Buffer, digests: readonly PossibleDigest[]): boolean {
+  return digests.map(({ digest }) => digestsEqual(stored, digest)).includes(true)
+}
+
+/**
+ * Once for each key and rotation, and never back to a pepper that other replicas have left already. Where it fails the
+ * key stays good under its old pepper, and its next use tries again.
+ */
+async function moveToNewestPepper(
+  db: Queryable,
+  table: Parameters<typeof moveDigest>[1],
+  found: { keyId: string; digest: Buffer },
+  digests: readonly PossibleDigest[],
+): Promise<void> {
+  const [newest, ...others] = digests
+  const under = others.find(({ digest }) => digestsEqual(found.digest, digest))
+  if (newest === undefined || under?.state !== 'old') return
+  await moveDigest(db, table, found, newest).catch(() => undefined)
 }

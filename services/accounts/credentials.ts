@@ -1,21 +1,26 @@
 // Makes keys and turns them into what may be stored: digests and sealed values. It must not store or log one.
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { newKey } from '#core/id.ts'
-import { open, type SealKey, seal } from '#core/seal.ts'
+import type { KeySource, KeyState } from '#core/key-ring.ts'
+import { open, seal } from '#core/seal.ts'
 import { hashKey } from '#core/token.ts'
 import { type Environment, type InstitutionKey, subscriptionKeyPrefix } from './access.ts'
 
-/** The service's own secrets: the pepper of key digests and the key that seals secrets at rest. */
-export type AccountSecrets = { pepper: Buffer; atRest: SealKey }
+/** The service's own secrets: the peppers of key digests and the keys that seal secrets at rest. */
+export type AccountSecrets = { pepper: KeySource; seal: KeySource }
+
+/** The files that hold them. */
+export const accountKeyFiles = ['pepper', 'seal.key'] as const
+
+/** The service's secrets out of its opened files. */
+export function accountSecrets(
+  keys: Record<(typeof accountKeyFiles)[number], KeySource>,
+): AccountSecrets {
+  return { pepper: keys.pepper, seal: keys['seal.key'] }
+}
 
 const keyLength = 32
 const atRestPurpose = 'institution-key'
-
-/** Builds the service's secrets from the content of its two secret files, 32 bytes each. */
-export function accountSecrets(pepper: Buffer, sealKey: Buffer): AccountSecrets {
-  const keyId = createHash('sha256').update(sealKey).digest('hex').slice(0, 8)
-  return { pepper, atRest: { keyId, key: sealKey } }
-}
 
 /** A new subscription key: 32 characters, its beginning telling the environment. */
 export function newSubscriptionKey(environment: Environment): string {
@@ -36,17 +41,40 @@ export function newInstitutionKey(): InstitutionKey {
   }
 }
 
-/** The digest by which a key is stored and found. */
-export function keyDigest({ pepper }: AccountSecrets, key: string): Buffer {
-  return hashKey(pepper, key)
+/** The form in which a key is stored: its digest, and the id of the pepper under which it was made. */
+export type KeyDigest = { digest: Buffer; pepperId: string }
+
+/** The digest by which a new key is stored: under the current pepper. */
+export function keyDigest({ pepper }: Pick<AccountSecrets, 'pepper'>, key: string): KeyDigest {
+  const { keyId, key: bytes } = pepper().current
+  return { digest: hashKey(bytes, key), pepperId: keyId }
+}
+
+/** A digest by which a key may be stored. */
+export type PossibleDigest = KeyDigest & { state: KeyState }
+
+/**
+ * Every digest by which a key may be stored, the current pepper's first. All are made for every key, known or not, so
+ * that the time tells nothing.
+ */
+export function keyDigests(
+  { pepper }: Pick<AccountSecrets, 'pepper'>,
+  key: string,
+): PossibleDigest[] {
+  return pepper().keys.map(({ keyId, key: bytes, state }) => ({
+    digest: hashKey(bytes, key),
+    pepperId: keyId,
+    state,
+  }))
 }
 
 /** Both secrets of an institution's key, sealed for the table. */
 export function sealInstitutionKey(
-  { atRest }: AccountSecrets,
+  { seal: keys }: AccountSecrets,
   { sharedKey, signingSecret }: InstitutionKey,
 ): { sharedKeySealed: string; signingSecretSealed: string } {
-  const sealed = (text: string) => seal(Buffer.from(text), { ...atRest, purpose: atRestPurpose })
+  const { current } = keys()
+  const sealed = (text: string) => seal(Buffer.from(text), { ...current, purpose: atRestPurpose })
   return { sharedKeySealed: sealed(sharedKey), signingSecretSealed: sealed(signingSecret) }
 }
 
@@ -59,11 +87,11 @@ export type SealedInstitutionKey = {
 
 /** Opens what `sealInstitutionKey` made. Throws when the service's own key is another one by now. */
 export function openInstitutionKey(
-  { atRest }: AccountSecrets,
+  { seal: keys }: AccountSecrets,
   { keyId, sharedKeySealed, signingSecretSealed }: SealedInstitutionKey,
 ): InstitutionKey {
   const opened = (sealed: string) => {
-    const text = open(sealed, [atRest], atRestPurpose)
+    const text = open(sealed, keys().keys, atRestPurpose)
     if (text === undefined) throw new Error(`key ${keyId} was not sealed under this seal.key`)
     return text.toString()
   }

@@ -5,8 +5,8 @@ import { open } from '#core/seal.ts'
 import type { Database } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { fixedKeys } from '../../test/support/keys.ts'
 import { type Administration, createInstitution, rotateInstitutionKey } from './administer.ts'
-import { accountSecrets } from './credentials.ts'
 
 import {
   authorisationTokenPurpose,
@@ -15,7 +15,7 @@ import {
 } from './institution-keys.ts'
 
 const actor = { caller: 'test', requestId: undefined }
-const secrets = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2))
+const secrets = { pepper: fixedKeys(), seal: fixedKeys() }
 
 let database: TestDatabase
 let db: Database
@@ -71,7 +71,7 @@ it('an institution that is unknown or has no key is refused alike', async () => 
 
 it('another seal.key opens nothing, and the error shows no secret', async () => {
   const { institution, key } = await newInstitution()
-  const others = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 3))
+  const others = { ...secrets, seal: fixedKeys() }
   const refusal = await signingSecrets(db, others, institution.institutionId).catch(String)
   expect(refusal).toContain(key.keyId)
   expect(refusal).not.toContain(key.signingSecret)

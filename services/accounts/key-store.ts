@@ -1,6 +1,7 @@
 // Every statement on subscription keys and API keys, which it knows by their digests. It must not decide anything.
 import { type Queryable, sql } from '#runtime/db.ts'
 import type { Merchant, Project } from './access.ts'
+import type { KeyDigest } from './credentials.ts'
 import { merchantColumns } from './project-store.ts'
 
 /** A subscription key as found by its digest, whether it may be used or not. */
@@ -15,28 +16,51 @@ const findSubscriptionKeyStatement = sql(
   `select k.key_id as "keyId", k.digest, k.revoked_at as "revokedAt", p.project_id as "projectId",
      p.name, p.environment, p.account_access as "accountAccess", p.allowed_ips as "allowedIps"
    from subscription_key k join project p using (project_id)
-   where k.digest = $1`,
+   where k.digest = any($1::bytea[])`,
 )
-/** Finds a subscription key with its project. Locks nothing. */
+/** Finds a subscription key by its digests, one for each pepper, with its project. Locks nothing. */
 export function findSubscriptionKey(
   db: Queryable,
-  digest: Buffer,
+  digests: readonly KeyDigest[],
 ): Promise<FoundSubscriptionKey | undefined> {
-  return db.row(findSubscriptionKeyStatement, [digest])
+  return db.row(findSubscriptionKeyStatement, [digests.map(({ digest }) => digest)])
 }
 
 /** An API key as found by its digest, whether it may be used or not. */
-export type FoundApiKey = Merchant & { digest: Buffer; revokedAt: Date | null }
+export type FoundApiKey = Merchant & { keyId: string; digest: Buffer; revokedAt: Date | null }
 
 const findApiKeyStatement = sql(
   'find_api_key',
-  `select k.digest, k.revoked_at as "revokedAt", ${merchantColumns}
+  `select k.key_id as "keyId", k.digest, k.revoked_at as "revokedAt", ${merchantColumns}
    from api_key k join merchant m using (project_id, merchant_id)
-   where k.digest = $1`,
+   where k.digest = any($1::bytea[])`,
 )
-/** Finds an API key with its merchant. Locks nothing. */
-export function findApiKey(db: Queryable, digest: Buffer): Promise<FoundApiKey | undefined> {
-  return db.row(findApiKeyStatement, [digest])
+/** Finds an API key by its digests, one for each pepper, with its merchant. Locks nothing. */
+export function findApiKey(
+  db: Queryable,
+  digests: readonly KeyDigest[],
+): Promise<FoundApiKey | undefined> {
+  return db.row(findApiKeyStatement, [digests.map(({ digest }) => digest)])
+}
+
+const moveStatements = {
+  subscription_key: sql(
+    'move_subscription_key',
+    `update subscription_key set digest = $3, pepper_id = $4 where key_id = $1 and digest = $2`,
+  ),
+  api_key: sql(
+    'move_api_key',
+    `update api_key set digest = $3, pepper_id = $4 where key_id = $1 and digest = $2`,
+  ),
+}
+/** Stores a key under another pepper, unless somebody has by now. */
+export async function moveDigest(
+  db: Queryable,
+  table: keyof typeof moveStatements,
+  { keyId, digest: from }: { keyId: string; digest: Buffer },
+  { digest, pepperId }: KeyDigest,
+): Promise<void> {
+  await db.run(moveStatements[table], [keyId, from, digest, pepperId])
 }
 
 const countActiveKeysStatement = sql(
@@ -52,7 +76,7 @@ export async function countActiveKeys(tx: Queryable, projectId: string): Promise
 
 const insertSubscriptionKeyStatement = sql(
   'insert_subscription_key',
-  `insert into subscription_key (key_id, project_id, digest) values ($1, $2, $3)
+  `insert into subscription_key (key_id, project_id, digest, pepper_id) values ($1, $2, $3, $4)
    on conflict (digest) do nothing returning issued_at as "issuedAt"`,
 )
 /** Inserts a subscription key; undefined when that very key is stored already. */
@@ -60,9 +84,9 @@ export async function insertSubscriptionKey(
   tx: Queryable,
   keyId: string,
   projectId: string,
-  digest: Buffer,
+  { digest, pepperId }: KeyDigest,
 ): Promise<Date | undefined> {
-  const values = [keyId, projectId, digest]
+  const values = [keyId, projectId, digest, pepperId]
   return (await tx.row<{ issuedAt: Date }>(insertSubscriptionKeyStatement, values))?.issuedAt
 }
 
@@ -85,11 +109,15 @@ export function revokeSubscriptionKey(
 const revokeOtherKeysStatement = sql(
   'revoke_other_keys',
   `update subscription_key set revoked_at = clock_now()
-   where project_id = $1 and digest <> $2 and revoked_at is null`,
+   where project_id = $1 and digest <> all($2::bytea[]) and revoked_at is null`,
 )
-/** Revokes every active subscription key of a project but one; returns how many. */
-export function revokeOtherKeys(tx: Queryable, projectId: string, digest: Buffer): Promise<number> {
-  return tx.run(revokeOtherKeysStatement, [projectId, digest])
+/** Revokes every active subscription key of a project but the one with these digests; returns how many. */
+export function revokeOtherKeys(
+  tx: Queryable,
+  projectId: string,
+  digests: readonly KeyDigest[],
+): Promise<number> {
+  return tx.run(revokeOtherKeysStatement, [projectId, digests.map(({ digest }) => digest)])
 }
 
 const countActiveApiKeysStatement = sql(
@@ -108,7 +136,8 @@ export async function countActiveApiKeys(
 
 const insertApiKeyStatement = sql(
   'insert_api_key',
-  `insert into api_key (key_id, project_id, merchant_id, digest) values ($1, $2, $3, $4)
+  `insert into api_key (key_id, project_id, merchant_id, digest, pepper_id)
+   values ($1, $2, $3, $4, $5)
    on conflict (digest) do nothing returning issued_at as "issuedAt"`,
 )
 /** Inserts an API key; undefined when that very key is stored already. */
@@ -116,9 +145,9 @@ export async function insertApiKey(
   tx: Queryable,
   keyId: string,
   merchant: Pick<Merchant, 'projectId' | 'merchantId'>,
-  digest: Buffer,
+  { digest, pepperId }: KeyDigest,
 ): Promise<Date | undefined> {
-  const values = [keyId, merchant.projectId, merchant.merchantId, digest]
+  const values = [keyId, merchant.projectId, merchant.merchantId, digest, pepperId]
   return (await tx.row<{ issuedAt: Date }>(insertApiKeyStatement, values))?.issuedAt
 }
 

@@ -13,10 +13,10 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
 import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys, readSecret } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
-import { accountSecrets } from './credentials.ts'
+import { accountKeyFiles, accountSecrets } from './credentials.ts'
 import { reviewBackend } from './customers/backend.ts'
 import type { CustomerSettings } from './customers/customers.ts'
 import { customerServices, startCustomers } from './customers/engine.ts'
@@ -31,8 +31,7 @@ runProcess('accounts', async (stopping, log) => {
   const metrics = createMetrics('accounts')
   const identity = processIdentity('accounts', settings, log)
   const secrets = accountSecrets(
-    readSecret(secretsDir, 'pepper'),
-    readSecret(secretsDir, 'seal.key'),
+    openKeys({ dir: secretsDir, names: accountKeyFiles, log, metrics }),
   )
   const db = await openServiceDatabase({ service: 'accounts', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'accounts', log })

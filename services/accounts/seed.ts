@@ -11,6 +11,7 @@ import {
 import {
   type AccountSecrets,
   keyDigest,
+  keyDigests,
   newApiKey,
   newInstitutionKey,
   newSubscriptionKey,
@@ -24,7 +25,13 @@ import {
   insertInstitutionKey,
   retireInstitutionKeys,
 } from './institution-store.ts'
-import { insertApiKey, insertSubscriptionKey, revokeOtherKeys } from './key-store.ts'
+import {
+  findApiKey,
+  findSubscriptionKey,
+  insertApiKey,
+  insertSubscriptionKey,
+  revokeOtherKeys,
+} from './key-store.ts'
 import {
   findMerchantByName,
   findProjectByName,
@@ -159,9 +166,10 @@ async function seedSubscriptionKey(
   projectId: string,
   key: string,
 ): Promise<void> {
-  const digest = keyDigest(secrets, key)
-  await revokeOtherKeys(tx, projectId, digest)
-  await insertSubscriptionKey(tx, newId(), projectId, digest)
+  const digests = keyDigests(secrets, key)
+  await revokeOtherKeys(tx, projectId, digests)
+  if ((await findSubscriptionKey(tx, digests)) !== undefined) return
+  await insertSubscriptionKey(tx, newId(), projectId, keyDigest(secrets, key))
 }
 
 async function seedMerchant(
@@ -176,6 +184,7 @@ async function seedMerchant(
     merchant = { projectId, merchantId: newId(), businessName, mobileNumber }
     await insertMerchant(tx, merchant)
   }
+  if ((await findApiKey(tx, keyDigests(secrets, apiKey))) !== undefined) return
   await insertApiKey(tx, newId(), merchant, keyDigest(secrets, apiKey))
 }
 

@@ -11,7 +11,7 @@ import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
-import { accountSecrets } from './credentials.ts'
+import { fixedKeys } from '../../test/support/keys.ts'
 import { accessService } from './service.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'payweave-accounts-'))
@@ -27,7 +27,7 @@ beforeAll(async () => {
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   const administration = {
     db: database.open(),
-    secrets: accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2)),
+    secrets: { pepper: fixedKeys(), seal: fixedKeys() },
     tellAccessChanged: async () => {},
     kick: () => {},
   }

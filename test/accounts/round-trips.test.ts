@@ -6,12 +6,12 @@ import type { Failure } from '#core/errors.ts'
 import { seal } from '#core/seal.ts'
 import { type Database, sql } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
-import { accountSecrets } from '../../services/accounts/credentials.ts'
 import type { Customers } from '../../services/accounts/customers/customers.ts'
 import { customerMetrics } from '../../services/accounts/customers/metrics.ts'
 import { openSession, sessionResolver } from '../../services/accounts/customers/session.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { settings } from './world.ts'
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   wire = await countRoundTrips(new URL(database.url))
   db = database.open({ url: wire.url, poolSize: 1 })
-  const secrets = accountSecrets(randomBytes(32), randomBytes(32))
+  const secrets = { pepper: fixedKeys(), seal: fixedKeys() }
   await seedSandbox(db, secrets, credentials, 'local')
   projectId = (await db.row<{ project_id: string }>(demoProject, []))?.project_id ?? ''
   customers = {

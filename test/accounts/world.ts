@@ -22,13 +22,13 @@ import { serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
-import { accountSecrets } from '../../services/accounts/credentials.ts'
 import { reviewBackend } from '../../services/accounts/customers/backend.ts'
 import { customerServices, startCustomers } from '../../services/accounts/customers/engine.ts'
 import { tellAccessChanged } from '../../services/accounts/events.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { userLimits } from '../ledger/world.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { newReviewBackend } from './backend.ts'
 
 const host = '127.0.0.1'
@@ -84,7 +84,7 @@ export async function startWorld() {
   const database = await createTestDatabase('accounts', migrationFolders('accounts'))
   const testClock = createTestClock()
   const db = database.open({ testClock })
-  const secrets = accountSecrets(randomBytes(32), randomBytes(32))
+  const secrets = { pepper: fixedKeys(), seal: fixedKeys() }
   const credentials = newSandboxCredentials()
   await seedSandbox(db, secrets, credentials, 'local')
 

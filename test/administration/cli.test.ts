@@ -13,13 +13,13 @@ import {
   authenticateApiKey,
   authenticateSubscriptionKey,
 } from '../../services/accounts/authenticate.ts'
-import { accountSecrets } from '../../services/accounts/credentials.ts'
 import { accessService } from '../../services/accounts/service.ts'
 import { runHere, runProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 
 const bearer = 'operator-credential-0123456789'
-const secrets = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2))
+const secrets = { pepper: fixedKeys(), seal: fixedKeys() }
 let dir: string
 let database: TestDatabase
 let db: ReturnType<TestDatabase['open']>

@@ -18,7 +18,6 @@ import { openIdentity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
-import { accountSecrets } from '../../services/accounts/credentials.ts'
 import {
   accessSubject,
   onboardingSubject,
@@ -31,6 +30,7 @@ import { startDeliveries } from '../../services/delivery/engine.ts'
 import { subjects } from '../../services/delivery/events.ts'
 import { startBroker } from '../events/world.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 import { completedAccount, type Onboarding } from './onboarding-event.ts'
 
@@ -65,7 +65,7 @@ export async function startSignedWorld() {
   const published = await listenToAll(broker.url)
 
   const accountsDb = database.open()
-  const secrets = accountSecrets(Buffer.alloc(32, 1), Buffer.alloc(32, 2))
+  const secrets = { pepper: fixedKeys(), seal: fixedKeys() }
   const accountsNats = connectNats({ url: broker.url, name: 'accounts', log })
   const outbox = startOutbox({
     db: accountsDb,

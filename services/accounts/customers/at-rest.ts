@@ -9,13 +9,21 @@ import type { AccountSecrets } from '../credentials.ts'
 export type SealedThing = 'authorisation-token-at-rest' | 'profile-details' | 'artefact-key'
 
 /** Seals bytes under the service's own key. */
-export function sealAtRest({ atRest }: AccountSecrets, thing: SealedThing, bytes: Buffer): string {
-  return seal(bytes, { ...atRest, purpose: thing })
+export function sealAtRest(
+  { seal: keys }: AccountSecrets,
+  thing: SealedThing,
+  bytes: Buffer,
+): string {
+  return seal(bytes, { ...keys().current, purpose: thing })
 }
 
 /** Opens what `sealAtRest` made. Throws when the service's own key is another one by now. */
-export function openAtRest({ atRest }: AccountSecrets, thing: SealedThing, sealed: string): Buffer {
-  const bytes = open(sealed, [atRest], thing)
+export function openAtRest(
+  { seal: keys }: AccountSecrets,
+  thing: SealedThing,
+  sealed: string,
+): Buffer {
+  const bytes = open(sealed, keys().keys, thing)
   if (bytes === undefined) throw new Error(`this ${thing} was not sealed under this seal.key`)
   return bytes
 }
@@ -28,7 +36,8 @@ const saltBytes = 16
 export async function hashPin(
   { pepper }: AccountSecrets,
   pin: number,
-): Promise<{ salt: Buffer; hash: Buffer }> {
+): Promise<{ salt: Buffer; hash: Buffer; pepperId: string }> {
   const salt = randomBytes(saltBytes)
-  return { salt, hash: await derive(hashKey(pepper, `pin${pin}`), salt, hashBytes) }
+  const { keyId: pepperId, key } = pepper().current
+  return { salt, hash: await derive(hashKey(key, `pin${pin}`), salt, hashBytes), pepperId }
 }

@@ -10,6 +10,8 @@ export type BusinessOwner = {
   email: string
   pinSalt: Buffer
   pinHash: Buffer
+  /** The pepper under which the pin was hashed. */
+  pinPepperId: string
   authorisationTokenSealed: string
 }
 
@@ -17,8 +19,8 @@ const insertStatement = sql(
   'business_owner_insert',
   `insert into business_owner
      (project_id, merchant_id, first_name, last_name, email, pin_salt, pin_hash,
-      authorisation_token_sealed)
-   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      pin_pepper_id, authorisation_token_sealed)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 )
 
 /** Inserts the owner of a merchant that was made in the same transaction. */
@@ -31,6 +33,7 @@ export async function insertBusinessOwner(tx: Queryable, owner: BusinessOwner): 
     owner.email,
     owner.pinSalt,
     owner.pinHash,
+    owner.pinPepperId,
     owner.authorisationTokenSealed,
   ])
 }

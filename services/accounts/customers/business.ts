@@ -54,7 +54,7 @@ export async function createBusinessAccount(
   const pin = randomInt(leastPin, leastPin * 10)
   const apiKey = newApiKey()
   const authorisationToken = newKey('', tokenLength)
-  const { salt: pinSalt, hash: pinHash } = await hashPin(secrets, pin)
+  const { salt: pinSalt, hash: pinHash, pepperId: pinPepperId } = await hashPin(secrets, pin)
   const token = Buffer.from(authorisationToken)
   const authorisationTokenSealed = sealAtRest(secrets, 'authorisation-token-at-rest', token)
   const result = { merchantId, pin, apiKey, authorisationToken }
@@ -69,6 +69,7 @@ export async function createBusinessAccount(
       ...owner,
       pinSalt,
       pinHash,
+      pinPepperId,
       authorisationTokenSealed,
     })
     const action = 'create_business_account'
