@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { newKey } from '#core/id.ts'
 import type { KeySource, KeyState } from '#core/key-ring.ts'
-import { open, seal } from '#core/seal.ts'
 import { hashKey } from '#core/token.ts'
 import { type Environment, type InstitutionKey, subscriptionKeyPrefix } from './access.ts'
+import { openAtRest, type SealedCell, sealAtRest } from './at-rest.ts'
 
 /** The service's own secrets: the peppers of key digests and the keys that seal secrets at rest. */
 export type AccountSecrets = { pepper: KeySource; seal: KeySource }
@@ -20,7 +20,6 @@ export function accountSecrets(
 }
 
 const keyLength = 32
-const atRestPurpose = 'institution-key'
 
 /** A new subscription key: 32 characters, its beginning telling the environment. */
 export function newSubscriptionKey(environment: Environment): string {
@@ -68,14 +67,17 @@ export function keyDigests(
   }))
 }
 
-/** Both secrets of an institution's key, sealed for the table. */
+/** Both secrets of an institution's key, sealed for the row of its id. */
 export function sealInstitutionKey(
-  { seal: keys }: AccountSecrets,
-  { sharedKey, signingSecret }: InstitutionKey,
-): { sharedKeySealed: string; signingSecretSealed: string } {
-  const { current } = keys()
-  const sealed = (text: string) => seal(Buffer.from(text), { ...current, purpose: atRestPurpose })
-  return { sharedKeySealed: sealed(sharedKey), signingSecretSealed: sealed(signingSecret) }
+  secrets: AccountSecrets,
+  { keyId, sharedKey, signingSecret }: InstitutionKey,
+): SealedInstitutionKey {
+  const cells = cellsOf(keyId)
+  return {
+    keyId,
+    sharedKeySealed: sealAtRest(secrets, cells.sharedKey, Buffer.from(sharedKey)),
+    signingSecretSealed: sealAtRest(secrets, cells.signingSecret, Buffer.from(signingSecret)),
+  }
 }
 
 /** An institution's key as its table row holds it. */
@@ -85,15 +87,22 @@ export type SealedInstitutionKey = {
   signingSecretSealed: string
 }
 
-/** Opens what `sealInstitutionKey` made. Throws when the service's own key is another one by now. */
+/** Opens what `sealInstitutionKey` made. Throws when it was made for another row, or the service's key is gone. */
 export function openInstitutionKey(
-  { seal: keys }: AccountSecrets,
+  secrets: AccountSecrets,
   { keyId, sharedKeySealed, signingSecretSealed }: SealedInstitutionKey,
 ): InstitutionKey {
-  const opened = (sealed: string) => {
-    const text = open(sealed, keys().keys, atRestPurpose)
-    if (text === undefined) throw new Error(`key ${keyId} was not sealed under this seal.key`)
-    return text.toString()
+  const cells = cellsOf(keyId)
+  return {
+    keyId,
+    sharedKey: openAtRest(secrets, cells.sharedKey, sharedKeySealed).toString(),
+    signingSecret: openAtRest(secrets, cells.signingSecret, signingSecretSealed).toString(),
   }
-  return { keyId, sharedKey: opened(sharedKeySealed), signingSecret: opened(signingSecretSealed) }
+}
+
+function cellsOf(rowId: string): Record<'sharedKey' | 'signingSecret', SealedCell> {
+  return {
+    sharedKey: { column: 'institution_key.shared_key_sealed', rowId },
+    signingSecret: { column: 'institution_key.signing_secret_sealed', rowId },
+  }
 }

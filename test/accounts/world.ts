@@ -22,6 +22,7 @@ import { serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
+import type { AccountSecrets } from '../../services/accounts/credentials.ts'
 import { reviewBackend } from '../../services/accounts/customers/backend.ts'
 import { customerServices, startCustomers } from '../../services/accounts/customers/engine.ts'
 import { tellAccessChanged } from '../../services/accounts/events.ts'
@@ -77,14 +78,15 @@ export async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 /** Starts everything that the tests of a file share. */
-export async function startWorld() {
+export async function startWorld(
+  secrets: AccountSecrets = { pepper: fixedKeys(), seal: fixedKeys() },
+) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-customers-'))
   writeIdentities(dir, ['accounts', 'gateway', 'simulator'])
   const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
   const database = await createTestDatabase('accounts', migrationFolders('accounts'))
   const testClock = createTestClock()
   const db = database.open({ testClock })
-  const secrets = { pepper: fixedKeys(), seal: fixedKeys() }
   const credentials = newSandboxCredentials()
   await seedSandbox(db, secrets, credentials, 'local')
 

@@ -3,6 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { Failure, invalid } from '#core/errors.ts'
 import { isUuid, newId } from '#core/id.ts'
 import type { Database } from '#runtime/db.ts'
+import { openAtRest, type SealedCell, sealAtRest } from '../at-rest.ts'
 import type { AccountSecrets } from '../credentials.ts'
 import {
   insertArtefact,
@@ -11,7 +12,6 @@ import {
   readChunk,
   type WholeArtefact,
 } from './artefact-store.ts'
-import { openAtRest, sealAtRest } from './at-rest.ts'
 
 /** Bytes of an artefact that are stored in one row and read in one message. */
 export const chunkBytes = 64 * 1024
@@ -52,7 +52,7 @@ export async function beginArtefact(
   if (signature === undefined) throw unsupported()
   const artefactId = newId()
   const key = randomBytes(32)
-  const keySealed = sealAtRest(secrets, 'artefact-key', key)
+  const keySealed = sealAtRest(secrets, keyCell(artefactId), key)
   if (!(await insertArtefact(db, { ...wanted, artefactId, keySealed }))) {
     throw invalid('project_id', 'must be that of a project')
   }
@@ -95,12 +95,16 @@ export async function* artefactBytes(
   const isKnown = isUuid(reviewId) && isUuid(artefactId)
   const found = isKnown ? await readArtefact(db, reviewId, artefactId) : undefined
   if (found === undefined) throw new Failure('REVIEW_NOT_FOUND', 'no open review has this artefact')
-  const key = openAtRest(secrets, 'artefact-key', found.keySealed)
+  const key = openAtRest(secrets, keyCell(artefactId), found.keySealed)
   for (let index = 0; index < found.chunkCount; index += 1) {
     const ciphertext = await readChunk(db, artefactId, index)
     if (ciphertext === undefined) throw new Error('an artefact has lost a chunk')
     yield decryptChunk(key, index, ciphertext)
   }
+}
+
+function keyCell(rowId: string): SealedCell {
+  return { column: 'artefact.key_sealed', rowId }
 }
 
 /** iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16] of a chunk, which is good at its place and nowhere else. */

@@ -3,13 +3,14 @@ import { randomInt } from 'node:crypto'
 import { newId, newKey } from '#core/id.ts'
 import { requireE164, requireName } from '../access.ts'
 import { existingProject } from '../administer.ts'
+import { sealAtRest } from '../at-rest.ts'
 import { type Actor, change } from '../change.ts'
 import { keyDigest, newApiKey } from '../credentials.ts'
 import { insertApiKey } from '../key-store.ts'
 import { insertMerchant } from '../project-store.ts'
-import { hashPin, sealAtRest } from './at-rest.ts'
 import { insertBusinessOwner } from './business-store.ts'
 import { type Customers, requireEmail, requireText } from './customers.ts'
+import { hashPin } from './pin.ts'
 
 /** A business as its client tells of it. */
 export type NewBusiness = {
@@ -55,8 +56,14 @@ export async function createBusinessAccount(
   const apiKey = newApiKey()
   const authorisationToken = newKey('', tokenLength)
   const { salt: pinSalt, hash: pinHash, pepperId: pinPepperId } = await hashPin(secrets, pin)
-  const token = Buffer.from(authorisationToken)
-  const authorisationTokenSealed = sealAtRest(secrets, 'authorisation-token-at-rest', token)
+  const authorisationTokenSealed = sealAtRest(
+    secrets,
+    {
+      column: 'business_owner.authorisation_token_sealed',
+      rowId: `${projectId}/${merchantId}`,
+    },
+    Buffer.from(authorisationToken),
+  )
   const result = { merchantId, pin, apiKey, authorisationToken }
   return change(customers, actor, async (tx) => {
     await existingProject(tx, projectId)

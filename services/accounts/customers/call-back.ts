@@ -1,18 +1,24 @@
 // Writes the event that calls a client back, in the transaction that ended what he waits for; it must not decide what ended.
 import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import type { Queryable } from '#runtime/db.ts'
+import { openAtRest, type SealedColumn } from '../at-rest.ts'
 import { tellOnboarded } from '../events.ts'
 import { sealAuthorisationToken } from '../institution-keys.ts'
 import type { Account } from './account.ts'
-import { openAtRest } from './at-rest.ts'
 import type { Customers } from './customers.ts'
 import { accountStatusNumber, fundsAccessNumber, onboardingStatusNumber } from './messages.ts'
 import type { CallBack } from './review-store.ts'
 
-/** What ended. */
-export type Ended =
-  | { kind: 'onboarding'; of: CallBack; account: Account }
-  | { kind: 'registration'; of: CallBack; account: Account; approved: boolean }
+/** What ended; `rowId` is the id of the review or the challenge. */
+export type Ended = { rowId: string; of: CallBack; account: Account } & (
+  | { kind: 'onboarding' }
+  | { kind: 'registration'; approved: boolean }
+)
+
+const tokenColumns = {
+  onboarding: 'review.authorisation_token_sealed',
+  registration: 'challenge.authorisation_token_sealed',
+} as const satisfies Record<Ended['kind'], SealedColumn>
 
 /** Tells the client, if he gave an URL and a token to be called back with. */
 export async function callBack(
@@ -20,10 +26,11 @@ export async function callBack(
   tx: Queryable,
   ended: Ended,
 ): Promise<void> {
-  const { of, account } = ended
+  const { of, account, rowId } = ended
   const { callbackUrl, authorisationTokenSealed } = of
   if (callbackUrl === null || authorisationTokenSealed === null) return
-  const token = openAtRest(secrets, 'authorisation-token-at-rest', authorisationTokenSealed)
+  const column = tokenColumns[ended.kind]
+  const token = openAtRest(secrets, { column, rowId }, authorisationTokenSealed)
   await tellOnboarded(tx, of.projectId, {
     kind: ended.kind === 'onboarding' ? OnboardingKind.ONBOARDING : OnboardingKind.REGISTRATION,
     requestId: of.requestId,

@@ -1,6 +1,7 @@
 // Makes personal accounts from profiles, to be reviewed; it must not know the wire or review anything.
 import { Failure, invalid } from '#core/errors.ts'
 import { newId } from '#core/id.ts'
+import { sealAtRest } from '../at-rest.ts'
 import type { Account } from './account.ts'
 import {
   findVisibleInstitution,
@@ -9,7 +10,6 @@ import {
   lockNumber,
 } from './account-store.ts'
 import { attachArtefacts, type WholeArtefact } from './artefact-store.ts'
-import { sealAtRest } from './at-rest.ts'
 import { type Customers } from './customers.ts'
 import { checkProfile, countryOf, type Profile } from './profile.ts'
 import { insertReview } from './review-store.ts'
@@ -42,8 +42,8 @@ export async function createPersonalAccount(
     await insertAccount(tx, made)
     const reviewId = newId()
     const { callbackUrl, authorisationToken, mobileNumberAsSent } = profile
-    const sealedToken = (): string =>
-      sealAtRest(secrets, 'authorisation-token-at-rest', Buffer.from(authorisationToken))
+    const seal = (column: 'details_sealed' | 'authorisation_token_sealed', text: string) =>
+      sealAtRest(secrets, { column: `review.${column}`, rowId: reviewId }, Buffer.from(text))
     await insertReview(tx, {
       reviewId,
       projectId,
@@ -51,13 +51,10 @@ export async function createPersonalAccount(
       accountId: made.accountId,
       requestId,
       mobileNumberAsSent: mobileNumberAsSent || made.mobileNumber,
-      detailsSealed: sealAtRest(
-        secrets,
-        'profile-details',
-        Buffer.from(JSON.stringify(profile.details)),
-      ),
+      detailsSealed: seal('details_sealed', JSON.stringify(profile.details)),
       callbackUrl: callbackUrl === '' ? null : callbackUrl,
-      authorisationTokenSealed: authorisationToken === '' ? null : sealedToken(),
+      authorisationTokenSealed:
+        authorisationToken === '' ? null : seal('authorisation_token_sealed', authorisationToken),
     })
     if (artefacts.length > 0) await attachArtefacts(tx, reviewId, artefacts)
     return made

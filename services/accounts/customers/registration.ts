@@ -2,7 +2,7 @@
 import { Failure } from '#core/errors.ts'
 import { isUuid, randomId } from '#core/id.ts'
 import { requireE164 } from '../access.ts'
-import { sealAtRest } from './at-rest.ts'
+import { sealAtRest } from '../at-rest.ts'
 import { callBack } from './call-back.ts'
 import {
   type ChallengeState,
@@ -57,6 +57,7 @@ export async function registerAccount(
   const { db, secrets, settings } = customers
   const token = Buffer.from(wanted.authorisationToken)
   const challengeId = randomId()
+  const cell = { column: 'challenge.authorisation_token_sealed', rowId: challengeId } as const
   const expireTime = await insertChallenge(db, {
     challengeId,
     projectId,
@@ -65,7 +66,7 @@ export async function registerAccount(
     requestId: wanted.requestId,
     mobileNumberAsSent: wanted.mobileNumberAsSent || wanted.mobileNumber,
     callbackUrl: wanted.callbackUrl,
-    authorisationTokenSealed: sealAtRest(secrets, 'authorisation-token-at-rest', token),
+    authorisationTokenSealed: sealAtRest(secrets, cell, token),
     ttlS: settings.challengeTtlS,
   })
   customers.kick()
@@ -108,7 +109,8 @@ async function endQuestion(
     if (state !== 'open' || overdue !== (wanted === 'lapsed')) return true
     await endChallenge(tx, challengeId, wanted)
     const approved = wanted === 'approved'
-    await callBack(customers, tx, { kind: 'registration', of: challenge, account, approved })
+    const ended = { rowId: challengeId, of: challenge, account }
+    await callBack(customers, tx, { ...ended, kind: 'registration', approved })
     return true
   })
   customers.kick()

@@ -92,7 +92,12 @@ async function end(
   }
   const state = ended.status === 'available' ? 'completed' : 'rejected'
   await endReview(tx, reviewId, state, reason)
-  await callBack(customers, tx, { kind: 'onboarding', of: review, account: ended })
+  await callBack(customers, tx, {
+    kind: 'onboarding',
+    rowId: reviewId,
+    of: review,
+    account: ended,
+  })
   customers.metrics.reviewEnded(state)
 }
 

@@ -1,7 +1,7 @@
 // What happens to customers without anybody calling: reviews and questions are handed on, silence is a refusal, broken uploads go.
 import { forEachOf, type Loop, startLoop } from '#runtime/loop.ts'
+import { openAtRest } from '../at-rest.ts'
 import { deleteOrphans, listArtefacts } from './artefact-store.ts'
-import { openAtRest } from './at-rest.ts'
 import type { ReviewBackend } from './backend.ts'
 import { findOverdueChallenges, readQuestion } from './challenge-store.ts'
 import type { Customers } from './customers.ts'
@@ -63,7 +63,11 @@ async function submit(
   if (submission === undefined) return
   const { detailsSealed, ...rest } = submission
   const details = JSON.parse(
-    openAtRest(secrets, 'profile-details', detailsSealed).toString(),
+    openAtRest(
+      secrets,
+      { column: 'review.details_sealed', rowId: reviewId },
+      detailsSealed,
+    ).toString(),
   ) as Record<string, string>
   await backend.submit({ ...rest, details, artefacts: await listArtefacts(db, reviewId) })
 }

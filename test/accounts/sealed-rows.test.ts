@@ -1,0 +1,144 @@
+// Shows on a real database that a sealed value which somebody copies into another row opens nothing there, and that all that
+// is sealed lives through a rotation of seal.key.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { sql } from '#runtime/db.ts'
+import { createInstitution } from '../../services/accounts/administer.ts'
+import { signingSecrets } from '../../services/accounts/institution-keys.ts'
+import { fixedKeys, testKeys } from '../support/keys.ts'
+import { refusal, startWorld, until, type World } from './world.ts'
+
+const keys = testKeys('untimed')
+let world: World
+beforeAll(async () => {
+  world = await startWorld({ pepper: fixedKeys(), seal: keys })
+})
+afterAll(() => world.stop())
+
+const selfie = () => Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(2_000)])
+
+/** A profile with a file and a callback. */
+async function onboarded(content = selfie()) {
+  const { demo: projectId } = world.projects
+  const callback = {
+    callbackUrl: 'https://client.example/hook',
+    authorisationToken: `token-${randomUUID()}`.slice(0, 40),
+  }
+  async function* parts() {
+    yield { part: { case: 'header' as const, value: { projectId, requestId: randomUUID() } } }
+    const value = { field: 'selfie', mediaType: 'image/png' }
+    yield { part: { case: 'artefact' as const, value } }
+    yield { part: { case: 'chunk' as const, value: content } }
+    yield { part: { case: 'profile' as const, value: world.profile(callback) } }
+  }
+  const { account } = await world.accounts.uploadPersonalAccount(parts())
+  const reviewId = await world.reviewOf(account?.accountId)
+  const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+  const artefactId = told.artefacts[0]?.artefactId ?? ''
+  return { reviewId, artefactId, content, account }
+}
+
+async function fileOf({ reviewId, artefactId }: { reviewId: string; artefactId: string }) {
+  const chunks: Uint8Array[] = []
+  for await (const message of world.reports.readArtefact({ reviewId, artefactId })) {
+    chunks.push(message.chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const complete = (reviewId: string) => {
+  const value = { accountLevel: 1, fundsAccessStatus: FundsAccessStatus.LIMITED }
+  return world.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })
+}
+
+const administration = () => ({
+  db: world.db,
+  secrets: world.secrets,
+  tellAccessChanged: async () => {},
+  kick: () => {},
+})
+
+const newInstitution = () =>
+  createInstitution(
+    administration(),
+    { caller: 'test', requestId: undefined },
+    `Bank ${randomUUID()}`,
+    'sandbox',
+  )
+
+const secretsOf = (institutionId: string) => signingSecrets(world.db, world.secrets, institutionId)
+
+describe('after the first rotation of seal.key', () => {
+  it('what the release before has sealed is still read, by its own row', async () => {
+    const before = await onboarded()
+    const { institution, key } = await newInstitution()
+    keys.rotate()
+    expect((await fileOf(before)).equals(before.content)).toBe(true)
+    expect(await secretsOf(institution.institutionId)).toEqual([key.signingSecret])
+    await complete(before.reviewId)
+    expect(await world.eventsOf(before.account?.accountId)).toHaveLength(1)
+  })
+
+  it('a file that is put in the place of another customer’s opens nothing', async () => {
+    const [one, other] = [await onboarded(), await onboarded()]
+    await world.db.run(
+      sql(
+        'test_copy_chunk',
+        `update artefact_chunk a set ciphertext = b.ciphertext from artefact_chunk b
+         where a.artefact_id = $1 and b.artefact_id = $2 and a.chunk_index = b.chunk_index`,
+      ),
+      [one.artefactId, other.artefactId],
+    )
+    await world.db.run(
+      sql(
+        'test_copy_key',
+        `update artefact a set key_sealed = b.key_sealed from artefact b
+         where a.artefact_id = $1 and b.artefact_id = $2`,
+      ),
+      [one.artefactId, other.artefactId],
+    )
+    expect(await refusal(fileOf(one))).toBe('INTERNAL_ERROR')
+    expect((await fileOf(other)).equals(other.content)).toBe(true)
+  })
+
+  it('a token that is copied to another review is sent to nobody', async () => {
+    const [one, other] = [await onboarded(), await onboarded()]
+    await world.db.run(
+      sql(
+        'test_copy_token',
+        `update review a set authorisation_token_sealed = b.authorisation_token_sealed from review b
+         where a.review_id = $1 and b.review_id = $2`,
+      ),
+      [one.reviewId, other.reviewId],
+    )
+    expect(await refusal(complete(one.reviewId))).toBe('INTERNAL_ERROR')
+    expect(await world.eventsOf(one.account?.accountId)).toEqual([])
+    await complete(other.reviewId)
+    expect(await world.eventsOf(other.account?.accountId)).toHaveLength(1)
+  })
+
+  it('a key that is copied to another institution signs nothing, nor does a secret in the column of the other', async () => {
+    const [one, other, third] = await Promise.all([
+      newInstitution(),
+      newInstitution(),
+      newInstitution(),
+    ])
+    const copy = sql(
+      'test_copy_secret',
+      `update institution_key a set signing_secret_sealed = b.signing_secret_sealed
+       from institution_key b where a.key_id = $1 and b.key_id = $2`,
+    )
+    await world.db.run(copy, [one.key.keyId, other.key.keyId])
+    await expect(secretsOf(one.institution.institutionId)).rejects.toThrow(
+      `institution_key.signing_secret_sealed of ${one.key.keyId}`,
+    )
+    const swap = sql(
+      'test_swap_columns',
+      'update institution_key set signing_secret_sealed = shared_key_sealed where key_id = $1',
+    )
+    await world.db.run(swap, [third.key.keyId])
+    await expect(secretsOf(third.institution.institutionId)).rejects.toThrow('was not sealed there')
+    expect(await secretsOf(other.institution.institutionId)).toEqual([other.key.signingSecret])
+  })
+})
