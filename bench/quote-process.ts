@@ -8,7 +8,7 @@ import type { CreateQuoteRequest } from '#gen/quotes/v1/quotes_pb.js'
 import { readSettings } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
 import { createLogger } from '#runtime/log.ts'
-import { openKeys, readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import { refusal } from '../gateway/envelope.ts'
 import { accountSessionRoutes } from '../gateway/routes/account-sessions.ts'
 import { quoteRoutes } from '../gateway/routes/quote.ts'
@@ -30,7 +30,8 @@ const log = createLogger({ part: 'one-process', level: settings.logLevel })
 const db = openDatabase({ url: settings.databaseUrl, service: 'quotes', log })
 const accountsDb = openDatabase({ url: settings.databaseUrl, service: 'accounts', log })
 const accountsDir = process.env['ACCOUNTS_SECRETS_DIR'] ?? ''
-const secrets = accountSecrets(openKeys({ dir: accountsDir, names: accountKeyFiles, log }))
+const keys = openKeys({ dir: accountsDir, names: [...accountKeyFiles, 'session.key'], log })
+const secrets = accountSecrets(keys)
 
 const resolveSession = sessionResolver({ db: accountsDb, secrets }, findingSession(accountsDb))
 const metrics = quoteMetrics(new Registry(), () => Promise.resolve({ open: 0, oldestS: 0 }))
@@ -127,7 +128,7 @@ function customersOf() {
     db: accountsDb,
     log,
     secrets,
-    sessionKey: readSecret(accountsDir, 'session.key'),
+    sessionKeys: keys['session.key'],
     settings: {
       sessionTtlS,
       challengeTtlS,

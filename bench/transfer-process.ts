@@ -11,7 +11,7 @@ import {
 import { readSettings } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
 import { createLogger } from '#runtime/log.ts'
-import { openKeys, readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import { refusal } from '../gateway/envelope.ts'
 import { institutionTransactionRoutes } from '../gateway/routes/institution-transactions.ts'
 import { accountKeyFiles, accountSecrets } from '../services/accounts/credentials.ts'
@@ -30,14 +30,15 @@ const log = createLogger({ part: 'one-process', level: settings.logLevel })
 const db = openDatabase({ url: settings.databaseUrl, service: 'institution', log })
 const accountsDb = openDatabase({ url: settings.databaseUrl, service: 'accounts', log })
 const accountsDir = process.env['ACCOUNTS_SECRETS_DIR'] ?? ''
+const keys = openKeys({ dir: accountsDir, names: [...accountKeyFiles, 'session.key'], log })
 const noContext = undefined as never
 const never = () => Promise.reject(refusal('INTERNAL_ERROR'))
 
 const customers = accountsService({
   db: accountsDb,
   log,
-  secrets: accountSecrets(openKeys({ dir: accountsDir, names: accountKeyFiles, log })),
-  sessionKey: readSecret(accountsDir, 'session.key'),
+  secrets: accountSecrets(keys),
+  sessionKeys: keys['session.key'],
   settings: {
     sessionTtlS,
     challengeTtlS,

@@ -13,7 +13,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
 import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { openKeys, readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
 import { accountKeyFiles, accountSecrets } from './credentials.ts'
@@ -30,9 +30,13 @@ runProcess('accounts', async (stopping, log) => {
   const { secretsDir } = settings
   const metrics = createMetrics('accounts')
   const identity = processIdentity('accounts', settings, log)
-  const secrets = accountSecrets(
-    openKeys({ dir: secretsDir, names: accountKeyFiles, log, metrics }),
-  )
+  const keys = openKeys({
+    dir: secretsDir,
+    names: [...accountKeyFiles, 'session.key'],
+    log,
+    metrics,
+  })
+  const secrets = accountSecrets(keys)
   const db = await openServiceDatabase({ service: 'accounts', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'accounts', log })
   const others = connectOthers(settings, identity)
@@ -47,7 +51,7 @@ runProcess('accounts', async (stopping, log) => {
     log,
     registry: metrics,
     secrets,
-    sessionKey: readSecret(secretsDir, 'session.key'),
+    sessionKeys: keys['session.key'],
     settings: customerSettings(settings),
     backend: reviewBackend(others.reviews),
     tellAccessChanged,

@@ -1,5 +1,5 @@
 // Proves what a session costs in round trips to the database, counted on the wire.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Failure } from '#core/errors.ts'
@@ -36,7 +36,7 @@ beforeAll(async () => {
     db,
     log: silentLog,
     secrets,
-    sessionKey: randomBytes(32),
+    sessionKeys: fixedKeys(),
     settings,
     metrics: customerMetrics(new Registry(), () => Promise.resolve([])),
     tellAccessChanged: () => Promise.resolve(),

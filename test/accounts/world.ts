@@ -1,11 +1,12 @@
 // The customers of accounts on a database of its own with the sandbox's people, served over RPC, for the tests of this folder.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
 import { Failure } from '#core/errors.ts'
+import type { KeySource } from '#core/key-ring.ts'
 import {
   AccountsService,
   LookupType,
@@ -80,6 +81,7 @@ export async function refusal(call: Promise<unknown>): Promise<string> {
 /** Starts everything that the tests of a file share. */
 export async function startWorld(
   secrets: AccountSecrets = { pepper: fixedKeys(), seal: fixedKeys() },
+  sessionKeys: KeySource = fixedKeys(),
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-customers-'))
   writeIdentities(dir, ['accounts', 'gateway', 'simulator'])
@@ -109,14 +111,13 @@ export async function startWorld(
     pool: backendPool,
     timeoutMs: 10_000,
   })
-  const sessionKey = randomBytes(32)
   const start = () =>
     startCustomers({
       db,
       log: silentLog,
       registry: new Registry(),
       secrets,
-      sessionKey,
+      sessionKeys,
       settings,
       backend: reviewBackend(backendClient),
       tellAccessChanged,

@@ -1,5 +1,4 @@
 // Accounts, quotes and institution on one database, speaking RPC to each other, with people of several currencies, for the tests of this folder.
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +17,6 @@ import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
-import { accountSecrets } from '../../services/accounts/credentials.ts'
 import { customerMetrics } from '../../services/accounts/customers/metrics.ts'
 import { accountsService } from '../../services/accounts/customers/service.ts'
 import { tellAccessChanged } from '../../services/accounts/events.ts'
@@ -36,6 +34,7 @@ import { rateBetween } from '../../services/simulator/rate.ts'
 import { newBackend } from '../institution/peers.ts'
 import { userLimits } from '../ledger/world.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 
 const host = '127.0.0.1'
 const names = ['accounts', 'quotes', 'institution', 'gateway', 'simulator']
@@ -80,8 +79,8 @@ export async function startWorld() {
   const customers = {
     db: accountsDb,
     log: silentLog,
-    secrets: accountSecrets(randomBytes(32), randomBytes(32)),
-    sessionKey: randomBytes(32),
+    secrets: { pepper: fixedKeys(), seal: fixedKeys() },
+    sessionKeys: fixedKeys(),
     settings: { sessionTtlS: 900, challengeTtlS: 600, userLimits, allowLoopback: false },
     metrics: customerMetrics(new Registry(), async () => []),
     tellAccessChanged,

@@ -2,6 +2,7 @@
 
 import { isCountry } from '#core/country.ts'
 import { Failure, invalid } from '#core/errors.ts'
+import type { KeySource } from '#core/key-ring.ts'
 import { checkPushUrl } from '#core/push-url.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
@@ -24,8 +25,8 @@ export type Customers = {
   db: Database
   log: Logger
   secrets: AccountSecrets
-  /** 32 bytes: session tokens are derived under it and page tokens signed. */
-  sessionKey: Buffer
+  /** Session tokens are derived under them and page tokens signed. */
+  sessionKeys: KeySource
   settings: CustomerSettings
   metrics: CustomerMetrics
   /** Writes the news to the outbox of the same transaction. */

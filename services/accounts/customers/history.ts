@@ -1,5 +1,6 @@
 // Reads the balance and the history of an account on the ledger; it must not change anything.
 import { invalid } from '#core/errors.ts'
+import type { KeyRing } from '#core/key-ring.ts'
 import {
   type AccountPosting,
   type Balance,
@@ -57,13 +58,14 @@ export type Movement = Pick<
  * between two pages changes none. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, INVALID_PARAMETER.
  */
 export async function listTransactions(
-  { db, sessionKey }: Customers,
+  { db, sessionKeys }: Customers,
   question: HistoryQuestion,
 ): Promise<{ transactions: Movement[]; nextPageToken: string }> {
   const { projectId, pageSize } = question
   if (pageSize > maxPageSize) throw invalid('page_size', `must be at most ${maxPageSize}`)
   const { accountId, nowUs } = await theAccount(db, question)
-  const { after, ...window } = windowOf(sessionKey, question, accountId, nowUs)
+  const ring = sessionKeys()
+  const { after, ...window } = windowOf(ring, question, accountId, nowUs)
   const { postings, next } = await listAccountPostings(db, {
     accountId,
     ...window,
@@ -73,17 +75,17 @@ export async function listTransactions(
   const transactions = postings.map((posting) => movementOf(posting, projectId))
   if (next === undefined) return { transactions, nextPageToken: '' }
   const place = { ...window, after: next }
-  return { transactions, nextPageToken: pageToken(sessionKey, projectId, accountId, place) }
+  return { transactions, nextPageToken: pageToken(ring.current.key, projectId, accountId, place) }
 }
 
 function windowOf(
-  sessionKey: Buffer,
+  { keys }: KeyRing,
   { projectId, startUs, endUs, pageToken: token }: HistoryQuestion,
   accountId: string,
   nowUs: bigint,
 ): PagePlace {
   if (token !== '') {
-    const place = readPageToken(sessionKey, projectId, accountId, token)
+    const place = readPageToken(keys, projectId, accountId, token)
     const isOfWindow =
       place !== undefined &&
       (startUs === undefined || startUs === place.startUs) &&

@@ -23,6 +23,8 @@ export type SessionWish = {
   sessionId: string
   tokenHash: Buffer
   ttlS: number
+  /** The key that the token was derived from. */
+  keyId: string
 }
 
 /** One of at most two accounts that fit a wish. */
@@ -72,9 +74,10 @@ function openStatement(lookupType: LookupType) {
        returning 1
      ), opened as (
        insert into session
-         (session_id, project_id, institution_id, account_id, token_hash, ttl_s, expire_time)
+         (session_id, project_id, institution_id, account_id, token_hash, ttl_s, expire_time,
+          key_id)
        select $9::uuid, $1, "institutionId", "accountId", $10, $11,
-         clock_now() + $11 * interval '1 s'
+         clock_now() + $11 * interval '1 s', $12
        from found where usable and ($7::uuid is null or exists (select from claim))
        returning expire_time
      )
@@ -107,6 +110,7 @@ export function openSessionRow(db: Queryable, wish: SessionWish): Promise<Matche
     wish.sessionId,
     wish.tokenHash,
     wish.ttlS,
+    wish.keyId,
   ])
 }
 
@@ -118,12 +122,14 @@ export type RequestedSession = {
   sessionId: string | null
   expireTime: Date
   ttlS: number | null
+  /** The key that the session's token was derived from; null for one from before key ids. */
+  keyId: string | null
 }
 
 const requestedStatement = sql(
   'session_requested',
   `select r.fingerprint, r.expire_time > clock_now() as live, r.session_id as "sessionId",
-     r.expire_time as "expireTime", s.ttl_s as "ttlS"
+     r.expire_time as "expireTime", s.ttl_s as "ttlS", s.key_id as "keyId"
    from session_request r left join session s on s.session_id = r.session_id
    where r.project_id = $1 and r.request_id = $2`,
 )

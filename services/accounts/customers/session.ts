@@ -44,15 +44,16 @@ export type Opened = { account: Account; session: Session | undefined }
 
 /**
  * Looks an account up and opens a session for it, in one round trip unless the look-up is refused or its request
- * id was used before. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, REQUEST_ID_REUSED.
+ * id was used before. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, REQUEST_ID_REUSED; SERVICE_UNAVAILABLE for a repeat whose key was
+ * retired before its session ended.
  */
 export async function openSession(customers: Customers, lookup: Lookup): Promise<Opened> {
   checkLookup(lookup)
   for (;;) {
-    const wish = wishOf(customers, lookup)
+    const { wish, token } = newSession(customers, lookup)
     const matched = await openSessionRow(customers.db, wish)
     const [first, second] = matched
-    if (first?.expireTime) return opened(customers, first, wish.sessionId, first.expireTime)
+    if (first?.expireTime) return opened(customers, first, token, first.expireTime)
     if (wish.requestId !== undefined && first?.claimed !== true) {
       const repeat = await repeated(customers, lookup)
       if (repeat !== undefined) return repeat
@@ -77,10 +78,16 @@ function checkLookup(lookup: Lookup): void {
   if (lookup.fingerprint.length !== 32) throw invalid('fingerprint', 'must be 32 bytes')
 }
 
-function wishOf({ sessionKey, settings }: Customers, lookup: Lookup): SessionWish {
+/** A session to be opened, and its token, which is stored as a hash alone. */
+function newSession(
+  { sessionKeys, settings }: Customers,
+  lookup: Lookup,
+): { wish: SessionWish; token: string } {
   const { projectId, lookupType, lookupValue, institutionName, requestId, fingerprint } = lookup
   const sessionId = newId()
-  return {
+  const { keyId, key } = sessionKeys().current
+  const token = sessionToken(key, sessionId)
+  const wish = {
     projectId,
     lookupType,
     lookupValue: lookupType === 'EMAIL' ? normalizeEmail(lookupValue) : lookupValue,
@@ -91,19 +98,20 @@ function wishOf({ sessionKey, settings }: Customers, lookup: Lookup): SessionWis
     requestId: requestId === '' ? undefined : requestId,
     fingerprint,
     sessionId,
-    tokenHash: sessionTokenHash(sessionToken(sessionKey, sessionId)),
+    tokenHash: sessionTokenHash(token),
     ttlS: settings.sessionTtlS,
+    keyId,
   }
+  return { wish, token }
 }
 
 function opened(
-  { sessionKey, settings, metrics }: Customers,
+  { settings, metrics }: Customers,
   account: MatchedAccount,
-  sessionId: string,
+  token: string,
   expireTime: Date,
 ): Opened {
   metrics.sessionOpened()
-  const token = sessionToken(sessionKey, sessionId)
   const session = {
     sessionToken: token,
     expireTime,
@@ -115,7 +123,7 @@ function opened(
 
 /** The answer that a request id was given before, while its session lives. */
 async function repeated(
-  { db, sessionKey }: Customers,
+  { db, sessionKeys }: Customers,
   { projectId, requestId, fingerprint }: Lookup,
 ): Promise<Opened | undefined> {
   const before = await readRequestedSession(db, projectId, requestId)
@@ -123,12 +131,17 @@ async function repeated(
   if (!digestsEqual(before.fingerprint, fingerprint)) {
     throw new Failure('REQUEST_ID_REUSED', 'the request id was used before with another body')
   }
-  const { live, sessionId, expireTime, ttlS } = before
+  const { live, sessionId, expireTime, ttlS, keyId } = before
   if (!live || sessionId === null || ttlS === null) return undefined
   const account = await readSessionAccount(db, sessionId)
   if (account === undefined) throw accountNotFound()
   if (account.status !== 'available') return { account, session: undefined }
-  const token = sessionToken(sessionKey, sessionId)
+  const key = sessionKeys().find(keyId)
+  // Retired without waiting for the sessions derived from it: none of them can be shown again.
+  if (key === undefined) {
+    throw new Failure('SERVICE_UNAVAILABLE', 'the session cannot be shown again until it has ended')
+  }
+  const token = sessionToken(key.key, sessionId)
   return { account, session: { sessionToken: token, expireTime, ttlS, singleUse: true } }
 }
 

@@ -50,13 +50,15 @@ describe('a page token', () => {
   const token = pageToken(key, projectId, accountId, place)
 
   it('says where its page begins, to its own project and account', () => {
-    expect(readPageToken(key, projectId, accountId, token)).toEqual(place)
+    expect(readPageToken([{ key }], projectId, accountId, token)).toEqual(place)
     const openEnded = { ...place, endUs: undefined }
     const another = pageToken(key, projectId, accountId, openEnded)
-    expect(readPageToken(key, projectId, accountId, another)).toEqual(openEnded)
-    expect(readPageToken(key, randomUUID(), accountId, token)).toBeUndefined()
-    expect(readPageToken(key, projectId, randomUUID(), token)).toBeUndefined()
-    expect(readPageToken(randomBytes(32), projectId, accountId, token)).toBeUndefined()
+    expect(readPageToken([{ key }], projectId, accountId, another)).toEqual(openEnded)
+    expect(readPageToken([{ key }], randomUUID(), accountId, token)).toBeUndefined()
+    expect(readPageToken([{ key }], projectId, randomUUID(), token)).toBeUndefined()
+    const others = [{ key: randomBytes(32) }]
+    expect(readPageToken(others, projectId, accountId, token)).toBeUndefined()
+    expect(readPageToken([...others, { key }], projectId, accountId, token)).toEqual(place)
   })
 
   it('that was changed in any byte, cut or made up is refused', () => {
@@ -65,10 +67,10 @@ describe('a page token', () => {
       const changed = Buffer.from(bytes)
       changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
       const text = changed.toString('base64url')
-      expect(readPageToken(key, projectId, accountId, text)).toBeUndefined()
+      expect(readPageToken([{ key }], projectId, accountId, text)).toBeUndefined()
     }
     for (const text of ['', 'x', '💥', token.slice(0, 12), token.slice(0, -4)]) {
-      expect(readPageToken(key, projectId, accountId, text)).toBeUndefined()
+      expect(readPageToken([{ key }], projectId, accountId, text)).toBeUndefined()
     }
   })
 })

@@ -54,17 +54,22 @@ export function pageToken(
   )
 }
 
-/** What a page token says; undefined for one that is not ours or of another account or project. */
+/**
+ * What a page token says; undefined for one that none of the keys signed, or that is of another account or project.
+ */
 export function readPageToken(
-  key: Buffer,
+  keys: readonly { key: Buffer }[],
   projectId: string,
   accountId: string,
   token: string,
 ): PagePlace | undefined {
   const bytes = Buffer.from(token, 'base64url')
   const place = bytes.subarray(signatureBytes)
-  const expected = pageSignature(key, projectId, accountId, place)
-  if (!digestsEqual(bytes.subarray(0, signatureBytes), expected)) return undefined
+  const offered = bytes.subarray(0, signatureBytes)
+  const isOurs = keys.some(({ key }) =>
+    digestsEqual(offered, pageSignature(key, projectId, accountId, place)),
+  )
+  if (!isOurs) return undefined
   const [start, end, after] = JSON.parse(place.toString()) as [string, string | null, string]
   return { startUs: BigInt(start), endUs: end === null ? undefined : BigInt(end), after }
 }
