@@ -126,6 +126,7 @@ function draftOfBench() {
         conveniencePercent: '0.00',
       },
       timesToPayS: { agent: 259_200, direct_pos: 900, payment_link: 86_400 },
+      linkKeyId: 'a1b2c3d4',
     },
   )
 }

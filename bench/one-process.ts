@@ -6,12 +6,12 @@ import type { PaymentView } from '#core/payment-view.ts'
 import { readSettings } from '#runtime/config.ts'
 import { openDatabase } from '#runtime/db.ts'
 import { createLogger } from '#runtime/log.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import { refusal } from '../gateway/envelope.ts'
 import { paymentRoutes } from '../gateway/routes/payments.ts'
 import { findMerchant } from '../services/accounts/project-store.ts'
 import { insertPayment } from '../services/payments/create-store.ts'
-import { linkToken } from '../services/payments/links.ts'
+import { linkTokenOf } from '../services/payments/links.ts'
 import { paymentMetrics } from '../services/payments/metrics.ts'
 import type { Merchant } from '../services/payments/new-payment.ts'
 import type { Payment } from '../services/payments/payment.ts'
@@ -24,7 +24,11 @@ const settings = readSettings('payments')
 const log = createLogger({ part: 'one-process', level: settings.logLevel })
 const db = openDatabase({ url: settings.databaseUrl, service: 'payments', log })
 const accounts = openDatabase({ url: settings.databaseUrl, service: 'accounts', log, poolSize: 2 })
-const linkKey = readSecret(settings.secretsDir, 'link.key')
+const { 'link.key': linkKeys } = openKeys({
+  dir: settings.secretsDir,
+  names: ['link.key'],
+  log,
+})
 // As long as payments remembers them.
 const merchants = remembering<Merchant>(60_000)
 
@@ -34,7 +38,7 @@ const payments: Payments = {
   storePayment: (rows) => insertPayment(db, rows),
   findPayment: (key) => readPayment(db, key.projectId, key.paymentId),
   log,
-  linkKey,
+  linkKeys,
   settings: {
     feeSchedule: settings.feeSchedule,
     fraudRules: settings.fraudRules,
@@ -88,7 +92,7 @@ function viewOf(payment: Payment, linkTokens?: ReadonlyMap<string, string>): Pay
     payers: payers.map((payer) => ({
       ...payer,
       linkToken: payer.hasLink
-        ? (linkTokens?.get(payer.payerId) ?? linkToken(linkKey, payer.payerId))
+        ? (linkTokens?.get(payer.payerId) ?? linkTokenOf(linkKeys(), payer))
         : '',
     })),
     payees: payees.map((payee) => ({ ...payee, feesCovered: payee.feeMinor === 0n })),

@@ -25,7 +25,8 @@ export function startCharges(options: TaskOptions): Pick<Loop, 'close'> & {
     const byPayer = new Map(charges.map((charge) => [charge.payer_id, charge]))
     await told(options, charges.map(taskOf), async (tasks) => {
       const some = tasks.flatMap(({ subject_id: id }) => byPayer.get(id) ?? [])
-      await options.backend.announce(some.map((charge) => announcementOf(charge, options.linkKey)))
+      const keys = options.linkKeys()
+      await options.backend.announce(some.map((charge) => announcementOf(charge, keys)))
     })
     return waiting.length > 0
   }
@@ -70,6 +71,7 @@ function chargeOf({ currency, businessName }: Payment, payer: Payer): ChargeRow 
     payment_channel: payer.paymentChannel,
     business_name: businessName,
     expire_time: payer.expireTime,
+    link_key_id: payer.linkKeyId,
   }
 }
 

@@ -126,11 +126,11 @@ async function onceKnown<T>(
 
 /** Announces a charge ahead of the worker; false when the back end cannot be told now. */
 async function announceAhead(
-  { payments: { db, linkKey }, backend }: Checkouts,
+  { payments: { db, linkKeys }, backend }: Checkouts,
   payerId: string,
 ): Promise<boolean> {
   try {
-    await announceCharges({ db, backend, linkKey }, [payerId])
+    await announceCharges({ db, backend, linkKeys }, [payerId])
     return true
   } catch (error) {
     if (error instanceof Failure) return false

@@ -1,5 +1,6 @@
 // Puts the parts of payments together and runs its workers; it must not read settings nor open connections.
 import type { Registry } from 'prom-client'
+import type { KeySource } from '#core/key-ring.ts'
 import type { Database } from '#runtime/db.ts'
 import type { EventInHand } from '#runtime/events/outbox.ts'
 import type { Logger } from '#runtime/log.ts'
@@ -19,7 +20,7 @@ export type EngineOptions = {
   db: Database
   log: Logger
   metrics: Registry
-  linkKey: Buffer
+  linkKeys: KeySource
   settings: PaymentSettings
   findMerchant: FindMerchant
   backend: Backend
@@ -37,15 +38,15 @@ export type Engine = {
 
 /** Starts the workers. */
 export function startPayments(options: EngineOptions): Engine {
-  const { db, log, backend, linkKey, settings, findMerchant, carryEvent } = options
-  const tasks = startTasks({ db, log, backend, linkKey })
-  const charges = startCharges({ db, log, backend, linkKey })
+  const { db, log, backend, linkKeys, settings, findMerchant, carryEvent } = options
+  const tasks = startTasks({ db, log, backend, linkKeys })
+  const charges = startCharges({ db, log, backend, linkKeys })
   const payments: Payments = {
     db,
     storePayment: groupingStore(db),
     findPayment: groupingReader(db),
     log,
-    linkKey,
+    linkKeys,
     settings,
     findMerchant,
     metrics: paymentMetrics(options.metrics, () => taskBacklog(db)),

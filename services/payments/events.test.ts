@@ -13,6 +13,7 @@ const terms = {
     conveniencePercent: '0',
   },
   timesToPayS: { agent: 259_200, direct_pos: 900, payment_link: 86_400 },
+  linkKeyId: 'a1b2c3d4',
 }
 const merchant = { merchantId: 'm', businessName: 'Demo Store', mobileNumber: '+12025550199' }
 

@@ -16,7 +16,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
 import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
 import { backendPort } from './backend.ts'
@@ -33,6 +33,7 @@ runProcess('payments', async (stopping, log) => {
   const settings = readSettings('payments')
   const metrics = createMetrics('payments')
   const identity = processIdentity('payments', settings, log)
+  const keys = openKeys({ dir: settings.secretsDir, names: ['link.key'], log, metrics })
   const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'payments', log })
   const others = connectOthers(settings, identity)
@@ -47,7 +48,7 @@ runProcess('payments', async (stopping, log) => {
     db,
     log,
     metrics,
-    linkKey: readSecret(settings.secretsDir, 'link.key'),
+    linkKeys: keys['link.key'],
     settings: paymentSettings(settings),
     findMerchant: merchantFinder(others.accounts),
     backend: others.backend,

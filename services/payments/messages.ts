@@ -52,14 +52,14 @@ type Told =
   | Payment
   | (DraftPayment & Partial<Pick<Payment, 'createTime' | 'updateTime' | 'expireTime'>>)
 
+/** Gives the token of a payer's link. */
+export type TokenOf = (payer: Pick<Payer, 'payerId' | 'linkKeyId'>) => string
+
 /**
  * A payment as a message, whole with its names: the library copies whatever has none. `tokenOf` gives the payers' link
  * tokens, which events must not carry.
  */
-export function paymentMessage(
-  payment: Told,
-  tokenOf?: (payerId: string) => string,
-): PaymentMessage {
+export function paymentMessage(payment: Told, tokenOf?: TokenOf): PaymentMessage {
   return {
     $typeName: 'payments.v1.Payment',
     paymentId: payment.paymentId,
@@ -88,10 +88,7 @@ function timesOf({ createTime, updateTime, expireTime }: Told) {
   }
 }
 
-function payerMessage(
-  payer: Payer | DraftPayer,
-  tokenOf: ((payerId: string) => string) | undefined,
-): PayerMessage {
+function payerMessage(payer: Payer | DraftPayer, tokenOf: TokenOf | undefined): PayerMessage {
   return {
     $typeName: 'payments.v1.Payer',
     payerId: payer.payerId,
@@ -110,7 +107,7 @@ function payerMessage(
     state: enumOf(payerStates, payer.state),
     ...('expireTime' in payer ? { expireTime: timestampOf(payer.expireTime) } : {}),
     refusedAttempts: payer.refusedAttempts,
-    linkToken: payer.hasLink && tokenOf !== undefined ? tokenOf(payer.payerId) : '',
+    linkToken: payer.hasLink && tokenOf !== undefined ? tokenOf(payer) : '',
   }
 }
 

@@ -72,7 +72,7 @@ export type DraftPayment = Omit<Payment, 'createTime' | 'updateTime' | 'expireTi
 export function draftPayment(
   request: NewPayment,
   merchant: Merchant,
-  settings: { feeSchedule: FeeSchedule; timesToPayS: TimesToPay },
+  settings: { feeSchedule: FeeSchedule; timesToPayS: TimesToPay; linkKeyId: string },
 ): DraftPayment {
   const payers = request.payers.map((payer) => settled(payer, request.amountMinor))
   const payees = request.payees.length > 0 ? request.payees : [defaultPayee(request, merchant)]
@@ -111,6 +111,7 @@ export function draftPayment(
       attemptId: undefined,
       receiptId: undefined,
       hasLink: true,
+      linkKeyId: settings.linkKeyId,
       ttlS: settings.timesToPayS[payer.paymentChannel],
     })),
     payees: payees.map((payee, index) =>
@@ -126,7 +127,12 @@ export function stopped(draft: DraftPayment): DraftPayment {
     state: 'Failed',
     fraudCheckStatus: 'failed',
     callbackSequence: 1,
-    payers: draft.payers.map((payer) => ({ ...payer, state: 'Failed', hasLink: false })),
+    payers: draft.payers.map((payer) => ({
+      ...payer,
+      state: 'Failed',
+      hasLink: false,
+      linkKeyId: null,
+    })),
   }
 }
 

@@ -36,6 +36,8 @@ export type Payer = {
   expireTime: Date
   /** False when the fraud rules stopped the request. */
   hasLink: boolean
+  /** The key of link token and cash code; null for a payer without a link or from before key ids. */
+  linkKeyId: string | null
 }
 
 /** One who gets a part. */

@@ -2,6 +2,7 @@
 
 import { Failure, type Reason } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
+import type { KeySource } from '#core/key-ring.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { FeeSchedule, FraudRules } from '#runtime/config.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
@@ -47,7 +48,7 @@ export type Payments = {
   storePayment: StorePayment
   findPayment: FindPayment
   log: Logger
-  linkKey: Buffer
+  linkKeys: KeySource
   settings: PaymentSettings
   findMerchant: FindMerchant
   metrics: PaymentMetrics
@@ -75,13 +76,15 @@ export type Created = {
  * the fraud rules are asked for or the id is taken.
  */
 export async function createPayment(payments: Payments, request: NewPayment): Promise<Created> {
-  const { settings, linkKey, metrics } = payments
+  const { settings, linkKeys, metrics } = payments
   await check(payments, request)
   const merchant = await payments.findMerchant(request.projectId, request.merchantId)
-  const { draft, time } = await screen(payments, draftPayment(request, merchant, settings))
+  const { keyId: linkKeyId, key } = linkKeys().current
+  const drafted = draftPayment(request, merchant, { ...settings, linkKeyId })
+  const { draft, time } = await screen(payments, drafted)
   const event = creationEvent(time === undefined ? draft : created(draft, time), newFact(draft))
   const linked = draft.payers.filter(({ hasLink }) => hasLink)
-  const linkTokens = new Map(linked.map(({ payerId: id }) => [id, linkToken(linkKey, id)]))
+  const linkTokens = new Map(linked.map(({ payerId: id }) => [id, linkToken(key, id)]))
   const tokenHashes = draft.payers.map(({ payerId }) => {
     const token = linkTokens.get(payerId)
     return token === undefined ? null : linkTokenHash(token)

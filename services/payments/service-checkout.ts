@@ -15,11 +15,11 @@ import { checkoutMessage } from './messages.ts'
 /** The handlers of CheckoutService. */
 export function checkoutService(checkouts: Checkouts): ServiceImpl<typeof CheckoutService> {
   const message = ({ payment, payer }: CheckoutView) => {
-    const { paymentChannel, paymentMethod, payerId } = payer
+    const { paymentChannel, paymentMethod } = payer
     const others = channelMethods[paymentChannel].filter((method) => method !== paymentMethod)
     return checkoutMessage(payment, payer, {
       allowedMethods: [paymentMethod, ...others],
-      cashCode: paymentChannel === 'agent' ? cashCode(checkouts.payments.linkKey, payerId) : '',
+      cashCode: paymentChannel === 'agent' ? cashCode(checkouts.payments.linkKeys(), payer) : '',
     })
   }
   return {

@@ -9,8 +9,8 @@ import {
   type PaymentsService,
 } from '#gen/payments/v1/payments_pb.js'
 import { projectOf } from '#runtime/rpc/project.ts'
-import { linkToken } from './links.ts'
-import { paymentMessage } from './messages.ts'
+import { linkTokenOf } from './links.ts'
+import { paymentMessage, type TokenOf } from './messages.ts'
 import type { NewPayment } from './new-payment.ts'
 import type { Payment } from './payment.ts'
 import {
@@ -24,7 +24,7 @@ import {
 
 /** The handlers of PaymentsService. */
 export function paymentsService(payments: Payments): ServiceImpl<typeof PaymentsService> {
-  const tokenOf = (payerId: string): string => linkToken(payments.linkKey, payerId)
+  const tokenOf: TokenOf = (payer) => linkTokenOf(payments.linkKeys(), payer)
   const message = (payment: Payment) => paymentMessage(payment, tokenOf)
   const answer = (payment: Payment) => ({ payment: message(payment) })
   return {
@@ -32,7 +32,10 @@ export function paymentsService(payments: Payments): ServiceImpl<typeof Payments
       const projectId = projectOf(context, request.projectId)
       const asked = newPayment(request, projectId)
       const { payment, replayed, linkTokens } = await createPayment(payments, asked)
-      const made = paymentMessage(payment, (payerId) => linkTokens.get(payerId) ?? tokenOf(payerId))
+      const made = paymentMessage(
+        payment,
+        (payer) => linkTokens.get(payer.payerId) ?? tokenOf(payer),
+      )
       return { $typeName: 'payments.v1.CreatePaymentResponse', payment: made, replayed }
     },
     async getPayment(request, context) {

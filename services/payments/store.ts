@@ -62,6 +62,7 @@ type PayerColumns = {
   receipt_id: string | null
   payer_expire_time: Date
   has_link: boolean
+  link_key_id: string | null
 }
 
 type PayeeColumns = {
@@ -95,6 +96,7 @@ function readingWhere(name: string, condition: string, source = 'payment p'): Sq
          r.fee_minor as payer_fee_minor, r.tip_minor, r.tax_minor, r.convenience_fee_minor,
          r.state as payer_state, r.refused_attempts, r.attempt_id, r.receipt_id,
          r.expire_time as payer_expire_time, r.link_token_hash is not null as has_link,
+         r.link_key_id,
          e.payee_id, e.mobile_number as payee_mobile_number,
          e.mobile_number_e164 as payee_mobile_number_e164, e.amount_minor as payee_amount_minor,
          e.fee_minor as payee_fee_minor, e.net_minor, e.delay_days, e.payout_state, e.release_time
@@ -286,6 +288,7 @@ function decodePayer(row: Row): Payer[] {
     receiptId: row.receipt_id ?? undefined,
     expireTime: row.payer_expire_time,
     hasLink: row.has_link,
+    linkKeyId: row.link_key_id,
   }
   return [payer]
 }

@@ -94,13 +94,16 @@ export type ChargeRow = {
   payment_channel: PaymentChannel
   business_name: string
   expire_time: Date
+  /** The key of its cash code; null for one from before key ids. */
+  link_key_id: string | null
 }
 
 const chargesStatement = sql(
   'task_charges',
   `select r.payer_id, r.amount_minor + r.fee_minor + r.tip_minor + r.tax_minor
        + r.convenience_fee_minor as amount_minor,
-     p.currency, r.mobile_number_e164, r.payment_channel, p.business_name, r.expire_time
+     p.currency, r.mobile_number_e164, r.payment_channel, p.business_name, r.expire_time,
+     r.link_key_id
    from payer r join payment p on p.project_id = r.project_id and p.payment_id = r.payment_id
    where r.payer_id = any($1::uuid[])`,
 )

@@ -1,5 +1,6 @@
 // Tells the back end what it must know, until it knows it; no transaction is open during a call.
 import { Failure, type Reason } from '#core/errors.ts'
+import type { KeyRing, KeySource } from '#core/key-ring.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import { forEachOf, type Loop, startLoop } from '#runtime/loop.ts'
@@ -17,7 +18,7 @@ import {
 } from './task-store.ts'
 
 /** What the worker works with. */
-export type TaskOptions = { db: Database; log: Logger; backend: Backend; linkKey: Buffer }
+export type TaskOptions = { db: Database; log: Logger; backend: Backend; linkKeys: KeySource }
 
 /** The back end takes this many charges in one call. */
 export const batchSize = 200
@@ -84,15 +85,15 @@ async function announce(options: TaskOptions, tasks: ClaimedTask[]): Promise<voi
 
 /** Announces charges at once. Their tasks stay: announcing again changes nothing. */
 export async function announceCharges(
-  { db, backend, linkKey }: Omit<TaskOptions, 'log'>,
+  { db, backend, linkKeys }: Omit<TaskOptions, 'log'>,
   payerIds: string[],
 ): Promise<void> {
   const charges = await readCharges(db, payerIds)
-  await backend.announce(charges.map((row) => announcementOf(row, linkKey)))
+  await backend.announce(charges.map((row) => announcementOf(row, linkKeys())))
 }
 
-/** What the back end is told of a charge. */
-export function announcementOf(row: ChargeRow, linkKey: Buffer): Announcement {
+/** What the back end is told of a charge. INTERNAL_ERROR when the key of its cash code was retired. */
+export function announcementOf(row: ChargeRow, keys: KeyRing): Announcement {
   const isAgent = row.payment_channel === 'agent'
   return {
     payerId: row.payer_id,
@@ -101,7 +102,7 @@ export function announcementOf(row: ChargeRow, linkKey: Buffer): Announcement {
     mobileNumberE164: row.mobile_number_e164,
     paymentChannel: row.payment_channel,
     businessName: row.business_name,
-    cashCode: isAgent ? cashCode(linkKey, row.payer_id) : '',
+    cashCode: isAgent ? cashCode(keys, { payerId: row.payer_id, linkKeyId: row.link_key_id }) : '',
     expireTime: row.expire_time,
   }
 }

@@ -18,6 +18,7 @@ const feeSchedule = {
   conveniencePercent: '0',
 }
 const timesToPayS = { agent: 259_200, direct_pos: 900, payment_link: 86_400 }
+const linkKeyId = 'a1b2c3d4'
 const merchant = { merchantId: 'm', businessName: 'Demo Store', mobileNumber: '+12025550199' }
 
 function newPayment(shares: bigint[], payees: bigint[], paysFees: boolean): Payment {
@@ -49,7 +50,7 @@ function newPayment(shares: bigint[], payees: bigint[], paysFees: boolean): Paym
     urls: { success: '', error: '', notify: '', callback: '' },
     fingerprint: new Uint8Array(32),
   }
-  return created(draftPayment(request, merchant, { feeSchedule, timesToPayS }), start)
+  return created(draftPayment(request, merchant, { feeSchedule, timesToPayS, linkKeyId }), start)
 }
 
 type Step =

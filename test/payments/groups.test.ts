@@ -16,11 +16,14 @@ import { paymentMetrics } from '../../services/payments/metrics.ts'
 import { draftPayment, type NewPayment } from '../../services/payments/new-payment.ts'
 import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { settings } from './world.ts'
 
 const projectId = newId()
 const merchantId = newId()
 const merchant = { merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }
+const linkKeys = fixedKeys()
+const { keyId: linkKeyId } = linkKeys().current
 const quoted = `O'Neil "sells" \\ %s $1 {} 😀`
 
 let database: TestDatabase
@@ -49,7 +52,7 @@ beforeAll(async () => {
     storePayment: (rows) => store(rows),
     findPayment: (key) => find(key),
     log: silentLog,
-    linkKey: Buffer.alloc(32, 1),
+    linkKeys,
     settings,
     findMerchant: () => Promise.resolve(merchant),
     metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
@@ -96,7 +99,7 @@ function request(): NewPayment {
 }
 
 function rowsOf(asked: NewPayment, amountMinor = asked.amountMinor): NewRows {
-  const draft = { ...draftPayment(asked, merchant, settings), amountMinor }
+  const draft = { ...draftPayment(asked, merchant, { ...settings, linkKeyId }), amountMinor }
   const notices = [{ kind: 'payment_initiated' as const, index: 0 }]
   const event = creationEvent(draft, { kind: 'CREATED', notices, callbackSequence: 0 })
   return { draft, event, tokenHashes: [Buffer.from(draft.paymentId.repeat(2).slice(0, 32))] }

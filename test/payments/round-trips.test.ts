@@ -10,6 +10,7 @@ import type { NewPayment } from '../../services/payments/new-payment.ts'
 import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
 import { reportCharge } from '../../services/payments/reports.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { settings } from './world.ts'
 
@@ -30,7 +31,7 @@ beforeAll(async () => {
     storePayment: groupingStore(db),
     findPayment: groupingReader(db),
     log: silentLog,
-    linkKey: Buffer.alloc(32, 1),
+    linkKeys: fixedKeys(),
     settings,
     findMerchant: (_, merchantId) =>
       Promise.resolve({ merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }),

@@ -1,5 +1,5 @@
 // What the back end is told although a part of it refuses or hangs.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
@@ -9,6 +9,7 @@ import { startCharges } from '../../services/payments/charges-in-hand.ts'
 import type { Payment } from '../../services/payments/payment.ts'
 import { taskInHandUntil } from '../../services/payments/task-store.ts'
 import { silentLog } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { at, payer, startWorld, until, type World } from './world.ts'
 
 let world: World
@@ -66,7 +67,7 @@ function hangingCharges(db: Database) {
     return hanging.promise
   }
   const backend = { announce } as unknown as Backend
-  const charges = startCharges({ db, log: silentLog, backend, linkKey: randomBytes(32) })
+  const charges = startCharges({ db, log: silentLog, backend, linkKeys: fixedKeys() })
   return {
     called: called.promise,
     announce(payerId: string) {

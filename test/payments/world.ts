@@ -1,11 +1,12 @@
 // Payments on a database of its own, served over RPC between a back end and callers, for the tests of this folder.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
 import { Failure } from '#core/errors.ts'
+import type { KeySource } from '#core/key-ring.ts'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
@@ -46,6 +47,7 @@ import { paymentsService } from '../../services/payments/service.ts'
 import { checkoutService } from '../../services/payments/service-checkout.ts'
 import { chargeReportService } from '../../services/payments/service-reports.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { newAccounts, newBackend } from './backend.ts'
 
 const host = '127.0.0.1'
@@ -101,7 +103,10 @@ export async function until<T>(
 }
 
 /** Starts everything that the tests of a file share. */
-export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
+export async function startWorld(
+  overrides: Partial<PaymentSettings> = {},
+  linkKeys: KeySource = fixedKeys(),
+) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-payments-'))
   writeIdentities(secrets, ['payments', 'simulator', 'gateway', 'accounts'])
   const identityOf = (name: string) =>
@@ -154,7 +159,7 @@ export async function startWorld(overrides: Partial<PaymentSettings> = {}) {
     db,
     log: silentLog,
     metrics: new Registry(),
-    linkKey: randomBytes(32),
+    linkKeys,
     settings: { ...settings, ...overrides },
     findMerchant: merchantFinder(
       createRpcClient(AccessService, client('payments', 'accounts', accountsServer?.port)),

@@ -1,0 +1,105 @@
+// Shows that payers' links and cash codes stay what they were while link.key rotates.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { sql } from '#runtime/db.ts'
+import { testKeys } from '../support/keys.ts'
+import { at, payer, refusal, startWorld, states, until, type World } from './world.ts'
+
+const keys = testKeys('untimed')
+const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
+let world: World
+beforeAll(async () => {
+  world = await startWorld({}, keys)
+})
+afterAll(() => world.stop())
+
+const forgetKeyId = sql(
+  'test_no_key_id',
+  'update payer set link_key_id = null where payment_id = $1',
+)
+
+/** A request, and what a client sees of it each time that the very same is sent. */
+async function made(payers = [payer()]) {
+  const order = world.order({ payers, amountMinor: 10_000n })
+  const send = async () => {
+    const { payment } = await world.payments.createPayment(order)
+    if (payment === undefined) throw new Error('the answer is empty')
+    return payment
+  }
+  const payment = await send()
+  return { payment, links: linksOf(payment), again: async () => linksOf(await send()) }
+}
+
+const linksOf = ({ payers }: { payers: { linkToken: string }[] }) =>
+  payers.map(({ linkToken }) => linkToken)
+
+async function cashCodeOf(linkToken: string | undefined) {
+  const { checkout } = await world.checkouts.getCheckout({ linkToken: linkToken ?? '' })
+  return checkout?.cashCode
+}
+
+it('a repeat shows the links of its request again, whichever keys came since', async () => {
+  const ofRelease = await made()
+  // As the release before stores a payer: without the id of a key.
+  await world.db.run(forgetKeyId, [ofRelease.payment.paymentId])
+  const old = await made([payer(4_000n), payer(6_000n)])
+  keys.rotate()
+  const fresh = await made()
+  keys.rotate()
+  for (const one of [ofRelease, old, fresh]) {
+    expect(await one.again()).toEqual(one.links)
+    const read = await world.get(one.payment.paymentId)
+    expect(linksOf(read)).toEqual(one.links)
+  }
+  expect(new Set([ofRelease, old, fresh].flatMap(({ links }) => links)).size).toBe(4)
+})
+
+it('a link from before a rotation is paid on after it', async () => {
+  const { payment, links } = await made()
+  await until(() => world.backend.told.charges.has(at(payment.payers).payerId))
+  keys.rotate()
+  await world.checkouts.payWithWallet({ linkToken: at(links), pin: '123456' })
+  expect(states(await world.get(payment.paymentId))).toEqual(['PAID', 'PAID'])
+})
+
+it('the cash code that an agent is told later is the one that the payer saw before', async () => {
+  world.backend.state.isDown = true
+  const { payment, links } = await made([payer(0n, agent)])
+  const shown = await cashCodeOf(at(links))
+  expect(shown).toMatch(/^\d{12}$/)
+  keys.rotate()
+  expect(await cashCodeOf(at(links))).toBe(shown)
+  world.backend.state.isDown = false
+  const { payerId } = at(payment.payers)
+  const told = await until(() => world.backend.told.charges.get(payerId))
+  expect(told.cashCode).toBe(shown)
+})
+
+it('a key that is retired at once takes its links from repeats, not from payers', async () => {
+  const linked = await made()
+  const cash = await made([payer(0n, agent)])
+  await until(() => world.backend.told.charges.has(at(cash.payment.payers).payerId))
+  const retired = keys().current.keyId
+  keys.rotate()
+  keys.retire(retired)
+  expect(await linked.again()).toEqual([''])
+  const { checkout } = await world.checkouts.getCheckout({ linkToken: at(linked.links) })
+  expect(checkout?.businessName).toBe('Demo Store')
+  expect(await refusal(world.checkouts.getCheckout({ linkToken: at(cash.links) }))).toBe(
+    'INTERNAL_ERROR',
+  )
+})
+
+it('a charge without its key does not hold up those that were announced with it', async () => {
+  world.backend.state.isDown = true
+  const lost = await made([payer(0n, agent)])
+  const retired = keys().current.keyId
+  keys.rotate()
+  const others = [await made(), await made([payer(0n, agent)])]
+  keys.retire(retired)
+  world.backend.state.isDown = false
+  for (const { payment } of others) {
+    await until(() => world.backend.told.charges.has(at(payment.payers).payerId))
+  }
+  expect(world.backend.told.charges.has(at(lost.payment.payers).payerId)).toBe(false)
+})
