@@ -9,7 +9,7 @@ import { openDatabase } from '#runtime/db.ts'
 import { createLogger } from '#runtime/log.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import type { Call } from '../gateway/route.ts'
 import { billPaymentRoutes } from '../gateway/routes/bill-payments.ts'
 import { createHold, postHold, voidHold } from '../services/accounts/ledger/hold.ts'
@@ -31,6 +31,7 @@ type AskedBill = Omit<BillOrder, 'projectId' | 'idempotencyKey' | 'amountMinor' 
 
 const settings = readSettings('billing')
 const log = createLogger({ part: 'one-process', level: settings.logLevel })
+const keys = openKeys({ dir: settings.secretsDir, names: ['link.key'], log })
 // Of nobody's role: the search path of the database finds the tables of both services in one transaction.
 const db = openDatabase({
   url: settings.databaseUrl,
@@ -54,7 +55,7 @@ const billers = billersOver(
   billerTimeoutMs,
 )
 const outcomes = {
-  linkKey: readSecret(settings.secretsDir, 'link.key'),
+  linkKeys: keys['link.key'],
   enquiryScheduleS: settings.enquiryScheduleS,
   metrics: billingMetrics(new Registry(), () =>
     Promise.resolve({ open: 0, unsettled: 0, review: 0, oldestReviewS: 0 }),

@@ -4,7 +4,7 @@ import type { Bill, BillEnd, BillOrder } from './bill.ts'
 
 const columns = `bill_payment_id, project_id, request_fingerprint, transaction_id, biller_code, product_code,
   customer_reference, amount_minor, currency, external_reference, client_receipt_id, state, receipt_id,
-  failure_code, retry_category, enquiries, review_time, create_time, end_time`
+  link_key_id, failure_code, retry_category, enquiries, review_time, create_time, end_time`
 
 type Row = {
   bill_payment_id: string
@@ -20,6 +20,7 @@ type Row = {
   client_receipt_id: string | null
   state: Bill['state']
   receipt_id: string | null
+  link_key_id: string | null
   failure_code: string | null
   retry_category: Bill['retryCategory'] | null
   enquiries: number
@@ -43,6 +44,7 @@ function billOf(row: Row): Bill {
     clientReceiptId: row.client_receipt_id ?? undefined,
     state: row.state,
     receiptId: row.receipt_id ?? undefined,
+    linkKeyId: row.link_key_id,
     failureCode: row.failure_code ?? undefined,
     retryCategory: row.retry_category ?? undefined,
     enquiries: row.enquiries,
@@ -158,6 +160,23 @@ export function findByLink(db: Queryable, tokenHash: Buffer): Promise<Bill | und
   return billWhere(db, byLinkStatement, [tokenHash])
 }
 
+const renewLinkStatement = sql(
+  'bill_renew_link',
+  `update bill_payment set link_token_hash = $3, link_key_id = $4
+   where bill_payment_id = $1 and link_key_id is not distinct from $2 and receipt_id is not null
+   returning ${columns}`,
+)
+
+/** Gives a receipt another link, unless somebody has by now: then undefined. The link before ends. */
+export function renewLink(
+  db: Queryable,
+  { billPaymentId, linkKeyId }: Pick<Bill, 'billPaymentId' | 'linkKeyId'>,
+  link: { linkTokenHash: Buffer; linkKeyId: string },
+): Promise<Bill | undefined> {
+  const values = [billPaymentId, linkKeyId, link.linkTokenHash, link.linkKeyId]
+  return billWhere(db, renewLinkStatement, values)
+}
+
 const dropStatement = sql(
   'bill_drop',
   `delete from bill_payment where bill_payment_id = $1 and lease_token = $2 and state = 'claimed'`,
@@ -175,14 +194,14 @@ export async function dropClaim(
 const endStatement = sql(
   'bill_end',
   `update bill_payment set state = $3, receipt_id = $4, link_token_hash = $5, failure_code = $6,
-     retry_category = $7, provider_reference = $8, end_time = clock_now(), settle_time = clock_now(),
+     retry_category = $7, provider_reference = $8, link_key_id = $9, end_time = clock_now(), settle_time = clock_now(),
      lease_token = null, next_time = null
    where bill_payment_id = $1 and lease_token = $2 and state in ('claimed', 'pending', 'review')
    returning ${columns}`,
 )
 
 /** What a receipt is known by. */
-export type Receipt = { receiptId: string; linkTokenHash: Buffer }
+export type Receipt = { receiptId: string; linkTokenHash: Buffer; linkKeyId: string }
 
 /**
  * Writes the end of a payment; undefined when the lease is no longer the caller's. `receipt` comes with a
@@ -206,6 +225,7 @@ export async function writeEnd(
       failed?.failureCode ?? null,
       failed?.retryCategory ?? null,
       end.providerReference,
+      receipt?.linkKeyId ?? null,
     ])
   } catch (error) {
     if (isUniqueViolation(error, 'bill_payment_receipt_once')) return 'taken'

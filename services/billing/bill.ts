@@ -43,6 +43,8 @@ export type Bill = {
   clientReceiptId: string | undefined
   state: BillState
   receiptId: string | undefined
+  /** The key of the token in its receipt's link; null without a receipt or from before key ids. */
+  linkKeyId: string | null
   failureCode: string | undefined
   retryCategory: RetryCategory | undefined
   enquiries: number

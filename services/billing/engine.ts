@@ -1,5 +1,6 @@
 // Puts the parts of billing together and runs its workers; it must not read settings nor open connections.
 import type { Registry } from 'prom-client'
+import type { KeySource } from '#core/key-ring.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import type { Billers } from './backend.ts'
@@ -15,7 +16,7 @@ export type EngineOptions = {
   db: Database
   log: Logger
   metrics: Registry
-  linkKey: Buffer
+  linkKeys: KeySource
   ledger: Ledger
   billers: Billers
   billerTimeoutMs: number

@@ -8,7 +8,7 @@ import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import { openServiceDatabase } from '#runtime/service-database.ts'
 import { serveService } from '#runtime/service-ports.ts'
 import { billersOver } from './backend.ts'
@@ -23,6 +23,7 @@ runProcess('billing', async (stopping, log) => {
   const { secretsDir } = settings
   const metrics = createMetrics('billing')
   const identity = processIdentity('billing', settings, log)
+  const keys = openKeys({ dir: secretsDir, names: ['link.key'], log, metrics })
   const db = await openServiceDatabase({ service: 'billing', settings, metrics, log, stopping })
   const accounts = createRpcPool(settings.accountsUrl, { audience: 'accounts', identity })
   const backend = createRpcPool(settings.backendUrl, { audience: 'simulator', identity })
@@ -31,7 +32,7 @@ runProcess('billing', async (stopping, log) => {
     db,
     log,
     metrics,
-    linkKey: readSecret(secretsDir, 'link.key'),
+    linkKeys: keys['link.key'],
     ledger: ledgerOver(
       createRpcClient(LedgerService, {
         url: settings.accountsUrl,

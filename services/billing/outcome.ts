@@ -1,16 +1,17 @@
 // Writes what became of a bill payment, by whoever holds its lease; it must not ask anybody.
-import { deriveToken, hashToken } from '#core/token.ts'
+import type { KeySource } from '#core/key-ring.ts'
 import type { Queryable } from '#runtime/db.ts'
 import { type Bill, type BillEnd, type BillerAnswer, endOf, newReceiptId } from './bill.ts'
 import { type Receipt, writeEnd, writeUnclear } from './bill-store.ts'
 import type { BillingMetrics } from './metrics.ts'
+import { newReceiptLink } from './receipt-link.ts'
 
 /** What writing an outcome needs. */
 export type OutcomeOptions = {
   db: Queryable
   metrics: BillingMetrics
-  /** 32 bytes: links of receipts are derived from it. */
-  linkKey: Buffer
+  /** Links of receipts are derived from them. */
+  linkKeys: KeySource
   /** Waits before each enquiry; after the last one a person decides. */
   enquiryScheduleS: readonly number[]
 }
@@ -36,13 +37,13 @@ export async function writeOutcome(
 
 /** Writes an end; a receipt id that another payment has is drawn again. */
 export async function writeBillEnd(
-  { db, linkKey, metrics }: OutcomeOptions,
+  { db, linkKeys, metrics }: OutcomeOptions,
   billPaymentId: string,
   leaseToken: string,
   end: BillEnd,
 ): Promise<Bill | undefined> {
   for (;;) {
-    const receipt = end.state === 'succeeded' ? newReceipt(linkKey, billPaymentId) : undefined
+    const receipt = end.state === 'succeeded' ? newReceipt(linkKeys, billPaymentId) : undefined
     const written = await writeEnd(db, billPaymentId, leaseToken, end, receipt)
     if (written === 'taken') continue
     if (written !== undefined) metrics.ended(end)
@@ -50,12 +51,7 @@ export async function writeBillEnd(
   }
 }
 
-function newReceipt(linkKey: Buffer, billPaymentId: string): Receipt {
-  const linkTokenHash = hashToken(receiptToken(linkKey, billPaymentId))
-  return { receiptId: newReceiptId(), linkTokenHash }
-}
-
-/** The token in the link of a receipt; the same one each time. */
-export function receiptToken(linkKey: Buffer, billPaymentId: string): string {
-  return deriveToken(linkKey, 'bill-receipt', billPaymentId)
+function newReceipt(linkKeys: KeySource, billPaymentId: string): Receipt {
+  const { linkTokenHash, linkKeyId } = newReceiptLink(linkKeys(), billPaymentId)
+  return { receiptId: newReceiptId(), linkTokenHash, linkKeyId }
 }

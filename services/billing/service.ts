@@ -13,9 +13,9 @@ import { currentContext, runWithContext } from '#runtime/rpc/context.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
 import type { Bill, BillOrder, BillState, RetryCategory } from './bill.ts'
 import { findByLink, findByTransaction } from './bill-store.ts'
-import { receiptToken } from './outcome.ts'
 import { type Billing, payBill } from './pay.ts'
 import { printReceipt } from './receipt.ts'
+import { receiptTokenOf } from './receipt-link.ts'
 
 const states = {
   claimed: BillPaymentState.PENDING,
@@ -49,7 +49,7 @@ export function billingService(
     async printReceipt({ projectId, transactionId }, context) {
       const bill = await read(billing, projectOf(context, projectId), transactionId)
       const pdf = await print(billing, bill)
-      const token = receiptToken(billing.linkKey, bill.billPaymentId)
+      const token = await receiptTokenOf(billing, bill)
       return { pdf, url: `${publicBaseUrl}/receipts/${token}` }
     },
     async readReceipt({ token }) {

@@ -9,6 +9,7 @@ import { type Billing, payBill } from '../../services/billing/pay.ts'
 import { seedBillers } from '../../services/billing/seed.ts'
 import { readBacklog } from '../../services/billing/settle-store.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
 import { newBillers, newLedger, order } from './world.ts'
 
@@ -33,7 +34,7 @@ beforeAll(async () => {
     db,
     log: silentLog,
     metrics: billingMetrics(new Registry(), () => readBacklog(db)),
-    linkKey: Buffer.alloc(32, 1),
+    linkKeys: fixedKeys(),
     ledger,
     billers,
     billerTimeoutMs: 1_000,

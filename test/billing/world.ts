@@ -1,5 +1,5 @@
 // Billing on a database of its own, between a ledger and a biller that remember and fail as told, for the tests of this folder.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { Failure } from '#core/errors.ts'
 import { type Queryable, sql } from '#runtime/db.ts'
@@ -12,6 +12,7 @@ import type { BillMoney, Ledger } from '../../services/billing/ledger.ts'
 import { payBill } from '../../services/billing/pay.ts'
 import { seedBillers } from '../../services/billing/seed.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { fixedKeys } from '../support/keys.ts'
 
 /** Waits for something that a worker does, without waiting longer than it takes. */
 export async function until<T>(
@@ -125,14 +126,17 @@ export function order(more: Partial<BillOrder> = {}): BillOrder {
 }
 
 /** Starts everything that the tests of a file share. */
-export async function startWorld({ fundsMinor = 1_000_000n, enquiryScheduleS = [30, 300] } = {}) {
+export async function startWorld({
+  fundsMinor = 1_000_000n,
+  enquiryScheduleS = [30, 300],
+  linkKeys = fixedKeys(),
+} = {}) {
   const database = await createTestDatabase('billing', migrationFolders('billing'))
   const testClock = createTestClock()
   const db = database.open({ testClock })
   await seedBillers(db, 'local')
   const billers = newBillers()
   const ledger = newLedger(fundsMinor)
-  const linkKey = randomBytes(32)
   const engines: Engine[] = []
   /** A further process of billing on the same tables. */
   const startProcess = (): Engine => {
@@ -140,7 +144,7 @@ export async function startWorld({ fundsMinor = 1_000_000n, enquiryScheduleS = [
       db,
       log: silentLog,
       metrics: new Registry(),
-      linkKey,
+      linkKeys,
       ledger,
       billers,
       billerTimeoutMs: 1_000,

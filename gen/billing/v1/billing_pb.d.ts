@@ -351,7 +351,8 @@ export declare type PrintReceiptResponse = Message<"billing.v1.PrintReceiptRespo
   pdf: Uint8Array;
 
   /**
-   * Where anybody who has it can read the receipt: an unguessable link. Never logged.
+   * Where anybody who has it can read the receipt: an unguessable link. Never logged. The same each time, until operators retire
+   * the key that it was made from: then a print makes a new link and the one before ends.
    *
    * @generated from field: string url = 2;
    */

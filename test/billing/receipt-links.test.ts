@@ -1,0 +1,70 @@
+// Shows that the link of a receipt stays the same while link.key rotates, and what becomes of it when its key is retired.
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sql } from '#runtime/db.ts'
+import type { Bill } from '../../services/billing/bill.ts'
+import { findByLink, findByTransaction } from '../../services/billing/bill-store.ts'
+import { receiptTokenOf } from '../../services/billing/receipt-link.ts'
+import { testKeys } from '../support/keys.ts'
+import { startWorld, type World } from './world.ts'
+
+const linkKeys = testKeys('untimed')
+let world: World
+beforeAll(async () => {
+  world = await startWorld({ linkKeys })
+})
+afterAll(() => world.stop())
+
+const forgetKeyId = sql(
+  'test_no_key_id',
+  'update bill_payment set link_key_id = null where bill_payment_id = $1',
+)
+
+async function current({ projectId, transactionId }: Bill): Promise<Bill> {
+  const bill = await findByTransaction(world.db, projectId, transactionId)
+  if (bill === undefined) throw new Error('the payment is gone')
+  return bill
+}
+
+/** The token in the link that a print shows now. */
+const printed = async (bill: Bill, keys = linkKeys) =>
+  receiptTokenOf({ db: world.db, linkKeys: keys }, await current(bill))
+
+/** The payment behind a link. */
+const opened = async (token: string) =>
+  (await findByLink(world.db, createHash('sha256').update(token).digest()))?.billPaymentId
+
+it('a receipt shows the same link again, whichever keys came since', async () => {
+  const { bill: ofRelease } = await world.pay()
+  await world.db.run(forgetKeyId, [ofRelease.billPaymentId])
+  const { bill: old } = await world.pay()
+  const before = [await printed(ofRelease), await printed(old)]
+  linkKeys.rotate()
+  const { bill: fresh } = await world.pay()
+  const ofNew = await printed(fresh)
+  linkKeys.rotate()
+  expect([await printed(ofRelease), await printed(old)]).toEqual(before)
+  expect(await printed(fresh)).toBe(ofNew)
+  for (const [token, bill] of [
+    [before[0], ofRelease],
+    [before[1], old],
+    [ofNew, fresh],
+  ] as const) {
+    expect(await opened(token ?? '')).toBe(bill.billPaymentId)
+  }
+})
+
+it('of a retired key a print makes a new link, the same for all who print, and the old one ends', async () => {
+  const { bill } = await world.pay()
+  const before = await printed(bill)
+  const retired = linkKeys().current.keyId
+  linkKeys.rotate()
+  linkKeys.retire(retired)
+  expect(await opened(before)).toBe(bill.billPaymentId)
+  const tokens = await Promise.all(Array.from({ length: 8 }, () => printed(bill)))
+  expect(new Set(tokens).size).toBe(1)
+  const [token = ''] = tokens
+  expect(token).not.toBe(before)
+  expect(await opened(token)).toBe(bill.billPaymentId)
+  expect(await opened(before)).toBeUndefined()
+})
