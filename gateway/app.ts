@@ -162,7 +162,7 @@ function countHosts(rawHeaders: readonly string[]): number {
 /** The payers' pages. What they call carries the request id too. */
 async function servePages(
   app: FastifyInstance,
-  { checkout, receipts, pageKey }: PageServices,
+  { checkout, receipts, pageKeys }: PageServices,
   { settings, log }: GatewayOptions,
 ): Promise<void> {
   await app.register(async (scope) => {
@@ -174,7 +174,7 @@ async function servePages(
     await registerPages(scope, {
       checkout,
       receipts,
-      pageKey,
+      pageKeys,
       publicBaseUrl: settings.publicBaseUrl,
       log,
       clientAddress: (request) => request.edge.clientIp.request_ip,

@@ -12,7 +12,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
 import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { openKeys } from '#runtime/secrets.ts'
 import { createGateway, type Gateway } from './app.ts'
 import { createAccess } from './auth.ts'
 import { openClients } from './clients.ts'
@@ -35,6 +35,12 @@ runProcess('gateway', async (stopping, log) => {
   const registry = createMetrics('gateway')
   const metrics = gatewayMetrics(registry)
   const identity = processIdentity('gateway', settings, log)
+  const keys = openKeys({
+    dir: settings.secretsDir,
+    names: ['page.key'],
+    log,
+    metrics: registry,
+  })
   const { checkout, closers, access: asked, ...services } = openClients(settings, identity)
   const access = createAccess({
     accounts: asked,
@@ -58,7 +64,7 @@ runProcess('gateway', async (stopping, log) => {
     pages: {
       checkout,
       receipts: services.billing,
-      pageKey: readSecret(settings.secretsDir, 'page.key'),
+      pageKeys: keys['page.key'],
     },
   })
   const { host, adminPort } = settings

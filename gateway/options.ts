@@ -1,5 +1,6 @@
 // What the gateway is made from; it must not read the environment.
 import type { Client } from '@connectrpc/connect'
+import type { KeySource } from '#core/key-ring.ts'
 import type { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import type { BillingService } from '#gen/billing/v1/billing_pb.js'
 import type { InstitutionService } from '#gen/institution/v1/institution_pb.js'
@@ -72,8 +73,8 @@ export type EdgeServices = {
 export type PageServices = {
   checkout: Client<typeof CheckoutService>
   receipts: Pick<Client<typeof BillingService>, 'readReceipt'>
-  /** 32 bytes. */
-  pageKey: Buffer
+  /** Sign the tokens in forms. */
+  pageKeys: KeySource
 }
 
 /** All that the app needs. */

@@ -27,11 +27,6 @@ export function readKeys(dir: string, name: string): KeyRing {
   }
 }
 
-/** The current key of a file, for whoever does not follow its changes. Throws as `readKeys` does. */
-export function readSecret(dir: string, name: string): Buffer {
-  return readKeys(dir, name).current.key
-}
-
 /** Which lists of keys a process opens. */
 export type KeysOptions<N extends string> = {
   /** Folder of the process's secrets. */

@@ -3,6 +3,7 @@ import type { Client } from '@connectrpc/connect'
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors.ts'
+import type { KeySource } from '#core/key-ring.ts'
 import { paymentMethods } from '#core/payment-words.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
@@ -19,8 +20,8 @@ export type PagesOptions = {
   receipts: ReceiptsClient
   /** What payers' links start with, without a slash at its end. */
   publicBaseUrl: string
-  /** Key of the tokens in forms, 32 bytes. */
-  pageKey: Buffer
+  /** Keys of the tokens in forms. */
+  pageKeys: KeySource
   log: Logger
   /** Address of the payer's browser, behind trusted proxies. */
   clientAddress: (request: FastifyRequest) => string
@@ -130,7 +131,7 @@ async function pay(
 ): Promise<FastifyReply> {
   const { form_token: token, pin } = (request.body ?? {}) as Record<string, unknown>
   const isOurs =
-    typeof token === 'string' && isFormToken(options.pageKey, linkToken, token, Date.now())
+    typeof token === 'string' && isFormToken(options.pageKeys().keys, linkToken, token, Date.now())
   const publicOrigin = new URL(options.publicBaseUrl).origin
   if (!isOurs || isCrossSite(request, publicOrigin)) {
     return sendMessage(reply, 'foreignForm', linkToken)
@@ -173,7 +174,7 @@ async function sendPage(
     linkToken,
     address: `${options.publicBaseUrl}/pay/${linkToken}`,
     frameUrl: view.means === 'card' ? await openCardFrame(options, linkToken) : undefined,
-    formToken: formToken(options.pageKey, linkToken, Date.now()),
+    formToken: formToken(options.pageKeys().current.key, linkToken, Date.now()),
     // Meanwhile there may be nothing left to pay.
     isPinMistaken: isPinMistaken && view.means === 'wallet',
   })

@@ -4,24 +4,32 @@ import { describe, expect, it } from 'vitest'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
 
 const key = Buffer.alloc(32, 7)
+const other = Buffer.alloc(32, 8)
 const link = 'a'.repeat(43)
 const nowMs = 1_700_000_000_000
 
 describe('form tokens', () => {
   it('a token is good for its page, for two hours', () => {
     const token = formToken(key, link, nowMs)
-    expect(isFormToken(key, link, token, nowMs)).toBe(true)
-    expect(isFormToken(key, link, token, nowMs + 2 * 3_600_000 - 1_000)).toBe(true)
-    expect(isFormToken(key, link, token, nowMs + 2 * 3_600_000 + 1_000)).toBe(false)
+    expect(isFormToken([{ key }], link, token, nowMs)).toBe(true)
+    expect(isFormToken([{ key }], link, token, nowMs + 2 * 3_600_000 - 1_000)).toBe(true)
+    expect(isFormToken([{ key }], link, token, nowMs + 2 * 3_600_000 + 1_000)).toBe(false)
+  })
+
+  it('a page that was opened before a rotation can be submitted after it, and the other way round', () => {
+    const live = [{ key }, { key: other }]
+    for (const signing of [key, other]) {
+      expect(isFormToken(live, link, formToken(signing, link, nowMs), nowMs)).toBe(true)
+    }
   })
 
   it('a token of another page, key or life is refused', () => {
     const token = formToken(key, link, nowMs)
-    expect(isFormToken(key, 'b'.repeat(43), token, nowMs)).toBe(false)
-    expect(isFormToken(Buffer.alloc(32, 8), link, token, nowMs)).toBe(false)
+    expect(isFormToken([{ key }], 'b'.repeat(43), token, nowMs)).toBe(false)
+    expect(isFormToken([{ key: other }], link, token, nowMs)).toBe(false)
     const prolonged = token.replace(/^\d+/, (seconds) => String(Number(seconds) + 60))
-    expect(isFormToken(key, link, prolonged, nowMs)).toBe(false)
-    expect(isFormToken(key, link, '', nowMs)).toBe(false)
+    expect(isFormToken([{ key }], link, prolonged, nowMs)).toBe(false)
+    expect(isFormToken([{ key }], link, '', nowMs)).toBe(false)
   })
 })
 

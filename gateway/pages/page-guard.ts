@@ -17,9 +17,9 @@ export function formToken(pageKey: Buffer, linkToken: string, nowMs: number): st
   return `${expiresS}.${formMac(pageKey, linkToken, expiresS).toString('base64url')}`
 }
 
-/** Tells whether a form token was made for this page and is still good. */
+/** Tells whether a form token was made for this page, under one of the keys, and is still good. */
 export function isFormToken(
-  pageKey: Buffer,
+  keys: readonly { key: Buffer }[],
   linkToken: string,
   token: string,
   nowMs: number,
@@ -27,7 +27,8 @@ export function isFormToken(
   const match = /^(\d{1,12})\.([A-Za-z0-9_-]{43})$/.exec(token)
   if (match === null || Number(match[1]) * 1000 < nowMs) return false
   const offered = Buffer.from(match[2] ?? '', 'base64url')
-  return digestsEqual(offered, formMac(pageKey, linkToken, Number(match[1])))
+  const expiresS = Number(match[1])
+  return keys.some(({ key }) => digestsEqual(offered, formMac(key, linkToken, expiresS)))
 }
 
 function formMac(pageKey: Buffer, linkToken: string, expiresS: number): Buffer {

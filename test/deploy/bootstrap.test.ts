@@ -5,7 +5,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { openIdentity } from '#runtime/rpc/identity.ts'
-import { readSecret } from '#runtime/secrets.ts'
+import { readKeys } from '#runtime/secrets.ts'
 import { runHere } from '../support/command-line.ts'
 import { silentLog } from '../support/database.ts'
 
@@ -62,7 +62,7 @@ describe('payweave bootstrap', () => {
   it('makes what every process needs to know the others, for its owner alone', async () => {
     await made()
     for (const file of files()) expect(fs.statSync(file).mode & 0o777, file).toBe(0o600)
-    expect(readSecret(path.join(out, 'accounts-secrets'), 'pepper')).toHaveLength(32)
+    expect(readKeys(path.join(out, 'accounts-secrets'), 'pepper').keys).toHaveLength(1)
     const call = process('gateway').authorization('payments')
     expect(process('payments').recognise(call)).toMatchObject({ kind: 'service', name: 'gateway' })
     expect(process('delivery').recognise(call)).toBeUndefined()

@@ -4,6 +4,7 @@ import { Failure } from '#core/errors.ts'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { createRpcClient } from '#runtime/rpc/client.ts'
 import type { PageServices } from '../../gateway/options.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { call, type EdgeFixture, goodHeaders, parseRaw, sendRaw, startEdge } from './fixture.ts'
 import { draftOf, goodRequests, targetOf } from './good-requests.ts'
 
@@ -15,7 +16,7 @@ const pages: PageServices = {
     identity: { authorization: () => '' },
   }),
   receipts: { readReceipt: () => Promise.reject(new Error('away')) },
-  pageKey: Buffer.alloc(32),
+  pageKeys: fixedKeys(),
 }
 const ready = () => Promise.resolve({ gateway: true, nats: false })
 const token = 'x'.repeat(43)

@@ -17,6 +17,7 @@ import {
 } from '#core/payment-words.ts'
 import { type Checkout, CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
 import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { startEdge } from './fixture.ts'
 
 /** What a test says about a payment; everything else is usual. */
@@ -112,7 +113,11 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
       return { pdf: receipt, receiptId: '123456789012' }
     },
   }
-  const pages = { checkout, receipts, pageKey: Buffer.alloc(32, 1) } as unknown as PageServices
+  const pages = {
+    checkout,
+    receipts,
+    pageKeys: fixedKeys(Buffer.alloc(32, 1)),
+  } as unknown as PageServices
   const edge = await startEdge(settings, { pages })
   return {
     link,

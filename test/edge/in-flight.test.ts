@@ -6,6 +6,7 @@ import { Failure } from '#core/errors.ts'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { createRpcClient } from '#runtime/rpc/client.ts'
 import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { call, type EdgeFixture, goodHeaders, goodPayment, parseRaw, startEdge } from './fixture.ts'
 import { refusedAs, shapeOf } from './good-requests.ts'
 
@@ -162,7 +163,7 @@ describe('in the whole process', () => {
       identity: { authorization: () => '' },
     }),
     receipts: { readReceipt: () => Promise.reject(new Error('never asked')) },
-    pageKey: Buffer.alloc(32),
+    pageKeys: fixedKeys(),
   }
   const few = { inFlightLimits: { perConnection: 16, working: 3, open: 20 } }
   const fill = async () => {

@@ -4,6 +4,7 @@ import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
 import { formToken } from '../../gateway/pages/page-guard.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { holder } from './account-calls.ts'
 import {
   call,
@@ -132,7 +133,10 @@ describe('a body that stops', () => {
     } as unknown as PageServices['checkout']
     const pageKey = Buffer.alloc(32)
     const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
-    edge = await startEdge({ requestTimeoutMs: 1_500 }, { pages: { checkout, receipts, pageKey } })
+    edge = await startEdge(
+      { requestTimeoutMs: 1_500 },
+      { pages: { checkout, receipts, pageKeys: fixedKeys(pageKey) } },
+    )
     const link = 'x'.repeat(43)
     const fields = new URLSearchParams({
       form_token: formToken(pageKey, link, Date.now()),

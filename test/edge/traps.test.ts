@@ -3,6 +3,7 @@ import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { createRpcClient } from '#runtime/rpc/client.ts'
+import { fixedKeys } from '../support/keys.ts'
 import {
   call,
   type EdgeFixture,
@@ -166,7 +167,7 @@ describe('a target', () => {
       identity: { authorization: () => '' },
     })
     const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
-    const pages = { checkout: nobody, receipts, pageKey: Buffer.alloc(32) }
+    const pages = { checkout: nobody, receipts, pageKeys: fixedKeys() }
     const withPages = await startEdge({}, { pages })
     for (const target of ['/pay/%zz', '/pay/%zz/wallet', '/pay/x%', '/pay/x', '/receipts/%zz']) {
       const text = await sendRaw(withPages.port, head(`GET ${target} HTTP/1.1`))
