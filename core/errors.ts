@@ -195,6 +195,7 @@ export const reasons = {
   MERCHANT_NOT_FOUND: { ...notFound, meaning: 'The project has no such merchant.' },
   INSTITUTION_NOT_FOUND: { ...notFound, meaning: 'There is no such institution.' },
   KEY_NOT_FOUND: { ...notFound, meaning: 'There is no such key.' },
+  KEY_NOT_CURRENT: { ...conflict, meaning: 'The key is not the current one of this process.' },
   NAME_TAKEN: { ...taken, meaning: 'The name is in use in this environment.' },
   TOO_MANY_KEYS: { ...conflict, meaning: 'Two keys are active already; revoke one first.' },
   REQUEST_DONE: {

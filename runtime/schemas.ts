@@ -4,11 +4,11 @@ import { join } from 'node:path'
 
 /** Tables of the runtime that a schema holds besides its service's own. */
 const shared = {
-  payments: ['clock', 'outbox'],
-  accounts: ['clock', 'outbox', 'inbox'],
+  payments: ['clock', 'outbox', 'keys'],
+  accounts: ['clock', 'outbox', 'inbox', 'keys'],
   institution: ['clock', 'outbox'],
   quotes: ['clock'],
-  billing: ['clock', 'outbox'],
+  billing: ['clock', 'outbox', 'keys'],
   delivery: ['clock', 'inbox'],
   simulator: ['clock'],
 } as const satisfies Record<string, readonly string[]>

@@ -4,6 +4,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { KeyAdministrationService } from '#gen/accounts/v1/key_administration_pb.js'
 import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/accounts/v1/movement_pb.js'
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
@@ -21,6 +22,7 @@ import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
 import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
+import { KeyService } from '#gen/keys/v1/keys_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
@@ -32,6 +34,8 @@ import type { Caller } from './context.ts'
 const services: DescService[] = [
   AccessService,
   AccountsService,
+  KeyAdministrationService,
+  KeyService,
   LedgerService,
   MovementService,
   ReviewReportService,

@@ -34,6 +34,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'accounts.v1.LedgerService/*': [billing],
   // For operators, who pass as bearers.
   'accounts.v1.SettlementPostingService/*': [],
+  'accounts.v1.KeyAdministrationService/*': [],
   'accounts.v1.MovementService/CheckLimits': [quotes],
   'accounts.v1.MovementService/*': [institution],
   // A real connector takes the simulator's place, under that name.
@@ -53,6 +54,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   // People's, by bearer.
   'billing.v1.CatalogueService/*': [],
   'events.v1.InboxService/*': producers,
+  // For operators, who pass as bearers.
+  'keys.v1.KeyService/*': [],
   'grpc.reflection.v1.ServerReflection/*': [anyKnownCaller],
   'grpc.reflection.v1alpha.ServerReflection/*': [anyKnownCaller],
 }

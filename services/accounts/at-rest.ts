@@ -17,6 +17,9 @@ const purposesBeforeRows = {
 /** A column of sealed values. */
 export type SealedColumn = keyof typeof purposesBeforeRows
 
+/** Every column of sealed values. */
+export const sealedColumns = Object.keys(purposesBeforeRows) as readonly SealedColumn[]
+
 /** Where a sealed value is stored. A row with a key of two columns has both, with a slash between. */
 export type SealedCell = { column: SealedColumn; rowId: string }
 

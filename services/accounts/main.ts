@@ -1,8 +1,10 @@
 // Starts the accounts service: who may use the API, customers and their accounts, the ledger; it must not hold a rule.
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { KeyAdministrationService } from '#gen/accounts/v1/key_administration_pb.js'
 import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
 import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
+import { KeyService } from '#gen/keys/v1/keys_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
@@ -21,6 +23,7 @@ import { reviewBackend } from './customers/backend.ts'
 import type { CustomerSettings } from './customers/customers.ts'
 import { customerServices, startCustomers } from './customers/engine.ts'
 import { accessSubject, onboardingSubject, tellAccessChanged } from './events.ts'
+import { startAccountKeys } from './keys/key-administration.ts'
 import { ledgerServices, startLedger } from './ledger/engine.ts'
 import { accessService } from './service.ts'
 import { startSettlements } from './settlements/settlements.ts'
@@ -57,6 +60,7 @@ runProcess('accounts', async (stopping, log) => {
     tellAccessChanged,
     kickOutbox: outbox.kick,
   })
+  const operatorKeys = startAccountKeys({ db, files: keys, log })
   const { databaseUrl, userLimits } = settings
   const ledger = startLedger({ db, databaseUrl, userLimits, log, registry: metrics })
   return await serveService({
@@ -70,6 +74,8 @@ runProcess('accounts', async (stopping, log) => {
       InboxService,
       SettlementPostingService,
       AccessService,
+      KeyService,
+      KeyAdministrationService,
       ...customerServices,
       ...ledgerServices,
     ],
@@ -79,11 +85,13 @@ runProcess('accounts', async (stopping, log) => {
       router.service(AccessService, accessService(administration))
       customers.routes(router)
       ledger.routes(router)
+      operatorKeys.routes(router)
     },
     parts: [
       { name: 'customers', close: () => customers.close() },
       { name: 'ledger', close: () => ledger.close() },
       { name: 'settlements', close: () => settlements.close() },
+      { name: 'keys', close: () => operatorKeys.close() },
       { name: 'outbox', close: () => outbox.close() },
       { name: 'clients', close: () => others.close() },
       { name: 'nats', close: () => nats.close() },

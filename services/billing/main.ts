@@ -3,7 +3,9 @@ import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { BillingService } from '#gen/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
+import { KeyService } from '#gen/keys/v1/keys_pb.js'
 import { readSettings } from '#runtime/config.ts'
+import { startProcessKeys } from '#runtime/keys/key-service.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
@@ -14,6 +16,7 @@ import { serveService } from '#runtime/service-ports.ts'
 import { billersOver } from './backend.ts'
 import { startBilling } from './engine.ts'
 import { ledgerOver } from './ledger.ts'
+import { linkDependants } from './link-key-store.ts'
 import { ledgerTimeoutMs } from './pay.ts'
 import { billingService } from './service.ts'
 import { catalogueService } from './service-catalogue.ts'
@@ -54,6 +57,12 @@ runProcess('billing', async (stopping, log) => {
     billerTimeoutMs,
     enquiryScheduleS: settings.enquiryScheduleS,
   })
+  const operatorKeys = startProcessKeys({
+    db,
+    files: keys,
+    log,
+    dependants: linkDependants(db),
+  })
   const { billing, catalogue } = engine
   return await serveService({
     settings,
@@ -62,13 +71,15 @@ runProcess('billing', async (stopping, log) => {
     identity,
     log,
     stopping,
-    services: [BillingService, CatalogueService],
+    services: [BillingService, CatalogueService, KeyService],
     routes: (router) => {
       router.service(BillingService, billingService(billing, settings.publicBaseUrl))
       router.service(CatalogueService, catalogueService(billing, catalogue))
+      operatorKeys.routes(router)
     },
     parts: [
       { name: 'workers', close: () => engine.close() },
+      { name: 'keys', close: () => operatorKeys.close() },
       { name: 'accounts', close: () => accounts.close() },
       { name: 'backend', close: () => backend.close() },
     ],

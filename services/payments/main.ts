@@ -3,6 +3,7 @@ import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
+import { KeyService } from '#gen/keys/v1/keys_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
@@ -11,6 +12,7 @@ import { readSettings, type SettingsOf } from '#runtime/config.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { natsFrom } from '#runtime/events/nats-access.ts'
 import { startOutbox } from '#runtime/events/outbox.ts'
+import { startProcessKeys } from '#runtime/keys/key-service.ts'
 import { runProcess } from '#runtime/lifecycle.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
@@ -22,6 +24,7 @@ import { serveService } from '#runtime/service-ports.ts'
 import { backendPort } from './backend.ts'
 import { startPayments } from './engine.ts'
 import { paymentSubjects } from './events.ts'
+import { linkDependants } from './link-key-store.ts'
 import { merchantFinder } from './merchants.ts'
 import type { PaymentSettings } from './payments.ts'
 import { paymentsService } from './service.ts'
@@ -54,6 +57,12 @@ runProcess('payments', async (stopping, log) => {
     backend: others.backend,
     carryEvent: outbox.carry,
   })
+  const operatorKeys = startProcessKeys({
+    db,
+    files: keys,
+    log,
+    dependants: linkDependants(db),
+  })
   const { payments, checkouts } = engine
   return await serveService({
     settings,
@@ -62,16 +71,24 @@ runProcess('payments', async (stopping, log) => {
     identity,
     log,
     stopping,
-    services: [PaymentsService, CheckoutService, ChargeReportService, SettlementService],
+    services: [
+      PaymentsService,
+      CheckoutService,
+      ChargeReportService,
+      SettlementService,
+      KeyService,
+    ],
     routes: (router) => {
       router.service(PaymentsService, paymentsService(payments))
       router.service(CheckoutService, checkoutService(checkouts))
       router.service(ChargeReportService, chargeReportService(payments))
       router.service(SettlementService, settlementService(db))
+      operatorKeys.routes(router)
     },
     // Events wait in the outbox while the broker is away, so the service is ready without it.
     parts: [
       { name: 'workers', close: () => engine.close() },
+      { name: 'keys', close: () => operatorKeys.close() },
       { name: 'outbox', close: () => outbox.close() },
       { name: 'clients', close: () => others.close() },
       { name: 'nats', close: () => nats.close() },

@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '#runtime/db.ts'
+import { countPage } from '#runtime/keys/dependants.ts'
 import type { Bill } from '../../services/billing/bill.ts'
 import { findByLink, findByTransaction } from '../../services/billing/bill-store.ts'
+import { linkDependants } from '../../services/billing/link-key-store.ts'
 import { receiptTokenOf } from '../../services/billing/receipt-link.ts'
 import { testKeys } from '../support/keys.ts'
 import { startWorld, type World } from './world.ts'
@@ -52,6 +54,20 @@ it('a receipt shows the same link again, whichever keys came since', async () =>
   ] as const) {
     expect(await opened(token ?? '')).toBe(bill.billPaymentId)
   }
+})
+
+it('every receipt is counted as needing its key', async () => {
+  linkKeys.rotate()
+  const { bill } = await world.pay()
+  const page = await countPage(linkDependants(world.db)['link.key'] ?? [], linkKeys(), '')
+  const { keyId } = linkKeys().current
+  expect(page.dependants.find((one) => one.keyId === keyId)).toMatchObject({
+    count: 1,
+    ids: [bill.transactionId],
+  })
+  expect(page.dependants.reduce((all, { count }) => all + count, 0)).toBe(
+    (await world.rows()).filter(({ receiptId }) => receiptId !== null).length,
+  )
 })
 
 it('of a retired key a print makes a new link, the same for all who print, and the old one ends', async () => {

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
 import { sql } from '#runtime/db.ts'
+import { countPage } from '#runtime/keys/dependants.ts'
+import { linkDependants } from '../../services/payments/link-key-store.ts'
 import { testKeys } from '../support/keys.ts'
 import { at, payer, refusal, startWorld, states, until, type World } from './world.ts'
 
@@ -73,6 +75,23 @@ it('the cash code that an agent is told later is the one that the payer saw befo
   const { payerId } = at(payment.payers)
   const told = await until(() => world.backend.told.charges.get(payerId))
   expect(told.cashCode).toBe(shown)
+})
+
+it('open payments need the key of their links, ended ones do not', async () => {
+  const open = await made([payer(4_000n), payer(6_000n)])
+  const ended = await made()
+  await world.cancel(ended.payment.paymentId)
+  const keyId = keys().current.keyId
+  const counted = async () => {
+    const page = await countPage(linkDependants(world.db)['link.key'] ?? [], keys(), '')
+    return page.dependants.find((one) => one.keyId === keyId)
+  }
+  const ids = open.payment.payers.map(({ payerId }) => payerId)
+  const found = await counted()
+  expect(found?.ids).toEqual(expect.arrayContaining(ids))
+  expect(found?.ids).not.toContain(at(ended.payment.payers).payerId)
+  await world.cancel(open.payment.paymentId)
+  expect((await counted())?.count ?? 0).toBe((found?.count ?? 0) - 2)
 })
 
 it('a key that is retired at once takes its links from repeats, not from payers', async () => {
