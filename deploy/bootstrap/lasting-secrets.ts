@@ -1,7 +1,8 @@
 // The secrets on which stored rows depend, by process; it must not read or write any.
 import { randomBytes } from 'node:crypto'
+import { formatKeyRing, keyRing, newKeyOf } from '#core/key-ring.ts'
 
-/** Files of 32 bytes as hex that a process must find again at each start. */
+/** Files of keys that a process must find again at each start. */
 export const lastingSecrets: Readonly<Record<string, readonly string[]>> = {
   accounts: ['pepper', 'seal.key', 'session.key'],
   payments: ['link.key'],
@@ -9,7 +10,12 @@ export const lastingSecrets: Readonly<Record<string, readonly string[]>> = {
   gateway: ['page.key'],
 }
 
-/** The content of a new one. */
+/** The same files with their processes, as people name them: `accounts/pepper`. */
+export const keyFileNames = Object.entries(lastingSecrets).flatMap(([part, files]) =>
+  files.map((file) => `${part}/${file}`),
+)
+
+/** The content of a new one: a list of one key. */
 export function newLastingSecret(): string {
-  return randomBytes(32).toString('hex')
+  return formatKeyRing(keyRing([newKeyOf(randomBytes(32), 'current', new Date())])).trim()
 }

@@ -6,19 +6,11 @@ import {
   rotateOperator,
   type Step,
 } from '../bootstrap/installation.ts'
-import { manifestFile, writeManifests } from '../bootstrap/manifests.ts'
-import { openVault, type Vault } from '../bootstrap/vault.ts'
+import type { Vault } from '../bootstrap/vault.ts'
 import { bootstrapInstitution } from './bootstrap-institution.ts'
 import type { Command, CommandContext } from './command.ts'
 import { UsageError } from './usage-error.ts'
-
-const outOptions = {
-  out: 'folder of the installation\u2019s secrets; keep it safe and have a copy of it',
-  namespace: 'namespace in the Kubernetes manifests',
-} as const
-const outFlags = {
-  kubernetes: `writes them as Kubernetes Secrets too, to <out>/${manifestFile}`,
-} as const
+import { changeVault, outFlags, outOptions } from './vault-change.ts'
 
 /** The commands of `bootstrap`; the longer names first, as they are looked for. */
 export const bootstrapCommands: Command[] = [
@@ -45,23 +37,12 @@ export const bootstrapCommands: Command[] = [
   },
 ]
 
-function work(
+async function work(
   context: CommandContext,
   change: (vault: Vault, context: CommandContext) => void,
-): void {
-  const { options, flags, json, print } = context
-  const { out, namespace } = options
-  if (out === undefined) throw new UsageError('--out is missing')
-  if (namespace !== undefined && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace)) {
-    throw new UsageError('--namespace must be the name of a namespace')
-  }
-  const vault = openVault(out)
-  try {
-    change(vault, context)
-    if (flags.has('kubernetes') || vault.has(manifestFile)) writeManifests(vault, namespace)
-  } finally {
-    vault.close()
-  }
+): Promise<void> {
+  const { flags, json, print } = context
+  const vault = await changeVault(context, (opened) => change(opened, context))
   const changed = [...new Set(vault.changes)]
   if (json) print(JSON.stringify({ changed }))
   else for (const file of changed) print(`wrote  ${file}`)
@@ -76,6 +57,6 @@ function rotate(vault: Vault, { operands, flags }: CommandContext): void {
   else if (what === 'operator' && part === undefined) rotateOperator(vault, step)
   else
     throw new UsageError(
-      'say "identity <process>" or "operator"; on other secrets stored rows depend',
+      'say "identity <process>" or "operator"; keys on which stored rows depend: "keys rotate"',
     )
 }

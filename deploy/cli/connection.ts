@@ -33,7 +33,7 @@ const defaultProject = 'demo'
 export function connect(
   options: ConnectionOptions,
   env: NodeJS.ProcessEnv,
-  audience: 'delivery' | 'accounts' | 'billing' = 'delivery',
+  audience: 'delivery' | 'accounts' | 'billing' | 'payments' = 'delivery',
 ): Connection {
   const sandbox = readSandbox(options, env)
   const url = httpUrl(options.url ?? sandbox?.grpc[audience] ?? missing('--url'))

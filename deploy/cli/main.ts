@@ -18,6 +18,7 @@ import { statusCommand } from './machine/status.ts'
 import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
+import { keyListCommands } from './rotation/command.ts'
 import { tailCommand } from './tail.ts'
 import { triggerCommand } from './trigger/command.ts'
 import { UsageError } from './usage-error.ts'
@@ -28,6 +29,7 @@ const working: Command[] = [
   listenCommand,
   ...projectCommands,
   ...keyCommands,
+  ...keyListCommands,
   ...institutionCommands,
   ...ledgerCommands,
   ...catalogueCommands,

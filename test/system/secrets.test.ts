@@ -277,6 +277,17 @@ describe('no log file holds', () => {
     expect(linesWith(/Boateng|Mensah|Sutherland|kofi@|Demo Store/g)).toEqual([])
   })
 
+  it('a key of which stored rows are made', () => {
+    const keys = keysOf(mesh.dataDir)
+    expect(keys).toHaveLength(6)
+    for (const key of keys) {
+      const bytes = Buffer.from(key, 'hex')
+      for (const text of [key, bytes.toString('base64'), bytes.toString('base64url')]) {
+        expect(linesWith(literal(text))).toEqual([])
+      }
+    }
+  })
+
   it('a password of the database or of NATS', () => {
     for (const name of ['postgres', 'nats']) {
       const file = path.join(mesh.dataDir, name, 'password')
@@ -285,6 +296,17 @@ describe('no log file holds', () => {
     expect(linesWith(/(postgres|nats):\/\/[^/\s"]*:[^/\s"]+@/g)).toEqual([])
   })
 })
+
+/** The keys of all processes, as their files hold them. */
+function keysOf(dataDir: string): string[] {
+  const folder = path.join(dataDir, 'secrets')
+  return fs
+    .readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\/(pepper|(seal|session|link|page)\.key)$/.test(file))
+    .flatMap(
+      (file) => fs.readFileSync(path.join(folder, file), 'utf8').match(/[0-9a-f]{64}/g) ?? [],
+    )
+}
 
 /** What nobody but its owner may be able to read anywhere. */
 function secrets(): string[] {
@@ -298,6 +320,7 @@ function secrets(): string[] {
     signing_secret,
     sandbox.grpc_token,
     sandbox.production_key,
+    ...keysOf(mesh.dataDir),
     ...planted,
     ...receiptTokens,
     ...credentials,

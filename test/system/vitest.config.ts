@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const breaking = [
   'sandbox',
   'faults',
+  'keys',
   'kill',
   'kill-bills',
   'kill-transfers',

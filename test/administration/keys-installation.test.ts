@@ -1,0 +1,161 @@
+// Shows the commands on keys in an installation with two copies of each service, of which one reads a changed file later.
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { parseKeyRing } from '#core/key-ring.ts'
+import { lastingSecrets } from '../../deploy/bootstrap/lasting-secrets.ts'
+import { accountSecrets } from '../../services/accounts/credentials.ts'
+import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
+import { runHere } from '../support/command-line.ts'
+import {
+  type Copy,
+  idsOf,
+  type KeyWorld,
+  type Part,
+  parts,
+  startKeyWorld,
+  statesOf,
+  token,
+} from './keys-world.ts'
+
+let world: KeyWorld
+let out: string
+const copies: Copy[] = []
+const pod = (part: Part, copy: string) => path.join(world.dir, 'pods', copy, part)
+const list = (name: string) => {
+  const [part, file = ''] = name.split('/')
+  return parseKeyRing(fs.readFileSync(path.join(out, `${part}-secrets`, file), 'utf8'))
+}
+
+/** What the kubelet does, pod by pod. */
+function bring(copy: string): void {
+  for (const part of parts) {
+    fs.mkdirSync(pod(part, copy), { recursive: true })
+    for (const file of lastingSecrets[part] ?? []) {
+      const fresh = path.join(pod(part, copy), `${file}.new`)
+      fs.copyFileSync(path.join(out, `${part}-secrets`, file), fresh)
+      fs.renameSync(fresh, path.join(pod(part, copy), file))
+    }
+  }
+}
+
+beforeAll(async () => {
+  world = await startKeyWorld()
+  out = path.join(world.dir, 'installation')
+  await runHere(world.dir, 'bootstrap', '--out', out, '--kubernetes', '--namespace', 'mesh')
+  for (const copy of ['one', 'two']) {
+    bring(copy)
+    for (const part of parts) {
+      copies.push(await world.startCopy(part, pod(part, copy), `${part}-${copy}`))
+    }
+  }
+  const secrets = accountSecrets(copies[0]?.files as Parameters<typeof accountSecrets>[0])
+  await seedSandbox(world.databases.accounts, secrets, newSandboxCredentials(), 'local')
+})
+afterAll(() => world.stop())
+
+const addresses = () => parts.flatMap((part, index) => [`--${part}-url`, copies[index]?.url ?? ''])
+const run = (...words: string[]) =>
+  runHere(
+    world.dir,
+    'keys',
+    ...words,
+    '--out',
+    out,
+    ...addresses(),
+    '--token',
+    token,
+    '--within',
+    '2',
+  )
+
+it('lists are made with a time, and their manifests follow every change in their namespace', async () => {
+  const before = list('accounts/pepper')
+  expect(before.current.makeTime).toBeDefined()
+  const { code, err, out: said } = await run('rotate', 'pepper')
+  expect(code).toBe(0)
+  expect(err).toContain('--use')
+  expect(said).toContain('wrote    accounts-secrets/pepper')
+  const ring = list('accounts/pepper')
+  expect(statesOf(ring)).toEqual(['current', 'next'])
+  const manifests = fs.readFileSync(path.join(out, 'kubernetes', 'secrets.yaml'), 'utf8')
+  const file = fs.readFileSync(path.join(out, 'accounts-secrets', 'pepper'))
+  expect(manifests).toContain(`pepper: ${file.toString('base64')}`)
+  expect(manifests).toContain('namespace: mesh')
+  const next = ring.keys.find(({ state }) => state === 'next')
+  expect((await run('retire', 'pepper', next?.keyId ?? '')).code).toBe(0)
+  expect(idsOf(list('accounts/pepper'))).toEqual(idsOf(before))
+})
+
+it('a key is used when every process has read it, and retired when none uses it', async () => {
+  const old = list('accounts/seal.key').current.keyId
+  expect((await run('rotate', 'seal.key', '--use')).err).toContain('has no next key')
+  expect((await run('rotate', 'seal.key')).code).toBe(0)
+  expect((await run('rotate', 'seal.key')).err).toContain('waits for --use')
+  bring('one')
+  const early = await run('rotate', 'seal.key', '--use')
+  expect(early.code).toBe(1)
+  expect(early.err).toContain('accounts-two did not read key')
+  expect(statesOf(list('accounts/seal.key'))).toEqual(['current', 'next'])
+  expect((await run('status', 'seal.key')).code).toBe(1)
+
+  bring('two')
+  const used = await run('rotate', 'seal.key', '--use')
+  expect([used.code, used.out]).toEqual([0, expect.stringContaining('used     accounts/seal.key')])
+  bring('one')
+  const sealing = await run('reseal')
+  expect([sealing.code, sealing.err]).toEqual([
+    1,
+    expect.stringContaining('accounts-two did not use'),
+  ])
+  const retiring = await run('retire', 'seal.key', old)
+  expect([retiring.code, retiring.err]).toEqual([
+    1,
+    expect.stringContaining('accounts-two did not stop'),
+  ])
+  expect(list('accounts/seal.key').find(old)).toBeDefined()
+
+  bring('two')
+  const sealed = await run('reseal')
+  expect([sealed.code, sealed.out]).toEqual([0, expect.stringContaining('sealed anew 2  left 0')])
+  expect((await run('retire', 'seal.key', old)).code).toBe(0)
+  expect(list('accounts/seal.key').find(old)).toBeUndefined()
+  bring('one')
+  bring('two')
+  // Until both have looked at their files again.
+  await expect.poll(async () => (await run('status', 'seal.key')).code, { timeout: 15_000 }).toBe(0)
+})
+
+it('gateways, which nobody can ask, are given time', async () => {
+  expect((await run('rotate', 'page.key')).code).toBe(0)
+  const early = await run('rotate', 'page.key', '--use')
+  expect([early.code, early.err]).toEqual([1, expect.stringMatching(/wait 1[78]\d s more/)])
+  const file = path.join(out, 'gateway-secrets', 'page.key')
+  const aged = fs
+    .readFileSync(file, 'utf8')
+    .replaceAll(/\d{4}-\S+Z/g, new Date(Date.now() - 181_000).toISOString())
+  fs.writeFileSync(file, aged)
+  expect((await run('rotate', 'page.key', '--use')).code).toBe(0)
+  expect(statesOf(list('gateway/page.key'))).toEqual(['current', 'old'])
+})
+
+it('without an address of the service nothing is changed, and status shows the folder alone', async () => {
+  const before = idsOf(list('billing/link.key'))
+  const bare = (...words: string[]) => runHere(world.dir, 'keys', ...words, '--out', out)
+  const { code, err } = await bare('rotate', 'billing/link.key')
+  expect([code, err]).toEqual([2, expect.stringContaining('--accounts-url is missing')])
+  expect(idsOf(list('billing/link.key'))).toEqual(before)
+  const shown = await bare('status', 'billing/link.key')
+  expect(shown.code).toBe(0)
+  expect(shown.out).toContain(before[0]?.split(' ')[1])
+  expect(shown.out).not.toContain('read by')
+})
+
+it('a release without key lists is named', async () => {
+  const server = await world.serve('billing', [], () => undefined)
+  const url = `http://127.0.0.1:${server.port}`
+  const asked = ['status', 'billing/link.key', '--out', out, '--billing-url', url, '--token', token]
+  const { code, err } = await runHere(world.dir, 'keys', ...asked)
+  await server.close()
+  expect([code, err]).toEqual([1, expect.stringContaining('of a release without key lists')])
+})
