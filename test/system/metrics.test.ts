@@ -74,7 +74,7 @@ function filesThatName(): string[] {
 }
 
 const area =
-  /\bpayweave_(?:http|rpc|db|access_cache|trace|outbox|inbox|ledger|delivery|payments|accounts|institution|quotes|billing|simulator)_\w+/g
+  /\bpayweave_(?:http|rpc|db|key|access_cache|trace|outbox|inbox|ledger|delivery|payments|accounts|institution|quotes|billing|simulator)_\w+/g
 
 describe('metrics', () => {
   it('are described on their page as the processes show them', async () => {
