@@ -66,8 +66,9 @@ await client.payments.getPayment({ payment: 'one' })
 `
 
 function unpack(): void {
-  // Of the folder itself, as the command line of npm does it.
-  const words = ['pack', '--json', '--pack-destination', folder]
+  // Of the folder itself, as the command line of npm does it. An npm that runs these tests passes the settings of this tree on,
+  // by which no script of a package runs.
+  const words = ['pack', '--json', '--ignore-scripts=false', '--pack-destination', folder]
   const packed = execFileSync('npm', words, { cwd: join(root, 'client'), encoding: 'utf8' })
   const [{ filename = '' } = {}] = JSON.parse(packed.slice(packed.indexOf('['))) as Array<{
     filename?: string
