@@ -61,8 +61,7 @@ runProcess('accounts', async (stopping, log) => {
     kickOutbox: outbox.kick,
   })
   const operatorKeys = startAccountKeys({ db, files: keys, log })
-  const { databaseUrl, userLimits } = settings
-  const ledger = startLedger({ db, databaseUrl, userLimits, log, registry: metrics })
+  const ledger = startLedger({ db, settings, log, registry: metrics })
   return await serveService({
     settings,
     metrics,

@@ -3,9 +3,9 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/accounts/v1/movement_pb.js'
+import type { SettingsOf } from '#runtime/config.ts'
 import { type Database, openDatabase } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
-import type { UserLimits } from '#runtime/setting-rules.ts'
 import { startChecks } from './check.ts'
 import { countUnfolded } from './fold-store.ts'
 import { ledgerMetrics } from './metrics.ts'
@@ -16,8 +16,8 @@ import { startFolding, startHoldExpiry } from './workers.ts'
 /** What the ledger stands on. */
 export type LedgerParts = {
   db: Database
-  databaseUrl: string
-  userLimits: UserLimits
+  /** The file holds the password, when the URL does not. */
+  settings: Pick<SettingsOf<'accounts'>, 'databaseUrl' | 'databasePasswordFile' | 'userLimits'>
   log: Logger
   registry: Registry
 }
@@ -29,13 +29,16 @@ export const ledgerServices = [LedgerService, MovementService]
 const checkLimitMs = 300_000
 
 /** Starts the workers of the ledger. */
-export function startLedger({ db, databaseUrl, userLimits, log, registry }: LedgerParts): {
+export function startLedger(options: LedgerParts): {
   routes(router: ConnectRouter): void
   close(): Promise<void>
 } {
+  const { db, log, registry } = options
+  const { databaseUrl, databasePasswordFile, userLimits } = options.settings
   const limits = { statementMs: checkLimitMs, acquireMs: checkLimitMs }
   const checkDb = openDatabase({
     url: databaseUrl,
+    passwordFile: databasePasswordFile,
     service: 'accounts',
     log,
     poolSize: 1,
