@@ -10,6 +10,7 @@ import { type Event, EventSchema, InboxService } from '#gen/events/v1/events_pb.
 import { openDatabase } from '#runtime/db.ts'
 import { connectNats } from '#runtime/events/nats.ts'
 import { insertEvent, startOutbox } from '#runtime/events/outbox.ts'
+import { consumedSubjects, durablesOf } from '#runtime/events/topology.ts'
 import { createLogger } from '#runtime/log.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
@@ -139,6 +140,7 @@ async function startProducer(at: {
   const db = openDatabase({ url: at.databaseUrl, service: 'payments', log })
   const nats = connectNats({ url: at.natsUrl, name: 'payments', log })
   while (!nats.ready()) await sleep(20)
+  await nats.ensureStream(durablesOf(consumedSubjects))
   const pool = createRpcPool(at.inboxUrl)
   const identity = openIdentity({ name: 'payments', dir: at.secretsDir, log })
   const inbox = { url: at.inboxUrl, audience: 'delivery', identity, pool }

@@ -17,8 +17,8 @@ export const portPlaces = {
 } as const
 
 export type ServingProcess = keyof typeof portPlaces
-/** What reads settings: the servers, the migration job and the launcher of the local start. */
-export type ProcessName = ServingProcess | 'migrate' | 'launcher'
+/** What reads settings: the servers, the controller of the stream, the migration job and the launcher of the local start. */
+export type ProcessName = ServingProcess | 'stream-controller' | 'migrate' | 'launcher'
 
 /** What a default may be made from. */
 export type Facts = {
@@ -87,7 +87,9 @@ export const withEvents = [
   'billing',
   'delivery',
 ] as const
-export const everybody: ProcessName[] = [...serving, 'migrate', 'launcher']
+/** Those that are users of the broker. */
+export const brokerUsers = [...withEvents, 'stream-controller'] as const
+export const everybody: ProcessName[] = [...serving, 'stream-controller', 'migrate', 'launcher']
 
 /** No environment has a default. */
 export const required: Defaults = { local: undefined, sandbox: undefined, production: undefined }
@@ -111,5 +113,6 @@ export function portOf(facts: Facts): string {
 
 /** Place of a process in the block of ports. */
 export function placeOf(process: ProcessName): number {
+  if (process === 'stream-controller') return Object.keys(portPlaces).length
   return process === 'migrate' || process === 'launcher' ? 0 : portPlaces[process]
 }

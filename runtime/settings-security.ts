@@ -1,5 +1,5 @@
 // The settings by which processes prove themselves to each other and to the stores. It must not read a file.
-import { serving, setting, storing, withEvents } from './setting.ts'
+import { brokerUsers, serving, setting, storing } from './setting.ts'
 import { flag, integer, oneOf, optional, path } from './setting-values.ts'
 
 /** Rows of the table, by environment variable. */
@@ -57,29 +57,36 @@ export const security = {
     meaning:
       'Folder of one password file for each service. With it, the migration job lets each service’s role log in by that password.',
   }),
+  DATABASE_ROLE_LOGINS: setting({
+    for: ['launcher'],
+    reader: flag,
+    default: '1',
+    meaning:
+      'Whether npm start makes a login for each service on the server of DATABASE_URL, for which that login needs createrole. With 0 all services share the login of DATABASE_URL.',
+  }),
   NATS_PASSWORD_FILE: setting({
-    for: withEvents,
+    for: [...brokerUsers, 'launcher'],
     reader: optional(path),
     default: '',
     meaning:
       'File of the password for NATS, read at each connection. The user is that of NATS_URL, or else the name of the process.',
   }),
   NATS_CREDS_FILE: setting({
-    for: withEvents,
+    for: [...brokerUsers, 'launcher'],
     reader: optional(path),
     default: '',
     meaning:
       'Credentials file (JWT and seed) for NATS in operator mode, instead of a password; read at each connection.',
   }),
   NATS_CA_FILE: setting({
-    for: withEvents,
+    for: [...brokerUsers, 'launcher'],
     reader: optional(path),
     default: '',
     meaning:
       'Authority that signed the certificate of NATS, read at each connection. Unset: public ones.',
   }),
   NATS_REPLICAS: setting({
-    for: withEvents,
+    for: ['stream-controller', 'launcher'],
     reader: integer(1, 5),
     default: { local: '1', sandbox: '1', production: '3' },
     meaning: 'Copies that NATS keeps of the stream of events.',

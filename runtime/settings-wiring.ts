@@ -1,6 +1,7 @@
 // The settings that connect processes with each other: ports, addresses, stores. It must not read the environment.
 import { logLevels } from './log.ts'
 import {
+  brokerUsers,
   environments,
   everybody,
   placeOf,
@@ -11,7 +12,6 @@ import {
   serving,
   setting,
   storing,
-  withEvents,
 } from './setting.ts'
 import {
   baseUrl,
@@ -55,7 +55,7 @@ export const wiring = {
     meaning: 'Folder of the local start: databases, secrets, credentials.',
   }),
   HOST: setting({
-    for: serving,
+    for: [...serving, 'stream-controller'],
     reader: host,
     default: { local: '127.0.0.1', sandbox: '0.0.0.0', production: '0.0.0.0' },
     meaning: 'Address to listen on.',
@@ -67,7 +67,7 @@ export const wiring = {
     meaning: 'Port of the API (gateway, locally 8080) or of the RPCs (services). 0: any free one.',
   }),
   ADMIN_PORT: setting({
-    for: serving,
+    for: [...serving, 'stream-controller'],
     reader: integer(0, 65_535),
     default: {
       local: ({ process, portBase }) => String(portBase + 10 + placeOf(process)),
@@ -95,7 +95,7 @@ export const wiring = {
     secret: true,
   }),
   NATS_URL: setting({
-    for: withEvents,
+    for: brokerUsers,
     optionalFor: ['launcher'],
     reader: natsUrl,
     default: required,

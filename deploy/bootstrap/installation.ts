@@ -10,9 +10,10 @@ import {
   renderTrust,
   trustFile,
 } from '#runtime/rpc/trust.ts'
-import { portPlaces, storing, withEvents } from '#runtime/setting.ts'
+import { brokerUsers, portPlaces, storing } from '#runtime/setting.ts'
 import { newPassword } from '../local/private-file.ts'
 import { lastingSecrets, newLastingSecret } from './lasting-secrets.ts'
+import { natsPasswordLine } from './nats-passwords.ts'
 import { type Vault, VaultError } from './vault.ts'
 
 /** Every process with a key of its own. A real back end's connector takes the simulator's place, under its name. */
@@ -37,13 +38,27 @@ export function makeMissing(vault: Vault): void {
   }
   vault.keep('postgres-owner/username', () => 'payweave_owner')
   vault.keep('postgres-owner/password', newPassword)
-  const natsLines = withEvents.map((part) => {
-    const password = vault.keep(own(part, 'nats-password'), newPassword)
-    return `${part.toUpperCase()}_PASSWORD: "${password}"\n`
-  })
-  vault.put('nats-passwords/passwords.conf', natsLines.join(''))
+  makeNatsSecrets(vault)
   if (!vault.has(operatorFile)) newOperator(vault)
   writeTrust(vault)
+}
+
+/** The addresses of the servers in `deploy/k8s/nats`. */
+const natsServers = ['nats-0.nats:6222', 'nats-1.nats:6222', 'nats-2.nats:6222']
+
+/** A password for each user of NATS, and one by which its servers know each other. */
+function makeNatsSecrets(vault: Vault): void {
+  const lines = brokerUsers.map((user) => {
+    const password = vault.keep(own(user, 'nats-password'), newPassword)
+    return natsPasswordLine(user, password)
+  })
+  vault.put('nats-passwords/passwords.conf', lines.join(''))
+  const password = vault.keep('nats-route/password', newPassword)
+  const routes = natsServers.map((server) => `"nats://route:${password}@${server}"`)
+  vault.put(
+    'nats-passwords/routes.conf',
+    `authorization { user: route, password: "${password}", timeout: 2 }\nroutes: [${routes.join(', ')}]\n`,
+  )
 }
 
 /** Everybody's trust follows from the keys and bearers that there are. */

@@ -1,20 +1,20 @@
 // Brings a whole local system up in order and down again; what each part is stands elsewhere.
 import fs from 'node:fs'
 import path from 'node:path'
-import { createLogger } from '#runtime/log.ts'
+import { createLogger, type Logger } from '#runtime/log.ts'
 import type { ServingProcess } from '#runtime/setting.ts'
 import { commandLine, prepareCertificates } from './certificates.ts'
-import { databaseUrlOn, makeDatabase, migrateAll, seed } from './database.ts'
+import { migrateAll, seed } from './database.ts'
 import { takeLock } from './lock.ts'
-import { plannedNatsUrl, startNats } from './nats.ts'
+import { prepareLogins, requireLogin } from './logins.ts'
 import { becomeReady, heldPart } from './node-part.ts'
 import { type NodePart, processNames, type Stores, stopOrder } from './parts.ts'
 import { requireFreePorts, type WantedPort } from './ports.ts'
-import { plannedPostgresUrl, startPostgres } from './postgres.ts'
 import { writePrivateFile } from './private-file.ts'
 import { prepareSandboxFile, type SandboxFile, sandboxAddresses } from './sandbox-file.ts'
 import { prepareSecrets } from './secrets.ts'
 import { type LaunchSettings, natsPort, postgresPort, servingPort } from './settings.ts'
+import { type PlannedStores, planStores } from './stores.ts'
 import { type ProcessTable, type Supervisor, supervise } from './supervise.ts'
 
 /** What is brought up, and who is told of the progress. */
@@ -32,7 +32,6 @@ export type Launched = { sandbox: SandboxFile; processes(): ProcessTable; stop()
 
 /** How long the parts of a killed launcher may take to let go of their ports. */
 const takeOverPatienceMs = 10_000
-const databaseName = 'payweave'
 
 /** Starts everything and resolves when all of it is ready. A start that fails leaves nothing running. */
 export async function launch(options: LaunchOptions): Promise<Launched> {
@@ -50,13 +49,14 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
       writePrivateFile(file, `${JSON.stringify(now, null, 2)}\n`, false)
     },
   })
+  const closing: (() => Promise<void>)[] = []
   const stop = async (): Promise<void> => {
-    await supervisor.stop(stopOrder)
+    await Promise.all([supervisor.stop(stopOrder), ...closing.map((close) => close())])
     lock.release()
   }
   try {
     await requirePorts(options, lock.takenOver ? takeOverPatienceMs : 0)
-    const sandbox = await bringUp(options, supervisor)
+    const sandbox = await bringUp(options, supervisor, closing)
     return { sandbox, processes: () => processes, stop }
   } catch (error) {
     await stop()
@@ -64,9 +64,13 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   }
 }
 
-async function bringUp(options: LaunchOptions, supervisor: Supervisor): Promise<SandboxFile> {
+async function bringUp(
+  options: LaunchOptions,
+  supervisor: Supervisor,
+  closing: (() => Promise<void>)[],
+): Promise<SandboxFile> {
   const { settings, log, stopping } = options
-  const { dataDir, environment } = settings
+  const { dataDir } = settings
   const logsDir = path.join(dataDir, 'logs')
   fs.mkdirSync(logsDir, { recursive: true, mode: 0o700 })
   const portOf = (name: ServingProcess) => servingPort(settings, name)
@@ -76,20 +80,22 @@ async function bringUp(options: LaunchOptions, supervisor: Supervisor): Promise<
   const sandbox = prepareSandboxFile(dataDir, addresses)
   prepareSecrets(dataDir, processNames, sandbox.grpc_token)
   if (isSecured) await prepareCertificates(dataDir, [...processNames, commandLine])
-  const { stores, start } = planStores(options, supervisor)
-  // The parts load their code while the stores come up, which takes both processors' time, and begin when all is there.
-  const mayBegin = Promise.withResolvers<void>()
-  const parts = options.parts(stores).map((part) => heldPart(part, logsDir, mayBegin.promise))
-  await Promise.all([start(), supervisor.start(parts)])
-  stopping.throwIfAborted()
   const journal = createLogger({
     part: 'launcher',
     level: 'info',
     destination: { write: (line) => fs.appendFileSync(path.join(logsDir, 'launcher.log'), line) },
   })
-  await migrateAll(stores.databaseUrl, journal)
-  const { databaseUrl } = stores
-  await seed({ databaseUrl, dataDir, sandbox, environment, log: journal })
+  const planned = planStores(settings, supervisor, log, stopping)
+  // The parts load their code while the stores come up, which takes both processors' time, and begin when all is there.
+  const mayBegin = Promise.withResolvers<void>()
+  const parts = options
+    .parts(planned.stores)
+    .map((part) => heldPart(part, logsDir, mayBegin.promise))
+  await Promise.all([
+    supervisor.start(parts),
+    planned.startBroker(journal).then((stream) => closing.push(() => stream.close())),
+    planned.startDatabase().then(() => prepareDatabase(options, planned, sandbox, journal)),
+  ])
   stopping.throwIfAborted()
   log('the database is up to date; the parts begin')
   mayBegin.resolve()
@@ -97,37 +103,21 @@ async function bringUp(options: LaunchOptions, supervisor: Supervisor): Promise<
   return sandbox
 }
 
-/** PostgreSQL and NATS, each unless its URL was given: where they will be, and what starts them side by side. */
-function planStores(
-  { settings, log }: LaunchOptions,
-  supervisor: Supervisor,
-): { stores: Stores; start(): Promise<void> } {
-  const postgresAt = {
-    dataDir: path.join(settings.dataDir, 'postgres'),
-    port: postgresPort(settings),
+/** Migrates, lets the services log in, and inserts what the sandbox starts with. */
+async function prepareDatabase(
+  { settings, stopping }: LaunchOptions,
+  { adminUrl, loginOf }: PlannedStores,
+  sandbox: SandboxFile,
+  log: Logger,
+): Promise<void> {
+  const { dataDir, environment, databaseUrl: given } = settings
+  stopping.throwIfAborted()
+  await migrateAll(adminUrl, log)
+  if (loginOf !== undefined) {
+    await prepareLogins(adminUrl, dataDir, loginOf)
+    if (given) await requireLogin(adminUrl, dataDir, loginOf)
   }
-  const natsAt = { dataDir: path.join(settings.dataDir, 'nats'), port: natsPort(settings) }
-  const postgres = {
-    name: 'postgres',
-    ports: [postgresAt.port],
-    start: () => startPostgres({ ...postgresAt, log }),
-  }
-  const nats = { name: 'nats', ports: [natsAt.port], start: () => startNats({ ...natsAt, log }) }
-  const adminUrl = settings.databaseUrl ? undefined : plannedPostgresUrl(postgresAt)
-  const databaseUrl =
-    adminUrl === undefined ? settings.databaseUrl : databaseUrlOn(adminUrl, databaseName)
-  const natsUrl = settings.natsUrl || plannedNatsUrl(natsAt)
-  if (!databaseUrl) throw new Error('no URL of a database')
-  return {
-    stores: { databaseUrl, natsUrl },
-    start: async () => {
-      await supervisor.start([
-        ...(adminUrl === undefined ? [] : [postgres]),
-        ...(settings.natsUrl ? [] : [nats]),
-      ])
-      if (adminUrl !== undefined) await makeDatabase(adminUrl, databaseName)
-    },
-  }
+  await seed({ databaseUrl: adminUrl, dataDir, sandbox, environment, log })
 }
 
 async function requirePorts({ settings, parts }: LaunchOptions, patienceMs: number): Promise<void> {

@@ -10,7 +10,7 @@ import { type Exit, spawnTied, type TiedProcess } from './tied-process.ts'
 
 /** A running nats-server of ours. */
 export type NatsServer = {
-  /** Its URL with user and password. Secret. */
+  /** Its URL, with user and password where one user may do everything. Secret then. */
   url: string
   pid: number
   port: number
@@ -30,6 +30,8 @@ export type NatsOptions = NatsAddress & {
   log: (line: string) => void
   /** A program to run in place of the one that would be found. */
   program?: string
+  /** Lines of its configuration that say who may log in; without them one user who may do everything. */
+  users?: string[]
   /** Makes it one server of a cluster, which knows it by a name that stays. */
   member?: { name: string; config: string[] }
 }
@@ -38,33 +40,31 @@ const startTimeoutMs = 30_000
 const stopTimeoutMs = 2_000
 const user = 'payweave'
 
-/** The URL of the server that will run on a folder; makes the folder if need be. Secret. */
-export function plannedNatsUrl({ dataDir, port }: NatsAddress): string {
-  return clientUrl(preparePassword(path.resolve(dataDir)), port)
-}
-
-function clientUrl(password: string, port: number): string {
-  return `nats://${user}:${password}@127.0.0.1:${port}`
-}
-
-function preparePassword(dataDir: string): string {
-  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  return readOrMakeFile(path.join(dataDir, 'password'), newPassword)
+/** Without users of its own it has one who may do everything. */
+function accessOf(
+  dataDir: string,
+  users: string[] | undefined,
+): { lines: string[]; login: string } {
+  if (users !== undefined) return { lines: users, login: '' }
+  const password = readOrMakeFile(path.join(dataDir, 'password'), newPassword)
+  const lines = [`authorization: { user: ${user}, password: "${password}" }`]
+  return { lines, login: `${user}:${password}@` }
 }
 
 /** Starts nats-server, obtaining the program if need be, and answers when it takes connections. */
 export async function startNats(options: NatsOptions): Promise<NatsServer> {
   const { port, log } = options
   const dataDir = path.resolve(options.dataDir)
-  const password = preparePassword(dataDir)
+  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const { lines, login } = accessOf(dataDir, options.users)
   const program = options.program ?? (await natsProgram({ fallbackDir: dataDir, log }))
   const name = options.member?.name ?? `payweave-${randomBytes(6).toString('hex')}`
-  const config = writeConfig(dataDir, port, { name, password, more: options.member?.config ?? [] })
+  const config = writeConfig(dataDir, port, name, [...lines, ...(options.member?.config ?? [])])
   const server = await launch(program, config, dataDir)
   await becomesReady(server, port, name, path.join(dataDir, 'nats.log'))
   log(`nats-server takes connections on port ${port}`)
   return {
-    url: clientUrl(password, port),
+    url: `nats://${login}127.0.0.1:${port}`,
     pid: server.pid,
     port,
     exited: server.exited,
@@ -72,18 +72,13 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   }
 }
 
-/** The password is in a file and not among the arguments, which every user can list. */
-function writeConfig(
-  dataDir: string,
-  port: number,
-  { name, password, more }: { name: string; password: string; more: string[] },
-): string {
+/** Passwords are in a file and not among the arguments, which every user can list. */
+function writeConfig(dataDir: string, port: number, name: string, more: string[]): string {
   const file = path.join(dataDir, 'nats.conf')
   const text = [
     `server_name: ${name}`,
     `listen: "127.0.0.1:${port}"`,
     `jetstream: { store_dir: ${JSON.stringify(path.join(dataDir, 'store'))} }`,
-    `authorization: { user: ${user}, password: "${password}" }`,
     ...more,
     '',
   ].join('\n')

@@ -1,8 +1,11 @@
 // The processes of a local start that run our code, with the environment that each gets; it starts none.
 import path from 'node:path'
 import { type Env, readSettings } from '#runtime/config.ts'
+import { schemaOwners } from '#runtime/schemas.ts'
 import { portPlaces, type ServingProcess, type Setting } from '#runtime/setting.ts'
 import { settings as table } from '#runtime/settings.ts'
+import { databasePasswordFile, type LoginOf, urlOfRole } from './logins.ts'
+import { natsPasswordFile } from './nats-users.ts'
 import { adminPort, type LaunchSettings, orLaunchError, servingPort } from './settings.ts'
 
 /** A process that runs one of our scripts. */
@@ -20,7 +23,14 @@ export type NodePart = {
 }
 
 /** The servers that a part may talk to. */
-export type Stores = { databaseUrl: string; natsUrl: string }
+export type Stores = {
+  databaseUrl: string
+  natsUrl: string
+  /** The roles that services log in as, by the passwords of their files. Without it all log in by the URL. */
+  loginOf?: LoginOf
+  /** Whether each process is a user of NATS by its own name, with the password of its file. */
+  natsUsers?: boolean
+}
 
 const root = path.resolve(import.meta.dirname, '../..')
 
@@ -104,9 +114,32 @@ function partEnv(
     ),
     // V8's threads would keep a pool of memory each; two for all are enough.
     MALLOC_ARENA_MAX: '2',
-    ...('DATABASE_URL' in found && { DATABASE_URL: stores.databaseUrl }),
-    ...('NATS_URL' in found && { NATS_URL: stores.natsUrl }),
+    ...('DATABASE_URL' in found && databaseEnv(name, dataDir, stores)),
+    ...('NATS_URL' in found && natsEnv(name, dataDir, stores)),
   }
   const all = Object.entries({ ...found, ...decided })
   return Object.fromEntries(all.filter((entry): entry is [string, string] => Boolean(entry[1])))
+}
+
+/** A service logs in as its own role, and so can take on no other's rights. */
+function databaseEnv(
+  name: ServingProcess,
+  dataDir: string,
+  stores: Stores,
+): Record<string, string> {
+  const { databaseUrl, loginOf } = stores
+  const owner = schemaOwners.find((service) => service === name)
+  if (loginOf === undefined || owner === undefined) return { DATABASE_URL: databaseUrl }
+  return {
+    DATABASE_URL: urlOfRole(databaseUrl, loginOf(owner)),
+    DATABASE_PASSWORD_FILE: databasePasswordFile(dataDir, owner),
+  }
+}
+
+function natsEnv(name: ServingProcess, dataDir: string, stores: Stores): Record<string, string> {
+  const { natsUrl, natsUsers = false } = stores
+  if (!natsUsers) return { NATS_URL: natsUrl }
+  const proof = { NATS_PASSWORD_FILE: natsPasswordFile(dataDir, name), NATS_CREDS_FILE: '' }
+  // What the person may have set for another server is not for ours.
+  return { NATS_URL: natsUrl, NATS_CA_FILE: '', ...proof }
 }

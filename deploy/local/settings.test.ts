@@ -13,6 +13,11 @@ describe('the settings of a start', () => {
       publicBaseUrl: 'http://127.0.0.1:8080',
       databaseUrl: undefined,
       natsUrl: undefined,
+      databaseRoleLogins: true,
+      natsPasswordFile: undefined,
+      natsCredsFile: undefined,
+      natsCaFile: undefined,
+      natsReplicas: 1,
       rpcTls: 'off',
     })
   })

@@ -19,6 +19,14 @@ export type LaunchSettings = {
   databaseUrl: string | undefined
   /** Undefined: we start a nats-server of our own. */
   natsUrl: string | undefined
+  /** Whether the services log in to the given database as roles of their own; they always do to ours. */
+  databaseRoleLogins: boolean
+  /** How the launcher proves itself to the given NATS, beside the user of its URL. */
+  natsPasswordFile: string | undefined
+  natsCredsFile: string | undefined
+  natsCaFile: string | undefined
+  /** Copies of the stream of events. */
+  natsReplicas: number
   /** Whether the parts speak mutual TLS, by certificates that we make. */
   rpcTls: 'off' | 'required'
 }
@@ -50,6 +58,11 @@ export function readLaunchSettings(env: Env): LaunchSettings {
     publicBaseUrl: read.publicBaseUrl,
     databaseUrl: read.databaseUrl,
     natsUrl: read.natsUrl,
+    databaseRoleLogins: read.databaseRoleLogins,
+    natsPasswordFile: read.natsPasswordFile,
+    natsCredsFile: read.natsCredsFile,
+    natsCaFile: read.natsCaFile,
+    natsReplicas: read.natsReplicas,
     rpcTls: read.rpcTls,
   }
 }

@@ -16,6 +16,7 @@ import type { Nats } from './nats.ts'
 import type { Batches, Carried } from './nats-batches.ts'
 import { PoisonEvent } from './poison.ts'
 import { startRetention } from './retention.ts'
+import { durableName } from './topology.ts'
 import { createWake } from './wake.ts'
 
 export { PoisonEvent } from './poison.ts'
@@ -29,7 +30,7 @@ export type HandleEvents = (tx: Queryable, events: Event[]) => Promise<void>
 export type ConsumerOptions = {
   db: Database
   nats: Nats
-  /** Name of the consumer at the broker; one durable per subject is made from it. */
+  /** Name of the consumer at the broker; the stream controller makes one durable for each subject from it. */
   durable: string
   /** A subject may end in `.*`: what it stands for comes through one durable, in the order of the stream. */
   subjects: string[]
@@ -65,7 +66,7 @@ type Taking = Omit<ConsumerOptions, 'metrics'> & { metrics: InboxMetrics }
 
 function consumeSubject(options: Taking, subject: string): { close(): Promise<void> } {
   const { nats, log } = options
-  const durable = `${options.durable}-${subject.replace('*', 'all').replaceAll('.', '-')}`
+  const durable = durableName(options.durable, subject)
   const wake = createWake()
   const forget = nats.onConnected(wake.wake)
   const stopping = new AbortController()

@@ -18,7 +18,6 @@ export type NatsSettings = {
   natsPasswordFile: string | undefined
   natsCredsFile: string | undefined
   natsCaFile: string | undefined
-  natsReplicas: number
 }
 
 /** What `connectNats` needs of the settings. */
@@ -30,7 +29,6 @@ export function natsFrom(settings: NatsSettings) {
       credsFile: settings.natsCredsFile,
       caFile: settings.natsCaFile,
     },
-    stream: { replicas: settings.natsReplicas },
   }
 }
 

@@ -29,9 +29,8 @@ import { type Batches, inBatches } from './nats-batches.ts'
 import { type BrokerConnection, keepConnected } from './nats-connection.ts'
 import { acknowledgedBy, noAnswer, type PublishAcknowledged } from './nats-publish.ts'
 import { inOrderOfChoice, type Leaving, leaving } from './nats-servers.ts'
-
-/** The stream that carries events; `replicas` is 3 in production. */
-export type StreamOptions = { name: string; subjects: string[]; replicas: number }
+import { type Changed, ensure } from './nats-streams.ts'
+import { type DurableOptions, eventStream, type StreamOptions } from './topology.ts'
 
 export type NatsOptions = {
   /** One or more URLs, separated by commas; the first one's user and password go for all. */
@@ -43,18 +42,18 @@ export type NatsOptions = {
   stream?: Partial<StreamOptions>
 }
 
-/** A durable pull consumer of one subject. */
-export type DurableOptions = { durable: string; subject: string }
-
 export interface Nats
   extends Pick<BrokerConnection, 'ready' | 'onConnected' | 'subscribe' | 'close'> {
-  /** Makes the stream, or brings its settings up to date. */
-  ensureStream(): Promise<void>
-  /** Resolves when the broker has acknowledged. A missing stream is made again. Throws a Failure. */
+  /**
+   * Makes the stream and these consumers, or corrects their settings; answers what it changed. For the stream controller:
+   * no other user of the broker may. Throws a Failure.
+   */
+  ensureStream(consumers?: readonly DurableOptions[]): Promise<Changed>
+  /** Resolves when the broker has acknowledged. Throws a Failure, also while there is no stream. */
   publish(subject: string, payload: Uint8Array, messageId: string): Promise<void>
   /** Publishes to whoever listens at this moment, outside of the stream; lost without a word when that fails. */
   announce(subject: string, payload: Uint8Array): void
-  /** Opens a durable consumer, making stream and consumer when missing. Ends when either is lost. */
+  /** Opens a durable consumer, which must be there. Ends when it or the stream is lost. Throws a Failure. */
   openDurable(options: DurableOptions): Promise<Batches>
 }
 
@@ -79,12 +78,12 @@ export function connectNats(options: NatsOptions): Nats {
     onConnected: (listener) => broker.onConnected(listener),
     subscribe: (subject, onPayload) => broker.subscribe(subject, onPayload),
     close: () => broker.close(),
-    ensureStream: () => stream.ensure().catch(refuse),
+    ensureStream: (consumers = []) => stream.ensure(consumers).catch(refuse),
     publish: (subject, payload, messageId) =>
       publish(subject, payload, messageId)
         .catch(async (error: unknown) => {
           if ((error as NatsError).code !== notNow) throw error
-          await stream.ensure()
+          await stream.find()
           await publish(subject, payload, messageId)
         })
         .catch(refuse),
@@ -95,11 +94,11 @@ export function connectNats(options: NatsOptions): Nats {
         // Not connected, or not any more.
       }
     },
-    async openDurable(durable) {
+    async openDurable({ durable }) {
       try {
-        await stream.ensure()
         const connection = broker.now()
-        return await makeConsumer(connection, stream.name, durable)
+        return await jetStreamOf(connection)
+          .consumers.get(stream.name, durable)
           .then((consumer) =>
             openBatches(connection, consumer, () => servers.asRefusing(connection)),
           )
@@ -108,6 +107,23 @@ export function connectNats(options: NatsOptions): Nats {
         return refuse(error)
       }
     },
+  }
+}
+
+/**
+ * Connects once, makes the stream and these consumers, and disconnects. Rejects with an error whose `code` is the client
+ * library's: why there is no connection, or why the broker refused.
+ */
+export async function ensureOnce(
+  options: NatsOptions,
+  consumers: readonly DurableOptions[],
+): Promise<void> {
+  const connection = await open(options, new Map())
+  try {
+    const stream = streamSettings({ ...eventStream, ...options.stream })
+    await ensure(await manager(connection), stream, consumers.map(consumerSettings))
+  } finally {
+    await connection.close()
   }
 }
 
@@ -123,34 +139,42 @@ function leaveFor(servers: Servers, connection: NatsConnection, error: unknown):
 
 type Stream = {
   name: string
-  /** Many calls at once are one. */
-  ensure(): Promise<void>
+  /** Asks the server that we are connected to for the stream, and leaves a server that cannot say. Many calls at once are one. */
+  find(): Promise<void>
   /** When the broker last said that the stream is there, by the clock of `performance`. */
-  ensuredMs(): number
+  foundMs(): number
+  ensure(consumers: readonly DurableOptions[]): Promise<Changed>
 }
 
 function keepStream(broker: Broker, servers: Servers, options: NatsOptions): Stream {
-  const stream = { name: 'PAYWEAVE', subjects: ['pw.>'], replicas: 1, ...options.stream }
-  let ensuring: Promise<void> | undefined
-  let ensuredMs = Number.NEGATIVE_INFINITY
+  const stream = { ...eventStream, ...options.stream }
+  let finding: Promise<void> | undefined
+  let foundMs = Number.NEGATIVE_INFINITY
 
-  async function make(): Promise<void> {
+  async function managed<T>(work: (manager: JetStreamManager) => Promise<T>): Promise<T> {
     const connection = broker.now()
-    await makeStream(connection, stream).catch((error: unknown) =>
-      leaveFor(servers, connection, error),
-    )
-    ensuredMs = performance.now()
+    const done = await manager(connection)
+      .then(work)
+      .catch((error: unknown) => leaveFor(servers, connection, error))
+    foundMs = performance.now()
+    return done
   }
 
   return {
     name: stream.name,
-    ensure() {
-      ensuring ??= make().finally(() => {
-        ensuring = undefined
-      })
-      return ensuring
+    find() {
+      finding ??= managed(async ({ streams }) => void (await streams.info(stream.name))).finally(
+        () => {
+          finding = undefined
+        },
+      )
+      return finding
     },
-    ensuredMs: () => ensuredMs,
+    foundMs: () => foundMs,
+    ensure: (consumers) =>
+      managed((manager) =>
+        ensure(manager, streamSettings(stream), consumers.map(consumerSettings)),
+      ),
   }
 }
 
@@ -173,7 +197,7 @@ function publisher(broker: Broker, servers: Servers, stream: Stream, name: strin
     } catch (error) {
       if ((error as NatsError).code !== noAnswer) throw error
       // The message may be there: that is for the caller to find out, and not to wait here for.
-      if (stream.ensuredMs() < sentMs) void stream.ensure().catch(() => undefined)
+      if (stream.foundMs() < sentMs) void stream.find().catch(() => undefined)
       // A server that leads stream and cluster, and is cut off, still says that the stream is there.
       if (acknowledgedMs < sentMs) servers.asSilent(connection)
       throw error
@@ -250,37 +274,25 @@ function manager(connection: NatsConnection): Promise<JetStreamManager> {
   return connection.jetstreamManager({ checkAPI: false, timeout: answerTimeoutMs })
 }
 
-async function makeStream(connection: NatsConnection, options: StreamOptions): Promise<void> {
-  const { streams } = await manager(connection)
-  const wanted = {
-    name: options.name,
-    subjects: options.subjects,
+/** All limits are named, so that one that somebody else has set is taken away again. */
+function streamSettings({ name, subjects, replicas }: StreamOptions) {
+  return {
+    name,
+    subjects,
     retention: RetentionPolicy.Limits,
     storage: StorageType.File,
     discard: DiscardPolicy.New,
     max_age: nanos(7 * dayMs),
+    max_msgs: -1,
+    max_bytes: -1,
+    max_msgs_per_subject: -1,
     duplicate_window: nanos(120_000),
-    num_replicas: options.replicas,
-  }
-  try {
-    // Changes nothing when the stream is there with these settings.
-    await streams.add(wanted)
-  } catch (error) {
-    if ((error as NatsError).api_error?.err_code !== streamNameInUse) throw error
-    await streams.update(options.name, wanted)
+    num_replicas: replicas,
   }
 }
 
-/** The broker's code for a stream that is there with other settings. */
-const streamNameInUse = 10_058
-
-async function makeConsumer(
-  connection: NatsConnection,
-  stream: string,
-  { durable, subject }: DurableOptions,
-): Promise<Consumer> {
-  const { consumers } = await manager(connection)
-  await consumers.add(stream, {
+function consumerSettings({ durable, subject }: DurableOptions) {
+  return {
     durable_name: durable,
     filter_subject: subject,
     deliver_policy: DeliverPolicy.All,
@@ -288,8 +300,7 @@ async function makeConsumer(
     ack_wait: nanos(30_000),
     max_ack_pending: 2_000,
     max_deliver: -1,
-  })
-  return await jetStreamOf(connection).consumers.get(stream, durable)
+  }
 }
 
 /** How many messages may wait here for their batch. */

@@ -28,7 +28,7 @@ export interface Relay {
   close(): Promise<void>
 }
 
-/** Longer than a publication may take with the stream made again in between. */
+/** Longer than a publication may take with a look for the stream and a second one after it. */
 export const leaseMs = 20_000
 const retryMs = 1_000
 const poll = { leastMs: 20, mostMs: 250 }
@@ -47,16 +47,9 @@ export function startRelay(options: RelayOptions): Relay {
   const { nats, log } = options
   const wake = createWake()
   const allowance = republishAllowance()
-  const forget = nats.onConnected(connected)
+  const forget = nats.onConnected(wake.wake)
   const stopping = new AbortController()
   let freshWasFull = false
-
-  function connected(): void {
-    nats
-      .ensureStream()
-      .catch((error: unknown) => log.warn({ err: error }, 'stream not made'))
-      .finally(wake.wake)
-  }
 
   async function claim(): Promise<ClaimedEvent[]> {
     const limits = {

@@ -10,7 +10,7 @@ import { connectNats, type Nats } from '#runtime/events/nats.ts'
 import { publishSurely } from '../events/world.ts'
 import { runHere, runProcess, startProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
-import { ownNats, type TestServer } from '../support/servers.ts'
+import { ownBroker, type TestServer } from '../support/servers.ts'
 import { createdEvent } from './event.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
@@ -29,7 +29,7 @@ beforeAll(async () => {
   database = await createTestDatabase('delivery', migrations)
   receiver = await startReceiver()
   // Of its own: processes of several tests would share the consumer, and each would miss events.
-  broker = await ownNats()
+  broker = await ownBroker()
   nats = connectNats({ url: broker.url, name: 'test', log: silentLog })
   service = await startDeliveryProcess({
     DATABASE_URL: database.url,

@@ -9,7 +9,7 @@ import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import type { Poster } from '../../services/delivery/post.ts'
 import { startWorker } from '../../services/delivery/worker.ts'
 import { silentLog } from '../support/database.ts'
-import { ownNats, ownPostgres, type TestServer } from '../support/servers.ts'
+import { ownBroker, ownPostgres, type TestServer } from '../support/servers.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
@@ -21,7 +21,7 @@ let receiver: Receiver
 
 beforeAll(async () => {
   // Both of its own: one is restarted, and a process that shares a consumer would take other tests' events.
-  ;[postgres, broker] = await Promise.all([ownPostgres({ fsync: 'off' }), ownNats()])
+  ;[postgres, broker] = await Promise.all([ownPostgres({ fsync: 'off' }), ownBroker()])
   process.env['TEST_DATABASE_URL'] = postgres.url
   setting = await createSetting()
   receiver = await startReceiver()

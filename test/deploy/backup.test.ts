@@ -20,7 +20,7 @@ import { checkLedger } from '../../services/accounts/ledger/check.ts'
 import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
 import { moving, newCustomer } from '../ledger/world.ts'
 import { patientLimits, silentLog } from '../support/database.ts'
-import { freePorts, ownNats, temporaryFolder } from '../support/servers.ts'
+import { freePorts, keepStream, ownNats, temporaryFolder } from '../support/servers.ts'
 
 const subject = 'pw.accounts.drill'
 const projectId = randomId()
@@ -119,6 +119,7 @@ function startLoad(db: Database, customers: [string, string]) {
 /** The outbox of accounts and a consumer with the inbox of delivery, over a broker that remembers nothing. */
 async function startEvents(accounts: Database, delivery: Database) {
   const broker = await ownNats()
+  const stream = await keepStream(broker.url, { drill: [subject] })
   const nats = connectNats({ url: broker.url, name: 'drill', log: silentLog })
   const seen = createRouterTransport((router) => inboxRoutes(router, delivery))
   const metrics = new Registry()
@@ -144,7 +145,7 @@ async function startEvents(accounts: Database, delivery: Database) {
     consumer,
     close: async () => {
       await Promise.all([outbox.close(), consumer.close()])
-      await nats.close()
+      await Promise.all([nats.close(), stream.close()])
       await broker.remove()
     },
   }

@@ -71,6 +71,21 @@ describe('payweave bootstrap', () => {
     expect(nats).toContain(`BILLING_PASSWORD: "${own}"`)
   })
 
+  it('makes a password for the stream controller, and one by which the servers of NATS join', async () => {
+    await made('--kubernetes')
+    const read = (...place: string[]) => fs.readFileSync(path.join(out, ...place), 'utf8')
+    const own = read('stream-controller-secrets', 'nats-password')
+    const passwords = read('nats-passwords', 'passwords.conf')
+    expect(passwords).toContain(`STREAM_CONTROLLER_PASSWORD: "${own}"`)
+    const route = read('nats-route', 'password')
+    const routes = read('nats-passwords', 'routes.conf')
+    expect(routes).toContain(`authorization { user: route, password: "${route}"`)
+    expect(routes.match(/nats:\/\/route:[0-9a-f]{48}@nats-\d\.nats:6222/g)).toHaveLength(3)
+    const manifests = read('kubernetes', 'secrets.yaml')
+    expect(manifests).toContain('name: stream-controller-secrets')
+    expect(manifests).not.toContain('name: nats-route')
+  })
+
   it('shows the operator’s bearer when asked, and otherwise no secret', async () => {
     const printed = await made()
     const secrets = Object.values(contents()).flatMap((text) => text.match(/[\w+/-]{24,}/g) ?? [])

@@ -1,10 +1,14 @@
-// Runs one NATS server with the configuration of the manifests: each user may do its work there, and no other's.
+// Runs NATS servers with the configuration of the manifests and the secrets of a bootstrap: each user may do its work there, and
+// only servers with the password of the routes join.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { type StreamController, startStreamController } from '#runtime/events/stream-controller.ts'
+import { makeMissing } from '../../deploy/bootstrap/installation.ts'
+import { openVault } from '../../deploy/bootstrap/vault.ts'
 import { natsProgram } from '../../deploy/local/nats-program.ts'
 import { publishSurely } from '../events/world.ts'
 import { silentLog } from '../support/database.ts'
@@ -12,100 +16,178 @@ import { freePorts, temporaryFolder } from '../support/servers.ts'
 import { manifestsRoot } from './kustomize.ts'
 
 const folder = temporaryFolder('nats-users')
+const secrets = path.join(folder, 'secrets')
+const names = ['nats-0', 'nats-1', 'nats-2']
+/** Knows where the servers are, and is none of them. */
+const stranger = 'stranger'
+const places = [...names, stranger]
 const opened: Nats[] = []
-let server: ChildProcess
-let url = ''
-
-/** The configuration of the manifests, alone and on loopback. */
-function configuration(port: number): string {
-  const text = fs.readFileSync(path.join(manifestsRoot, 'nats', 'nats.conf'), 'utf8')
-  const changes: [RegExp, string][] = [
-    [/^listen: .*$/m, `listen: "127.0.0.1:${port}"`],
-    [/^http: .*$/m, ''],
-    [/^pid_file: .*$/m, ''],
-    [/store_dir: .*/, `store_dir: "${folder}/store"`],
-    [/^cluster \{[^]*?^\}$/m, ''],
-  ]
-  return changes.reduce((changed, [pattern, replacement]) => {
-    expect(changed).toMatch(pattern)
-    return changed.replace(pattern, replacement)
-  }, text)
-}
+const servers: ChildProcess[] = []
+let ports: { client: number; route: number; monitor: number }[]
+let program: string
+let controller: StreamController
 
 beforeAll(async () => {
-  const [port = 0] = await freePorts(1)
-  const users = ['gateway', 'payments', 'accounts', 'institution', 'billing', 'delivery']
-  for (const user of users) fs.writeFileSync(path.join(folder, user), `password of ${user}`)
-  const passwords = users.map((user) => `${user.toUpperCase()}_PASSWORD: "password of ${user}"\n`)
-  fs.writeFileSync(path.join(folder, 'passwords.conf'), passwords.join(''))
-  fs.copyFileSync(path.join(manifestsRoot, 'nats', 'tls.conf'), path.join(folder, 'tls.conf'))
-  fs.writeFileSync(path.join(folder, 'nats.conf'), configuration(port))
-  const program = await natsProgram({ fallbackDir: folder, log: () => {} })
-  server = spawn(program, ['--config', path.join(folder, 'nats.conf')], {
-    env: { SERVER_NAME: 'nats-0' },
-    stdio: 'ignore',
+  const free = await freePorts(3 * places.length)
+  ports = places.map((_, index) => {
+    const [client = 0, route = 0, monitor = 0] = free.slice(3 * index)
+    return { client, route, monitor }
   })
-  url = `nats://127.0.0.1:${port}`
+  const vault = openVault(secrets)
+  makeMissing(vault)
+  vault.close()
+  program = await natsProgram({ fallbackDir: folder, log: () => {} })
+  // Two of three are a majority.
+  for (const name of names.slice(0, 2)) startServer(name)
+  const nats = await as('stream-controller', 2)
+  controller = startStreamController({ nats, log: silentLog })
+  await vi.waitUntil(() => controller.ready(), { timeout: 40_000 })
 })
 
 afterAll(async () => {
+  await controller.close()
   await Promise.all(opened.map((nats) => nats.close()))
-  server.kill('SIGKILL')
-  await once(server, 'exit')
+  for (const server of servers) {
+    if (server.exitCode !== null || server.signalCode !== null) continue
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+  }
   fs.rmSync(folder, { recursive: true })
 })
 
-/** The broker as a part of that name sees it: the name is the user, the password is in a file. */
-async function as(name: string): Promise<Nats> {
+/** Puts each change in its place; what it changes must be there. */
+function changed(text: string, changes: [RegExp, string][]): string {
+  return changes.reduce((before, [pattern, replacement]) => {
+    expect(before).toMatch(pattern)
+    return before.replaceAll(pattern, replacement)
+  }, text)
+}
+
+/** Lays out and starts a server of that name on loopback, with the mounted files of its pod; answers its log. */
+function startServer(name: string, changeRoutes: (text: string) => string = (text) => text) {
+  const own = ports[places.indexOf(name)] ?? { client: 0, route: 0, monitor: 0 }
+  const home = fs.mkdtempSync(path.join(folder, `${name}-`))
+  const shipped = (file: string) => fs.readFileSync(path.join(manifestsRoot, 'nats', file), 'utf8')
+  const secret = (file: string) =>
+    fs.readFileSync(path.join(secrets, 'nats-passwords', file), 'utf8')
+  const routes = names.map((other, index): [RegExp, string] => [
+    new RegExp(`${other}\\.nats:6222`, 'g'),
+    `127.0.0.1:${ports[index]?.route}`,
+  ])
+  const files = {
+    'nats.conf': changed(shipped('nats.conf'), [
+      [/^listen: .*$/gm, `listen: "127.0.0.1:${own.client}"`],
+      [/^http: .*$/gm, `http: "127.0.0.1:${own.monitor}"`],
+      [/^pid_file: .*$/gm, ''],
+      [/store_dir: .*/g, `store_dir: "${home}/store"`],
+      [/^ {2}listen: .*$/gm, `  listen: "127.0.0.1:${own.route}"`],
+    ]),
+    'users.conf': shipped('users.conf'),
+    'tls.conf': shipped('tls.conf'),
+    'cluster-tls.conf': shipped('cluster-tls.conf'),
+    'passwords.conf': secret('passwords.conf'),
+    'routes.conf': changeRoutes(changed(secret('routes.conf'), routes)),
+  }
+  for (const [file, text] of Object.entries(files)) fs.writeFileSync(path.join(home, file), text)
+  const logFile = path.join(home, 'log')
+  const log = fs.openSync(logFile, 'w')
+  const server = spawn(program, ['--config', path.join(home, 'nats.conf')], {
+    env: { SERVER_NAME: name },
+    stdio: ['ignore', log, log],
+  })
+  fs.closeSync(log)
+  servers.push(server)
+  return { server, log: () => fs.readFileSync(logFile, 'utf8') }
+}
+
+/** How many other servers one of them has routes to. */
+async function routesOf(name: string): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${ports[places.indexOf(name)]?.monitor}/routez`)
+  const { routes } = (await answer.json()) as { routes: { remote_id: string }[] }
+  return new Set(routes.map(({ remote_id: remote }) => remote)).size
+}
+
+/** The broker as a part of that name sees it: the name is the user, the password is in its secret. */
+async function as(name: string, replicas = 1): Promise<Nats> {
+  const url = ports.slice(0, 2).map(({ client }) => `nats://127.0.0.1:${client}`)
   const nats = connectNats({
-    url,
+    url: url.join(','),
     name,
     log: silentLog,
-    access: { passwordFile: path.join(folder, name) },
+    access: { passwordFile: path.join(secrets, `${name}-secrets`, 'nats-password') },
+    stream: { replicas },
   })
   opened.push(nats)
   await new Promise<void>((resolve) => nats.onConnected(resolve))
   return nats
 }
 
-it('payments publishes and delivery takes in', async () => {
-  const [payments, delivery] = await Promise.all([as('payments'), as('delivery')])
-  await vi.waitFor(() => payments.ensureStream(), 15_000)
-  const durable = { durable: 'delivery-pw-payments-all', subject: 'pw.payments.*' }
-  const batches = await delivery.openDurable(durable)
-  await publishSurely(payments, 'pw.payments.event', Buffer.from('paid'), 'first')
-  const [message] = (await batches.next(1)) ?? []
-  expect(Buffer.from(message?.payload ?? '').toString()).toBe('paid')
-  message?.ack()
-  batches.stop()
-})
-
-it('accounts tells the gateway news and takes settlements in', async () => {
-  const [accounts, gateway] = await Promise.all([as('accounts'), as('gateway')])
-  const heard: string[] = []
-  gateway.subscribe('pw.accounts.access', (payload) => {
-    heard.push(Buffer.from(payload).toString())
+describe('the users of the broker', () => {
+  it('payments publishes and delivery takes in', async () => {
+    const [payments, delivery] = await Promise.all([as('payments'), as('delivery')])
+    const durable = { durable: 'delivery-pw-payments-all', subject: 'pw.payments.*' }
+    const batches = await vi.waitFor(() => delivery.openDurable(durable), 15_000)
+    await publishSurely(payments, 'pw.payments.event', Buffer.from('paid'), 'first')
+    const [message] = (await batches.next(1)) ?? []
+    expect(Buffer.from(message?.payload ?? '').toString()).toBe('paid')
+    message?.ack()
+    batches.stop()
   })
-  const durable = { durable: 'accounts-pw-payments-settled', subject: 'pw.payments.settled' }
-  const batches = await accounts.openDurable(durable)
-  batches.stop()
-  let told = 0
-  // The broker may hear of the subscription later than of the news.
-  await vi.waitFor(async () => {
-    told += 1
-    await accounts.publish('pw.accounts.access', Buffer.from('revoked'), `second ${told}`)
-    expect(heard).toContain('revoked')
-  }, 15_000)
+
+  it('accounts tells the gateway news and takes settlements in', async () => {
+    const [accounts, gateway] = await Promise.all([as('accounts'), as('gateway')])
+    const heard: string[] = []
+    gateway.subscribe('pw.accounts.access', (payload) => {
+      heard.push(Buffer.from(payload).toString())
+    })
+    const durable = { durable: 'accounts-pw-payments-settled', subject: 'pw.payments.settled' }
+    const batches = await vi.waitFor(() => accounts.openDurable(durable), 15_000)
+    batches.stop()
+    let told = 0
+    // The broker may hear of the subscription later than of the news.
+    await vi.waitFor(async () => {
+      told += 1
+      await accounts.publish('pw.accounts.access', Buffer.from('revoked'), `second ${told}`)
+      expect(heard).toContain('revoked')
+    }, 15_000)
+  })
+
+  it('nobody publishes for another, and the gateway nothing at all', async () => {
+    const [institution, gateway] = await Promise.all([as('institution'), as('gateway')])
+    await publishSurely(institution, 'pw.institution.transaction', Buffer.from('done'), 'third')
+    await Promise.all(
+      [institution, gateway].map((nats) =>
+        expect(
+          nats.publish('pw.payments.settled', Buffer.from('forged'), 'fourth'),
+        ).rejects.toThrow(/refused/),
+      ),
+    )
+  })
 })
 
-it('nobody publishes for another, and the gateway nothing at all', async () => {
-  const [institution, gateway] = await Promise.all([as('institution'), as('gateway')])
-  await publishSurely(institution, 'pw.institution.transaction', Buffer.from('done'), 'third')
-  await Promise.all(
-    [institution, gateway].map((nats) =>
-      expect(nats.publish('pw.payments.settled', Buffer.from('forged'), 'fourth')).rejects.toThrow(
-        /refused/,
-      ),
-    ),
-  )
+describe('the servers of the broker', () => {
+  it('join by the password of the routes', async () => {
+    await vi.waitFor(async () => {
+      expect(await Promise.all(['nats-0', 'nats-1'].map(routesOf))).toEqual([1, 1])
+    }, 20_000)
+  })
+
+  it.each([
+    ['no password', (text: string) => text.replaceAll(/route:[0-9a-f]+@|^authorization.*/gm, '')],
+    ['another password', (text: string) => text.replaceAll(/[0-9a-f]{48}/g, 'f'.repeat(48))],
+  ])('do not let a stranger join that has %s', async (_, changeRoutes) => {
+    const { server, log } = startServer(stranger, changeRoutes)
+    try {
+      await vi.waitFor(() => expect(log()).toMatch(/Authorization Violation/i), 20_000)
+      expect(await Promise.all(['nats-0', 'nats-1', stranger].map(routesOf))).toEqual([1, 1, 0])
+    } finally {
+      server.kill('SIGKILL')
+      await once(server, 'exit')
+    }
+  })
+
+  it('let the third join, which has it', async () => {
+    startServer('nats-2')
+    await vi.waitFor(async () => expect(await routesOf('nats-2')).toBe(2), 20_000)
+  })
 })

@@ -92,7 +92,9 @@ describe.each([...overlays, ...jobs])('pods of %s', (overlay) => {
 
 describe.each(overlays)('parts of %s', (overlay) => {
   const manifests = render(overlay)
-  const parts = ofKind(manifests, 'Deployment')
+  const parts = ofKind(manifests, 'Deployment').filter(
+    ({ metadata }) => metadata.name !== 'stream-controller',
+  )
 
   it('are all of them, the simulator only in the sandbox', () => {
     const names = parts.map(({ metadata }) => metadata.name).toSorted()
@@ -125,6 +127,23 @@ describe.each(overlays)('parts of %s', (overlay) => {
       expect(mounts).toContain(settings.SECRETS_DIR.defaults[overlay])
       expect(mounts).toContain('/tmp')
     }
+  })
+
+  it('have beside them the controller of the stream, once, and asked about its health', () => {
+    const controllers = ofKind(manifests, 'Deployment').filter((one) => !parts.includes(one))
+    expect(controllers).toHaveLength(1)
+    const { replicas, strategy, template } = controllers[0]?.spec ?? {}
+    const [container] = template.spec.containers
+    expect([replicas, strategy]).toEqual([1, { type: 'Recreate' }])
+    expect(container.args).toEqual(['deploy/streams/main.ts'])
+    expect(readFileSync(path.join(root, 'deploy/streams/main.ts'), 'utf8')).toContain(
+      "runProcess('stream-controller'",
+    )
+    expect(container.ports).toEqual([
+      { name: 'admin', containerPort: Number(settings.ADMIN_PORT.defaults[overlay]) },
+    ])
+    expect(container.livenessProbe.httpGet).toEqual({ path: '/livez', port: 'admin' })
+    expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' })
   })
 
   it('have more time to stop than the process takes for it', () => {

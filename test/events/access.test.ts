@@ -22,7 +22,6 @@ it('a process with a wrong password tries again, and comes in with the right one
     natsPasswordFile,
     natsCredsFile: undefined,
     natsCaFile: undefined,
-    natsReplicas: 1,
   }
   const warned = vi.fn<() => void>()
   const log = Object.assign(Object.create(silentLog) as typeof silentLog, { warn: warned })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { type Cluster, startCluster } from './cluster.ts'
-import { makeWorld, type World } from './world.ts'
+import { makeWorld, type World, worldSubjects } from './world.ts'
 
 /** Elections and time-outs of the servers are most of it. */
 const scenarioMs = 60_000
@@ -22,8 +22,8 @@ type Outcome = { written: string[]; handled: string[] }
 /** Runs a scenario on a cluster of its own while events are written without a pause, and waits until all have ended. */
 async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Outcome> {
   const watch = startStopwatch()
-  const cluster = await startCluster()
-  const world = await makeWorld(cluster.url, 3)
+  const cluster = await startCluster(worldSubjects)
+  const world = await makeWorld(cluster.url)
   const writers = startWriters(world)
   try {
     world.startConsumer()

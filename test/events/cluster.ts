@@ -8,7 +8,7 @@ import { connect, type StreamInfo } from 'nats'
 import { vi } from 'vitest'
 import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
 import { freeze } from '../support/freeze.ts'
-import { freePorts, temporaryFolder } from '../support/servers.ts'
+import { freePorts, keepStream, temporaryFolder } from '../support/servers.ts'
 
 const size = 3
 const stream = 'PAYWEAVE'
@@ -37,8 +37,11 @@ export type Cluster = {
   remove(): Promise<void>
 }
 
-/** Starts three servers. Their routes pass through us, so that we can cut them. */
-export async function startCluster(): Promise<Cluster> {
+/**
+ * Starts three servers, with a controller of the stream and of the consumers of `subjects`. Their routes pass through us, so
+ * that we can cut them.
+ */
+export async function startCluster(subjects: Record<string, readonly string[]>): Promise<Cluster> {
   const folder = temporaryFolder('cluster')
   const ports = await freePorts(3 * size)
   const indexes = Array.from({ length: size }, (_, index) => index)
@@ -59,6 +62,7 @@ export async function startCluster(): Promise<Cluster> {
   })
   const members = await Promise.all(starting)
   const url = places.map(({ port }) => `nats://payweave:${password}@127.0.0.1:${port}`).join(',')
+  const kept = await keepStream(url, subjects, size)
 
   async function streamInfo(): Promise<StreamInfo> {
     const servers = places.map(({ port }) => `127.0.0.1:${port}`)
@@ -86,6 +90,7 @@ export async function startCluster(): Promise<Cluster> {
         { timeout: 30_000, interval: 50 },
       ),
     async remove() {
+      await kept.close()
       await Promise.all(members.map((member) => member.end()))
       await routes.close()
       fs.rmSync(folder, { recursive: true, force: true })

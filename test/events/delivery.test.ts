@@ -9,7 +9,7 @@ import { claimDue } from '#runtime/events/outbox-store.ts'
 import { publishEvent } from '#runtime/events/relay.ts'
 import { gapsOf, noteGaps } from './gaps.ts'
 import {
-  deleteStream,
+  emptyStream,
   eventually,
   log,
   makeWorld,
@@ -35,7 +35,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await world.close()
-  await deleteStream(broker)
+  await emptyStream(broker)
 })
 
 const poisonRows = sql('poison_rows', 'select event_id, subject, reason from poison')

@@ -1,56 +1,73 @@
 // Holds the users of the deployed broker against what our processes do: each can do its work, and nothing else.
 import fs from 'node:fs'
 import path from 'node:path'
+import { connect } from 'nats'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { type StreamController, startStreamController } from '#runtime/events/stream-controller.ts'
+import { consumedSubjects, durableName, durablesOf } from '#runtime/events/topology.ts'
+import { brokerUsers } from '#runtime/setting.ts'
+import { natsPasswordLine } from '../../deploy/bootstrap/nats-passwords.ts'
 import { natsProgram } from '../../deploy/local/nats-program.ts'
 import { spawnTied, type TiedProcess } from '../../deploy/local/tied-process.ts'
+import { settledSubject } from '../../services/accounts/settlements/consumer.ts'
+import { subjects as deliverySubjects } from '../../services/delivery/events.ts'
 import { silentLog } from '../support/database.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
-const users = ['gateway', 'payments', 'accounts', 'institution', 'billing', 'delivery'] as const
-type User = (typeof users)[number]
-const deployed = path.resolve(import.meta.dirname, '../../deploy/k8s/nats/nats.conf')
+type User = (typeof brokerUsers)[number]
+const processes = brokerUsers.filter((user) => user !== 'stream-controller')
+const deployed = path.resolve(import.meta.dirname, '../../deploy/k8s/nats/users.conf')
 
 let folder: string
+let port: number
 let server: TiedProcess
+let controller: StreamController
 const as = {} as Record<User, Nats>
 
 beforeAll(async () => {
   folder = temporaryFolder('permissions')
-  const [port = 0] = await freePorts(1)
-  const text = fs.readFileSync(deployed, 'utf8')
-  const config = path.join(folder, 'nats.conf')
-  const passwords = users.map((user) => `${user.toUpperCase()}_PASSWORD: "of-${user}"`)
+  ;[port = 0] = await freePorts(1)
   const storage = `jetstream { store_dir: ${JSON.stringify(path.join(folder, 'store'))} }`
-  const authorization = text.slice(text.indexOf('authorization {'))
+  const passwords = brokerUsers.map((user) => natsPasswordLine(user, `of-${user}`))
+  fs.copyFileSync(deployed, path.join(folder, 'users.conf'))
+  fs.writeFileSync(path.join(folder, 'passwords.conf'), passwords.join(''))
   fs.writeFileSync(
-    config,
-    [`listen: "127.0.0.1:${port}"`, storage, ...passwords, authorization].join('\n'),
+    path.join(folder, 'nats.conf'),
+    [`listen: "127.0.0.1:${port}"`, storage, 'include "users.conf"'].join('\n'),
   )
+  server = await startServer()
+  for (const name of brokerUsers) {
+    const url = `nats://${name}:of-${name}@127.0.0.1:${port}`
+    as[name] = connectNats({ url, name, log: silentLog })
+  }
+  controller = startStreamController({ nats: as['stream-controller'], log: silentLog })
+  await streamIsThere()
+})
+
+afterAll(async () => {
+  await controller.close()
+  await Promise.all(Object.values(as).map((nats) => nats.close()))
+  await server.end('SIGTERM', 5_000)
+  fs.rmSync(folder, { recursive: true, force: true })
+})
+
+async function startServer(): Promise<TiedProcess> {
   const program = await natsProgram({ fallbackDir: folder, log: () => undefined })
-  server = await spawnTied({
-    command: [program, '-c', config],
+  return await spawnTied({
+    command: [program, '-c', path.join(folder, 'nats.conf')],
     deathSignal: 'TERM',
     env: { PATH: process.env['PATH'] },
     stdio: ['ignore', 'ignore', 'ignore'],
     cwd: folder,
   })
-  for (const name of users) {
-    as[name] = connectNats({
-      url: `nats://${name}:of-${name}@127.0.0.1:${port}`,
-      name,
-      log: silentLog,
-    })
-  }
-  await vi.waitUntil(() => users.every((user) => as[user].ready()), { timeout: 40_000 })
-})
+}
 
-afterAll(async () => {
-  await Promise.all(Object.values(as).map((nats) => nats.close()))
-  await server.end('SIGTERM', 5_000)
-  fs.rmSync(folder, { recursive: true, force: true })
-})
+/** Everybody is connected, and the controller has made the stream and the consumers. */
+async function streamIsThere(): Promise<void> {
+  const isThere = () => controller.ready() && brokerUsers.every((user) => as[user].ready())
+  await vi.waitUntil(isThere, { timeout: 40_000 })
+}
 
 let published = 0
 const publish = (user: User, subject: string) => {
@@ -58,16 +75,17 @@ const publish = (user: User, subject: string) => {
   return as[user].publish(subject, Buffer.from(subject), `message-${published}`)
 }
 
+const ownSubjects = [
+  ['payments', 'pw.payments.event'],
+  ['payments', 'pw.payments.event.unaddressed'],
+  ['payments', 'pw.payments.settled'],
+  ['accounts', 'pw.accounts.access'],
+  ['accounts', 'pw.accounts.onboarding'],
+  ['institution', 'pw.institution.transaction'],
+] as const
+
 it('each process publishes its own events and no others', async () => {
-  await vi.waitFor(() => as.payments.ensureStream(), 15_000)
-  for (const [user, subject] of [
-    ['payments', 'pw.payments.event'],
-    ['payments', 'pw.payments.event.unaddressed'],
-    ['payments', 'pw.payments.settled'],
-    ['accounts', 'pw.accounts.access'],
-    ['accounts', 'pw.accounts.onboarding'],
-    ['institution', 'pw.institution.transaction'],
-  ] as const) {
+  for (const [user, subject] of ownSubjects) {
     await vi.waitFor(() => publish(user, subject), 15_000)
   }
   // Of some of them the broker says nothing, so that each takes as long as one waits.
@@ -78,6 +96,7 @@ it('each process publishes its own events and no others', async () => {
     ['delivery', 'pw.payments.event'],
     ['gateway', 'pw.accounts.access'],
     ['billing', 'pw.payments.event'],
+    ['stream-controller', 'pw.payments.event'],
   ] as const
   await Promise.all(
     foreign.map(([user, subject]) =>
@@ -86,22 +105,100 @@ it('each process publishes its own events and no others', async () => {
   )
 })
 
+it('the controller makes the consumers that the processes open', () => {
+  expect(consumedSubjects).toEqual({ accounts: [settledSubject], delivery: deliverySubjects })
+})
+
 it('consumers take in what is theirs, and no other process does', async () => {
-  for (const [user, durable, subject] of [
-    ['accounts', 'accounts-pw-payments-settled', 'pw.payments.settled'],
-    ['delivery', 'delivery-pw-payments-all', 'pw.payments.*'],
-    ['delivery', 'delivery-pw-accounts-onboarding', 'pw.accounts.onboarding'],
-  ] as const) {
-    const batches = await vi.waitFor(() => as[user].openDurable({ durable, subject }), 15_000)
-    const batch = (await batches.next(10)) ?? []
-    expect([durable, batch.length > 0]).toEqual([durable, true])
-    for (const message of batch) message.ack()
-    batches.stop()
-  }
+  await consumersTakeIn()
   for (const user of ['payments', 'institution', 'gateway'] as const) {
     const spied = { durable: `${user}-pw-accounts-onboarding`, subject: 'pw.accounts.onboarding' }
     await expect(as[user].openDurable(spied), user).rejects.toThrow('the broker refused')
   }
+})
+
+async function consumersTakeIn(): Promise<void> {
+  for (const user of ['accounts', 'delivery'] as const) {
+    for (const { durable, subject } of durablesOf({ [user]: consumedSubjects[user] })) {
+      const batches = await vi.waitFor(() => as[user].openDurable({ durable, subject }), 15_000)
+      const batch = (await batches.next(10)) ?? []
+      expect([durable, batch.length > 0]).toEqual([durable, true])
+      for (const message of batch) message.ack()
+      batches.stop()
+    }
+  }
+}
+
+/** Requests by which the stream, its messages or a consumer would be changed, with what the broker must know of them. */
+function attempts(user: User): [api: string, request: object][] {
+  const own = user === 'accounts' ? 'pw.payments.settled' : 'pw.payments.*'
+  const durable = durableName(user === 'accounts' ? 'accounts' : 'delivery', own)
+  const stream = { name: 'PAYWEAVE', subjects: ['pw.>'], max_age: 604_800_000_000_000 }
+  const consumer = { durable_name: durable, filter_subject: own, ack_policy: 'explicit' }
+  const forwarding = { ...consumer, deliver_subject: 'pw.payments.event', ack_policy: 'none' }
+  return [
+    ['STREAM.UPDATE.PAYWEAVE', { ...stream, max_msgs: 1 }],
+    ['STREAM.CREATE.PAYWEAVE', stream],
+    ['STREAM.CREATE.OTHER', { name: 'OTHER', subjects: ['other.>'] }],
+    ['STREAM.PURGE.PAYWEAVE', {}],
+    ['STREAM.DELETE.PAYWEAVE', {}],
+    ['STREAM.MSG.DELETE.PAYWEAVE', { seq: 1 }],
+    ['STREAM.MSG.GET.PAYWEAVE', { seq: 1 }],
+    [`CONSUMER.DELETE.PAYWEAVE.${durable}`, {}],
+    [
+      `CONSUMER.CREATE.PAYWEAVE.${durable}.${own}`,
+      { stream_name: 'PAYWEAVE', config: forwarding, action: '' },
+    ],
+    [
+      `CONSUMER.DURABLE.CREATE.PAYWEAVE.${durable}`,
+      { stream_name: 'PAYWEAVE', config: { ...consumer, max_ack_pending: 1 } },
+    ],
+    ['CONSUMER.CREATE.PAYWEAVE', { stream_name: 'PAYWEAVE', config: { ack_policy: 'none' } }],
+  ]
+}
+
+it.each(processes)('%s cannot change the stream, its messages or a consumer', async (user) => {
+  const watching = await connect({
+    servers: `127.0.0.1:${port}`,
+    user,
+    pass: `of-${user}`,
+    inboxPrefix: `_INBOX_${user}`,
+  })
+  const refused: string[] = []
+  const statuses = watching.status()
+  void (async () => {
+    for await (const { data, permissionContext } of statuses) {
+      if (data === 'PERMISSIONS_VIOLATION') refused.push(permissionContext?.subject ?? '')
+    }
+  })()
+  try {
+    const subjects = attempts(user).map(([api, request]) => {
+      watching.publish(`$JS.API.${api}`, JSON.stringify(request))
+      return `$JS.API.${api}`
+    })
+    // Each was refused before it reached JetStream.
+    await vi.waitFor(() => expect(refused.toSorted()).toEqual(subjects.toSorted()), 10_000)
+  } finally {
+    await watching.close()
+  }
+  // Nothing has other settings than before.
+  await expect(as['stream-controller'].ensureStream(durablesOf(consumedSubjects))).resolves.toEqual(
+    { made: [], corrected: [] },
+  )
+})
+
+it('a wiped broker has stream and consumers again, and every event comes through', async () => {
+  const before = new Set(brokerUsers.filter((user) => as[user].ready()))
+  expect(before.size).toBe(brokerUsers.length)
+  await server.end('SIGKILL', 5_000)
+  await vi.waitUntil(() => brokerUsers.every((user) => !as[user].ready()), { timeout: 10_000 })
+  fs.rmSync(path.join(folder, 'store'), { recursive: true })
+  server = await startServer()
+  await streamIsThere()
+  for (const [user, subject] of ownSubjects) {
+    await vi.waitFor(() => publish(user, subject), 15_000)
+  }
+  await consumersTakeIn()
 })
 
 it('news and tails reach those who listen', async () => {

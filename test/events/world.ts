@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { createClient, createRouterTransport } from '@connectrpc/connect'
-import { connect } from 'nats'
+import { connect, type StreamAPI } from 'nats'
 import { Client } from 'pg'
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
@@ -24,12 +24,13 @@ import {
   type SeenClient,
   startOutbox,
 } from '#runtime/events/outbox.ts'
+import { eventStream } from '#runtime/events/topology.ts'
 import { createLogger } from '#runtime/log.ts'
 import { createTestClock, type TestClock } from '#runtime/test-clock.ts'
 import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
 import { copyOfDatabase, patientLimits } from '../support/database.ts'
 import { freeze } from '../support/freeze.ts'
-import { freePorts, temporaryFolder } from '../support/servers.ts'
+import { freePorts, keepStream, temporaryFolder } from '../support/servers.ts'
 
 export const subject = 'pw.test.event'
 export const newsSubject = 'pw.test.news'
@@ -47,7 +48,10 @@ export type TestBroker = {
   remove(): Promise<void>
 }
 
-/** Starts a broker of our own, with a password of its own unless one is given. */
+/** What the consumer of a world takes in. */
+export const worldSubjects = { consumer: [subject] }
+
+/** Starts a broker of our own, with its stream controller, and a password of its own unless one is given. */
 export async function startBroker(password?: string): Promise<TestBroker> {
   const dataDir = path.join(temporaryFolder('broker'), 'nats')
   if (password !== undefined) {
@@ -57,6 +61,7 @@ export async function startBroker(password?: string): Promise<TestBroker> {
   const [port = 0] = await freePorts(1)
   const start = (): Promise<NatsServer> => startNats({ dataDir, port, log: () => {} })
   let server = await start()
+  const stream = await keepStream(server.url, worldSubjects)
   let thaw = () => {}
   return {
     url: server.url,
@@ -73,6 +78,7 @@ export async function startBroker(password?: string): Promise<TestBroker> {
     },
     async remove() {
       thaw()
+      await stream.close()
       await server.stop()
       fs.rmSync(path.dirname(dataDir), { recursive: true })
     },
@@ -80,12 +86,26 @@ export async function startBroker(password?: string): Promise<TestBroker> {
 }
 
 /** Deletes the stream, if it is there, behind everybody's back. */
-export async function deleteStream({ url }: TestBroker): Promise<void> {
+export async function deleteStream(broker: TestBroker): Promise<void> {
+  await onStreams(broker, (streams) => streams.delete(eventStream.name)).catch(() => undefined)
+}
+
+/** Removes all messages from the stream. */
+export async function emptyStream(broker: TestBroker): Promise<void> {
+  await onStreams(broker, (streams) => streams.purge(eventStream.name))
+}
+
+async function onStreams(
+  { url }: TestBroker,
+  work: (streams: StreamAPI) => Promise<unknown>,
+): Promise<void> {
   const { username, password, host } = new URL(url)
   const connection = await connect({ servers: host, user: username, pass: password })
-  const { streams } = await connection.jetstreamManager()
-  await streams.delete('PAYWEAVE').catch(() => undefined)
-  await connection.close()
+  try {
+    await work((await connection.jetstreamManager()).streams)
+  } finally {
+    await connection.close()
+  }
 }
 
 /** Makes a database with these folders of migrations, without events, and opens it. */
@@ -138,7 +158,7 @@ export type OutboxRow = {
 export type World = Awaited<ReturnType<typeof makeWorld>>
 
 /** Two databases, no process started yet. `close` stops whatever was started. */
-export async function makeWorld(brokerUrl: string, replicas = 1) {
+export async function makeWorld(brokerUrl: string) {
   const clock = createTestClock()
   const producerDb = await makeDatabase(['clock', 'outbox'], clock)
   const consumerDb = await makeDatabase(['clock', 'inbox'], clock)
@@ -161,8 +181,7 @@ export async function makeWorld(brokerUrl: string, replicas = 1) {
     return part
   }
 
-  const openNats = (): Nats =>
-    started(connectNats({ url: brokerUrl, name: 'test', log, stream: { replicas } }))
+  const openNats = (): Nats => started(connectNats({ url: brokerUrl, name: 'test', log }))
 
   /** The work of a consumer: a row for each event, with no constraint that would hide a repetition. */
   const note: HandleEvents = async (tx, events) => {
@@ -199,7 +218,7 @@ export async function makeWorld(brokerUrl: string, replicas = 1) {
         db: consumerDb,
         nats: options.nats ?? openNats(),
         durable: 'consumer',
-        subjects: [subject],
+        subjects: worldSubjects.consumer,
         handle: options.handle ?? note,
         log,
         metrics,

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { startNats } from '../../deploy/local/nats.ts'
 import { startPostgres } from '../../deploy/local/postgres.ts'
-import { freePorts, temporaryFolder } from './servers.ts'
+import { freePorts, keepStream, temporaryFolder } from './servers.ts'
 
 const log = () => {}
 
@@ -32,11 +32,11 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
         autovacuum_naptime: '1min',
       },
     }).then((server) => ({ name: 'TEST_DATABASE_URL', url: server.adminUrl, stop: server.stop })),
-    startNats({ dataDir: path.join(folder, 'nats'), port: natsPort, log }).then((server) => ({
-      name: 'TEST_NATS_URL',
-      url: server.url,
-      stop: server.stop,
-    })),
+    startNats({ dataDir: path.join(folder, 'nats'), port: natsPort, log }).then(async (server) => {
+      const stream = await keepStream(server.url)
+      const stop = () => stream.close().then(() => server.stop())
+      return { name: 'TEST_NATS_URL', url: server.url, stop }
+    }),
   ]
   const teardown = async () => {
     const started = await Promise.allSettled(starts)

@@ -3,6 +3,11 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connectNats } from '#runtime/events/nats.ts'
+import { startStreamController } from '#runtime/events/stream-controller.ts'
+import { consumedSubjects, durablesOf } from '#runtime/events/topology.ts'
+import { createLogger } from '#runtime/log.ts'
 import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
 import { type PostgresServer, startPostgres } from '../../deploy/local/postgres.ts'
 
@@ -92,6 +97,39 @@ export async function ownNats(): Promise<TestServer> {
   const folder = temporaryFolder('nats')
   const dataDir = path.join(folder, 'nats')
   return testServer(folder, () => startNats({ dataDir, port, log: () => {} }))
+}
+
+/** Starts a NATS server for one test with the stream and the consumers of the mesh, as an installation has it. */
+export async function ownBroker(): Promise<TestServer> {
+  const server = await ownNats()
+  const stream = await keepStream(server.url)
+  const remove = async () => {
+    await stream.close()
+    await server.remove()
+  }
+  return { ...server, remove }
+}
+
+/**
+ * Keeps the stream on a broker as the stream controller of an installation does, with the consumers of the mesh and of
+ * `subjects`, by consumer. Resolves when they are there.
+ */
+export async function keepStream(
+  url: string,
+  subjects: Record<string, readonly string[]> = {},
+  replicas = 1,
+): Promise<{ close(): Promise<void> }> {
+  const log = createLogger({ part: 'test', level: 'silent' })
+  const nats = connectNats({ url, name: 'stream-controller', log, stream: { replicas } })
+  const consumers = durablesOf({ ...consumedSubjects, ...subjects })
+  const controller = startStreamController({ nats, consumers, log })
+  while (!controller.ready()) await sleep(10)
+  return {
+    async close() {
+      await controller.close()
+      await nats.close()
+    },
+  }
 }
 
 type Started = { url: string } & Pick<NatsServer, 'pid' | 'exited' | 'stop'>

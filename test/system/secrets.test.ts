@@ -289,9 +289,14 @@ describe('no log file holds', () => {
   })
 
   it('a password of the database or of NATS', () => {
-    for (const name of ['postgres', 'nats']) {
-      const file = path.join(mesh.dataDir, name, 'password')
-      expect(linesWith(literal(fs.readFileSync(file, 'utf8').trim()))).toEqual([])
+    const files = fs
+      .readdirSync(mesh.dataDir, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /(^|\/)(database-|nats-)?password$/.test(file))
+    // The superuser's, seven services' and those of seven users of NATS.
+    expect(files).toHaveLength(15)
+    for (const file of files) {
+      const password = fs.readFileSync(path.join(mesh.dataDir, file), 'utf8').trim()
+      expect([file, linesWith(literal(password))]).toEqual([file, []])
     }
     expect(linesWith(/(postgres|nats):\/\/[^/\s"]*:[^/\s"]+@/g)).toEqual([])
   })
