@@ -3,8 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { freePorts, temporaryFolder } from '../../test/support/servers.ts'
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { freePorts, ownPostgres, temporaryFolder } from '../../test/support/servers.ts'
 import type { SandboxFile } from './sandbox-file.ts'
 import type { ProcessTable } from './supervise.ts'
 
@@ -146,6 +147,9 @@ describe('npm start', { timeout: 240_000 }, () => {
     expect(await started.exit).toBe(0)
     for (const { pid } of Object.values(after)) expect(runs(pid)).toBe(false)
     expect(readProcesses()).toEqual({})
+    for (const name of [...everyPart, 'launcher']) {
+      expect(fs.existsSync(path.join(dataDir, 'logs', `${name}.log`)), name).toBe(true)
+    }
   })
 
   it('keeps its credentials over a kill of the launcher, which leaves no part running', async () => {
@@ -174,8 +178,15 @@ describe('npm start', { timeout: 240_000 }, () => {
     expect(second.output()).toContain(`already running on ${dataDir} (launcher ${first.child.pid})`)
     const third = launcher({ PAYWEAVE_DATA_DIR: path.join(folder, 'other') })
     expect(await third.exit).toBe(1)
-    expect(third.output()).toContain(`port ${env['PORT']} (gateway) is in use; set PORT to another`)
-    expect(third.output()).toContain('(nats) is in use; set PORT_BASE to another')
+    expect(third.output()).toMatch(
+      new RegExp(
+        `^port ${env['PORT']} \\(gateway\\) is in use by \\S+ \\(pid \\d+\\); set PORT`,
+        'm',
+      ),
+    )
+    expect(third.output()).toMatch(
+      /^ports \d+ \(gateway\).*\(nats\) are in use by \S+ \(pid \d+\); set PORT_BASE/m,
+    )
   })
 
   it('refuses a bad setting of any part before it makes anything', async () => {
@@ -185,6 +196,24 @@ describe('npm start', { timeout: 240_000 }, () => {
     expect(await started.exit).toBe(1)
     expect(started.output()).toContain('RATE_LIMIT_RPS')
     expect(fs.existsSync(path.join(unmade, 'sandbox.json'))).toBe(false)
+  })
+
+  it('shares a login that may make no roles, when they are there and the person says so', async () => {
+    const server = await ownPostgres({ fsync: 'off', shared_buffers: '16MB' })
+    onTestFinished(() => server.remove())
+    const page = fs.readFileSync(path.resolve('docs/operate.md'), 'utf8')
+    const [, roles = ''] = /^```sql\n(create role payweave_.*?)^```/ms.exec(page) ?? []
+    const admin = new Client({ connectionString: server.url })
+    await admin.connect()
+    await admin.query("create role shop login password 'of the shop'")
+    await admin.query(roles)
+    await admin.query('create database shop owner shop')
+    await admin.end()
+    const url = new URL(server.url)
+    Object.assign(url, { username: 'shop', password: 'of the shop', pathname: '/shop' })
+    const started = launcher({ DATABASE_URL: url.href, DATABASE_ROLE_LOGINS: '0' })
+    await ready(started)
+    expect(Object.keys(readProcesses())).not.toContain('postgres')
   })
 
   it('stops when npm, which started it, is killed', async () => {

@@ -1,20 +1,23 @@
 // Brings a whole local system up in order and down again; what each part is stands elsewhere.
 import fs from 'node:fs'
 import path from 'node:path'
-import { createLogger, type Logger } from '#runtime/log.ts'
+import type { Logger } from '#runtime/log.ts'
 import type { ServingProcess } from '#runtime/setting.ts'
 import { commandLine, prepareCertificates } from './certificates.ts'
+import { prepareDataDir } from './data-dir.ts'
 import { migrateAll, seed } from './database.ts'
 import { takeLock } from './lock.ts'
+import { openJournal } from './log-file.ts'
 import { prepareLogins, requireLogin } from './logins.ts'
 import { becomeReady, heldPart } from './node-part.ts'
 import { type NodePart, processNames, type Stores, stopOrder } from './parts.ts'
 import { requireFreePorts, type WantedPort } from './ports.ts'
 import { writePrivateFile } from './private-file.ts'
+import { explained } from './problems.ts'
 import { prepareSandboxFile, type SandboxFile, sandboxAddresses } from './sandbox-file.ts'
 import { prepareSecrets } from './secrets.ts'
 import { type LaunchSettings, natsPort, postgresPort, servingPort } from './settings.ts'
-import { type PlannedStores, planStores } from './stores.ts'
+import { logsFolder, type PlannedStores, planStores } from './stores.ts'
 import { type ProcessTable, type Supervisor, supervise } from './supervise.ts'
 
 /** What is brought up, and who is told of the progress. */
@@ -33,20 +36,28 @@ export type Launched = { sandbox: SandboxFile; processes(): ProcessTable; stop()
 /** How long the parts of a killed launcher may take to let go of their ports. */
 const takeOverPatienceMs = 10_000
 
-/** Starts everything and resolves when all of it is ready. A start that fails leaves nothing running. */
+/**
+ * Starts everything and resolves when all of it is ready. A start that fails leaves nothing running, and throws a LaunchError
+ * where the person who starts can put it right.
+ */
 export async function launch(options: LaunchOptions): Promise<Launched> {
+  try {
+    return await launchLocked(options)
+  } catch (error) {
+    throw explained(error, options.settings.dataDir)
+  }
+}
+
+async function launchLocked(options: LaunchOptions): Promise<Launched> {
   const { dataDir } = options.settings
-  // PostgreSQL's own user has to pass through; all that is secret has a closed folder or file.
-  fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  prepareDataDir(dataDir)
   const lock = takeLock(dataDir)
   let processes: ProcessTable = {}
   const supervisor = supervise({
     log: options.log,
     onChange: (now) => {
       processes = now
-      const file = path.join(dataDir, 'processes.json')
-      // None of them outlives the machine.
-      writePrivateFile(file, `${JSON.stringify(now, null, 2)}\n`, false)
+      writeProcesses(dataDir, now, options.log)
     },
   })
   const closing: (() => Promise<void>)[] = []
@@ -64,6 +75,18 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   }
 }
 
+/** A full disk is no reason to end what runs: the file is then that of an earlier moment. */
+function writeProcesses(dataDir: string, now: ProcessTable, log: (line: string) => void): void {
+  const file = path.join(dataDir, 'processes.json')
+  try {
+    // None of them outlives the machine.
+    writePrivateFile(file, `${JSON.stringify(now, null, 2)}\n`, false)
+  } catch (error) {
+    const why = explained(error, dataDir)
+    log(`processes.json is not current: ${why instanceof Error ? why.message : String(why)}`)
+  }
+}
+
 async function bringUp(
   options: LaunchOptions,
   supervisor: Supervisor,
@@ -71,7 +94,7 @@ async function bringUp(
 ): Promise<SandboxFile> {
   const { settings, log, stopping } = options
   const { dataDir } = settings
-  const logsDir = path.join(dataDir, 'logs')
+  const logsDir = logsFolder(settings)
   fs.mkdirSync(logsDir, { recursive: true, mode: 0o700 })
   const portOf = (name: ServingProcess) => servingPort(settings, name)
   const isSecured = settings.rpcTls === 'required'
@@ -80,12 +103,9 @@ async function bringUp(
   const sandbox = prepareSandboxFile(dataDir, addresses)
   prepareSecrets(dataDir, processNames, sandbox.grpc_token)
   if (isSecured) await prepareCertificates(dataDir, [...processNames, commandLine])
-  const journal = createLogger({
-    part: 'launcher',
-    level: 'info',
-    destination: { write: (line) => fs.appendFileSync(path.join(logsDir, 'launcher.log'), line) },
-  })
+  const journal = openJournal(path.join(logsDir, 'launcher.log'))
   const planned = planStores(settings, supervisor, log, stopping)
+  await planned.requireGiven(journal)
   // The parts load their code while the stores come up, which takes both processors' time, and begin when all is there.
   const mayBegin = Promise.withResolvers<void>()
   const parts = options

@@ -4,8 +4,11 @@ import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LaunchError } from './launch-error.ts'
+import { keepBounded, openLog } from './log-file.ts'
 import { natsProgram } from './nats-program.ts'
 import { newPassword, readOrMakeFile } from './private-file.ts'
+import { serverProblem } from './problems.ts'
 import { type Exit, spawnTied, type TiedProcess } from './tied-process.ts'
 
 /** A running nats-server of ours. */
@@ -20,7 +23,7 @@ export type NatsServer = {
 
 /** Where it runs. */
 export type NatsAddress = {
-  /** Made if absent; holds the streams, the configuration with the password, and the log. */
+  /** Made if absent; holds the streams and the configuration with the passwords. */
   dataDir: string
   port: number
 }
@@ -28,6 +31,8 @@ export type NatsAddress = {
 /** Where and how to start. */
 export type NatsOptions = NatsAddress & {
   log: (line: string) => void
+  /** Where it writes its log; in `dataDir`, if not given. */
+  logFile?: string
   /** A program to run in place of the one that would be found. */
   program?: string
   /** Lines of its configuration that say who may log in; without them one user who may do everything. */
@@ -60,8 +65,10 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   const program = options.program ?? (await natsProgram({ fallbackDir: dataDir, log }))
   const name = options.member?.name ?? `payweave-${randomBytes(6).toString('hex')}`
   const config = writeConfig(dataDir, port, name, [...lines, ...(options.member?.config ?? [])])
-  const server = await launch(program, config, dataDir)
-  await becomesReady(server, port, name, path.join(dataDir, 'nats.log'))
+  const logFile = options.logFile ?? path.join(dataDir, 'nats.log')
+  const server = await launch(program, config, dataDir, logFile)
+  await becomesReady(server, port, name, dataDir, logFile)
+  keepBounded(logFile, server.exited)
   log(`nats-server takes connections on port ${port}`)
   return {
     url: `nats://${login}127.0.0.1:${port}`,
@@ -87,8 +94,13 @@ function writeConfig(dataDir: string, port: number, name: string, more: string[]
   return file
 }
 
-async function launch(program: string, config: string, dataDir: string): Promise<TiedProcess> {
-  const log = fs.openSync(path.join(dataDir, 'nats.log'), 'a', 0o600)
+async function launch(
+  program: string,
+  config: string,
+  dataDir: string,
+  logFile: string,
+): Promise<TiedProcess> {
+  const log = openLog(logFile)
   try {
     return await spawnTied({
       command: [program, '-c', config],
@@ -110,6 +122,7 @@ async function becomesReady(
   server: TiedProcess,
   port: number,
   name: string,
+  dataDir: string,
   logFile: string,
 ): Promise<void> {
   const deadlineMs = Date.now() + startTimeoutMs
@@ -119,7 +132,7 @@ async function becomesReady(
   }
   await server.end('SIGKILL', 1_000)
   const said = fs.readFileSync(logFile, 'utf8').trim().split('\n').slice(-5).join('\n')
-  throw new Error(`nats-server did not start: ${said}`)
+  throw new LaunchError(serverProblem('nats-server', said, dataDir, logFile))
 }
 
 function greets(port: number, name: string): Promise<boolean> {

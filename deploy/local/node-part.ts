@@ -6,7 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beginWhenTold } from '#runtime/lifecycle.ts'
 import { heapOptions } from './heap.ts'
 import { LaunchError } from './launch-error.ts'
+import { keepBounded, openLog } from './log-file.ts'
 import type { NodePart } from './parts.ts'
+import { knownProblem } from './problems.ts'
 import type { Part, Supervisor } from './supervise.ts'
 import { spawnTied } from './tied-process.ts'
 
@@ -24,8 +26,6 @@ const probeTimeoutMs = 2_000
 const lookAgainMs = 20
 /** A part that ends so often before it was ever ready will not get better by itself. */
 const hopelessEndings = 3
-const largestLogBytes = 20 * 1024 * 1024
-const boundEveryMs = 15_000
 
 /** A part of ours as the supervisor runs it. */
 export type HeldPart = Part & {
@@ -60,28 +60,13 @@ export function heldPart(node: NodePart, logsDir: string, mayBegin: Promise<void
           saidReady = true
         })
         void mayBegin.then(() => running.alive() && running.child.send('begin'))
-        const bounding = setInterval(() => boundLog(logFile), boundEveryMs).unref()
-        void running.exited.then(() => clearInterval(bounding))
+        keepBounded(logFile, running.exited)
         return { ...running, stop: () => running.end('SIGTERM', node.stopWithinMs) }
       } finally {
         fs.closeSync(log)
       }
     },
   }
-}
-
-/** The part holds the file open for appending: it goes on at the new end of a file that was cut. */
-export function boundLog(file: string, largestBytes = largestLogBytes): void {
-  const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  if (size <= largestBytes) return
-  fs.copyFileSync(file, `${file}.1`)
-  fs.truncateSync(file)
-}
-
-function openLog(file: string): number {
-  const size = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  if (size > largestLogBytes) fs.renameSync(file, `${file}.1`)
-  return fs.openSync(file, 'a', 0o600)
 }
 
 /** Resolves when every part is ready; rejects, saying why, when one will not be. */
@@ -101,11 +86,13 @@ export async function becomeReady(
     stopping.throwIfAborted()
     const hopeless = waiting.find(({ name }) => supervisor.endings(name) >= hopelessEndings)
     if (hopeless)
-      throw new LaunchError(`${hopeless.name} does not start. ${lastLines(hopeless, logsDir)}`)
-    if (Date.now() > untilMs) {
+      throw new LaunchError(failureOf(hopeless, `${hopeless.name} does not start`, logsDir))
+    const [first] = waiting
+    if (first !== undefined && Date.now() > untilMs) {
       const names = waiting.map(({ name }) => name).join(', ')
-      const last = waiting[0] ? lastLines(waiting[0], logsDir) : ''
-      throw new LaunchError(`not ready after ${readyTimeoutMs / 1_000} s: ${names}. ${last}`)
+      throw new LaunchError(
+        failureOf(first, `not ready after ${readyTimeoutMs / 1_000} s: ${names}`, logsDir),
+      )
     }
     if (waiting.length > 0) await sleep(lookAgainMs)
   }
@@ -128,8 +115,11 @@ function answersOk(url: string): Promise<boolean> {
   })
 }
 
-function lastLines({ name }: Part, logsDir: string): string {
+/** One line where the log says what is wrong with this machine; else the end of the log after it. */
+function failureOf({ name }: Part, what: string, logsDir: string): string {
   const file = path.join(logsDir, `${name}.log`)
   const lines = fs.readFileSync(file, 'utf8').trim().split('\n').slice(-6)
-  return `Its log, ${file}, ends:\n${lines.map((line) => `  ${line.slice(0, 400)}`).join('\n')}`
+  const known = knownProblem(lines.join('\n'), logsDir)
+  if (known !== undefined) return `${what}: ${known}`
+  return `${what}. Its log, ${file}, ends:\n${lines.map((line) => `  ${line.slice(0, 400)}`).join('\n')}`
 }

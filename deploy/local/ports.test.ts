@@ -1,6 +1,7 @@
 // Holds that a port in use is told before anything starts.
 import { once } from 'node:events'
 import net from 'node:net'
+import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../test/support/servers.ts'
 import { requireFreePorts } from './ports.ts'
@@ -11,6 +12,10 @@ afterEach(() => {
   for (const holder of holders.splice(0)) holder.close()
 })
 
+/** Only Linux says who it is. */
+const holder =
+  process.platform === 'linux' ? ` by ${path.basename(process.argv0)} (pid ${process.pid})` : ''
+
 async function taken(): Promise<number> {
   const holder = net.createServer().listen(0, '127.0.0.1')
   holders.push(holder)
@@ -19,20 +24,21 @@ async function taken(): Promise<number> {
 }
 
 describe('the look at ports before a start', () => {
-  it('names every taken port with its part and its setting', async () => {
-    const [first, second] = [await taken(), await taken()]
+  it('names every taken port with its part, who holds it, and the setting that moves it', async () => {
+    const [first, second, third] = [await taken(), await taken(), await taken()]
     const [free = 0] = await freePorts(1)
     const looked = requireFreePorts(
       [
         { part: 'gateway', port: first, setting: 'PORT' },
         { part: 'quotes', port: second, setting: 'PORT_BASE' },
+        { part: 'delivery', port: third, setting: 'PORT_BASE' },
         { part: 'billing', port: free, setting: 'PORT_BASE' },
       ],
       0,
     )
     await expect(looked).rejects.toThrow(
-      `port ${first} (gateway) is in use; set PORT to another\n` +
-        `port ${second} (quotes) is in use; set PORT_BASE to another`,
+      `port ${first} (gateway) is in use${holder}; set PORT to another\n` +
+        `ports ${second} (quotes), ${third} (delivery) are in use${holder}; set PORT_BASE to another`,
     )
   })
 

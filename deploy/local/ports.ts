@@ -2,11 +2,15 @@
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LaunchError } from './launch-error.ts'
+import { portHolders } from './port-holders.ts'
 
 /** A port that a part is going to listen on, and the setting that moves it. */
 export type WantedPort = { part: string; port: number; setting: string }
 
-/** Throws one error that names every taken port, its part and its setting, after waiting so long. */
+/**
+ * Throws one error, after waiting so long, with a line for each setting: the taken ports with their parts, who listens on the
+ * first of them, where that is known, and that the setting moves them.
+ */
 export async function requireFreePorts(wanted: WantedPort[], patienceMs: number): Promise<void> {
   const untilMs = Date.now() + patienceMs
   for (;;) {
@@ -14,13 +18,25 @@ export async function requireFreePorts(wanted: WantedPort[], patienceMs: number)
     const taken = wanted.filter((_, index) => !free[index])
     if (taken.length === 0) return
     if (Date.now() >= untilMs) {
-      const lines = taken.map(
-        ({ part, port, setting }) => `port ${port} (${part}) is in use; set ${setting} to another`,
-      )
+      const bySetting = Map.groupBy(taken, ({ setting }) => setting)
+      const holders = portHolders([...bySetting.values()].map(([first]) => first?.port ?? 0))
+      const lines = [...bySetting].map(([setting, ports]) => takenLine(setting, ports, holders))
       throw new LaunchError(lines.join('\n'))
     }
     await sleep(100)
   }
+}
+
+function takenLine(
+  setting: string,
+  taken: readonly WantedPort[],
+  holders: ReadonlyMap<number, string>,
+): string {
+  const ports = taken.map(({ port, part }) => `${port} (${part})`).join(', ')
+  const holder = holders.get(taken[0]?.port ?? 0)
+  const by = holder === undefined ? '' : ` by ${holder}`
+  const which = taken.length === 1 ? `port ${ports} is` : `ports ${ports} are`
+  return `${which} in use${by}; set ${setting} to another`
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -2,6 +2,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LaunchError } from './launch-error.ts'
+import { keepBounded, openLog } from './log-file.ts'
 import {
   type PostgresIdentity,
   type PostgresPrograms,
@@ -10,6 +12,7 @@ import {
 } from './postgres-binaries.ts'
 import { endOrphan } from './postgres-orphan.ts'
 import { newPassword, readOrMakeFile } from './private-file.ts'
+import { serverProblem } from './problems.ts'
 import { type Exit, spawnTied, type TiedProcess } from './tied-process.ts'
 
 /** A running PostgreSQL of ours. */
@@ -25,7 +28,7 @@ export type PostgresServer = {
 
 /** Where it runs. */
 export type PostgresAddress = {
-  /** Made if absent; holds the cluster, the superuser's password and the log. */
+  /** Made if absent; holds the cluster and the superuser's password. */
   dataDir: string
   port: number
 }
@@ -33,6 +36,8 @@ export type PostgresAddress = {
 /** Where and how to start. */
 export type PostgresOptions = PostgresAddress & {
   log: (line: string) => void
+  /** Where it writes its log; in `dataDir`, if not given. */
+  logFile?: string
   /** Further settings, which win over the standard ones. */
   settings?: Record<string, string>
 }
@@ -128,7 +133,10 @@ async function makeCluster(made: {
       cwd: made.dataDir,
     })
     const { code } = await initdb.exited
-    if (code !== 0) throw new Error(`initdb failed: ${tail(path.join(made.dataDir, 'initdb.log'))}`)
+    if (code !== 0) {
+      const file = path.join(made.dataDir, 'initdb.log')
+      throw new LaunchError(serverProblem('PostgreSQL', tail(file), made.dataDir, file))
+    }
   } finally {
     fs.closeSync(log)
     fs.rmSync(passwordFile, { force: true })
@@ -147,14 +155,14 @@ async function launch(
   programs: PostgresPrograms,
   identity: PostgresIdentity,
 ): Promise<TiedProcess> {
-  const logFile = path.join(options.dataDir, 'postgres.log')
+  const logFile = options.logFile ?? path.join(options.dataDir, 'postgres.log')
   const settings = { ...standardSettings, port: String(options.port), ...options.settings }
   const assignments = Object.entries(settings).flatMap(([name, value]) => [
     '-c',
     `${name}=${value}`,
   ])
   const deadlineMs = Date.now() + startTimeoutMs
-  const log = fs.openSync(logFile, 'a', 0o600)
+  const log = openLog(logFile)
   try {
     for (;;) {
       const from = fs.statSync(logFile).size
@@ -166,11 +174,14 @@ async function launch(
         stdio: ['ignore', log, log],
         cwd: options.dataDir,
       })
-      if (await becomesReady(server, cluster, deadlineMs)) return server
+      if (await becomesReady(server, cluster, deadlineMs)) {
+        keepBounded(logFile, server.exited)
+        return server
+      }
       const said = tail(logFile, from)
       // Backends of a killed server need a moment to notice and to let go of its memory.
       if (!said.includes('shared memory block') || Date.now() > deadlineMs) {
-        throw new Error(`PostgreSQL did not start: ${said}`)
+        throw new LaunchError(serverProblem('PostgreSQL', said, options.dataDir, logFile))
       }
       await sleep(200)
     }

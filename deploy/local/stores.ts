@@ -20,10 +20,19 @@ export type PlannedStores = {
   adminUrl: string
   /** The roles of the services; undefined where they share the login of the URL. */
   loginOf: LoginOf | undefined
-  /** Starts our PostgreSQL and makes its database, or looks whether the given one can be used. */
+  /** Looks whether given servers can be used. Throws a LaunchError within ten seconds when they cannot. */
+  requireGiven(journal: Logger): Promise<void>
+  /** Starts our PostgreSQL, unless one was given, and makes its database. */
   startDatabase(): Promise<void>
-  /** Starts our NATS; keeps the stream at that or at the given one. */
+  /** Starts our NATS, unless one was given; keeps the stream. */
   startBroker(journal: Logger): Promise<{ close(): Promise<void> }>
+}
+
+type PlannedDatabase = Pick<PlannedStores, 'adminUrl' | 'loginOf' | 'startDatabase'> & {
+  requireGiven(): Promise<void>
+}
+type PlannedBroker = Pick<PlannedStores, 'requireGiven' | 'startBroker'> & {
+  stores: Pick<Stores, 'natsUrl' | 'natsUsers'>
 }
 
 const databaseName = 'payweave'
@@ -42,22 +51,35 @@ export function planStores(
     stores: { databaseUrl: adminUrl, ...(loginOf && { loginOf }), ...broker.stores },
     adminUrl,
     loginOf,
+    requireGiven: async (journal) => {
+      await Promise.all([database.requireGiven(), broker.requireGiven(journal)])
+    },
     startDatabase,
     startBroker: broker.startBroker,
   }
+}
+
+/** The folder in which every part has its log. */
+export function logsFolder({ dataDir }: Pick<LaunchSettings, 'dataDir'>): string {
+  return path.join(dataDir, 'logs')
+}
+
+function logFileOf(settings: LaunchSettings, name: string): string {
+  return path.join(logsFolder(settings), `${name}.log`)
 }
 
 function planDatabase(
   settings: LaunchSettings,
   supervisor: Supervisor,
   log: (line: string) => void,
-): Pick<PlannedStores, 'adminUrl' | 'loginOf' | 'startDatabase'> {
+): PlannedDatabase {
   const { databaseUrl: given } = settings
   if (given) {
     return {
       adminUrl: given,
       loginOf: settings.databaseRoleLogins ? loginOnDatabase(given) : undefined,
-      startDatabase: () => requireDatabase(given, settings.databaseRoleLogins),
+      requireGiven: () => requireDatabase(given, settings.databaseRoleLogins),
+      startDatabase: async () => undefined,
     }
   }
   const at = { dataDir: path.join(settings.dataDir, 'postgres'), port: postgresPort(settings) }
@@ -65,40 +87,49 @@ function planDatabase(
   return {
     adminUrl: databaseUrlOn(serverUrl, databaseName),
     loginOf: ownLogin,
+    requireGiven: async () => undefined,
     startDatabase: async () => {
-      const start = () => startPostgres({ ...at, log })
+      const start = () => startPostgres({ ...at, log, logFile: logFileOf(settings, 'postgres') })
       await supervisor.start([{ name: 'postgres', ports: [at.port], start }])
       await makeDatabase(serverUrl, databaseName)
     },
   }
 }
 
+/** Loaded when it is needed: the client library takes as long as the rest of the launcher. */
+const stream = () => import('./stream.ts')
+
 function planBroker(
   settings: LaunchSettings,
   supervisor: Supervisor,
   log: (line: string) => void,
   stopping: AbortSignal,
-): Pick<PlannedStores, 'startBroker'> & { stores: Pick<Stores, 'natsUrl' | 'natsUsers'> } {
+): PlannedBroker {
   const { dataDir, natsUrl: given, natsReplicas: replicas } = settings
-  // Not loaded before it is needed: the client library takes as long as the rest of the launcher.
-  const keep = async (at: { url: string; access: object }, journal: Logger) => {
-    const { keepStream } = await import('./stream.ts')
-    return await keepStream({ ...at, replicas, log: journal, stopping })
-  }
   if (given) {
-    const at = natsFrom({ ...settings, natsUrl: given })
-    return { stores: { natsUrl: given }, startBroker: (journal) => keep(at, journal) }
+    const at = { ...natsFrom({ ...settings, natsUrl: given }), replicas }
+    return {
+      stores: { natsUrl: given },
+      requireGiven: async (journal) =>
+        await (await stream()).makeStream({ ...at, journal, log, stopping }),
+      startBroker: async (journal) => (await stream()).keepStream({ ...at, journal }),
+    }
   }
   const at = { dataDir: path.join(dataDir, 'nats'), port: natsPort(settings) }
   const url = `nats://127.0.0.1:${at.port}`
   return {
     stores: { natsUrl: url, natsUsers: true },
+    requireGiven: async () => undefined,
     startBroker: async (journal) => {
       const users = prepareNatsUsers(dataDir, at.dataDir)
-      const start = () => startNats({ ...at, log, users })
+      const logFile = logFileOf(settings, 'nats')
+      const start = () => startNats({ ...at, log, users, logFile })
       await supervisor.start([{ name: 'nats', ports: [at.port], start }])
-      const passwordFile = natsPasswordFile(dataDir, 'stream-controller')
-      return await keep({ url, access: { passwordFile } }, journal)
+      const access = { passwordFile: natsPasswordFile(dataDir, 'stream-controller') }
+      const own = { url, access, replicas, journal }
+      const { keepStream, makeStream } = await stream()
+      await makeStream({ ...own, log, stopping, ownLog: logFile })
+      return keepStream(own)
     },
   }
 }

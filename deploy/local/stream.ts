@@ -7,12 +7,7 @@ import type { Logger } from '#runtime/log.ts'
 import { LaunchError } from './launch-error.ts'
 
 /** The NATS of a local start, and how the launcher logs in. */
-export type StreamAt = Pick<NatsOptions, 'url' | 'access'> & {
-  replicas: number
-  log: Logger
-  /** Aborted when the start is given up. */
-  stopping: AbortSignal
-}
+export type StreamAt = Pick<NatsOptions, 'url' | 'access'> & { replicas: number; journal: Logger }
 
 /** With one attempt that takes its full time after it, within ten seconds. */
 const patienceMs = 6_000
@@ -20,22 +15,33 @@ const againMs = 250
 /** A server that is only starting says these; every other answer stays what it is. */
 const passing = new Set(['CONNECTION_REFUSED', 'CONNECTION_TIMEOUT', 'TIMEOUT', '503'])
 
+/** How a start waits for the stream. `ownLog` is the log of a server of ours. */
+export type StreamWait = { log: (line: string) => void; stopping: AbortSignal; ownLog?: string }
+
 /**
- * Makes the stream and its consumers, and keeps them until it is closed. Throws a LaunchError within ten seconds when
- * nothing answers, the login is refused, or there is no JetStream.
+ * Makes the stream and its consumers. Throws a LaunchError within ten seconds when nothing answers, the login is refused, or
+ * there is no JetStream.
  */
-export async function keepStream(at: StreamAt): Promise<{ close(): Promise<void> }> {
-  const { url, access, log } = at
-  const options: NatsOptions = {
-    url,
-    ...(access !== undefined && { access }),
-    name: 'stream-controller',
-    log,
-    stream: { replicas: at.replicas },
+export async function makeStream(at: StreamAt & StreamWait): Promise<void> {
+  const untilMs = performance.now() + patienceMs
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ensureOnce(optionsOf(at), durablesOf(consumedSubjects))
+    } catch (error) {
+      at.stopping.throwIfAborted()
+      const code = String((error as { code?: unknown }).code)
+      if (!passing.has(code) || performance.now() >= untilMs)
+        throw new LaunchError(problemOf(code, at))
+      if (attempt === 1) at.log(`waiting for NATS at ${serversOf(at.url)}`)
+      await sleep(againMs)
+    }
   }
-  await makeStream(options, at.stopping)
-  const nats = connectNats(options)
-  const controller = startStreamController({ nats, log })
+}
+
+/** Keeps the stream and its consumers until it is closed. */
+export function keepStream(at: StreamAt): { close(): Promise<void> } {
+  const nats = connectNats(optionsOf(at))
+  const controller = startStreamController({ nats, log: at.journal })
   return {
     async close() {
       await controller.close()
@@ -44,17 +50,13 @@ export async function keepStream(at: StreamAt): Promise<{ close(): Promise<void>
   }
 }
 
-async function makeStream(options: NatsOptions, stopping: AbortSignal): Promise<void> {
-  const untilMs = performance.now() + patienceMs
-  for (;;) {
-    try {
-      return await ensureOnce(options, durablesOf(consumedSubjects))
-    } catch (error) {
-      stopping.throwIfAborted()
-      const code = String((error as { code?: unknown }).code)
-      if (passing.has(code) && performance.now() < untilMs) await sleep(againMs)
-      else throw new LaunchError(problemOf(code, options.url))
-    }
+function optionsOf({ url, access, replicas, journal }: StreamAt): NatsOptions {
+  return {
+    url,
+    ...(access !== undefined && { access }),
+    name: 'stream-controller',
+    log: journal,
+    stream: { replicas },
   }
 }
 
@@ -71,8 +73,16 @@ const problems: Record<string, [problem: string, remedy: string]> = {
 }
 
 /** Names the servers and never the login. */
-function problemOf(code: string, url: string): string {
-  const servers = url.split(',').map((one) => new URL(one).host)
+function problemOf(code: string, { url, ownLog }: StreamAt & StreamWait): string {
+  if (ownLog !== undefined)
+    return `nats-server does not make the stream (${code}); its log is ${ownLog}`
   const [problem, remedy] = problems[code] ?? [`the stream cannot be made (${code})`, 'see its log']
-  return `NATS_URL: ${problem} at ${servers.join(', ')}; ${remedy}, or unset NATS_URL: then a server is started here`
+  return `NATS_URL: ${problem} at ${serversOf(url)}; ${remedy}, or unset NATS_URL: then a server is started here`
+}
+
+function serversOf(url: string): string {
+  return url
+    .split(',')
+    .map((one) => new URL(one).host)
+    .join(', ')
 }

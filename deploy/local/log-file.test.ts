@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { boundLog } from './node-part.ts'
+import { boundLog } from './log-file.ts'
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-log-'))
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }))
