@@ -1,6 +1,6 @@
 // Runs a launch in the foreground of a terminal or a pipe: progress, greeting, signals, exit code.
 import module from 'node:module'
-import { curlExample, partsTable } from './greeting.ts'
+import { curlExample, partsTable, payByHand, places } from './greeting.ts'
 import { launch } from './launch.ts'
 import { LaunchError } from './launch-error.ts'
 import { type NodePart, processNames, type Stores } from './parts.ts'
@@ -73,10 +73,9 @@ async function run(partsOf: PartsOf, stopping: AbortSignal): Promise<void> {
   setImmediate(module.flushCompileCache)
   const table = partsTable(launched.processes(), [...processNames, 'postgres', 'nats'])
   console.log(`\n${table}\n`)
-  console.log(`  API          ${launched.sandbox.base_url}`)
-  console.log(`  credentials  ${settings.dataDir}/sandbox.json`)
-  console.log(`  logs         ${settings.dataDir}/logs\n`)
+  console.log(`${places(launched.sandbox, settings.dataDir)}\n`)
   console.log(`Make a payment request:\n\n${curlExample(launched.sandbox)}\n`)
+  console.log(`${payByHand}\n`)
   console.log('Ctrl-C stops it all.')
   if (!stopping.aborted) {
     await new Promise((resolve) => stopping.addEventListener('abort', resolve, { once: true }))

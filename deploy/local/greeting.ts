@@ -1,5 +1,6 @@
-// What a finished start tells: the parts and a request to paste. It shows the demo project's keys, as promised.
+// What a finished start prints: the parts, where to look, and a request to paste with the demo project's keys.
 import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import type { SandboxFile } from './sandbox-file.ts'
 import type { ProcessTable } from './supervise.ts'
 
@@ -18,6 +19,23 @@ export function partsTable(processes: ProcessTable, order: string[]): string {
     .map((line) => line.trimEnd())
     .join('\n')
 }
+
+/** Where a newcomer looks first, one line each. */
+export function places({ base_url }: Pick<SandboxFile, 'base_url'>, dataDir: string): string {
+  const rows = [
+    ['API', base_url],
+    ['docs', `${base_url}/docs`],
+    ['pay page', 'the "url" in the answer of the request below'],
+    ['credentials', path.join(dataDir, 'sandbox.json')],
+    ['logs', `${path.join(dataDir, 'logs')}, one file for each part`],
+  ]
+  return rows.map(([name = '', place = '']) => `  ${name.padEnd(11)}  ${place}`).join('\n')
+}
+
+/** How to see a payer's page in use: the payer of the example pays before anybody could. */
+export const payByHand =
+  'Its payer pays by themselves after a second. To pay yourself, say +12025550100 in place of +12025550101,\n' +
+  'open the "url" of the answer in a browser and enter the wallet PIN 123456.'
 
 /** A payment request of the demo project, whose payer pays after a second; pushes go to the simulator. */
 export function curlExample(sandbox: SandboxFile): string {

@@ -147,8 +147,11 @@ describe('npm start', { timeout: 240_000 }, () => {
     expect(await started.exit).toBe(0)
     for (const { pid } of Object.values(after)) expect(runs(pid)).toBe(false)
     expect(readProcesses()).toEqual({})
+    expect(started.output()).toContain(`  docs         http://127.0.0.1:${env['PORT']}/docs\n`)
+    const logs = path.join(dataDir, 'logs')
+    expect(started.output()).toContain(`  logs         ${logs}, one file for each part\n`)
     for (const name of [...everyPart, 'launcher']) {
-      expect(fs.existsSync(path.join(dataDir, 'logs', `${name}.log`)), name).toBe(true)
+      expect(fs.existsSync(path.join(logs, `${name}.log`)), name).toBe(true)
     }
   })
 

@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { connect } from 'nats'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Mesh, type ProcessTable, runs, startMesh } from '../support/mesh.ts'
 import { ownNats, ownPostgres, type TestServer } from '../support/servers.ts'
@@ -48,6 +50,44 @@ async function paysOnce(on: Mesh): Promise<string> {
   await inbox.told(['payment_completed', 'payout_completed'])
   await inbox.calledBack(1)
   return created.id
+}
+
+/** Who each service is to PostgreSQL, by the name that its connections carry. */
+async function loginsOf(on: Mesh): Promise<Record<string, string[]>> {
+  const rows = await on.rows<{ application_name: string; usename: string }>(
+    `select distinct application_name, usename from pg_stat_activity
+     where application_name like 'payweave %' and datname = current_database()`,
+  )
+  const byService = Map.groupBy(rows, (row) => row.application_name.replace('payweave ', ''))
+  return Object.fromEntries(
+    [...byService].map(([service, own]) => [service, own.map(({ usename }) => usename)]),
+  )
+}
+
+/** Statements by which a service would take on the rights of others. */
+function attempts(service: string): string[] {
+  const other = service === 'quotes' ? 'payments' : 'quotes'
+  return [
+    'set session authorization postgres',
+    'set role postgres',
+    `set session authorization payweave_${other}`,
+    `set role payweave_${other}`,
+    `select 1 from ${other}.schema_migration`,
+    'create role payweave_more',
+    'create table own (id int)',
+  ]
+}
+
+/** The statements that PostgreSQL refuses a login. */
+async function refusedBy(connectionString: string, statements: string[]): Promise<string[]> {
+  const client = new Client({ connectionString })
+  await client.connect()
+  const refused: string[] = []
+  for (const statement of statements) {
+    await client.query(statement).catch(() => refused.push(statement))
+  }
+  await client.end()
+  return refused
 }
 
 describe('a local start', () => {
@@ -132,6 +172,54 @@ describe('a local start', () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'success', code: 200 })
     const { id } = (JSON.parse(stdout) as { payment_details: { id: string } }).payment_details
     await merchant(mesh).stateIs(id, 'paid')
+  })
+
+  it('prints where its docs and its logs are, of which each part has one', async () => {
+    const output = await eventually(
+      () => mesh.output(),
+      (now) => expect(now).toContain('Ctrl-C stops it all'),
+    )
+    const docs = /^ {2}docs +(\S+)$/m.exec(output)?.[1] ?? ''
+    const page = await fetch(docs)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<html')])
+    const logs = /^ {2}logs +(.+), one file for each part$/m.exec(output)?.[1] ?? ''
+    for (const name of Object.keys(mesh.processes())) {
+      expect(fs.statSync(path.join(logs, `${name}.log`)).mode & 0o777, name).toBe(0o600)
+    }
+  })
+
+  it('has services that log in to PostgreSQL as themselves, and can be nobody else', async () => {
+    const owners = ourParts.filter((name) => name !== 'gateway')
+    const logins = Object.fromEntries(owners.map((name) => [name, [`payweave_${name}`]]))
+    expect(await loginsOf(mesh)).toEqual(logins)
+    for (const name of owners) {
+      const file = path.join(mesh.dataDir, 'secrets', name, 'database-password')
+      expect(fs.statSync(file).mode & 0o777, name).toBe(0o600)
+      const url = new URL(mesh.databaseUrl())
+      url.username = `payweave_${name}`
+      url.password = fs.readFileSync(file, 'utf8').trim()
+      expect(await refusedBy(url.href, attempts(name)), name).toEqual(attempts(name))
+    }
+  })
+
+  it('has processes that NATS knows each by its own name and rights', async () => {
+    for (const name of ['payments', 'institution', 'delivery']) {
+      const file = path.join(mesh.dataDir, 'secrets', name, 'nats-password')
+      expect(fs.statSync(file).mode & 0o777, name).toBe(0o600)
+      const pass = fs.readFileSync(file, 'utf8').trim()
+      const servers = `127.0.0.1:${mesh.portBase + 21}`
+      const inboxPrefix = `_INBOX_${name}`
+      const connection = await connect({ servers, user: name, pass, inboxPrefix })
+      try {
+        const { streams } = await connection.jetstreamManager({ checkAPI: false, timeout: 5_000 })
+        await expect(streams.purge('PAYWEAVE'), name).rejects.toThrow(/permissions/i)
+      } finally {
+        await connection.close()
+      }
+    }
+    await expect(connect({ servers: `127.0.0.1:${mesh.portBase + 21}` })).rejects.toThrow(
+      /authorization/i,
+    )
   })
 
   it('runs beside another one, whose keys and payments it does not know', async () => {
@@ -222,6 +310,10 @@ describe('a local start on stores of somebody else', () => {
         [id],
       )
       expect(rows).toEqual([{ state: 'paid' }])
+      // Roles of its own, for others may use the server too.
+      for (const [service, logins] of Object.entries(await loginsOf(guest))) {
+        expect(logins).toEqual([expect.stringMatching(`^payweave_${service}_[0-9a-f]{8}$`)])
+      }
     } finally {
       await guest.remove()
     }
