@@ -70,6 +70,9 @@ function tryToWrite(dataDir: string): void {
   const file = path.join(dataDir, `.writable.${process.pid}`)
   try {
     fs.writeFileSync(file, 'x', { mode: 0o600 })
+  } catch (error) {
+    // The folder is what a person can do something about.
+    throw Object.assign(error as NodeJS.ErrnoException, { path: dataDir })
   } finally {
     fs.rmSync(file, { force: true })
   }

@@ -110,8 +110,10 @@ describe('a data folder that cannot be used is named', () => {
     const closed = path.join(folder, 'closed')
     fs.mkdirSync(closed, { mode: 0o555 })
     const { line } = await failedStart({ PAYWEAVE_DATA_DIR: closed }, unprivileged)
-    expect(line).toContain(closed)
-    expect(line).toContain('may not be read or written by this user; start as the user to whom')
+    expect(line).toBe(
+      `${closed} may not be read or written by this user; start as the user to whom it belongs, or set ` +
+        'PAYWEAVE_DATA_DIR to a folder of your own',
+    )
   })
 
   it('when another user has started in it before', async (context) => {

@@ -188,7 +188,7 @@ describe('npm start', { timeout: 240_000 }, () => {
       ),
     )
     expect(third.output()).toMatch(
-      /^ports \d+ \(gateway\).*\(nats\) are in use by \S+ \(pid \d+\); set PORT_BASE/m,
+      /^ports \d+ \(gateway\).*\(nats\) are in use by (\S+ \(pid \d+\)(, )?)+; set PORT_BASE/m,
     )
   })
 

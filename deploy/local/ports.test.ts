@@ -1,4 +1,5 @@
-// Holds that a port in use is told before anything starts.
+// Holds that a port in use is named before anything starts.
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
 import path from 'node:path'
@@ -7,20 +8,32 @@ import { freePorts } from '../../test/support/servers.ts'
 import { requireFreePorts } from './ports.ts'
 
 const holders: net.Server[] = []
+const others: ChildProcess[] = []
 
 afterEach(() => {
+  for (const other of others.splice(0)) other.kill('SIGKILL')
   for (const holder of holders.splice(0)) holder.close()
 })
 
 /** Only Linux says who it is. */
-const holder =
-  process.platform === 'linux' ? ` by ${path.basename(process.argv0)} (pid ${process.pid})` : ''
+const own = `${path.basename(process.argv0)} (pid ${process.pid})`
+const holder = process.platform === 'linux' ? ` by ${own}` : ''
 
 async function taken(): Promise<number> {
   const holder = net.createServer().listen(0, '127.0.0.1')
   holders.push(holder)
   await once(holder, 'listening')
   return (holder.address() as net.AddressInfo).port
+}
+
+/** A port on which another process listens. */
+async function takenByOther(): Promise<{ port: number; pid: number }> {
+  const program = `const server = require('node:net').createServer()
+    server.listen(0, '127.0.0.1', () => console.log(server.address().port))`
+  const other = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  others.push(other)
+  const [said] = (await once(other.stdout, 'data')) as [Buffer]
+  return { port: Number(said), pid: other.pid ?? 0 }
 }
 
 describe('the look at ports before a start', () => {
@@ -39,6 +52,18 @@ describe('the look at ports before a start', () => {
     await expect(looked).rejects.toThrow(
       `port ${first} (gateway) is in use${holder}; set PORT to another\n` +
         `ports ${second} (quotes), ${third} (delivery) are in use${holder}; set PORT_BASE to another`,
+    )
+  })
+
+  it('names each process that holds one of several ports', async (context) => {
+    context.skip(process.platform !== 'linux', 'only Linux says who listens')
+    const [mine, other] = [await taken(), await takenByOther()]
+    const looked = requireFreePorts(
+      [mine, other.port].map((port) => ({ part: 'quotes', port, setting: 'PORT_BASE' })),
+      0,
+    )
+    await expect(looked).rejects.toThrow(
+      `in use by ${own}, ${path.basename(process.execPath)} (pid ${other.pid}); set PORT_BASE to another`,
     )
   })
 

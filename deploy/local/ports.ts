@@ -8,8 +8,8 @@ import { portHolders } from './port-holders.ts'
 export type WantedPort = { part: string; port: number; setting: string }
 
 /**
- * Throws one error, after waiting so long, with a line for each setting: the taken ports with their parts, who listens on the
- * first of them, where that is known, and that the setting moves them.
+ * Throws one error, after waiting so long, with a line for each setting: the taken ports with their parts, who listens on
+ * them, where that is known, and that the setting moves them.
  */
 export async function requireFreePorts(wanted: WantedPort[], patienceMs: number): Promise<void> {
   const untilMs = Date.now() + patienceMs
@@ -19,7 +19,7 @@ export async function requireFreePorts(wanted: WantedPort[], patienceMs: number)
     if (taken.length === 0) return
     if (Date.now() >= untilMs) {
       const bySetting = Map.groupBy(taken, ({ setting }) => setting)
-      const holders = portHolders([...bySetting.values()].map(([first]) => first?.port ?? 0))
+      const holders = portHolders(taken.map(({ port }) => port))
       const lines = [...bySetting].map(([setting, ports]) => takenLine(setting, ports, holders))
       throw new LaunchError(lines.join('\n'))
     }
@@ -33,8 +33,8 @@ function takenLine(
   holders: ReadonlyMap<number, string>,
 ): string {
   const ports = taken.map(({ port, part }) => `${port} (${part})`).join(', ')
-  const holder = holders.get(taken[0]?.port ?? 0)
-  const by = holder === undefined ? '' : ` by ${holder}`
+  const known = new Set(taken.flatMap(({ port }) => holders.get(port) ?? []))
+  const by = known.size === 0 ? '' : ` by ${[...known].join(', ')}`
   const which = taken.length === 1 ? `port ${ports} is` : `ports ${ports} are`
   return `${which} in use${by}; set ${setting} to another`
 }
