@@ -2,6 +2,7 @@
 
 /** The gRPC status names that a refusal can map to. */
 export type RpcStatus =
+  | 'canceled'
   | 'invalid_argument'
   | 'unauthenticated'
   | 'permission_denied'
@@ -191,6 +192,33 @@ export const reasons = {
   // Answers of internal RPCs only: no route of the JSON API leads to them.
   UNAUTHENTICATED: { ...unauthorized, meaning: 'The call carries no valid credentials.' },
   PERMISSION_DENIED: { ...forbidden, meaning: 'The caller may not make this call.' },
+  METHOD_UNIMPLEMENTED: {
+    http: 404,
+    rpc: 'unimplemented',
+    meaning: 'The server has no such RPC method, or not over this version of HTTP.',
+  },
+  RPC_SERVICE_NOT_FOUND: { ...notFound, meaning: 'The server has no RPC service of this name.' },
+  MALFORMED_REQUEST: {
+    ...badRequest,
+    meaning: 'The headers, the framing or the message of the call cannot be decoded.',
+  },
+  COMPRESSION_UNSUPPORTED: {
+    http: 415,
+    rpc: 'unimplemented',
+    meaning: 'The message is compressed, which no method accepts.',
+  },
+  MESSAGE_TOO_LARGE: {
+    http: 413,
+    rpc: 'resource_exhausted',
+    meaning: 'The request or the response is larger than messages of this method may be.',
+  },
+  SERVER_OVERLOADED: {
+    http: 503,
+    rpc: 'resource_exhausted',
+    meaning: 'The server has as many calls or request bytes in flight as it accepts; retry later.',
+    retryAfterS: 1,
+  },
+  CANCELLED: { http: 499, rpc: 'canceled', meaning: 'The caller cancelled the call.' },
   PROJECT_NOT_FOUND: { ...notFound, meaning: 'There is no such project.' },
   MERCHANT_NOT_FOUND: { ...notFound, meaning: 'The project has no such merchant.' },
   INSTITUTION_NOT_FOUND: { ...notFound, meaning: 'There is no such institution.' },

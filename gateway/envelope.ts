@@ -123,6 +123,13 @@ export function retell(prefix = ''): (error: unknown) => never {
 const internalReasons = new Set<Reason>([
   'UNAUTHENTICATED',
   'PERMISSION_DENIED',
+  'METHOD_UNIMPLEMENTED',
+  'RPC_SERVICE_NOT_FOUND',
+  'MALFORMED_REQUEST',
+  'COMPRESSION_UNSUPPORTED',
+  'MESSAGE_TOO_LARGE',
+  'SERVER_OVERLOADED',
+  'CANCELLED',
   'PROJECT_NOT_FOUND',
   'MERCHANT_NOT_FOUND',
   'INSTITUTION_NOT_FOUND',

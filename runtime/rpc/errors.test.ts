@@ -4,16 +4,57 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { Failure, type Reason, reasons } from '#core/errors.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
-import { statusName, toConnectError, toFailure } from './errors.ts'
+import { hasReason, statusName, toConnectError, toFailure, withReason } from './errors.ts'
+
+/** Reasons that a server gives about a call, and what they mean to the code that made it. */
+const ofCalls = {
+  UNAUTHENTICATED: 'INTERNAL_ERROR',
+  PERMISSION_DENIED: 'INTERNAL_ERROR',
+  METHOD_UNIMPLEMENTED: 'INTERNAL_ERROR',
+  RPC_SERVICE_NOT_FOUND: 'INTERNAL_ERROR',
+  MALFORMED_REQUEST: 'INTERNAL_ERROR',
+  COMPRESSION_UNSUPPORTED: 'INTERNAL_ERROR',
+  MESSAGE_TOO_LARGE: 'INTERNAL_ERROR',
+  SERVER_OVERLOADED: 'SERVICE_UNAVAILABLE',
+  CANCELLED: 'TIMEOUT',
+}
 
 describe('a refusal on the wire', () => {
-  it.each(Object.keys(reasons) as Reason[])('keeps the reason %s', (reason) => {
+  const kept = (Object.keys(reasons) as Reason[]).filter(
+    (reason) => !Object.hasOwn(ofCalls, reason),
+  )
+
+  it.each(kept)('keeps the reason %s', (reason) => {
     const failure = new Failure(reason, 'why', { details: { key: 'value' } })
     const error = toConnectError(failure)
     expect(statusName(error.code)).toBe(reasons[reason].rpc)
     const back = toFailure(error)
     expect(back).toMatchObject({ reason, message: 'why', details: { key: 'value' } })
     expect(back.retryAfterS).toBe(failure.retryAfterS)
+  })
+
+  it.each(Object.entries(ofCalls))(
+    'about the call itself, %s, is %s to the caller',
+    (given, seen) => {
+      const failure = new Failure(given as Reason, 'why', { details: { key: 'value' } })
+      const error = toConnectError(failure)
+      expect(statusName(error.code)).toBe(reasons[failure.reason].rpc)
+      expect(hasReason(error)).toBe(true)
+      const back = toFailure(error)
+      expect(back).toMatchObject({ reason: seen, details: {}, cause: error })
+      expect(back.message).not.toContain('why')
+      expect(back.retryAfterS).toBe(failure.retryAfterS)
+    },
+  )
+
+  it('has a reason also when it was thrown without one', () => {
+    for (const code of Object.values(Code)) {
+      if (typeof code !== 'number') continue
+      const error = withReason(new ConnectError('x', code))
+      expect(hasReason(error), Code[code]).toBe(true)
+      expect(error).toMatchObject({ code, rawMessage: 'x' })
+      expect(withReason(error).details).toHaveLength(1)
+    }
   })
 
   it.each([

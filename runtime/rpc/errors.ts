@@ -14,6 +14,7 @@ import {
 export const errorDomain = 'payweave'
 
 const codes: Record<RpcStatus, Code> = {
+  canceled: Code.Canceled,
   invalid_argument: Code.InvalidArgument,
   unauthenticated: Code.Unauthenticated,
   permission_denied: Code.PermissionDenied,
@@ -62,11 +63,73 @@ export function toConnectError(failure: Failure): ConnectError {
   return new ConnectError(failure.message, code, undefined, details, failure)
 }
 
+/** Reasons of errors that Connect makes by itself, or that were thrown without one. */
+const reasonsByCode: Partial<Record<Code, Reason>> = {
+  [Code.Canceled]: 'CANCELLED',
+  [Code.InvalidArgument]: 'MALFORMED_REQUEST',
+  [Code.DeadlineExceeded]: 'TIMEOUT',
+  [Code.PermissionDenied]: 'PERMISSION_DENIED',
+  [Code.ResourceExhausted]: 'MESSAGE_TOO_LARGE',
+  [Code.Unimplemented]: 'METHOD_UNIMPLEMENTED',
+  [Code.Unavailable]: 'SERVICE_UNAVAILABLE',
+  [Code.Unauthenticated]: 'UNAUTHENTICATED',
+}
+
+/** Whether an error says its reason by an ErrorInfo, as each that leaves a server does. */
+export function hasReason(error: ConnectError): boolean {
+  return error.details.some((detail) =>
+    'desc' in detail
+      ? detail.desc.typeName === ErrorInfoSchema.typeName
+      : detail.type === ErrorInfoSchema.typeName,
+  )
+}
+
+/** The error with an ErrorInfo: its own, or the one that follows from its code. Its code and message stay. */
+export function withReason(error: ConnectError): ConnectError {
+  if (hasReason(error)) return error
+  const reason = reasonsByCode[error.code] ?? 'INTERNAL_ERROR'
+  error.details.push({ desc: ErrorInfoSchema, value: { reason, domain: errorDomain } })
+  return error
+}
+
+/** The `retry-after` header of an error that says when to try again, in whole seconds. */
+export function retryAfterOf(error: ConnectError): { 'retry-after'?: string } {
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay
+  if (delay === undefined) return {}
+  return { 'retry-after': String(Math.ceil(Number(delay.seconds) + delay.nanos / 1e9)) }
+}
+
+/** What a call that cannot be decoded is refused with. */
+export function malformed(message: string, cause?: unknown): Failure {
+  return new Failure('MALFORMED_REQUEST', message, { cause })
+}
+
+/** What a call ends with whose caller went away. */
+export function callerGone(cause?: unknown): Failure {
+  return new Failure('CANCELLED', 'the caller went away', { cause })
+}
+
 /** How a bug leaves a server: nothing of it is shown. */
 export function internalConnectError(cause: unknown): ConnectError {
   const shown = toConnectError(new Failure('INTERNAL_ERROR', 'internal error'))
   shown.cause = cause
   return shown
+}
+
+/**
+ * What reasons about the call itself mean to the code that made it: a fault of our own, or an outcome that is open. They
+ * are not passed on, since the next caller would take them for a judgement on its own call.
+ */
+const reasonsOfCalls: Partial<Record<Reason, Undecided>> = {
+  UNAUTHENTICATED: 'INTERNAL_ERROR',
+  PERMISSION_DENIED: 'INTERNAL_ERROR',
+  METHOD_UNIMPLEMENTED: 'INTERNAL_ERROR',
+  RPC_SERVICE_NOT_FOUND: 'INTERNAL_ERROR',
+  MALFORMED_REQUEST: 'INTERNAL_ERROR',
+  COMPRESSION_UNSUPPORTED: 'INTERNAL_ERROR',
+  MESSAGE_TOO_LARGE: 'INTERNAL_ERROR',
+  SERVER_OVERLOADED: 'SERVICE_UNAVAILABLE',
+  CANCELLED: 'TIMEOUT',
 }
 
 /**
@@ -79,9 +142,12 @@ export function toFailure(error: ConnectError): Failure {
     return new Failure(reasonOf(error.code), messages[reasonOf(error.code)], { cause: error })
   }
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay
+  const wait = delay === undefined ? {} : { retryAfterS: Number(delay.seconds) + delay.nanos / 1e9 }
+  const meant = reasonsOfCalls[info.reason]
+  if (meant !== undefined) return new Failure(meant, messages[meant], { ...wait, cause: error })
   return new Failure(info.reason, error.rawMessage, {
     details: { ...info.metadata },
-    ...(delay === undefined ? {} : { retryAfterS: Number(delay.seconds) + delay.nanos / 1e9 }),
+    ...wait,
     cause: error,
   })
 }

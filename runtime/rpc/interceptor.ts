@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { CallLog } from './call-log.ts'
 import { iterateWithContext, runWithContext } from './context.ts'
+import { ofDecoding } from './error-responses.ts'
 import { type ServedCall, servedCallKey } from './served-call.ts'
 
 type Next = Parameters<Interceptor>[0]
@@ -19,7 +20,8 @@ export function callInterceptor(log: CallLog): Interceptor {
     call.begin(request)
     // A single message is whole or refused by its length.
     const isSingle = request.method.methodKind === 'server_streaming'
-    const message = isSingle ? request.message : whole(request.message, call, request.signal)
+    const decoded = decodable(request.message)
+    const message = isSingle ? decoded : whole(decoded, call, request.signal)
     return await runWithContext(call, () => serve(next, { ...request, message }, call, log))
   }
 }
@@ -73,6 +75,15 @@ async function* serveStream<T>(source: AsyncIterable<T>, call: ServedCall, log: 
   } finally {
     // Also when the caller stopped reading. A call that failed is not written down twice.
     log.answered(call)
+  }
+}
+
+/** Messages as Connect decodes them, with errors of decoding as what they are: the caller's. */
+async function* decodable<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* source
+  } catch (error) {
+    throw error instanceof ConnectError ? ofDecoding(error) : error
   }
 }
 

@@ -4,9 +4,9 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { ConnectError } from '@connectrpc/connect'
 import { codeToHttpStatus, errorToJson } from '@connectrpc/connect/protocol-connect'
-
-const endOfStream = 2
-const envelopeHead = 5
+import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
+import { endStreamEnvelope } from './error-responses.ts'
+import { retryAfterOf } from './errors.ts'
 
 /** Writes the whole response; the body of the request is never read. */
 export function refuse(
@@ -17,14 +17,11 @@ export function refuse(
   const contentType = request.headers['content-type'] ?? ''
   if (contentType.startsWith('application/grpc')) refuseGrpc(response, contentType, error)
   else if (contentType.startsWith('application/connect+')) {
-    const json = Buffer.from(JSON.stringify({ error: errorToJson(error, undefined) }))
-    const head = Buffer.alloc(envelopeHead)
-    head.writeUInt8(endOfStream)
-    head.writeUInt32BE(json.length, 1)
-    write(response, 200, contentType, Buffer.concat([head, json]))
+    write(response, 200, { 'content-type': contentType }, endStreamEnvelope(error))
   } else {
     const json = Buffer.from(JSON.stringify(errorToJson(error, undefined)))
-    write(response, codeToHttpStatus(error.code), 'application/json', json)
+    const headers = { 'content-type': 'application/json', ...retryAfterOf(error) }
+    write(response, codeToHttpStatus(error.code), headers, json)
   }
 }
 
@@ -34,11 +31,8 @@ function refuseGrpc(
   contentType: string,
   error: ConnectError,
 ): void {
-  const headers = {
-    'content-type': contentType,
-    'grpc-status': String(error.code),
-    'grpc-message': encodeURIComponent(error.rawMessage),
-  }
+  const status = Object.fromEntries(setTrailerStatus(new Headers(), error))
+  const headers = { 'content-type': contentType, ...status }
   if (response instanceof ServerResponse) response.writeHead(200, headers).end()
   else if (!response.stream.destroyed && !response.stream.headersSent) {
     response.stream.respond({ ':status': 200, ...headers }, { endStream: true })
@@ -48,10 +42,10 @@ function refuseGrpc(
 function write(
   response: ServerResponse | Http2ServerResponse,
   status: number,
-  contentType: string,
+  given: Record<string, string>,
   body: Buffer,
 ): void {
-  const headers = { 'content-type': contentType, 'content-length': body.length }
+  const headers = { ...given, 'content-length': body.length }
   if (response instanceof ServerResponse) response.writeHead(status, headers).end(body)
   else response.writeHead(status, headers).end(body)
 }
