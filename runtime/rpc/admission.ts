@@ -1,12 +1,14 @@
 // Decides from the headers alone whether a call is let in and until when it may run; it must not read a body.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { UniversalHandler } from '@connectrpc/connect/protocol'
+import { Failure } from '#core/errors.ts'
 import { isUuid, randomId } from '#core/id.ts'
 import { rpcServerSpan } from '#runtime/spans.ts'
 import { permissionOf } from './callers.ts'
+import type { Caller } from './context.ts'
 import type { Identity } from './identity.ts'
+import { maxMessageBytes, maxNameMessageBytes, messageTooLarge } from './limits.ts'
 import { type Rpc, ServedCall } from './served-call.ts'
 
 /** Longest time that a caller may ask for; a longer wish is cut to it. */
@@ -14,6 +16,8 @@ export const maxTimeoutMs = 60_000
 const defaultTimeoutMs = 10_000
 /** Longest time of a stream that lasts: a watch, a tail. */
 export const longestStreamMs = 24 * 3_600_000
+
+const envelopeHeadBytes = 5
 
 /** Carries the request id from call to call. */
 export const requestIdHeader = 'pw-request-id'
@@ -25,6 +29,8 @@ const unknownRpc: Rpc = {
   name: 'unknown',
   open: false,
   permits: () => true,
+  maxMessageBytes,
+  takesOneMessage: false,
   defaultTimeoutMs,
   maxTimeoutMs,
 }
@@ -32,7 +38,7 @@ const unknownRpc: Rpc = {
 /** A call that may go on to its handler, or why it may not. */
 export type Verdict =
   | { call: ServedCall; refusal?: undefined }
-  | { call: ServedCall; refusal: ConnectError }
+  | { call: ServedCall; refusal: Failure }
 
 /** Reads path and headers of a request. Sets the time-out header, so that Connect keeps the same time. */
 export type Admit = (path: string, headers: IncomingHttpHeaders) => Verdict
@@ -43,39 +49,67 @@ export function createAdmission(handlers: readonly UniversalHandler[], identity:
   return (path, headers) => {
     const query = path.indexOf('?')
     const rpc = rpcs.get(query < 0 ? path : path.slice(0, query)) ?? unknownRpc
-    const caller = rpc.open ? undefined : identity.recognise(headers.authorization)
+    // Also where none is needed: who is known has more room.
+    const caller = identity.recognise(headers.authorization)
     const requestId = headers[requestIdHeader]
     const call = new ServedCall(
       rpc,
       typeof requestId === 'string' && isUuid(requestId) ? requestId : randomId(),
       headers['traceparent'] as string | undefined,
-      settleDeadline(rpc, headers),
+      settleDeadline(rpc, headers, caller),
       caller,
       rpcServerSpan(rpc.name, headers),
     )
-    const refusal = refusalOf(rpc, call)
+    const refusal = refusalOf(rpc, call, headers)
     return refusal === undefined ? { call } : { call, refusal }
   }
 }
 
-function refusalOf(rpc: Rpc, { caller }: ServedCall): ConnectError | undefined {
-  if (rpc.open) return undefined
-  if (caller === undefined) return new ConnectError('no valid credential', Code.Unauthenticated)
-  if (rpc === unknownRpc) return new ConnectError('unknown method', Code.Unimplemented)
-  if (rpc.permits(caller)) return undefined
-  return new ConnectError('this caller may not call this method', Code.PermissionDenied)
+function refusalOf(
+  rpc: Rpc,
+  { caller }: ServedCall,
+  headers: IncomingHttpHeaders,
+): Failure | undefined {
+  if (!rpc.open) {
+    if (caller === undefined) return new Failure('UNAUTHENTICATED', 'no valid credential')
+    if (rpc === unknownRpc) return new Failure('METHOD_UNIMPLEMENTED', 'unknown method')
+    if (!rpc.permits(caller)) {
+      return new Failure('PERMISSION_DENIED', 'this caller may not call this method')
+    }
+  }
+  if (isCompressed(headers)) {
+    return new Failure('COMPRESSION_UNSUPPORTED', 'messages must not be compressed')
+  }
+  const { takesOneMessage, maxMessageBytes: maxBytes } = rpc
+  const declaredBytes = Number(headers['content-length'] ?? 0)
+  if (takesOneMessage && declaredBytes > maxBytes + envelopeHeadBytes) {
+    return messageTooLarge(maxBytes)
+  }
+  return undefined
+}
+
+const encodingHeaders = ['content-encoding', 'connect-content-encoding', 'grpc-encoding'] as const
+
+function isCompressed(headers: IncomingHttpHeaders): boolean {
+  for (const name of encodingHeaders) {
+    if (headers[name] !== undefined && headers[name] !== 'identity') return true
+  }
+  return false
 }
 
 function describe({ service, method }: UniversalHandler): Rpc {
   const stream = method.methodKind === 'server_streaming'
   const watch = stream && service.typeName === healthService
-  const lasting = stream || reflectionService.test(service.typeName)
+  const isReflection = reflectionService.test(service.typeName)
+  const open = service.typeName === healthService
   return {
     name: `${service.typeName}/${method.name}`,
-    open: service.typeName === healthService,
+    open,
     permits: permissionOf(method),
-    defaultTimeoutMs: watch ? undefined : lasting ? maxTimeoutMs : defaultTimeoutMs,
-    maxTimeoutMs: stream ? longestStreamMs : maxTimeoutMs,
+    maxMessageBytes: open || isReflection ? maxNameMessageBytes : maxMessageBytes,
+    takesOneMessage: stream || method.methodKind === 'unary',
+    defaultTimeoutMs: watch ? undefined : stream || isReflection ? maxTimeoutMs : defaultTimeoutMs,
+    maxTimeoutMs: stream ? longestStreamMs : open ? defaultTimeoutMs : maxTimeoutMs,
   }
 }
 
@@ -91,16 +125,21 @@ const grpcTimeout = /^(\d{1,8})([numSMH])$/
 const connectTimeout = /^\d{1,10}$/
 
 /**
- * The deadline of the call, and the time-out header set to it. A malformed header is left alone: Connect
- * refuses the call for it.
+ * The deadline of the call, and the time-out header set to it. No call outlives the bearer that it was made with. A malformed
+ * header is left alone: Connect refuses the call for it.
  */
-function settleDeadline(rpc: Rpc, headers: IncomingHttpHeaders): number | undefined {
+function settleDeadline(
+  rpc: Rpc,
+  headers: IncomingHttpHeaders,
+  caller: Caller | undefined,
+): number | undefined {
   const grpc = headers['content-type']?.startsWith('application/grpc') ?? false
   const name = grpc ? 'grpc-timeout' : 'connect-timeout-ms'
   const asked = headers[name]
   const wishMs = asked === undefined ? rpc.defaultTimeoutMs : readTimeout(String(asked), grpc)
   if (wishMs === undefined) return undefined
-  const timeoutMs = Math.min(Math.ceil(wishMs), rpc.maxTimeoutMs)
+  const leftMs = caller?.expiresMs === undefined ? rpc.maxTimeoutMs : caller.expiresMs - Date.now()
+  const timeoutMs = Math.min(Math.ceil(wishMs), rpc.maxTimeoutMs, Math.max(leftMs, 1))
   if (asked === undefined || timeoutMs < wishMs) headers[name] = `${timeoutMs}${grpc ? 'm' : ''}`
   return Date.now() + timeoutMs
 }

@@ -1,11 +1,16 @@
 // One line and one observation for each call that was answered; it must not change the answer.
 
 import { Code, ConnectError } from '@connectrpc/connect'
-import type { UniversalServerResponse } from '@connectrpc/connect/protocol'
 import { Failure } from '#core/errors.ts'
 import type { Logger } from '#runtime/log.ts'
 import { endRpcServerSpan } from '#runtime/spans.ts'
-import { internalConnectError, statusName, toConnectError } from './errors.ts'
+import {
+  callerGone,
+  internalConnectError,
+  statusName,
+  toConnectError,
+  withReason,
+} from './errors.ts'
 import type { ServedCall } from './served-call.ts'
 
 /** Counts and times calls by method (`pkg.Service/Method`) and gRPC status name. */
@@ -16,8 +21,6 @@ export interface RpcMetrics {
 /** Where answered calls are written down. */
 export interface CallLog {
   answered(call: ServedCall): void
-  /** True for a call that Connect answered without running the handler. */
-  refused(call: ServedCall, response: UniversalServerResponse): boolean
   /** Returns what the caller is to see of `thrown`. */
   failed(call: ServedCall, thrown: unknown): ConnectError
 }
@@ -33,12 +36,6 @@ export function createCallLog(log: Logger, metrics: RpcMetrics | undefined): Cal
   return {
     answered(call) {
       if (call.end()) write(call, 'ok', 'debug')
-    },
-    refused(call, { status, trailer }) {
-      if (!call.end()) return false
-      const grpcStatus = trailer?.get('grpc-status')
-      write(call, grpcStatus ? `grpc_${grpcStatus}` : `http_${status}`, 'info')
-      return true
     },
     failed(call, thrown) {
       const first = call.end()
@@ -82,10 +79,12 @@ function round(durationMs: number): number {
 // Connect's own refusals say what they mean; an abort is a caller who went away.
 function expectedError(thrown: unknown): ConnectError | undefined {
   if (thrown instanceof ConnectError) {
-    return thrown.code === Code.Internal || thrown.code === Code.Unknown ? undefined : thrown
+    return thrown.code === Code.Internal || thrown.code === Code.Unknown
+      ? undefined
+      : withReason(thrown)
   }
   if (thrown instanceof Error && thrown.name === 'AbortError') {
-    return new ConnectError('the caller went away', Code.Canceled)
+    return toConnectError(callerGone(thrown))
   }
   return undefined
 }

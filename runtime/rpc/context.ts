@@ -6,8 +6,10 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 export interface Caller {
   kind: 'service' | 'bearer'
   name: string
-  /** The only project that a service token may act for; absent when the call is for no project. */
+  /** The only project that the credential may act for; absent when it is for none or for all. */
   projectId?: string
+  /** When the bearer expires, in milliseconds since the epoch; absent for one that does not, and for tokens. */
+  expiresMs?: number
   /** The RPCs that a bearer may call: `*`, `pkg.Service/*` or `pkg.Service/Method`. */
   rpcs?: readonly string[]
 }

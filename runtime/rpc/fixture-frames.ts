@@ -2,7 +2,22 @@
 
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { type Frame, FrameQueue, FrameReader, frameKind, preface } from './frames.ts'
+import { FrameQueue, FrameReader, frameKind, preface } from './frames.ts'
+
+/** A frame that was read whole. */
+export interface Frame {
+  kind: number
+  call: number
+  head: string
+  body: Buffer
+}
+
+/** A reader that keeps every body. */
+export function wholeFrames(maxBytes: number, take: (frame: Frame) => void): FrameReader {
+  return new FrameReader(maxBytes, ({ kind, call, head }) => (body) => {
+    take({ kind, call, head, body })
+  })
+}
 
 /** The server's end of a link. */
 export interface FarEnd {
@@ -72,7 +87,7 @@ function serveFrames(socket: Socket): FarEnd {
       socket.write(queue.take())
     },
   }
-  const reader = new FrameReader(1 << 20, (frame) => {
+  const reader = wholeFrames(1 << 20, (frame) => {
     if (frame.head.startsWith('["/up"')) {
       end.up += 1
       end.say(frameKind.answer, frame.call)

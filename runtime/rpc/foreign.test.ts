@@ -92,6 +92,8 @@ function unary<I extends DescMessage, O extends DescMessage>(
 }
 
 const seenPath = '/events.v1.InboxService/Seen'
+const checkPath = '/grpc.health.v1.Health/Check'
+const tooLong = 'x'.repeat(5 << 20)
 
 function seen(eventIds: string[], metadata?: Metadata, path = seenPath) {
   const request = create(SeenRequestSchema, { eventIds })
@@ -125,6 +127,35 @@ describe('a gRPC call', () => {
     }
   })
 
+  it('says the reason of each refusal in its details', async () => {
+    const gateway = authorized(started.identityOf('gateway').authorization('delivery'))
+    const garbage = (bytes: number[], path = seenPath) =>
+      new Promise((resolve, reject) => {
+        const asIs = (given: Buffer) => given
+        const message = Buffer.from(bytes)
+        client.makeUnaryRequest(path, asIs, asIs, message, authorized(), (error, answer) =>
+          answer === undefined ? reject(error) : resolve(answer),
+        )
+      })
+    const refusals: Array<[() => Promise<unknown>, status, string]> = [
+      [() => seen([]), status.UNAUTHENTICATED, 'UNAUTHENTICATED'],
+      [() => seen([], gateway), status.PERMISSION_DENIED, 'PERMISSION_DENIED'],
+      [() => seen([], authorized(), '/no.A/B'), status.UNIMPLEMENTED, 'METHOD_UNIMPLEMENTED'],
+      [() => seen([tooLong], authorized()), status.RESOURCE_EXHAUSTED, 'MESSAGE_TOO_LARGE'],
+      [() => garbage([0xff]), status.INVALID_ARGUMENT, 'MALFORMED_REQUEST'],
+      [() => garbage([0x0a, 2, 0xc3, 0x28]), status.INVALID_ARGUMENT, 'MALFORMED_REQUEST'],
+      [() => garbage([0xff], checkPath), status.INVALID_ARGUMENT, 'MALFORMED_REQUEST'],
+    ]
+    for (const [call, code, reason] of refusals) {
+      const error = await refusalOf(call())
+      const details = String(error.metadata.get('grpc-status-details-bin')[0])
+      expect([error.code, reason]).toEqual([code, reason])
+      for (const part of ['google.rpc.ErrorInfo', reason, 'payweave']) {
+        expect(details, reason).toContain(part)
+      }
+    }
+  })
+
   it('needs a credential that is known and allowed, also for methods that are not there', async () => {
     const gateway = authorized(started.identityOf('gateway').authorization('delivery'))
     expect((await refusalOf(seen([]))).code).toBe(status.UNAUTHENTICATED)
@@ -146,7 +177,7 @@ describe('a gRPC call', () => {
 describe('health', () => {
   const check = (service: string) =>
     unary(
-      '/grpc.health.v1.Health/Check',
+      checkPath,
       HealthCheckRequestSchema,
       HealthCheckResponseSchema,
       create(HealthCheckRequestSchema, { service }),

@@ -1,6 +1,7 @@
 // Proves that frames come out as they went in, however they are cut, and that what is no frame is refused.
 import { describe, expect, it } from 'vitest'
-import { type Frame, FrameQueue, FrameReader, frameKind, maxHeadBytes } from './frames.ts'
+import { type Frame, wholeFrames } from './fixture-frames.ts'
+import { FrameQueue, FrameReader, frameKind, maxHeadBytes } from './frames.ts'
 
 const given: Frame[] = [
   { kind: frameKind.call, call: 1, head: '["/päth",{}]', body: Buffer.from('body') },
@@ -19,7 +20,7 @@ function written(): Buffer {
 
 function collecting(maxBytes = 4_096) {
   const frames: Frame[] = []
-  return { frames, reader: new FrameReader(maxBytes, (frame) => void frames.push(frame)) }
+  return { frames, reader: wholeFrames(maxBytes, (frame) => void frames.push(frame)) }
 }
 
 describe('frames', () => {
@@ -29,6 +30,28 @@ describe('frames', () => {
     for (let at = 0; at < bytes.length; at += length) reader.read(bytes.subarray(at, at + length))
     expect(frames).toEqual(given)
     expect(reader.isWithin).toBe(false)
+  })
+
+  it('whose head is not wanted are dropped as they come, and the next one is read', () => {
+    const bodies: string[] = []
+    const announced: number[] = []
+    const bytes = written()
+    for (const length of [1, 7, 64, bytes.length]) {
+      let most = 0
+      const reader = new FrameReader(4_096, ({ kind, head, bodyBytes }) => {
+        announced.push(bodyBytes)
+        if (kind !== frameKind.call) return undefined
+        return (body) => void bodies.push(`${head} ${body.toString()}`)
+      })
+      for (let at = 0; at < bytes.length; at += length) {
+        reader.read(bytes.subarray(at, at + length))
+        most = Math.max(most, reader.headBytes)
+      }
+      expect(most).toBeLessThan(bytes.length)
+      expect(reader).toMatchObject({ isWithin: false, headBytes: 0 })
+    }
+    expect(announced).toEqual(Array.from({ length: 4 }, () => [4, 0, 3_000]).flat())
+    expect(bodies).toEqual(Array.from({ length: 4 }, () => '["/päth",{}] body'))
   })
 
   it('that have not ended are told of', () => {

@@ -1,9 +1,11 @@
 // grpc.health.v1 over one `ready` question; it must not decide what being ready means.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect'
+import type { ConnectRouter, HandlerContext } from '@connectrpc/connect'
 import type { UniversalHandlerOptions } from '@connectrpc/connect/protocol'
+import { Failure } from '#core/errors.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/health/v1/health_pb.js'
+import { servedCallKey } from './served-call.ts'
 
 /** Says whether the process can do its work now. */
 export type Ready = () => boolean | Promise<boolean>
@@ -11,11 +13,11 @@ export type Ready = () => boolean | Promise<boolean>
 const answerLifeMs = 250
 const answerTimeoutMs = 2_000
 const watchPollMs = 500
-const maxWatchers = 256
 
 /**
  * Serves Check, Watch and List for the whole server (empty name) and each of `serviceNames`. Anyone may
- * ask, so the answer of `ready` is shared by all who ask within a quarter of a second.
+ * ask, so the answer of `ready` is shared by all who ask within a quarter of a second, and watches are limited by connection
+ * and address.
  */
 export function healthRoutes(
   router: ConnectRouter,
@@ -25,7 +27,6 @@ export function healthRoutes(
 ): void {
   const known = new Set(['', ...serviceNames])
   const status = sharedStatus(ready)
-  let watchers = 0
 
   async function* watch(service: string, signal: AbortSignal) {
     let last: Status | undefined
@@ -41,17 +42,18 @@ export function healthRoutes(
     Health,
     {
       async check({ service }) {
-        if (!known.has(service)) throw new ConnectError('unknown service', Code.NotFound)
+        if (!known.has(service)) throw new Failure('RPC_SERVICE_NOT_FOUND', 'unknown service')
         return { status: await status() }
       },
-      async *watch({ service }, { signal }: HandlerContext) {
-        if (watchers >= maxWatchers)
-          throw new ConnectError('too many watchers', Code.ResourceExhausted)
-        watchers += 1
+      async *watch({ service }, { signal, values }: HandlerContext) {
+        const call = values.get(servedCallKey)
+        const release = call?.connection?.watch(call.caller !== undefined)
+        if (release === undefined)
+          throw new Failure('SERVER_OVERLOADED', 'too many watches are open')
         try {
           yield* watch(service, signal)
         } finally {
-          watchers -= 1
+          release()
         }
       },
       async list() {

@@ -4,41 +4,44 @@
 // so it passes the same admission and the same handlers.
 
 import type { Socket } from 'node:net'
-import { Code, ConnectError, createContextValues } from '@connectrpc/connect'
+import { Code, type ConnectError, createContextValues } from '@connectrpc/connect'
 import {
   codeToHttpStatus,
   contentTypeUnaryProto,
   errorToJsonBytes,
 } from '@connectrpc/connect/protocol-connect'
+import type { Failure } from '#core/errors.ts'
+import type { Admit } from './admission.ts'
+import type { Lease } from './byte-budget.ts'
 import type { CallLog } from './call-log.ts'
+import type { Connection, Connections } from './connection.ts'
 import { runDetached } from './context.ts'
-import { type Frame, FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
-import { longestLifeMs, mostLinkedBytes } from './link.ts'
-import { type ServedCall, servedCallKey } from './served-call.ts'
+import { callerGone, internalConnectError } from './errors.ts'
 import {
-  type AnswerHeaders,
-  answerUnary,
-  type CallHead,
-  isTimeout,
-  type Unary,
-  UnaryContext,
-  type UnaryMethods,
-} from './unary-answer.ts'
-
-/** Says whether a call may go on, by its path, its headers and the connection that it came over. */
-export type AdmitLinked = (
-  path: string,
-  headers: LinkedHeaders,
-  socket: Socket,
-) => { call: ServedCall; refusal?: ConnectError | undefined }
-
-/** Names in lower case. */
-export type LinkedHeaders = Record<string, string>
+  type FrameHead,
+  FrameQueue,
+  FrameReader,
+  frameKind,
+  maxHeadBytes,
+  preface,
+  type TakeBody,
+} from './frames.ts'
+import type { Unary, UnaryMethods } from './handlers.ts'
+import { messageTooLarge, tooManyBytes, tooManyCalls } from './limits.ts'
+import { longestLifeMs, mostLinkedBytes } from './link.ts'
+import { isUsual, LinkedHead, type LinkedHeaders, readHead } from './linked-head.ts'
+import { peerRefusal } from './peer.ts'
+import { type ServedCall, servedCallKey } from './served-call.ts'
+import { peerOf } from './tls.ts'
+import { type AnswerHeaders, answerUnary, isTimeout, UnaryContext } from './unary-answer.ts'
 
 /** What the server of links needs. */
 export interface LinkServerOptions {
   methods: UnaryMethods
-  admit: AdmitLinked
+  admit: Admit
+  connections: Connections
+  /** Whether calls are held against the certificate of their connection. */
+  isGuarded: boolean
   log: CallLog
   /** Largest answer. */
   maxBytes: number
@@ -94,9 +97,14 @@ export function createLinkServer(options: LinkServerOptions): LinkServer {
 class ServedLink {
   readonly #socket: Socket
   readonly #options: LinkServerOptions
+  readonly #connection: Connection
   readonly #calls = new Map<number, UnaryContext>()
   readonly #answers = new FrameQueue()
   readonly #reader: FrameReader
+  /** Of the head of a frame that has come in part. */
+  #headLease: Lease | undefined
+  /** A call whose body has not come to its end. */
+  #waiting: ServedCall | undefined
   #timer: NodeJS.Timeout
   /** Calls whose caller waits no longer, and whose handlers are still at work. */
   #abandoned = 0
@@ -109,7 +117,8 @@ class ServedLink {
   constructor(socket: Socket, options: LinkServerOptions) {
     this.#socket = socket
     this.#options = options
-    this.#reader = new FrameReader(maxHeadBytes + mostLinkedBytes, (frame) => this.#take(frame))
+    this.#connection = options.connections.of(socket, () => socket.remoteAddress)
+    this.#reader = new FrameReader(maxHeadBytes + mostLinkedBytes, (frame) => this.#open(frame))
     socket.allowHalfOpen = false
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
@@ -160,6 +169,10 @@ class ServedLink {
       this.#socket.destroy()
       return
     }
+    if (!this.#holdHead(this.#reader.headBytes)) {
+      this.#socket.destroy()
+      return
+    }
     if (this.#isBlocked) return
     const { isWithin } = this.#reader
     // A piece of a frame gives it no more time.
@@ -167,11 +180,24 @@ class ServedLink {
     if (this.#isFull) this.#socket.pause()
   }
 
-  #take({ kind, call, head, body }: Frame): void {
+  /** Counts the bytes of a head; false when there is no room for them. */
+  #holdHead(bytes: number): boolean {
+    if (bytes === 0) {
+      this.#headLease?.release()
+      this.#headLease = undefined
+      return true
+    }
+    this.#headLease ??= this.#connection.partial()
+    return this.#headLease.resize(bytes)
+  }
+
+  /** Looks at a frame before its body is kept. */
+  #open({ kind, call, head, bodyBytes }: FrameHead): TakeBody | undefined {
     this.#hasTaken = true
-    if (kind === frameKind.call) this.#begin(call, head, body)
-    else if (kind === frameKind.cancel) this.#cancel(call)
-    else throw new RangeError('no frame for a server')
+    if (kind === frameKind.call) return this.#begin(call, head, bodyBytes)
+    if (kind !== frameKind.cancel) throw new RangeError('no frame for a server')
+    this.#cancel(call)
+    return undefined
   }
 
   /** Who calls and cancels, again and again, begins no more than who waits. */
@@ -189,9 +215,10 @@ class ServedLink {
     context.work.then(over, over)
   }
 
-  #begin(id: number, head: string, body: Uint8Array): void {
+  /** Undefined for a call that is answered by its head alone. */
+  #begin(id: number, head: string, bodyBytes: number): TakeBody | undefined {
     if (this.#calls.has(id)) throw new RangeError('a call has that number')
-    const { methods, admit, log, maxBytes } = this.#options
+    const { methods, log } = this.#options
     const [path, headers] = readHead(head)
     const unary = methods.get(path)
     const timeout = headers['connect-timeout-ms']
@@ -200,16 +227,45 @@ class ServedLink {
       (headers['content-type'] ?? contentTypeUnaryProto) !== contentTypeUnaryProto
     if (unary === undefined || isOdd || this.#isStopped) {
       this.#add(frameKind.elsewhere, id)
-      return
+      return undefined
     }
-    const { call, refusal } = admit(path, headers, this.#socket)
+    const verdict = this.#options.admit(path, headers)
+    const { call } = verdict
+    const refusal = verdict.refusal ?? this.#refusalOf(call, bodyBytes)
     if (refusal !== undefined) {
       this.#refuse(id, log.failed(call, refusal))
-      return
+      return undefined
     }
-    const context = contextOf(unary, call, path, headers)
+    this.#waiting = call
+    return (body) => {
+      this.#waiting = undefined
+      this.#run(id, unary, contextOf(unary, call, path, headers), call, body)
+    }
+  }
+
+  #refusalOf(call: ServedCall, bodyBytes: number): Failure | undefined {
+    const { isGuarded } = this.#options
+    const refusal = isGuarded ? peerRefusal(call, peerOf(this.#socket)) : undefined
+    if (refusal !== undefined) return refusal
+    if (bodyBytes > call.rpc.maxMessageBytes) return messageTooLarge(call.rpc.maxMessageBytes)
+    if (call.caller !== undefined) this.#connection.noteCredential()
+    const lease = this.#connection.admit(call.caller !== undefined)
+    if (lease === undefined) return tooManyCalls()
+    if (!lease.resize(bodyBytes)) {
+      lease.release()
+      return tooManyBytes()
+    }
+    call.lease = lease
+    return undefined
+  }
+
+  #run(id: number, unary: Unary, context: UnaryContext, call: ServedCall, body: Buffer): void {
+    const { log, maxBytes } = this.#options
     this.#calls.set(id, context)
     void answerUnary(unary, body, { call, context, log, maxBytes }, (...answer) => {
+      // A handler has its message also when nobody waits for it any more.
+      if (context.abortedBy === undefined) call.lease?.release()
+      else if (call.lease !== undefined) context.work.then(call.lease.release, call.lease.release)
       // Nobody waits for the answer of a call that was cancelled.
       if (this.#calls.get(id) === context) this.#answer(id, ...answer)
     })
@@ -224,7 +280,7 @@ class ServedLink {
     this.#forget(id)
     const head = isUsual(status, headers) ? '' : JSON.stringify([status, headers])
     if (this.#add(frameKind.answer, id, head, body)) return
-    this.#refuse(id, new ConnectError('the headers of the answer are too long', Code.Internal))
+    this.#refuse(id, internalConnectError('the headers of the answer are too long'))
   }
 
   #add(kind: number, id: number, head?: string, body?: Uint8Array): boolean {
@@ -277,16 +333,15 @@ class ServedLink {
 
   #lost(): void {
     clearTimeout(this.#timer)
+    this.#headLease?.release()
+    if (this.#waiting !== undefined) {
+      this.#options.log.failed(this.#waiting, callerGone())
+      this.#waiting.lease?.release()
+    }
     const contexts = [...this.#calls.values()]
     this.#calls.clear()
     for (const context of contexts) context.abort('the caller went away', Code.Canceled)
   }
-}
-
-function isUsual(status: number, headers: AnswerHeaders): boolean {
-  if (status !== 200) return false
-  for (const name in headers) if (name !== 'content-type') return false
-  return true
 }
 
 function contextOf(
@@ -298,44 +353,4 @@ function contextOf(
   const values = () => createContextValues().set(servedCallKey, call)
   const timeoutMs = Number(headers['connect-timeout-ms'])
   return new UnaryContext(unary.method, new LinkedHead(path, headers), values, timeoutMs)
-}
-
-/** Throws a RangeError for what is no head of a call. */
-function readHead(head: string): [path: string, headers: LinkedHeaders] {
-  const parsed = parseJson(head)
-  const [path, headers] = Array.isArray(parsed) ? parsed : []
-  if (typeof path !== 'string' || typeof headers !== 'object' || headers === null) {
-    throw new RangeError('no head of a call')
-  }
-  for (const name in headers) {
-    if (typeof headers[name] !== 'string') throw new RangeError('no head of a call')
-  }
-  return [path, headers]
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new RangeError('no head')
-  }
-}
-
-/** The head of a call, made into objects for those who look. */
-class LinkedHead implements CallHead {
-  readonly #path: string
-  readonly #headers: LinkedHeaders
-
-  constructor(path: string, headers: LinkedHeaders) {
-    this.#path = path
-    this.#headers = headers
-  }
-
-  get url(): string {
-    return `http://${this.#headers['host'] ?? 'localhost'}${this.#path}`
-  }
-
-  get header(): Headers {
-    return new Headers(this.#headers)
-  }
 }

@@ -9,8 +9,9 @@ import { Failure } from '#core/errors.ts'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { createRpcClient, createRpcPool } from './client.ts'
 import { bearerCredential, startInbox } from './fixture.ts'
+import { wholeFrames } from './fixture-frames.ts'
 import { linkUp, startTap } from './fixture-tap.ts'
-import { FrameQueue, FrameReader, frameKind, preface } from './frames.ts'
+import { FrameQueue, frameKind, preface } from './frames.ts'
 import { bearerIdentity } from './identity.ts'
 import { mostLinkedBytes } from './link.ts'
 import type { RpcServer, ServeRpcOptions } from './server.ts'
@@ -190,7 +191,7 @@ async function dial(server: RpcServer): Promise<{ socket: Socket; next: () => Pr
   const [hello] = (await once(socket, 'data')) as [Buffer]
   expect(hello).toEqual(preface)
   const frames: unknown[] = []
-  const reader = new FrameReader(1 << 20, ({ kind, call, head }) => {
+  const reader = wholeFrames(1 << 20, ({ kind, call, head }) => {
     frames.push({ kind, call, head: head === '' ? head : JSON.parse(head) })
     socket.emit('frame')
   })

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
 import type { Dispatcher } from 'undici'
 import { undici } from '#runtime/undici.ts'
-import { type Frame, FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
+import { FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
 
 /** Larger messages go by themselves: they would hold up the others. */
 export const mostLinkedBytes = 64 * 1024
@@ -61,7 +61,9 @@ export class Link {
   constructor(socket: Socket, events: LinkEvents, maxBytes: number) {
     this.#socket = socket
     this.#events = events
-    const reader = new FrameReader(maxHeadBytes + maxBytes, (frame) => this.#take(frame))
+    const reader = new FrameReader(maxHeadBytes + maxBytes, ({ kind, call, head }) => (body) => {
+      this.#take(kind, call, head, body)
+    })
     socket.on('data', (chunk: Buffer) => {
       if (socket.destroyed) return
       this.#heardMs = performance.now()
@@ -162,7 +164,7 @@ export class Link {
     return true
   }
 
-  #take({ kind, call: id, head, body }: Frame): void {
+  #take(kind: number, id: number, head: string, body: Buffer): void {
     if (kind === frameKind.goodbye) {
       this.#leave()
       return

@@ -1,6 +1,6 @@
 // Holds a call against the certificate of its connection; it must not read files or sockets.
 
-import { Code, ConnectError } from '@connectrpc/connect'
+import { Failure } from '#core/errors.ts'
 import type { ServedCall } from './served-call.ts'
 import type { Peer } from './tls.ts'
 
@@ -9,15 +9,15 @@ export function peerRefusal(
   { rpc, caller }: ServedCall,
   peer: Peer | undefined,
   nowMs = Date.now(),
-): ConnectError | undefined {
+): Failure | undefined {
   if (peer === undefined) return rpc.open ? undefined : refusal('a client certificate is needed')
   if (nowMs > peer.validUntilMs) return refusal('the client certificate has expired')
-  if (caller?.kind === 'service' && !peer.names.includes(caller.name)) {
+  if (!rpc.open && caller?.kind === 'service' && !peer.names.includes(caller.name)) {
     return refusal('the client certificate is that of another process')
   }
   return undefined
 }
 
-function refusal(message: string): ConnectError {
-  return new ConnectError(message, Code.Unauthenticated)
+function refusal(message: string): Failure {
+  return new Failure('UNAUTHENTICATED', message)
 }

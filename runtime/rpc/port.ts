@@ -6,6 +6,7 @@ import {
   type Http2Server,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type Http2Session,
   type ServerHttp2Session,
 } from 'node:http2'
 import type { Socket } from 'node:net'
@@ -20,6 +21,11 @@ const tlsHandshake = 0x16
 const firstBytesTimeoutMs = 10_000
 const idleSessionMs = 600_000
 const pollMs = 50
+/** What clients go by before they hear of ours: fewer would refuse calls of those who do not try again. */
+const streamsAtFirst = 100
+const streamsOfKnown = 256
+/** What may come of a stream that is not read. */
+const streamWindowBytes = 65_535
 
 /** Closes what a server that listens would otherwise wait for. */
 export interface SharedPort {
@@ -144,12 +150,22 @@ function serveHttp2(http2: Http2Server, socket: Socket): void {
   http2.emit('connection', socket)
 }
 
+/** Allows more streams to a session over which a known caller has called. */
+export function raiseStreams(session: Http2Session | undefined): void {
+  if (session?.destroyed !== false) return
+  session.settings({ maxConcurrentStreams: streamsOfKnown })
+}
+
 function createHttp2(
   onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
 ): Http2Server {
   const http2 = createServer(
     {
-      settings: { maxConcurrentStreams: 256, maxHeaderListSize: 16_384 },
+      settings: {
+        maxConcurrentStreams: streamsAtFirst,
+        initialWindowSize: streamWindowBytes,
+        maxHeaderListSize: 16_384,
+      },
       maxSessionMemory: 32,
       // A client that opens and resets streams is cut off after this many, then at this rate a second.
       streamResetBurst: 500,

@@ -1,6 +1,7 @@
 // Which project a call acts for; it must not look the project up.
 
-import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
+import type { DescField, DescMessage, DescMethod, Message } from '@bufbuild/protobuf'
+import type { HandlerContext } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import { type CallContext, currentContext } from './context.ts'
 import { servedCallKey } from './served-call.ts'
@@ -17,7 +18,7 @@ export function projectOf(
     context !== undefined && 'values' in context ? context.values.get(servedCallKey) : context
   const granted = (call ?? currentContext())?.caller?.projectId
   if (granted !== undefined && requested !== '' && granted !== requested) {
-    throw new ConnectError('the credential is for another project', Code.PermissionDenied)
+    throw new Failure('PERMISSION_DENIED', 'the credential is for another project')
   }
   const projectId = requested === '' ? granted : requested
   if (projectId === undefined) {
@@ -26,4 +27,49 @@ export function projectOf(
     })
   }
   return projectId
+}
+
+const projectField = 'project_id'
+
+/**
+ * Whether the request of a method says by one field of its own, and nowhere else, which project it is about. Only such a
+ * method can be called by a bearer that is bound to a project.
+ */
+export function namesOneProject({ input, methodKind }: DescMethod): boolean {
+  const isOneMessage = methodKind === 'unary' || methodKind === 'server_streaming'
+  const own = input.fields.filter(isProjectField)
+  return isOneMessage && own.length === 1 && projectFieldsIn(input, new Set()) === 1
+}
+
+function isProjectField(field: DescField): boolean {
+  return field.name === projectField && field.fieldKind === 'scalar' && field.oneof === undefined
+}
+
+/** Fields that name a project, in a message and all that it may hold; `float_project_id` is one too. */
+function projectFieldsIn(message: DescMessage, seen: Set<DescMessage>): number {
+  if (seen.has(message)) return 0
+  seen.add(message)
+  return message.fields
+    .map((field) => {
+      const inner = field.message === undefined ? 0 : projectFieldsIn(field.message, seen)
+      return inner + (field.name.endsWith(projectField) ? 1 : 0)
+    })
+    .reduce((sum, count) => sum + count, 0)
+}
+
+/**
+ * Holds the messages of a method against the project of the bearer that calls it, if it is bound to one: PERMISSION_DENIED
+ * for another project, and a message that names none is made to name this one. Undefined for a method that no such bearer
+ * may call.
+ */
+export function bindToProject(method: DescMethod): ((message: Message) => void) | undefined {
+  if (!namesOneProject(method)) return undefined
+  const field = method.input.fields.find(isProjectField)
+  const name = field?.localName ?? ''
+  return (message) => {
+    const call = currentContext()
+    if (call?.caller?.kind !== 'bearer' || call.caller.projectId === undefined) return
+    const named = message as unknown as Record<string, string | undefined>
+    named[name] = projectOf(call, named[name] ?? '')
+  }
 }

@@ -3,6 +3,8 @@
 import { createContextKey } from '@connectrpc/connect'
 import type { Span } from '#runtime/spans.ts'
 import { childTraceparent } from '#runtime/trace.ts'
+import type { Lease } from './byte-budget.ts'
+import type { Connection } from './connection.ts'
 import type { CallContext, Caller } from './context.ts'
 
 /** What the server knows of a method before any call. */
@@ -12,6 +14,10 @@ export interface Rpc {
   /** No credential is asked for. */
   open: boolean
   permits(caller: Caller): boolean
+  /** Largest request message. */
+  maxMessageBytes: number
+  /** The request is one message, so the length of its body is known from the start. */
+  takesOneMessage: boolean
   /** Used when the caller names no time; absent for streams that last. */
   defaultTimeoutMs: number | undefined
   maxTimeoutMs: number
@@ -32,6 +38,10 @@ export class ServedCall implements CallContext {
   readonly startedMs = performance.now()
   /** What carries a call over HTTP/2, where a body that breaks off ends like any other. */
   stream: { readonly aborted: boolean } | undefined
+  /** What the call came over; absent until it was let in. */
+  connection: Connection | undefined
+  /** What its request may hold; absent until it was let in. */
+  lease: Lease | undefined
   #source: { readonly signal: AbortSignal } | undefined
   #controller: AbortController | undefined
   #ended = false
@@ -64,6 +74,15 @@ export class ServedCall implements CallContext {
   /** Ties the call to the signal of its request, which is not looked at before somebody asks. */
   begin(source: { readonly signal: AbortSignal }): void {
     this.#source = source
+  }
+
+  /** A watch says nothing for as long as nothing changes. */
+  get isSilent(): boolean {
+    return this.rpc.defaultTimeoutMs === undefined
+  }
+
+  get isEnded(): boolean {
+    return this.#ended
   }
 
   /** Says that the call was answered; returns false when that was said before. */

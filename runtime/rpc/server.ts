@@ -1,47 +1,34 @@
 // Serves RPC on one port: Connect over HTTP/1.1 through Fastify, gRPC and Connect over HTTP/2; it must not know a domain.
 
-import type { IncomingMessage } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from 'node:http2'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { DescService } from '@bufbuild/protobuf'
-import {
-  Code,
-  type ConnectRouter,
-  createConnectRouter,
-  createContextValues,
-} from '@connectrpc/connect'
-import type { UniversalHandler, UniversalServerRequest } from '@connectrpc/connect/protocol'
-import { codeToHttpStatus } from '@connectrpc/connect/protocol-connect'
-import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
+import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect'
+import type { UniversalHandler } from '@connectrpc/connect/protocol'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
-import { type FastifyInstance, fastify } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
 import { Health } from '#gen/health/v1/health_pb.js'
 import type { Logger } from '#runtime/log.ts'
-import { type Admit, createAdmission, maxTimeoutMs } from './admission.ts'
+import { createAdmission, maxTimeoutMs } from './admission.ts'
 import { type CallLog, createCallLog, type RpcMetrics } from './call-log.ts'
+import { limited } from './connect-handlers.ts'
+import { Connections } from './connection.ts'
+import { createEdge, type Edge } from './edge.ts'
+import { registering, type UnaryMethods } from './handlers.ts'
 import { healthRoutes, type Ready } from './health.ts'
+import { createHttp1App } from './http1.ts'
 import type { Identity } from './identity.ts'
 import { callInterceptor } from './interceptor.ts'
-import { type AdmitLinked, createLinkServer } from './link-server.ts'
-import { peerRefusal } from './peer.ts'
-import { type PortGuard, sharePort } from './port.ts'
+import { maxMessageBytes } from './limits.ts'
+import { createLinkServer } from './link-server.ts'
+import { type PortGuard, raiseStreams, sharePort } from './port.ts'
 import { reflectionRoutes } from './reflection.ts'
-import { refuse } from './refusal.ts'
-import { type ServedCall, servedCallKey } from './served-call.ts'
-import { peerOf } from './tls.ts'
-import { notingUnary, type UnaryMethods } from './unary-answer.ts'
 import { unaryHandler } from './unary-handler.ts'
+import { createDropper, resetUnread } from './unread.ts'
 
-const maxMessageBytes = 4 * 1024 * 1024
-const readTimeoutMs = 30_000
-const headersTimeoutMs = 10_000
 const defaultStalledMs = maxTimeoutMs + 5_000
-const tooLarge = codeToHttpStatus(Code.ResourceExhausted)
-const resetDelayMs = 100
-const lingerMs = 2_000
-const maxDroppedBytes = 16 * 1024 * 1024
 const defaultGraceMs = 10_000
 const closeMarginMs = 1_000
 
@@ -87,44 +74,31 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const callLog = createCallLog(log, metrics)
   const unaryMethods: UnaryMethods = new Map()
   const router = createRouter(options, callLog, stopping.signal, unaryMethods)
-  const takeUnary = unaryHandler(unaryMethods, callLog, maxMessageBytes)
+  const dropper = createDropper()
+  const takeUnary = unaryHandler(unaryMethods, callLog, dropper)
   const admit = createAdmission(router.handlers, identity)
-  const edge = createEdge(admit, callLog, identity.tls !== undefined)
+  const connections = new Connections()
+  const isGuarded = identity.tls !== undefined
+  const edge = createEdge(admit, callLog, connections, dropper, isGuarded)
   const links = createLinkServer({
     methods: unaryMethods,
-    admit: admitLinked(admit, identity.tls !== undefined),
+    admit,
+    connections,
+    isGuarded,
     log: callLog,
     maxBytes: maxMessageBytes,
     stalledMs,
   })
   const link = options.links === false ? undefined : links.serve
-  const handlers = router.handlers.map((handler) => recorded(handler, callLog))
+  const handlers = router.handlers.map((handler) => limited(handler, callLog))
 
-  const app = createApp()
-  await app.register(async (scope) => {
-    scope.addHook('onRequest', (request, reply, done) => {
-      const { raw } = request
-      // So the answer says that this connection ends with it.
-      if (stopping.signal.aborted) reply.raw.shouldKeepAlive = false
-      const call = edge.admit(raw, reply.raw)
-      if (call !== undefined && !isSilent(call)) {
-        reply.raw.setTimeout(stalledMs, () => raw.socket.destroy())
-      }
-      if (call !== undefined && !takeUnary(raw, reply.raw, call, () => edge.contextValues(raw))) {
-        reply.raw.once('finish', () => dropUnread(raw))
-        done()
-      } else reply.hijack()
-    })
-    await scope.register(fastifyConnectPlugin, {
-      routes: (plugin) => void plugin.handlers.push(...handlers),
-      acceptCompression: [],
-      contextValues: (request) => edge.contextValues(request.raw),
-    })
-  })
-  app.setNotFoundHandler((request, reply) => {
-    reply.hijack()
-    // No route has this path, so this answers.
-    edge.admit(request.raw, reply.raw)
+  const app = await createHttp1App({
+    handlers,
+    edge,
+    dropper,
+    takeUnary,
+    stopping: stopping.signal,
+    stalledMs,
   })
   await options.http?.(app)
   await app.ready()
@@ -167,129 +141,29 @@ function createRouter(
   const { routes, services, ready = () => true } = options
   const router = createConnectRouter({
     acceptCompression: [],
+    grpcWeb: false,
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
     maxTimeoutMs,
     interceptors: [callInterceptor(callLog)],
   })
-  routes(notingUnary(router, unaryMethods))
+  routes(registering(router, unaryMethods))
   const names = services.map((service) => service.typeName)
   // A watch may last longer than a call, and ends when the server does.
-  healthRoutes(notingUnary(router, unaryMethods, true), names, () => !stopping.aborted && ready(), {
+  healthRoutes(registering(router, unaryMethods, true), names, () => !stopping.aborted && ready(), {
     maxTimeoutMs: Number.MAX_SAFE_INTEGER,
     shutdownSignal: stopping,
   })
-  reflectionRoutes(router, [...services, Health, ServerReflection, ServerReflectionAlpha])
+  reflectionRoutes(registering(router, unaryMethods), [
+    ...services,
+    Health,
+    ServerReflection,
+    ServerReflectionAlpha,
+  ])
   return router
 }
 
-/** Writes down the calls that Connect answers by itself: a malformed body, one that is too large. */
-function recorded(handler: UniversalHandler, callLog: CallLog): UniversalHandler {
-  if (handler.method.methodKind !== 'unary') return handler
-  const answer = async (request: UniversalServerRequest) => {
-    const response = await handler(request)
-    const call = request.contextValues?.get(servedCallKey)
-    if (call === undefined || !callLog.refused(call, response)) return response
-    // A body that is too large was not read to its end, so HTTP/1.1 cannot go on with this connection.
-    if (response.status === tooLarge && request.httpVersion.startsWith('1')) {
-      response.header?.set('connection', 'close')
-    }
-    return response
-  }
-  return Object.assign(answer, { ...handler })
-}
-
-function createApp() {
-  return fastify({
-    forceCloseConnections: 'idle',
-    requestTimeout: readTimeoutMs,
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 1_000 },
-  })
-}
-
-function admitLinked(admit: Admit, isGuarded: boolean): AdmitLinked {
-  return (path, headers, socket) => {
-    const { call, refusal } = admit(path, headers)
-    return { call, refusal: refusal ?? (isGuarded ? peerRefusal(call, peerOf(socket)) : undefined) }
-  }
-}
-
-type AnyRequest = IncomingMessage | Http2ServerRequest
-
-/** What both protocols do with a request before Connect sees it. */
-function createEdge(admit: Admit, callLog: CallLog, isGuarded: boolean) {
-  const calls = new WeakMap<AnyRequest, ServedCall>()
-  return {
-    /** Undefined when the request was answered here. */
-    admit(request: AnyRequest, response: Parameters<typeof refuse>[1]): ServedCall | undefined {
-      const { call, refusal: unwelcome } = admit(request.url ?? '', request.headers)
-      const refusal =
-        unwelcome ?? (isGuarded ? peerRefusal(call, peerOf(request.socket)) : undefined)
-      if (refusal !== undefined) {
-        refuse(request, response, callLog.failed(call, refusal))
-        return undefined
-      }
-      if (!hasAuthority(request)) {
-        call.end()
-        response.statusCode = 400
-        response.end()
-        return undefined
-      }
-      calls.set(request, call)
-      return call
-    },
-    contextValues(request: AnyRequest) {
-      return createContextValues().set(servedCallKey, calls.get(request))
-    },
-  }
-}
-
-// Connect builds a URL from it and throws, outside any handler, when that cannot be done.
-function hasAuthority(request: AnyRequest): boolean {
-  const authority = 'authority' in request ? request.authority : request.headers.host
-  if (authority === undefined) return false
-  if (authority !== goodAuthority && URL.canParse(`http://${authority}`)) goodAuthority = authority
-  return authority === goodAuthority
-}
-
-// Callers name us alike, call after call.
-let goodAuthority = ''
-
-// A call may be answered before its body has ended; the stream would stay for as long as the peer likes. The
-// trailers go out after `finish`, and a stream that is closed by then loses them.
-function resetUnread(this: ServerHttp2Stream): void {
-  if (this.readableEnded || this.destroyed) return
-  setTimeout(() => this.destroy(), resetDelayMs).unref()
-}
-
-// The same over HTTP/1.1. A caller who still sends hears nothing of his answer once his connection is cut, so the rest
-// is read and dropped, within bounds.
-function dropUnread(request: IncomingMessage): void {
-  if (request.complete) return
-  let leftBytes = maxDroppedBytes
-  const cut = setTimeout(() => request.destroy(), lingerMs).unref()
-  request.on('data', (chunk: Buffer) => {
-    leftBytes -= chunk.length
-    if (leftBytes < 0) request.destroy()
-  })
-  request.once('close', () => clearTimeout(cut))
-  request.once('end', () => clearTimeout(cut))
-  request.once('error', () => undefined)
-  // Whoever stopped reading half-way still stands in its way.
-  request.removeAllListeners('readable')
-  request.resume()
-}
-
-/** A watch says nothing for as long as nothing changes. */
-function isSilent({ rpc }: ServedCall): boolean {
-  return rpc.defaultTimeoutMs === undefined
-}
-
-function http2Handler(
-  handlers: readonly UniversalHandler[],
-  edge: ReturnType<typeof createEdge>,
-  stalledMs: number,
-) {
+function http2Handler(handlers: readonly UniversalHandler[], edge: Edge, stalledMs: number) {
   const handle = connectNodeAdapter({
     routes: (adapter) => void adapter.handlers.push(...handlers),
     acceptCompression: [],
@@ -297,12 +171,17 @@ function http2Handler(
   })
   return (request: Http2ServerRequest, response: Http2ServerResponse) => {
     const { stream } = request
-    stream.once('finish', resetUnread)
     const call = edge.admit(request, response)
     if (call === undefined) return
     call.stream = stream
+    stream.once('close', () => call.lease?.release())
+    // After the trailers, which a stream that is closed before would lose.
+    stream.once('wantTrailers', () => setImmediate(resetUnread, stream))
+    if (call.caller !== undefined && call.connection?.noteCredential() === true) {
+      raiseStreams(stream.session)
+    }
     // Ends a call whose body never comes and a stream that nobody reads.
-    if (!isSilent(call)) stream.setTimeout(stalledMs, () => stream.destroy())
+    if (!call.isSilent) stream.setTimeout(stalledMs, () => stream.destroy())
     handle(request, response)
   }
 }

@@ -14,8 +14,9 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { type Authority, issueCertificate, openAuthority } from '../../deploy/local/certificates.ts'
 import { createRpcClient, createRpcPool } from './client.ts'
 import { bearerCredential, listeningLog, newSecrets, startInbox } from './fixture.ts'
+import { type Frame, wholeFrames } from './fixture-frames.ts'
 import { startTap } from './fixture-tap.ts'
-import { type Frame, FrameQueue, FrameReader, frameKind, preface } from './frames.ts'
+import { FrameQueue, frameKind, preface } from './frames.ts'
 import { bearerIdentity, openIdentity } from './identity.ts'
 import type { ServeRpcOptions } from './server.ts'
 import { type MeshTls, namesOf, openTls } from './tls.ts'
@@ -168,7 +169,7 @@ describe('a link between certificates', () => {
     const [hello] = (await once(socket, 'data')) as [Buffer]
     expect(hello).toEqual(preface)
     const answered = Promise.withResolvers<Frame>()
-    const reader = new FrameReader(1 << 20, answered.resolve)
+    const reader = wholeFrames(1 << 20, answered.resolve)
     socket.on('data', (chunk: Buffer) => reader.read(chunk))
     const queue = new FrameQueue()
     const authorization = identityOf('payments').authorization('delivery')

@@ -8,58 +8,20 @@ import {
   type Message,
   toBinary,
 } from '@bufbuild/protobuf'
-import {
-  Code,
-  ConnectError,
-  type ConnectRouter,
-  type ContextValues,
-  type HandlerContext,
-} from '@connectrpc/connect'
+import { Code, ConnectError, type ContextValues, type HandlerContext } from '@connectrpc/connect'
 import {
   codeToHttpStatus,
   contentTypeUnaryJson,
   contentTypeUnaryProto,
   errorToJsonBytes,
 } from '@connectrpc/connect/protocol-connect'
+import type { Failure } from '#core/errors.ts'
 import type { CallLog } from './call-log.ts'
+import { malformed, retryAfterOf, withReason } from './errors.ts'
+import type { Unary } from './handlers.ts'
 import { answerWithin } from './interceptor.ts'
+import { messageTooLarge } from './limits.ts'
 import type { ServedCall } from './served-call.ts'
-
-type Implementation = (message: Message, context: HandlerContext) => unknown
-
-/** A unary method and what answers it. */
-export type Unary = { method: DescMethodUnary; answer: Implementation }
-
-/** The unary methods of the services that were registered, by path. */
-export type UnaryMethods = Map<string, Unary>
-
-/**
- * A router that also notes the unary methods of its services. Options of a service are known to Connect alone, so its
- * methods are noted only when these are said to be for its streams.
- */
-export function notingUnary(
-  router: ConnectRouter,
-  methods: UnaryMethods,
-  optionsAreForStreams = false,
-): ConnectRouter {
-  const noting: ConnectRouter = {
-    ...router,
-    service(service, implementation, options) {
-      router.service(service, implementation, options)
-      for (const method of service.methods) {
-        const answer = (implementation as Record<string, unknown>)[method.localName]
-        if (method.methodKind !== 'unary' || typeof answer !== 'function') continue
-        if (options !== undefined && !optionsAreForStreams) continue
-        methods.set(`/${service.typeName}/${method.name}`, {
-          method: method as DescMethodUnary,
-          answer: answer.bind(implementation) as Implementation,
-        })
-      }
-      return noting
-    },
-  }
-  return noting
-}
 
 const nothing = Promise.resolve()
 const timeoutPattern = /^\d{1,10}$/
@@ -76,7 +38,13 @@ export type AnswerHeaders = Record<string, string>
 export type WriteAnswer = (status: number, headers: AnswerHeaders, body: Uint8Array) => void
 
 /** What answering needs beside the method and its message. */
-export type Answering = { call: ServedCall; context: UnaryContext; log: CallLog; maxBytes: number }
+export type Answering = {
+  call: ServedCall
+  context: UnaryContext
+  log: CallLog
+  /** Largest response. */
+  maxBytes: number
+}
 
 /** Runs the handler within its time and writes what came of it. Never throws. */
 export async function answerUnary(
@@ -93,30 +61,41 @@ export async function answerUnary(
       return context.work
     })
     const bytes = serialize(method, made as Message)
-    if (bytes.byteLength > maxBytes) {
-      throw new ConnectError(`message is over ${maxBytes} bytes`, Code.ResourceExhausted)
-    }
+    if (bytes.byteLength > maxBytes) throw messageTooLarge(maxBytes)
     write(200, context.writtenHeaders(contentTypeUnaryProto), bytes)
   } catch (thrown) {
-    const error = thrown instanceof ConnectError ? thrown : log.failed(call, thrown)
-    const status = codeToHttpStatus(error.code)
-    log.refused(call, { status })
-    error.metadata.forEach((value, name) => context.responseHeader.set(name, value))
-    write(status, context.writtenHeaders(contentTypeUnaryJson), errorToJsonBytes(error, undefined))
+    const error = thrown instanceof ConnectError ? withReason(thrown) : log.failed(call, thrown)
+    writeError(error, context, write)
   } finally {
     context.end()
   }
 }
 
-async function run(answer: Implementation, message: Message, context: HandlerContext) {
+/** Writes why a call is not answered whose handler was not called. */
+export function refuseUnary(
+  failure: Failure,
+  { call, context, log }: Answering,
+  write: WriteAnswer,
+): void {
+  writeError(log.failed(call, failure), context, write)
+  context.end()
+}
+
+function writeError(error: ConnectError, context: UnaryContext, write: WriteAnswer): void {
+  error.metadata.forEach((value, name) => context.responseHeader.set(name, value))
+  const headers = { ...context.writtenHeaders(contentTypeUnaryJson), ...retryAfterOf(error) }
+  write(codeToHttpStatus(error.code), headers, errorToJsonBytes(error, undefined))
+}
+
+async function run(answer: Unary['answer'], message: Message, context: HandlerContext) {
   return answer(message, context)
 }
 
 function parse(method: DescMethodUnary, body: Uint8Array): Message {
   try {
     return fromBinary(method.input, body)
-  } catch {
-    throw new ConnectError('the message is malformed', Code.Internal)
+  } catch (error) {
+    throw malformed('the message cannot be decoded', error)
   }
 }
 

@@ -83,8 +83,8 @@ describe('a unary call', () => {
   it('is refused and written down once when its body is no message or its time no time', async () => {
     const { url, asked, lines } = await start()
     const malformed = await send(url, { 'content-length': '1' }, [Buffer.from([0xff])])
-    expect(malformed.status).toBe(500)
-    expect(JSON.parse(malformed.text)).toMatchObject({ code: 'internal' })
+    expect(malformed.status).toBe(400)
+    expect(JSON.parse(malformed.text)).toMatchObject({ code: 'invalid_argument' })
     const timeless = await send(url, { ...length, 'connect-timeout-ms': 'soon' }, [message])
     expect(timeless.status).toBe(400)
     expect(asked).toEqual([])

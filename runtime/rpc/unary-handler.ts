@@ -6,16 +6,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Code, type ContextValues } from '@connectrpc/connect'
 import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
+import type { Lease } from './byte-budget.ts'
 import type { CallLog } from './call-log.ts'
+import type { UnaryMethods } from './handlers.ts'
+import { maxMessageBytes, tooManyBytes } from './limits.ts'
+import { Gathering } from './request-body.ts'
 import type { ServedCall } from './served-call.ts'
 import {
   type AnswerHeaders,
   answerUnary,
   type CallHead,
   isTimeout,
+  refuseUnary,
   UnaryContext,
-  type UnaryMethods,
 } from './unary-answer.ts'
+import type { Dropper } from './unread.ts'
 
 /** Answers a call that was admitted; false when Connect has to. */
 export type TakeUnary = (
@@ -29,48 +34,68 @@ const nothing = new Uint8Array(0)
 const mostJoinedBytes = 16 * 1024
 
 /** Makes the handler of the noted methods. */
-export function unaryHandler(methods: UnaryMethods, log: CallLog, maxBytes: number): TakeUnary {
+export function unaryHandler(methods: UnaryMethods, log: CallLog, dropper: Dropper): TakeUnary {
   return (request, response, call, values) => {
     const unary = methods.get(request.url ?? '')
-    if (unary === undefined || !isPlain(request, maxBytes)) return false
+    const { lease } = call
+    if (unary === undefined || lease === undefined || !isPlain(request)) return false
     const timeoutMs = Number(request.headers['connect-timeout-ms'])
     const context = new UnaryContext(unary.method, new HttpHead(request), values, timeoutMs)
+    const answering = { call, context, log, maxBytes: maxMessageBytes }
     let isAnswering = false
     const go = (body: Uint8Array): void => {
       if (isAnswering) return
       isAnswering = true
-      void answerUnary(unary, body, { call, context, log, maxBytes }, (...answer) =>
-        write(response, ...answer),
-      )
+      void answerUnary(unary, body, answering, (...answer) => write(response, ...answer))
     }
     // Also a call whose body is still on its way ends in time.
     context.onAbort = () => go(nothing)
     response.once('close', () => {
       if (!response.writableFinished) context.abort('the caller went away', Code.Canceled)
+      // A handler has its message also when nobody waits for it any more.
+      context.work.then(lease.release, lease.release)
     })
-    readBody(request, go)
+    const bytes = Number(request.headers['content-length'])
+    if (lease.resize(bytes)) readBody(request, bytes, lease, go)
+    else {
+      isAnswering = true
+      dropper.drop(request, call)
+      refuseUnary(tooManyBytes(), answering, (...answer) => write(response, ...answer))
+    }
     return true
   }
 }
 
-function isPlain({ method, headers }: IncomingMessage, maxBytes: number): boolean {
+function isPlain({ method, headers }: IncomingMessage): boolean {
   return (
     method === 'POST' &&
     headers['content-type'] === contentTypeUnaryProto &&
     headers['content-encoding'] === undefined &&
     headers['transfer-encoding'] === undefined &&
-    Number(headers['content-length'] ?? Number.NaN) <= maxBytes &&
+    headers['content-length'] !== undefined &&
     isTimeout(headers['connect-timeout-ms'])
   )
 }
 
 /** Of a body that breaks off nothing is handed on: the end of its connection aborts the call. */
-function readBody(request: IncomingMessage, done: (body: Uint8Array) => void): void {
-  const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => void chunks.push(chunk))
+function readBody(
+  request: IncomingMessage,
+  bytes: number,
+  lease: Lease,
+  done: (body: Uint8Array) => void,
+): void {
+  let whole: Uint8Array = nothing
+  let gathering: Gathering | undefined
+  request.on('data', (chunk: Buffer) => {
+    // Most bodies come in one piece, which needs no copy.
+    if (chunk.length === bytes) whole = chunk
+    else {
+      gathering ??= new Gathering({ lease, maxBytes: bytes }, bytes)
+      gathering.add(chunk)
+    }
+  })
   request.once('end', () => {
-    const [only] = chunks
-    done(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks))
+    done(gathering === undefined ? whole : Buffer.concat(gathering.pieces()))
   })
   request.once('error', () => undefined)
 }

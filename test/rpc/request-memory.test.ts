@@ -1,0 +1,99 @@
+// Shows what request bodies that never end cost a service process: little memory over each protocol, and /livez answers.
+import http2 from 'node:http2'
+import net from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { migrationFolders } from '#runtime/schemas.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { check, floodsOf } from './floods.ts'
+import {
+  bearer,
+  type MeasuredService,
+  type ServiceProcess,
+  startServiceProcess,
+} from './service-process.ts'
+
+const mostGrowthBytes = 60 * 1024 * 1024
+
+const unaryPaths: Record<MeasuredService, string> = {
+  quotes: '/quotes.v1.QuotesService/GetQuote',
+  billing: '/billing.v1.BillingService/GetBillPayment',
+}
+
+/** Some calls of each kind, so that what they load is loaded. */
+async function warmUp(port: number, ownPath: string): Promise<void> {
+  for (let count = 0; count < 50; count++) {
+    for (const path of [check, ownPath]) {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+        body: '{}',
+      })
+      await response.arrayBuffer()
+    }
+  }
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  for (let count = 0; count < 50; count++) {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': check,
+      'content-type': 'application/grpc+proto',
+      te: 'trailers',
+    })
+    stream.resume()
+    stream.end(Buffer.alloc(5))
+    await new Promise((resolve) => stream.once('close', resolve))
+  }
+  session.destroy()
+}
+
+/** Whether the RPC port takes a connection and answers a small call of anybody's. */
+function healthAnswers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.on('error', () => resolve(false))
+    socket.once('close', () => resolve(false))
+    socket.once('data', (chunk: Buffer) => {
+      resolve(chunk.toString('latin1').startsWith('HTTP/1.1 200'))
+      socket.destroy()
+    })
+    socket.write(
+      `POST ${check} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
+    )
+  })
+}
+
+const names = Object.keys(floodsOf(0, '', bearer))
+/** The code is the same in all services: the one that was seen to grow most bears all floods. */
+const floods: Record<MeasuredService, string[]> = {
+  quotes: names,
+  billing: names.filter((title) =>
+    /^health, HTTP.*(declared length|gRPC)$|^bearer, .*(chunks|gRPC)$/.test(title),
+  ),
+}
+
+describe.each(['quotes', 'billing'] as const)('%s', (name) => {
+  const ownPath = unaryPaths[name]
+  let database: TestDatabase
+  let service: ServiceProcess | undefined
+
+  beforeAll(async () => {
+    database = await createTestDatabase(name, migrationFolders(name))
+  })
+  afterEach(() => service?.stop())
+  afterAll(() => database.drop())
+
+  it.each(floods[name])('bears 256 unfinished requests: %s', async (title) => {
+    service = await startServiceProcess(name, database.url)
+    await warmUp(service.port, ownPath)
+    const residentBytes = service.residentBytes()
+    service.resetPeak()
+    const flood = floodsOf(service.port, ownPath, bearer)[title]?.()
+    const settled = flood?.settled.then(() => 'settled')
+    // Again and again, until nothing more comes.
+    do await service.alive()
+    while ((await Promise.race([settled, Promise.resolve('not yet')])) === 'not yet')
+    expect(service.peakBytes() - residentBytes).toBeLessThan(mostGrowthBytes)
+    flood?.stop()
+    await expect.poll(() => healthAnswers(service?.port ?? 0)).toBe(true)
+  })
+})

@@ -1,0 +1,109 @@
+// One service as a process of its own, for tests that measure it from outside.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { lastingSecrets, newLastingSecret } from '../../deploy/bootstrap/lasting-secrets.ts'
+import { heapOptions } from '../../deploy/local/heap.ts'
+import { freePorts, temporaryFolder } from '../support/servers.ts'
+
+/** The bearer that may call everything. */
+export const bearer = 'operator-credential-0123456789'
+
+/** A service that needs no broker. */
+export type MeasuredService = 'quotes' | 'billing'
+
+/** A running service. */
+export interface ServiceProcess {
+  /** Port of its RPCs, on the loopback address. */
+  port: number
+  /** Asks `/livez`; throws unless it answers 200. */
+  alive(): Promise<void>
+  /** Resident memory in bytes. */
+  residentBytes(): number
+  /** Forgets the highest resident memory so far. */
+  resetPeak(): void
+  /** Highest resident memory since then, in bytes. */
+  peakBytes(): number
+  /** Ends it and removes its secrets. */
+  stop(): Promise<void>
+}
+
+const root = path.resolve(import.meta.dirname, '../..')
+const readyWithinMs = 40_000
+/** As a probe of Kubernetes waits, and some more for a machine that stalls. */
+const aliveWithinMs = 10_000
+const pollMs = 20
+
+/** Starts it on a database with its schema, with the memory options of a local start, and waits until it is ready. */
+export async function startServiceProcess(
+  name: MeasuredService,
+  databaseUrl: string,
+): Promise<ServiceProcess> {
+  const secrets = temporaryFolder('rpc')
+  const sha256 = createHash('sha256').update(bearer).digest('hex')
+  writeIdentities(secrets, [name], [{ name: 'operator', sha256, rpcs: ['*'] }])
+  for (const file of lastingSecrets[name] ?? []) {
+    fs.writeFileSync(path.join(secrets, name, file), newLastingSecret(), { mode: 0o600 })
+  }
+  const [port = 0, adminPort = 0] = await freePorts(2)
+  const nobody = 'http://127.0.0.1:9'
+  const child = spawn(process.execPath, [...heapOptions, `services/${name}/main.ts`], {
+    cwd: root,
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      PAYWEAVE_ENV: 'local',
+      DATABASE_URL: databaseUrl,
+      SECRETS_DIR: path.join(secrets, name),
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      NATS_URL: process.env['TEST_NATS_URL'],
+      ACCOUNTS_URL: nobody,
+      BACKEND_URL: nobody,
+      LOG_LEVEL: 'warn',
+    },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  const admin = (page: string, withinMs: number) =>
+    fetch(`http://127.0.0.1:${adminPort}${page}`, { signal: AbortSignal.timeout(withinMs) })
+  const isReady = () =>
+    admin('/readyz', 1_000).then(
+      (answer) => answer.ok,
+      () => false,
+    )
+  const startedMs = performance.now()
+  while (!(await isReady())) {
+    if (performance.now() - startedMs > readyWithinMs) throw new Error(`${name} is not ready`)
+    await delay(pollMs)
+  }
+  const statusOf = (field: string): number => {
+    const status = fs.readFileSync(`/proc/${child.pid}/status`, 'utf8')
+    const found = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]
+    if (found === undefined) throw new Error(`/proc shows no ${field}`)
+    return Number(found) * 1_024
+  }
+  return {
+    port,
+    async alive() {
+      const answer = await admin('/livez', aliveWithinMs)
+      if (answer.status !== 200) throw new Error(`/livez answered ${answer.status}`)
+      await answer.arrayBuffer()
+    },
+    residentBytes: () => statusOf('VmRSS'),
+    // The kernel's code for "the peak is what it is now".
+    resetPeak: () => fs.writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
+    peakBytes: () => statusOf('VmHWM'),
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        const exited = once(child, 'exit')
+        child.kill('SIGTERM')
+        await exited
+      }
+      fs.rmSync(secrets, { recursive: true, force: true })
+    },
+  }
+}
