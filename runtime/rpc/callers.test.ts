@@ -71,6 +71,36 @@ function may(name: string, rpc: string): boolean {
   return permissionOf(method)({ kind: 'service', name })
 }
 
+describe('a bearer that is bound to a project', () => {
+  const bound: Caller = { kind: 'bearer', name: 'shop', rpcs: ['*'], projectId: 'p-1' }
+  const allowed = [...methods].filter(([, method]) => permissionOf(method)(bound))
+  const names = new Set(allowed.map(([name]) => name))
+
+  it('may call methods whose request names one project, and reflection', () => {
+    for (const [name, { input }] of allowed) {
+      if (name.startsWith('grpc.reflection.')) continue
+      expect([name, input.fields.some((field) => field.name === 'project_id')]).toEqual([
+        name,
+        true,
+      ])
+    }
+    for (const name of ['PaymentsService/GetPayment', 'PaymentsService/RefundPayment']) {
+      expect(names).toContain(`payments.v1.${name}`)
+    }
+    expect(names.size).toBeGreaterThan(40)
+  })
+
+  it.each([
+    ['is about no project', 'accounts.v1.AccessService/ListProjects'],
+    ['could name another one deeper inside', 'accounts.v1.LedgerService/PostTransfer'],
+    ['comes in several messages', 'accounts.v1.AccountsService/UploadPersonalAccount'],
+    ['brings events of all', 'payments.v1.SettlementService/ListSettlements'],
+  ])('may not call what %s', (_, name) => {
+    expect(methods.has(name)).toBe(true)
+    expect(names).not.toContain(name)
+  })
+})
+
 describe('the table of callers', () => {
   it('names only methods that exist', () => {
     const known = new Set([

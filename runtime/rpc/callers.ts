@@ -2,6 +2,7 @@
 
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Caller } from './context.ts'
+import { namesOneProject } from './project.ts'
 
 const gateway = 'gateway'
 const payments = 'payments'
@@ -15,7 +16,8 @@ export const anyKnownCaller = '*'
 
 /**
  * Callers by `pkg.Service/Method` or `pkg.Service/*`; a method may be called by those of both rows.
- * Bearers carry their own patterns and pass by those. Health is not listed: it needs no credential.
+ * Bearers carry their own patterns and pass by those; one that is bound to a project calls only methods that name one project.
+ * Health is not listed: it needs no credential.
  */
 export const callers: Readonly<Record<string, readonly string[]>> = {
   'payments.v1.PaymentsService/*': [gateway],
@@ -78,8 +80,10 @@ export function permissionOf(method: DescMethod, table = callers): Permission {
   }
   const names = new Set([...(table[exact] ?? []), ...(table[wildcard] ?? [])])
   if (names.has(anyKnownCaller)) return () => true
-  return (caller) =>
-    caller.kind === 'service'
-      ? names.has(caller.name)
-      : (caller.rpcs?.some((rpc) => rpc === '*' || rpc === wildcard || rpc === exact) ?? false)
+  const isOfOneProject = namesOneProject(method)
+  return (caller) => {
+    if (caller.kind === 'service') return names.has(caller.name)
+    if (caller.projectId !== undefined && !isOfOneProject) return false
+    return caller.rpcs?.some((rpc) => rpc === '*' || rpc === wildcard || rpc === exact) ?? false
+  }
 }

@@ -10,7 +10,7 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { createLogger } from '#runtime/log.ts'
 import { openIdentity } from './identity.ts'
 import { type ServeRpcOptions, serveRpc } from './server.ts'
-import { writeIdentities } from './trust.ts'
+import { type Bearer, writeIdentities } from './trust.ts'
 
 /** The credential of the bearer `auditor`, who may call everything on InboxService. */
 export const bearerCredential = 'auditor-credential-0123456789'
@@ -20,15 +20,15 @@ process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A folder of identities for a few processes and one bearer. */
-export function newSecrets(): string {
+/** A folder of identities for a few processes and one bearer, perhaps with bounds or other methods. */
+export function newSecrets(bounds: Partial<Bearer> = {}): string {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-rpc-'))
   folders.push(dir)
   const sha256 = createHash('sha256').update(bearerCredential).digest('hex')
   writeIdentities(
     dir,
     ['delivery', 'payments', 'gateway', 'stranger'],
-    [{ name: 'auditor', sha256, rpcs: ['events.v1.InboxService/*'] }],
+    [{ name: 'auditor', sha256, rpcs: ['events.v1.InboxService/*'], ...bounds }],
   )
   return dir
 }

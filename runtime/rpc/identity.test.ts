@@ -125,6 +125,65 @@ describe('a bearer', () => {
     expect(delivery.recognise(`bearer ${bearerCredential}`)).toBeDefined()
     expect(delivery.recognise(`Bearer ${bearerCredential}x`)).toBeUndefined()
   })
+
+  const projectId = '0197a9b0-3f6a-7000-8000-000000000001'
+  const startMs = Date.parse('2027-01-01T00:00:00Z')
+
+  /** A trust file whose one bearer has these bounds. */
+  function bounded(bounds: object) {
+    const made = world(startMs)
+    const path = join(made.dir, 'delivery', 'trust.json')
+    const trust = JSON.parse(readFileSync(path, 'utf8'))
+    Object.assign(trust.bearers[0], bounds)
+    writeFileSync(path, JSON.stringify(trust))
+    return made
+  }
+
+  it('is worth nothing from its expiry on, also when it was accepted before', () => {
+    const { open, clock } = bounded({ expires: '2027-01-01T01:00:05+01:00' })
+    const delivery = open('delivery')
+    const who = () => delivery.recognise(`Bearer ${bearerCredential}`)
+    expect(who()).toMatchObject({ name: 'auditor', expiresMs: startMs + 5_000 })
+    clock.nowMs += 4_999
+    expect(who()).toBeDefined()
+    clock.nowMs += 1
+    expect([who(), who()]).toEqual([undefined, undefined])
+    expect(open('delivery').recognise(`Bearer ${bearerCredential}`)).toBeUndefined()
+  })
+
+  it('that is bound to a project says so', () => {
+    const delivery = bounded({ project_id: projectId }).open('delivery')
+    expect(delivery.recognise(`Bearer ${bearerCredential}`)).toMatchObject({ projectId })
+  })
+
+  it('without an expiry is not trusted where each must have one, and its name is logged', () => {
+    const openStrictly = ({ dir, clock }: ReturnType<typeof world>) => {
+      const { lines, log } = listeningLog()
+      const options = { log, bearersExpire: true, now: () => clock.nowMs }
+      const identity = openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), ...options })
+      return { lines, who: () => identity.recognise(`Bearer ${bearerCredential}`) }
+    }
+    const unending = openStrictly(world(startMs))
+    expect(unending.who()).toBeUndefined()
+    expect(unending.lines).toMatchObject([{ level: 'warn', caller: 'auditor' }])
+    const ending = openStrictly(bounded({ expires: '2027-01-02T00:00:00Z' }))
+    expect(ending.who()).toBeDefined()
+    expect(ending.lines).toEqual([])
+  })
+
+  it.each([
+    { expires: 'tomorrow' },
+    { expires: '2027-01-01' },
+    { expires: '2027-01-01T00:00:00' },
+    { expires: '2027-13-01T00:00:00Z' },
+    { expires: 1_800_000_000_000 },
+    { expires: null },
+    { project_id: 'demo' },
+    { project_id: '' },
+    { project_id: null },
+  ])('with bounds that cannot be read fails the boot: %j', (bounds) => {
+    expect(() => bounded(bounds).open('delivery')).toThrow(/trust\.json: (expires|project_id) of/)
+  })
 })
 
 describe('the files of an identity', () => {

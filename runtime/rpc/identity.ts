@@ -41,15 +41,22 @@ interface Options {
   /** Folder with `identity.key` and `trust.json`; both are read again when they change. */
   dir: string
   log: Pick<Logger, 'warn'>
+  /** Trusts no bearer that never expires. */
+  bearersExpire?: boolean
   now?: () => number
 }
 
 /** Opens the identity of a process; throws at boot when a file is absent or malformed. */
-export function openIdentity({ name, dir, log, now = Date.now }: Options): Identity {
+export function openIdentity(options: Options): Identity {
+  const { name, dir, log, bearersExpire = false, now = Date.now } = options
   const watch = <T>(kind: string, read: () => T) =>
     watched({ kind, paths: [join(dir, kind)], read, log, now })
   const key = watch(identityFile, () => readIdentityKey(dir))
-  const trust = watch(trustFile, () => readTrust(dir))
+  const trust = watch(trustFile, () => {
+    const read = readTrust(dir)
+    if (bearersExpire) dropUnending(read, log)
+    return read
+  })
   const issued = new Map<string, { value: string; reuseUntilMs: number }>()
   const recognised = new Map<string, { caller: Caller; untilMs: number }>()
   let issuedWith = key()
@@ -89,6 +96,14 @@ export function openIdentity({ name, dir, log, now = Date.now }: Options): Ident
       if (found !== undefined) remember(recognised, authorization, found)
       return found?.caller
     },
+  }
+}
+
+function dropUnending({ bearers }: Trust, log: Pick<Logger, 'warn'>): void {
+  for (const [digest, { name, expiresMs }] of bearers) {
+    if (expiresMs !== undefined) continue
+    bearers.delete(digest)
+    log.warn({ caller: name }, 'bearer without expiry is not trusted')
   }
 }
 
@@ -137,9 +152,9 @@ function verifyAuthorization(
   }
   // Looked up by digest: how long that takes tells nothing about the credential.
   const bearer = trust.bearers.get(createHash('sha256').update(credential).digest('hex'))
-  if (bearer === undefined) return undefined
-  const caller: Caller = { kind: 'bearer', name: bearer.name, rpcs: bearer.rpcs }
-  return { caller, untilMs: Number.POSITIVE_INFINITY }
+  const untilMs = bearer?.expiresMs ?? Number.POSITIVE_INFINITY
+  if (bearer === undefined || nowMs >= untilMs) return undefined
+  return { caller: { kind: 'bearer', ...bearer }, untilMs }
 }
 
 function verifyToken(

@@ -1,11 +1,13 @@
 // Opens the identity of a process as its settings say; it must not decide what a setting means.
 
 import type { Logger } from '#runtime/log.ts'
+import type { Environment } from '#runtime/setting.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import { openTls } from './tls.ts'
 
 /** The settings that it goes by. */
 export interface IdentitySettings {
+  payweaveEnv: Environment
   secretsDir: string
   rpcTls: 'off' | 'required'
   tlsDir: string
@@ -13,7 +15,8 @@ export interface IdentitySettings {
 
 /** What the process signs with and, when mutual TLS is required, the certificates that it connects and serves with. */
 export function processIdentity(name: string, settings: IdentitySettings, log: Logger): Identity {
-  const identity = openIdentity({ name, dir: settings.secretsDir, log })
+  const { secretsDir: dir, payweaveEnv } = settings
+  const identity = openIdentity({ name, dir, log, bearersExpire: payweaveEnv === 'production' })
   if (settings.rpcTls === 'off') return identity
   return { ...identity, tls: openTls(settings.tlsDir, log) }
 }

@@ -3,23 +3,36 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isUuid } from '#core/id.ts'
 
-/** An opaque credential of an internal team, known by its digest only. */
+/** An opaque credential of an internal team as the trust file has it, known by its digest only. */
 export interface Bearer {
   name: string
   /** SHA-256 of the credential, 64 hex digits. */
   sha256: string
   /** `*`, `pkg.Service/*` or `pkg.Service/Method`. */
   rpcs: string[]
+  /** When it ends, ISO 8601 with seconds and zone; absent: never, which production does not trust. */
+  expires?: string
+  /** The only project that it may act for, a UUID; absent: all. */
+  project_id?: string
+}
+
+/** A bearer as calls are held against it. */
+export type TrustedBearer = Pick<Bearer, 'name' | 'rpcs'> & {
+  /** In milliseconds since the epoch. */
+  expiresMs?: number
+  projectId?: string
 }
 
 /** The public keys of every process by name, and the bearers by the digest of their credential. */
 export interface Trust {
   issuers: Map<string, KeyObject[]>
-  bearers: Map<string, Bearer>
+  bearers: Map<string, TrustedBearer>
 }
 
 const digestPattern = /^[0-9a-f]{64}$/
+const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
 /** Names of the files in a process's folder of secrets. */
 export const identityFile = 'identity.key'
@@ -32,7 +45,7 @@ export function readTrust(dir: string): Trust {
   if (typeof issuers !== 'object' || issuers === null) throw new Error('trust.json has no issuers')
   return {
     issuers: new Map(Object.entries(issuers).map(([name, pems]) => [name, publicKeys(name, pems)])),
-    bearers: new Map(readBearers(bearers ?? []).map((bearer) => [bearer.sha256, bearer])),
+    bearers: new Map(readBearers(bearers ?? [])),
   }
 }
 
@@ -46,17 +59,42 @@ function publicKeys(name: string, pems: unknown): KeyObject[] {
   })
 }
 
-function readBearers(list: unknown): Bearer[] {
+type Raw = Partial<Record<keyof Bearer, unknown>>
+
+function readBearers(list: unknown): Array<[sha256: string, bearer: TrustedBearer]> {
   if (!Array.isArray(list)) throw new Error('trust.json: bearers is not a list')
-  return list.map((entry: Partial<Record<keyof Bearer, unknown>>) => {
+  return list.map((entry: Raw) => {
     const { name, sha256, rpcs } = entry
     if (typeof name !== 'string' || typeof sha256 !== 'string' || !isTexts(rpcs)) {
       throw new Error('trust.json: a bearer lacks name, sha256 or rpcs')
     }
     if (!digestPattern.test(sha256))
       throw new Error(`trust.json: sha256 of ${name} is not a digest`)
-    return { name, sha256, rpcs }
+    return [sha256, { name, rpcs, ...boundsOf(name, entry) }]
   })
+}
+
+/** The bounds of a bearer. A bound that cannot be read is an error: without it the bearer could do more than was meant. */
+function boundsOf(
+  name: string,
+  { expires, project_id: projectId }: Raw,
+): Pick<TrustedBearer, 'expiresMs' | 'projectId'> {
+  const expiresMs = expires === undefined ? undefined : readTime(expires)
+  if (expiresMs !== undefined && Number.isNaN(expiresMs)) {
+    throw new Error(`trust.json: expires of ${name} is not a time of ISO 8601 with a zone`)
+  }
+  if (projectId !== undefined && (typeof projectId !== 'string' || !isUuid(projectId))) {
+    throw new Error(`trust.json: project_id of ${name} is not a UUID`)
+  }
+  return {
+    ...(expiresMs === undefined ? {} : { expiresMs }),
+    ...(projectId === undefined ? {} : { projectId }),
+  }
+}
+
+/** The time of an ISO 8601 text with seconds and zone, in milliseconds since the epoch; NaN for what is none. */
+export function readTime(text: unknown): number {
+  return typeof text === 'string' && timePattern.test(text) ? Date.parse(text) : Number.NaN
 }
 
 function isTexts(value: unknown): value is string[] {
