@@ -4,6 +4,7 @@
 import { newKey } from '#core/id.ts'
 import { hashToken } from '#core/token.ts'
 import {
+  type Bearer,
   identityFile,
   newIdentityKey,
   publicPem,
@@ -21,13 +22,19 @@ export const parts = Object.keys(portPlaces)
 
 /** The first operator's bearer, which may call everything. */
 export const operatorFile = 'operator/credential'
+const operatorName = 'operator'
+const namePattern = /^[a-z][a-z0-9-]{0,31}$/
+
+/** What a bearer may do, and until when. */
+export type BearerTerms = Pick<Bearer, 'rpcs' | 'project_id'> & { expires: string }
 
 const own = (part: string, file: string) => `${part}-secrets/${file}`
 const nextKey = (part: string) => `rotation/${part}.next.key`
 const oldKey = (part: string) => `rotation/${part}.old.pem`
+const credentialOf = (name: string) => `bearers/${name}/credential`
 
-/** Makes what is missing; what is there stays as it is. */
-export function makeMissing(vault: Vault): void {
+/** Makes what is missing, a new operator's bearer until `expires`; what is there stays as it is. */
+export function makeMissing(vault: Vault, expires: string): void {
   for (const part of parts) vault.keep(own(part, identityFile), newIdentityKey)
   for (const [part, files] of Object.entries(lastingSecrets)) {
     for (const file of files) vault.keep(own(part, file), newLastingSecret)
@@ -39,7 +46,7 @@ export function makeMissing(vault: Vault): void {
   vault.keep('postgres-owner/username', () => 'payweave_owner')
   vault.keep('postgres-owner/password', newPassword)
   makeNatsSecrets(vault)
-  if (!vault.has(operatorFile)) newOperator(vault)
+  if (!vault.has(operatorFile)) newOperator(vault, expires)
   writeTrust(vault)
 }
 
@@ -72,14 +79,39 @@ function writeTrust(vault: Vault): void {
   for (const part of parts) vault.put(own(part, trustFile), renderTrust(issuers, vault.bearers))
 }
 
-function newOperator(vault: Vault): void {
+function newOperator(vault: Vault, expires: string): void {
+  newBearer(vault, operatorName, operatorFile, { rpcs: ['*'], expires })
+}
+
+/** The credential goes to its file; trust files have its digest alone. */
+function newBearer(vault: Vault, name: string, file: string, terms: BearerTerms): void {
   const token = newKey('pwo_', 48)
-  vault.put(operatorFile, token)
-  vault.bearers.push({
-    name: 'operator',
-    sha256: hashToken(token).toString('hex'),
-    rpcs: ['*'],
-  })
+  vault.put(file, token)
+  vault.bearers.push({ name, sha256: hashToken(token).toString('hex'), ...terms })
+}
+
+/** Gives a team a bearer of its own. Throws a VaultError for a name that is taken or none. */
+export function addBearer(vault: Vault, name: string, terms: BearerTerms): void {
+  if (!namePattern.test(name) || name === operatorName) {
+    throw new VaultError('a bearer is named by up to 32 small letters, digits and hyphens')
+  }
+  if (!vault.has(operatorFile)) throw new VaultError('there is no installation: bootstrap first')
+  if (vault.bearers.some((bearer) => bearer.name === name)) {
+    throw new VaultError(`there is a bearer ${name}: revoke it, or take another name`)
+  }
+  newBearer(vault, name, credentialOf(name), terms)
+  writeTrust(vault)
+}
+
+/** Ends the bearer of a team. Throws a VaultError when there is none. */
+export function revokeBearer(vault: Vault, name: string): void {
+  const left = vault.bearers.filter((bearer) => bearer.name !== name)
+  if (name === operatorName || left.length === vault.bearers.length) {
+    throw new VaultError(`there is no bearer ${name}`)
+  }
+  vault.bearers = left
+  vault.remove(credentialOf(name))
+  writeTrust(vault)
 }
 
 /** The steps from one key to the next; between two of them every process must have read the files. */
@@ -105,14 +137,14 @@ export function rotateIdentity(vault: Vault, part: string, step: Step): void {
   writeTrust(vault)
 }
 
-/** Gives the operator a new bearer. The old one works until it is retired. */
-export function rotateOperator(vault: Vault, step: Step): void {
-  const known = vault.bearers.filter(({ name }) => name === 'operator')
+/** Gives the operator a new bearer until `expires`. The old one works until it is retired. */
+export function rotateOperator(vault: Vault, step: Step, expires: string): void {
+  const known = vault.bearers.filter(({ name }) => name === operatorName)
   const [old] = known
   if (step === 'use') throw new VaultError('a bearer has no step --use: both work at once')
   if (step === 'begin') {
     if (known.length > 1) throw new VaultError('the old bearer waits for --retire')
-    newOperator(vault)
+    newOperator(vault, expires)
   } else {
     if (known.length < 2) throw new VaultError('there is no old bearer')
     vault.bearers = vault.bearers.filter((bearer) => bearer !== old)

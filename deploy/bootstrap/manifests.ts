@@ -4,7 +4,14 @@ import type { Vault } from './vault.ts'
 export const manifestFile = 'kubernetes/secrets.yaml'
 
 /** Folders of the vault that no pod reads. */
-const notForPods = new Set(['operator', 'rotation', 'kubernetes', 'institutions', 'nats-route'])
+const notForPods = new Set([
+  'operator',
+  'bearers',
+  'rotation',
+  'kubernetes',
+  'institutions',
+  'nats-route',
+])
 const types: Record<string, string> = { 'postgres-owner': 'kubernetes.io/basic-auth' }
 
 /** One Secret for each folder, its keys the files in it. */

@@ -1,18 +1,16 @@
 // A folder of the secrets of one installation: what it holds, and what it must not lose. It must not know what a secret is for.
 import fs from 'node:fs'
 import path from 'node:path'
+import type { Bearer } from '#runtime/rpc/trust.ts'
 import { writePrivateFile } from '../local/private-file.ts'
 
-/** A bearer as trust files know it. */
-export type KnownBearer = { name: string; sha256: string; rpcs: string[] }
-
 /** What the folder says of itself; it holds no secret. */
-export type VaultRecord = { version: 1; made: string[]; bearers: KnownBearer[] }
+export type VaultRecord = { version: 1; made: string[]; bearers: Bearer[] }
 
 /** An open folder. Paths are `<secret>/<file>`. */
 export type Vault = {
   folder: string
-  bearers: KnownBearer[]
+  bearers: Bearer[]
   has(file: string): boolean
   read(file: string): string
   /** Makes the file when there is none; answers its content. */

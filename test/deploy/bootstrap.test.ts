@@ -183,6 +183,34 @@ describe('payweave bootstrap rotate', () => {
     expect(names()).toEqual([undefined, 'operator'])
   })
 
+  it('gives the operator a bearer that ends, after ninety days or at --expires', async () => {
+    const first = (await made('--show-operator')).split('\n').at(-2) ?? ''
+    const ofFirst = process('accounts').recognise(`Bearer ${first}`)
+    const days = ((ofFirst?.expiresMs ?? 0) - Date.now()) / 86_400_000
+    expect(days).toBeGreaterThan(89.9)
+    expect(days).toBeLessThanOrEqual(90)
+    await made('rotate', 'operator', '--expires', '2099-01-01T00:00:00Z')
+    const second = (await made('--show-operator')).trim()
+    const ofSecond = process('accounts').recognise(`Bearer ${second}`)
+    expect(ofSecond?.expiresMs).toBe(Date.parse('2099-01-01T00:00:00Z'))
+    nowMs = (ofFirst?.expiresMs ?? 0) - 1
+    expect(process('accounts').recognise(`Bearer ${first}`)).toBeDefined()
+    nowMs += 1
+    expect(process('accounts').recognise(`Bearer ${first}`)).toBeUndefined()
+    nowMs = Date.now()
+  })
+
+  it('warns of a bearer of an older version, which never expires', async () => {
+    await made()
+    const file = path.join(out, 'bootstrap.json')
+    const record = JSON.parse(fs.readFileSync(file, 'utf8'))
+    delete record.bearers[0].expires
+    fs.writeFileSync(file, JSON.stringify(record))
+    const ran = await bootstrap()
+    expect(ran.code).toBe(0)
+    expect(ran.err).toContain('the bearer operator never expires')
+  })
+
   it('refuses steps out of their order', async () => {
     await made()
     expect(await refused('rotate', 'identity', 'gateway', '--use')).toContain('begin first')
@@ -191,5 +219,56 @@ describe('payweave bootstrap rotate', () => {
     expect(await refused('rotate', 'identity', 'gateway')).toContain('waits for --use')
     expect(await refused('rotate', 'pepper')).toContain('stored rows depend')
     expect(await refused('rotate', 'identity', 'nobody')).toContain('there is no process nobody')
+  })
+})
+
+describe('payweave bootstrap bearer', () => {
+  const projectId = '0197a9b0-3f6a-7000-8000-000000000001'
+  const rpcs = 'payments.v1.PaymentsService/*,delivery.v1.DeliveryService/GetDelivery'
+  const credential = (name: string) =>
+    fs.readFileSync(path.join(out, 'bearers', name, 'credential'), 'utf8')
+
+  it('gives a team a bearer for some methods, one project and a time, and ends it', async () => {
+    await made()
+    const printed = await made('bearer', 'shop', '--rpcs', rpcs, '--project', projectId)
+    expect(printed).not.toContain(credential('shop'))
+    const who = () => process('payments').recognise(`Bearer ${credential('shop')}`)
+    expect(who()).toMatchObject({ kind: 'bearer', name: 'shop', rpcs: rpcs.split(','), projectId })
+    expect(who()?.expiresMs).toBeGreaterThan(Date.now())
+    const listed = JSON.parse(await made('bearer', '--json'))
+    expect(listed.bearers.map(({ name }: { name: string }) => name)).toEqual(['operator', 'shop'])
+    expect(JSON.stringify(listed)).not.toContain('sha256')
+    expect(await made('bearer')).toContain(`project ${projectId}`)
+    const held = credential('shop')
+    await made('bearer', 'shop', '--revoke')
+    expect(process('payments').recognise(`Bearer ${held}`)).toBeUndefined()
+    expect(fs.existsSync(path.join(out, 'bearers', 'shop', 'credential'))).toBe(false)
+  })
+
+  it('writes none into what pods read, but its digest', async () => {
+    expect(await refused('bearer', 'shop', '--rpcs', '*')).toContain('bootstrap first')
+    fs.rmSync(out, { recursive: true })
+    await made()
+    await made('bearer', 'shop', '--rpcs', '*', '--kubernetes')
+    const manifests = fs.readFileSync(path.join(out, 'kubernetes', 'secrets.yaml'), 'utf8')
+    const encoded = Buffer.from(credential('shop')).toString('base64')
+    expect(manifests).not.toContain(encoded)
+  })
+
+  it.each([
+    [['Shop', '--rpcs', '*'], 'small letters'],
+    [['operator', '--rpcs', '*'], 'small letters'],
+    [['shop'], '--rpcs'],
+    [['shop', '--rpcs', 'everything'], '--rpcs'],
+    [['shop', '--rpcs', '*', '--project', 'demo'], '--project'],
+    [['shop', '--rpcs', '*', '--expires', '2020-01-01T00:00:00Z'], '--expires'],
+    [['shop', '--rpcs', '*', '--expires', '0d'], '--expires'],
+    [['shop', '--rpcs', '*', '--expires', 'soon'], '--expires'],
+    [['nobody', '--revoke'], 'there is no bearer nobody'],
+  ])('refuses %j and changes nothing', async (words, message) => {
+    await made()
+    const before = contents()
+    expect(await refused('bearer', ...words)).toContain(message)
+    expect(contents()).toEqual(before)
   })
 })

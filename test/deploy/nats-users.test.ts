@@ -34,7 +34,7 @@ beforeAll(async () => {
     return { client, route, monitor }
   })
   const vault = openVault(secrets)
-  makeMissing(vault)
+  makeMissing(vault, '2099-01-01T00:00:00.000Z')
   vault.close()
   program = await natsProgram({ fallbackDir: folder, log: () => {} })
   // Two of three are a majority.
