@@ -260,10 +260,21 @@ export function isReason(text: string): text is Reason {
   return Object.hasOwn(reasons, text)
 }
 
+/** One field that breaks a rule. */
+export type FieldViolation = {
+  /** Its path, for example `payers[0].email`. */
+  field: string
+  reason: Reason
+  /** Reads on from the field: "must be …". Holds no value of the request. */
+  rule: string
+}
+
 /** What a refusal may carry beside its reason and message. */
 export type FailureOptions = {
   /** Facts that the caller may be shown. */
   details?: Record<string, string>
+  /** Every field that breaks a rule; unset: the one that `details.field` names, if any. */
+  violations?: readonly FieldViolation[]
   retryAfterS?: number
   cause?: unknown
 }
@@ -273,12 +284,14 @@ export class Failure extends Error {
   override readonly name = 'Failure'
   readonly reason: Reason
   readonly details: Record<string, string>
+  readonly violations: readonly FieldViolation[] | undefined
   readonly retryAfterS: number | undefined
 
   constructor(reason: Reason, message: string, options: FailureOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.reason = reason
     this.details = options.details ?? {}
+    this.violations = options.violations
     const row: ReasonRow = reasons[reason]
     this.retryAfterS = options.retryAfterS ?? row.retryAfterS
   }

@@ -50,9 +50,8 @@ export function toConnectError(failure: Failure): ConnectError {
       value: { reason: failure.reason, domain: errorDomain, metadata: failure.details },
     },
   ]
-  const field = failure.details['field']
-  if (field !== undefined) {
-    const fieldViolations = [{ field, description: failure.message, reason: failure.reason }]
+  const fieldViolations = fieldViolationsOf(failure)
+  if (fieldViolations.length > 0) {
     details.push({ desc: BadRequestSchema, value: { fieldViolations } })
   }
   if (failure.retryAfterS !== undefined) {
@@ -107,6 +106,18 @@ export function malformed(message: string, cause?: unknown): Failure {
 /** What a call ends with whose caller went away. */
 export function callerGone(cause?: unknown): Failure {
   return new Failure('CANCELLED', 'the caller went away', { cause })
+}
+
+function fieldViolationsOf({ message, reason, details, violations }: Failure) {
+  const field = details['field']
+  if (violations === undefined) {
+    return field === undefined ? [] : [{ field, description: message, reason }]
+  }
+  return violations.map((violation) => ({
+    field: violation.field,
+    description: `${violation.field} ${violation.rule}`,
+    reason: violation.reason,
+  }))
 }
 
 /** How a bug leaves a server: nothing of it is shown. */

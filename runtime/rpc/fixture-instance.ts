@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { createLogger } from '#runtime/log.ts'
+import { ruleFreeRouter } from './fixture-rule-free.ts'
 import { openIdentity } from './identity.ts'
 import { serveRpc } from './server.ts'
 
@@ -16,7 +17,7 @@ const server = await serveRpc({
   log,
   services: [InboxService],
   routes: (router) =>
-    router.service(InboxService, {
+    ruleFreeRouter(router).service(InboxService, {
       seen: async () => {
         process.send?.('called')
         await delay(Number(answerAfterMs))

@@ -8,6 +8,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { createLogger } from '#runtime/log.ts'
+import { ruleFreeRouter } from './fixture-rule-free.ts'
 import { openIdentity } from './identity.ts'
 import { type ServeRpcOptions, serveRpc } from './server.ts'
 import { type Bearer, writeIdentities } from './trust.ts'
@@ -51,7 +52,7 @@ export async function startInbox(
   const server = await serveRpc({
     host: '127.0.0.1',
     port: 0,
-    routes: (router) => router.service(InboxService, { seen }),
+    routes: (router) => ruleFreeRouter(router).service(InboxService, { seen }),
     services: [InboxService],
     identity: identityOf('delivery'),
     log,
@@ -77,7 +78,7 @@ export async function startUploads(onPart: (seen: SeenUpload) => void = () => un
     identity: identityOf('delivery'),
     log,
     routes: (router) =>
-      router.service(AccountsService, {
+      ruleFreeRouter(router).service(AccountsService, {
         async uploadPersonalAccount(parts) {
           try {
             for await (const { part } of parts) {

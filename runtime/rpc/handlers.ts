@@ -4,6 +4,7 @@
 import type { DescMethod, DescMethodUnary, Message } from '@bufbuild/protobuf'
 import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { bindToProject } from './project.ts'
+import { rulesCheck } from './request-rules.ts'
 
 type Handler = (input: Message | AsyncIterable<Message>, context: HandlerContext) => unknown
 
@@ -21,7 +22,7 @@ type Check = (message: Message) => void
 
 /** What each message of a method has to pass, in this order. */
 function checksOf(method: DescMethod): Check[] {
-  return [bindToProject(method)].filter((check) => check !== undefined)
+  return [rulesCheck(method), bindToProject(method)].filter((check) => check !== undefined)
 }
 
 /**

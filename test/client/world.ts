@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach } from 'vitest'
 import { createLogger } from '#runtime/log.ts'
 import { currentContext } from '#runtime/rpc/context.ts'
+import { ruleFreeRouter } from '#runtime/rpc/fixture-rule-free.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { type ServeRpcOptions, serveRpc } from '#runtime/rpc/server.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
@@ -33,7 +34,7 @@ export function atEnd(close: () => unknown): void {
   closers.push(close)
 }
 
-/** A server of the given services on a free port, or on a given one. */
+/** A server of the given services, without their rules, on a free port or on a given one. */
 export async function serve(
   routes: ServeRpcOptions['routes'],
   { port = 0, ...options }: Partial<ServeRpcOptions> = {},
@@ -42,7 +43,7 @@ export async function serve(
   const server = await serveRpc({
     host: '127.0.0.1',
     port,
-    routes,
+    routes: (router) => routes(ruleFreeRouter(router)),
     services: [],
     identity: openIdentity({ name: 'payments', dir: join(folder, 'payments'), log }),
     log,
