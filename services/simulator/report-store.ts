@@ -41,17 +41,18 @@ export async function insertRefund(
 const claimReportsStatement = sql(
   'claim_reports',
   `with due as (
-     select r.subject_id, r.position from report r
+     select r.subject_id, r.kind, r.position from report r
      where r.delivered_at is null and r.parked_at is null and r.next_at <= clock_now()
        and r.kind = any($3::text[])
        and not exists (
-         select from report e where e.subject_id = r.subject_id and e.position < r.position
-           and e.delivered_at is null and e.parked_at is null)
+         select from report e where e.subject_id = r.subject_id and e.kind = r.kind
+           and e.position < r.position and e.delivered_at is null and e.parked_at is null)
      order by r.next_at limit $1 for update of r skip locked
    )
    update report r set attempts = r.attempts + 1,
      next_at = clock_now() + $2 * interval '1 millisecond'
-   from due d where r.subject_id = d.subject_id and r.position = d.position
+   from due d
+   where r.subject_id = d.subject_id and r.kind = d.kind and r.position = d.position
    returning r.subject_id as "subjectId", r.position, r.kind, r.attempt_id as "attemptId", r.outcome,
      r.payment_method as "paymentMethod", r.account_level as "accountLevel", r.reason, r.attempts`,
 )
@@ -66,7 +67,7 @@ export function claimReports(
 }
 
 /** What became of sending a report. */
-export type Sent = Pick<Report, 'subjectId' | 'position'> & {
+export type Sent = Pick<Report, 'subjectId' | 'kind' | 'position'> & {
   outcome: 'delivered' | 'parked' | 'again'
   reason?: string | undefined
   delayMs?: number | undefined
@@ -80,9 +81,10 @@ const noteReportsStatement = sql(
      next_at = case when g.outcome = 'again'
        then clock_now() + g.delay_ms * interval '1 millisecond' else r.next_at end,
      last_reason = g.reason
-   from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::integer[])
-     as g (subject_id, position, outcome, reason, delay_ms)
-   where r.subject_id = g.subject_id and r.position = g.position and r.delivered_at is null`,
+   from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[])
+     as g (subject_id, position, outcome, reason, delay_ms, kind)
+   where r.subject_id = g.subject_id and r.kind = g.kind and r.position = g.position
+     and r.delivered_at is null`,
 )
 /** Notes what became of reports that were in hand. */
 export async function noteReports(db: Queryable, sent: Sent[]): Promise<void> {
@@ -92,6 +94,7 @@ export async function noteReports(db: Queryable, sent: Sent[]): Promise<void> {
     sent.map(({ outcome }) => outcome),
     sent.map(({ reason }) => reason),
     sent.map(({ delayMs }) => delayMs),
+    sent.map(({ kind }) => kind),
   ])
 }
 

@@ -52,18 +52,19 @@ export async function reportDue({ db, log, receiver, send }: ReporterOptions): P
 
 async function sendOne(report: Report, send: SendReport, log: Logger): Promise<Sent> {
   const { subjectId, position, kind, attempts } = report
+  const place = { subjectId, position, kind }
   try {
     await send(report)
-    return { subjectId, position, outcome: 'delivered' }
+    return { ...place, outcome: 'delivered' }
   } catch (error) {
     const reason = error instanceof Failure ? error.reason : 'INTERNAL_ERROR'
     if (definitive.has(reason)) {
       log.error({ err: error, kind, outcome: report.outcome, reason }, 'report refused for good')
-      return { subjectId, position, outcome: 'parked', reason }
+      return { ...place, outcome: 'parked', reason }
     }
     if (attempts === 1)
       log.warn({ kind, outcome: report.outcome, reason }, 'report not accepted yet')
-    return { subjectId, position, outcome: 'again', reason, delayMs: delayAfter(attempts) }
+    return { ...place, outcome: 'again', reason, delayMs: delayAfter(attempts) }
   }
 }
 
