@@ -1,5 +1,5 @@
 // Turns what the gateway's route reads out of a body into what payments takes, without the message in between.
-import { paymentChannels, paymentMethods, wordOf } from '#core/payment-words.ts'
+import { checkedWord, paymentChannels, paymentMethods } from '#core/payment-words.ts'
 import type { CreatePaymentRequest } from '#gen/payments/v1/payments_pb.js'
 import type { NewPayment } from '../services/payments/new-payment.ts'
 
@@ -25,8 +25,8 @@ export function newPayment(asked: AskedPayment, projectId: string, merchantId: s
     feeTerms: { paysFees, payerCoversPercent },
     payers: asked.payers.map((payer) => ({
       ...payer,
-      paymentChannel: wordOf(paymentChannels, payer.paymentChannel),
-      paymentMethod: wordOf(paymentMethods, payer.paymentMethod),
+      paymentChannel: checkedWord(paymentChannels, payer.paymentChannel),
+      paymentMethod: checkedWord(paymentMethods, payer.paymentMethod),
     })),
     payees: asked.payees,
     urls: { success, error, notify, callback },

@@ -1,9 +1,17 @@
-// Step 9 of the edge for values that a schema cannot judge: money, numbers of phones, days; it must not look anything up.
-import { Failure } from '#core/errors.ts'
+// Step 9 of the edge for values that a schema cannot judge: money, numbers of phones, days, ids; it must not look anything up.
+import { Failure, type Reason } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
 import { isCurrency, parseAmount } from '#core/money.ts'
 import { parsePhone } from '#core/phone.ts'
 import { parseDateTime } from '#core/time.ts'
+import { refusal } from './envelope.ts'
 import { invalidField } from './validate.ts'
+
+/** An id that a client sent, in the form that services take: any other text answers like an id that is unknown. */
+export function readId(text: string, unknown: Reason): string {
+  if (isUuid(text)) return text
+  throw refusal(unknown)
+}
 
 /** A currency that exists. */
 export function readCurrency(code: string, path: string): string {
@@ -71,6 +79,8 @@ export function checkMoment(text: string | undefined, path: string): void {
 
 const dayMs = 86_400_000
 const secondMs = 1_000
+/** The last time that services take. */
+const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** A window of time; `end` is the instant after its last one. */
 export type Window = { start: Date | undefined; end: Date | undefined }
@@ -88,7 +98,8 @@ export function readWindow<Start extends string, End extends string>(
   const start = momentOf(startText)
   const last = momentOf(endText)
   const widthMs = endText?.length === 10 ? dayMs : secondMs
-  const end = last === undefined ? undefined : new Date(last.getTime() + widthMs)
+  const end =
+    last === undefined ? undefined : new Date(Math.min(last.getTime() + widthMs, lastTimeMs))
   if (start !== undefined && end !== undefined && start >= end) {
     throw invalidField(startName, `must not be after ${endName}`)
   }

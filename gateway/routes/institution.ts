@@ -8,7 +8,7 @@ import { route } from '../route.ts'
 import { institutionPostQuery, institutionQuoteBody } from '../schemas/institution.ts'
 import { versionQuery } from '../schemas/values.ts'
 import { compileCheck } from '../validate.ts'
-import { readAmount, readCurrency } from '../values.ts'
+import { readAmount, readCurrency, readId } from '../values.ts'
 import { institutionTransactionRoutes } from './institution-transactions.ts'
 
 const version = '2024-10-01'
@@ -55,9 +55,10 @@ export const institutionRoutes = [
     read: ({ query }) => ({ quoteId: query.quote_id, institutionName: query.institution_name }),
     institution: ({ query }) => query.institution_name,
     credential: { kind: 'none' },
-    async operate(asked, { services, projectId }) {
+    async operate({ quoteId: sentId, institutionName }, { services, projectId }) {
+      const quoteId = readId(sentId, 'QUOTE_NOT_FOUND')
       const { quote } = await services.quotes
-        .getQuote({ ...asked, projectId }, withProject(projectId))
+        .getQuote({ quoteId, institutionName, projectId }, withProject(projectId))
         .catch(retell())
       return { code: 200, message: 'Quote retrieved successfully.', fields: postQuoteFields(quote) }
     },

@@ -24,7 +24,7 @@ import {
 } from '../schemas/payments.ts'
 import { versionQuery } from '../schemas/values.ts'
 import { compileCheck, invalidField, missingField } from '../validate.ts'
-import { readAmount, readCurrency, readPhone } from '../values.ts'
+import { readAmount, readCurrency, readId, readPhone } from '../values.ts'
 
 // Messages are made whole, with their names: the library copies whatever has none.
 type NewPayment = Omit<CreatePaymentRequest, 'projectId' | 'merchantId'>
@@ -67,7 +67,8 @@ export const paymentRoutes = [
     query: queryOfStatus,
     read: ({ query }) => query.payment_details_id,
     credential: { kind: 'api_key', of: ({ query }) => query.api_key },
-    async operate(paymentId, { services, projectId, merchantId }) {
+    async operate(sentId, { services, projectId, merchantId }) {
+      const paymentId = readId(sentId, 'PAYMENT_NOT_FOUND')
       const { payment } = await services.payments
         .getPayment(
           { $typeName: 'payments.v1.GetPaymentRequest', projectId, merchantId, paymentId },
@@ -87,7 +88,8 @@ export const paymentRoutes = [
     body: bodyOfCancel,
     read: ({ body }) => body.payment_details_id,
     credential: { kind: 'api_key', of: ({ body }) => body.api_key },
-    async operate(paymentId, { services, settings, projectId, merchantId }) {
+    async operate(sentId, { services, settings, projectId, merchantId }) {
+      const paymentId = readId(sentId, 'PAYMENT_NOT_FOUND')
       const request = { projectId, merchantId, paymentId }
       const { payment } = await services.payments
         .cancelPayment(request, withProject(projectId))

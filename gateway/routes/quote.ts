@@ -9,7 +9,7 @@ import { type Input, route } from '../route.ts'
 import { quoteBody, quoteQuery } from '../schemas/quote.ts'
 import { versionQuery } from '../schemas/values.ts'
 import { compileCheck } from '../validate.ts'
-import { readAmount, readCurrency, readPhone } from '../values.ts'
+import { readAmount, readCurrency, readId, readPhone } from '../values.ts'
 
 const version = '2024-10-01'
 const queryOfVersion = compileQuery(versionQuery, version)
@@ -42,9 +42,10 @@ export const quoteRoutes = [
     query: queryOfQuote,
     read: ({ query }) => ({ quoteId: query.quote_id, institutionName: query.institution_name }),
     credential: { kind: 'none' },
-    async operate(asked, { services, projectId }) {
+    async operate({ quoteId: sentId, institutionName }, { services, projectId }) {
+      const quoteId = readId(sentId, 'QUOTE_NOT_FOUND')
       const { quote } = await services.quotes
-        .getQuote({ ...asked, projectId }, withProject(projectId))
+        .getQuote({ quoteId, institutionName, projectId }, withProject(projectId))
         .catch(retell())
       return { code: 200, message: 'Quote retrieved successfully.', fields: readQuoteFields(quote) }
     },

@@ -1,4 +1,4 @@
-// Writes a package of contracts as a page: services with who may call what, messages, enums; it must not read or write files.
+// Writes a package of contracts as a page: services with who may call what, messages with their rules, enums; it must not read or write files.
 import {
   type DescEnum,
   type DescField,
@@ -11,6 +11,7 @@ import {
 import { MethodOptions_IdempotencyLevel as Level } from '@bufbuild/protobuf/wkt'
 import { anyKnownCaller, callers, permissionOf } from '#runtime/rpc/callers.ts'
 import { commentOf, type Described } from './comment.ts'
+import { isRequired, rulesOf } from './rules.ts'
 
 const protobufDocs = 'https://protobuf.dev/reference/protobuf/google.protobuf/'
 
@@ -99,7 +100,7 @@ function renderMessage(message: DescMessage): string[] {
     String(field.number),
     `\`${field.name}\``,
     typeOf(field),
-    [choiceOf(field), words(field)].filter((part) => part !== '').join(' '),
+    [choiceOf(field), words(field), shownRules(field)].filter((part) => part !== '').join(' '),
   ])
   return [
     `### ${nameOf(message)}`,
@@ -109,7 +110,14 @@ function renderMessage(message: DescMessage): string[] {
 }
 
 function choiceOf({ oneof }: DescField): string {
-  return oneof === undefined ? '' : `One of \`${oneof.name}\` (${withoutStop(words(oneof))}):`
+  if (oneof === undefined) return ''
+  const notes = [withoutStop(words(oneof)), ...(isRequired(oneof) ? ['required'] : [])]
+  return `One of \`${oneof.name}\` (${notes.join('; ')}):`
+}
+
+function shownRules(field: DescField): string {
+  const rules = rulesOf(field)
+  return rules === '' ? '' : `_${forCell(rules)}_`
 }
 
 function renderEnum(type: DescEnum): string[] {
@@ -175,7 +183,11 @@ function anchor(heading: string): string {
 
 /** A comment that stands in Markdown, and in a cell of a table. */
 function words(element: Described): string {
-  return commentOf(element).replaceAll(/[<|*]/g, String.raw`\$&`)
+  return forCell(commentOf(element))
+}
+
+function forCell(text: string): string {
+  return text.replaceAll(/[<|*]/g, String.raw`\$&`)
 }
 
 function withoutStop(sentence: string): string {

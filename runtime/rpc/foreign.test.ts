@@ -280,7 +280,15 @@ describe.each([
         { name: 'grpc.reflection.v1alpha.ServerReflection' },
       ],
     })
-    const eventFiles = ['events/v1/events.proto', 'google/protobuf/timestamp.proto']
+    // The rules of a contract are part of it.
+    const eventFiles = [
+      'events/v1/events.proto',
+      'buf/validate/validate.proto',
+      'google/protobuf/descriptor.proto',
+      'google/protobuf/duration.proto',
+      'google/protobuf/field_mask.proto',
+      'google/protobuf/timestamp.proto',
+    ]
     for (const answer of [service, method, message]) expect(filesOf(answer)).toEqual(eventFiles)
     expect(filesOf(byName)).toEqual(['google/protobuf/timestamp.proto'])
     expect(service?.originalRequest?.messageRequest.value).toBe('events.v1.InboxService')

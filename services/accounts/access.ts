@@ -1,9 +1,7 @@
 // The rules of access: names, addresses, endpoints that can be granted. Pure; it must not know how anything is stored.
 import ipaddr from 'ipaddr.js'
 import { Failure, invalid } from '#core/errors.ts'
-import { isUuid } from '#core/id.ts'
 import { isCurrency } from '#core/money.ts'
-import { hasForbiddenCharacter } from '#core/text.ts'
 
 /** The two worlds. A key, project or institution of one is unknown in the other. */
 export type Environment = 'sandbox' | 'production'
@@ -54,24 +52,10 @@ export const subscriptionKeyPrefix = {
   production: 'pwk_live_',
 } as const satisfies Record<Environment, string>
 
-/** Returns the id; INVALID_PARAMETER when it is not a UUID. */
-export function requireUuid(id: string, field: string): string {
-  if (isUuid(id)) return id
-  throw invalid(field, 'must be a UUID')
-}
-
-/** Returns a display name of 1 to 100 characters; INVALID_PARAMETER for anything else. */
+/** Returns a display name; INVALID_PARAMETER when blanks surround it, which nobody would see. */
 export function requireName(name: string, field: string): string {
-  if (name.trim() === name && name !== '' && name.length <= 100 && !hasForbiddenCharacter(name)) {
-    return name
-  }
-  throw invalid(field, 'must be 1 to 100 printable characters')
-}
-
-/** Returns a number in E.164; INVALID_PARAMETER for anything else. */
-export function requireE164(number: string, field: string): string {
-  if (/^\+[1-9][0-9]{6,14}$/.test(number)) return number
-  throw invalid(field, 'must be E.164 with plus sign')
+  if (name.trim() === name) return name
+  throw invalid(field, 'must not begin or end with a blank')
 }
 
 /** What institutions keep accounts in when nobody says anything else. */

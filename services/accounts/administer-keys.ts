@@ -2,7 +2,7 @@
 import { Failure } from '#core/errors.ts'
 import { newId } from '#core/id.ts'
 import type { Queryable } from '#runtime/db.ts'
-import { type Merchant, maxActiveKeys, requireE164, requireName, requireUuid } from './access.ts'
+import { type Merchant, maxActiveKeys, requireName } from './access.ts'
 import { existingProject } from './administer.ts'
 import { type Actor, type Administration, change } from './change.ts'
 import { keyDigest, newApiKey, newSubscriptionKey } from './credentials.ts'
@@ -47,7 +47,6 @@ async function revoke(
   keyId: string,
   statement: (tx: Queryable, keyId: string) => Promise<RevokedKey | undefined>,
 ): Promise<Date> {
-  requireUuid(keyId, 'key_id')
   return change(administration, actor, async (tx) => {
     const revoked = await statement(tx, keyId)
     if (revoked === undefined) throw new Failure('KEY_NOT_FOUND', `no key ${keyId}`)
@@ -84,7 +83,7 @@ export async function createMerchant(
     projectId: wanted.projectId,
     merchantId: newId(),
     businessName: requireName(wanted.businessName, 'business_name'),
-    mobileNumber: requireE164(wanted.mobileNumber, 'mobile_number'),
+    mobileNumber: wanted.mobileNumber,
   }
   const action = 'create_merchant'
   const make = async (tx: Queryable) => {
@@ -105,7 +104,6 @@ export async function issueApiKey(
   projectId: string,
   merchantId: string,
 ): Promise<{ keyId: string; apiKey: string; issuedAt: Date }> {
-  requireUuid(merchantId, 'merchant_id')
   const action = 'issue_api_key'
   const issue = async (tx: Queryable) => {
     await existingProject(tx, projectId)

@@ -12,7 +12,6 @@ import {
   requireCurrency,
   requireEndpoints,
   requireName,
-  requireUuid,
   usualCurrency,
 } from './access.ts'
 import { type Actor, type Administration, change } from './change.ts'
@@ -32,13 +31,13 @@ export type { Actor, Administration } from './change.ts'
 
 /** Reads a project and locks it; PROJECT_NOT_FOUND when there is none. */
 export async function existingProject(tx: Queryable, projectId: string): Promise<Project> {
-  const project = await lockProject(tx, requireUuid(projectId, 'project_id'))
+  const project = await lockProject(tx, projectId)
   if (project === undefined) throw new Failure('PROJECT_NOT_FOUND', `no project ${projectId}`)
   return project
 }
 
 async function existingInstitution(tx: Queryable, institutionId: string): Promise<Institution> {
-  const institution = await lockInstitution(tx, requireUuid(institutionId, 'institution_id'))
+  const institution = await lockInstitution(tx, institutionId)
   if (institution === undefined) {
     throw new Failure('INSTITUTION_NOT_FOUND', `no institution ${institutionId}`)
   }

@@ -94,6 +94,24 @@ describe('an institution', () => {
   })
 })
 
+describe('a bad value', () => {
+  it.each([
+    ['MISSING_PARAMETER name', { name: '' }],
+    ['INVALID_PARAMETER name', { name: 'a\u0000b' }],
+    ['INVALID_PARAMETER name', { name: 'x'.repeat(101) }],
+    ['MISSING_PARAMETER environment', { environment: 0 }],
+    ['INVALID_PARAMETER environment', { environment: 9 }],
+    ['INVALID_PARAMETER request_id', { requestId: 'once' }],
+  ])('is refused with %s and makes no project', async (expected, bad) => {
+    const names = async () => (await access.listProjects({})).projects.map(({ name }) => name)
+    const before = await names()
+    const call = access.createProject({ name: 'Fine', environment, ...bad })
+    const { reason, details } = await refusal(call)
+    expect(`${reason} ${details['field']}`).toBe(expected)
+    expect(await names()).toEqual(before)
+  })
+})
+
 describe('a request with an id of its own', () => {
   it('makes one project, however often and at once it is sent', async () => {
     const asked = { name: 'Once', environment, requestId: randomUUID() }

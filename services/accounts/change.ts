@@ -3,7 +3,6 @@ import { Failure } from '#core/errors.ts'
 import { fingerprint } from '#core/fingerprint.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
-import { requireUuid } from './access.ts'
 import type { AccountSecrets } from './credentials.ts'
 import { insertAudit } from './project-store.ts'
 import { claimRequest, type DoneRequest, noteRequest } from './request-store.ts'
@@ -77,7 +76,7 @@ async function claim(
 ): Promise<DoneRequest | undefined> {
   if (onceId === undefined) return undefined
   const digest = fingerprint([caller, content])
-  const done = await claimRequest(tx, requireUuid(onceId, 'request_id'), digest)
+  const done = await claimRequest(tx, onceId, digest)
   if (done === undefined || digestsEqual(done.fingerprint, digest)) return done
   throw new Failure('REQUEST_ID_REUSED', 'request_id was used before with other content', {
     details: { field: 'request_id' },

@@ -2,7 +2,7 @@
 import { Failure } from '#core/errors.ts'
 import { seal } from '#core/seal.ts'
 import type { Queryable } from '#runtime/db.ts'
-import { type InstitutionKey, requireUuid } from './access.ts'
+import { type InstitutionKey } from './access.ts'
 import { type AccountSecrets, openInstitutionKey } from './credentials.ts'
 import { listLiveInstitutionKeys } from './institution-store.ts'
 
@@ -15,7 +15,7 @@ async function liveKeys(
   secrets: AccountSecrets,
   institutionId: string,
 ): Promise<InstitutionKey[]> {
-  const rows = await listLiveInstitutionKeys(db, requireUuid(institutionId, 'institution_id'))
+  const rows = await listLiveInstitutionKeys(db, institutionId)
   if (rows.length === 0) {
     throw new Failure('INSTITUTION_NOT_FOUND', `no institution ${institutionId} with a live key`)
   }

@@ -1,11 +1,10 @@
 // Maps accounts.v1.AccessService to the domain and back; it must not hold a rule or a statement.
 
-import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import type { AccessService } from '#gen/accounts/v1/access_pb.js'
-import { requireUuid } from './access.ts'
+import { projectOf } from '#runtime/rpc/project.ts'
 import {
   type Administration,
   changeProjectAccess,
@@ -27,7 +26,7 @@ import { signingSecrets } from './institution-keys.ts'
 import { findGrant } from './institution-store.ts'
 import { findMerchant } from './project-store.ts'
 import { accessLists } from './service-lists.ts'
-import { actor, environmentOf, requiredProject, wireProject } from './wire.ts'
+import { actor, environmentOf, wireProject } from './wire.ts'
 
 /** The handlers of AccessService over one administration. */
 export function accessService(administration: Administration): ServiceImpl<typeof AccessService> {
@@ -51,12 +50,11 @@ function checks({ db, secrets }: Administration) {
       return { project: wireProject(found.project), keyId: found.keyId }
     },
     async authenticateApiKey({ projectId: asked, apiKey }, context) {
-      const projectId = requiredProject(context, asked)
+      const projectId = projectOf(context, asked)
       return { merchant: await authenticateApiKey(db, secrets, projectId, apiKey) }
     },
     async getMerchant({ projectId: asked, merchantId }, context) {
-      const projectId = requiredProject(context, asked)
-      requireUuid(merchantId, 'merchant_id')
+      const projectId = projectOf(context, asked)
       const merchant = await findMerchant(db, projectId, merchantId)
       if (merchant === undefined) {
         throw new Failure('MERCHANT_NOT_FOUND', `project has no merchant ${merchantId}`)
@@ -64,7 +62,7 @@ function checks({ db, secrets }: Administration) {
       return { merchant }
     },
     async checkGrant({ projectId: asked, institutionName, endpoint }, context) {
-      const projectId = requiredProject(context, asked)
+      const projectId = projectOf(context, asked)
       const found = await findGrant(db, projectId, institutionName, endpoint)
       return { granted: found !== undefined, institutionId: found?.institutionId ?? '' }
     },
@@ -84,8 +82,9 @@ function changes(administration: Administration) {
       { projectId: asked, accountAccess, allowedIps, updateMask },
       context,
     ) {
-      const projectId = requiredProject(context, asked)
-      const isNamed = maskReader(updateMask, ['account_access', 'allowed_ips'])
+      const projectId = projectOf(context, asked)
+      const named = updateMask?.paths ?? []
+      const isNamed = (field: string) => named.length === 0 || named.includes(field)
       const project = await changeProjectAccess(
         administration,
         actor(),
@@ -110,31 +109,20 @@ function changes(administration: Administration) {
       return { key: await rotateInstitutionKey(administration, actor(requestId), institutionId) }
     },
     async grantEndpoints({ projectId: asked, institutionId, endpoints }, context) {
-      const wanted = { projectId: requiredProject(context, asked), institutionId, endpoints }
+      const wanted = { projectId: projectOf(context, asked), institutionId, endpoints }
       return { endpoints: await grantEndpoints(administration, actor(), wanted) }
     },
     async revokeGrants({ projectId: asked, institutionId, endpoints }, context) {
-      const wanted = { projectId: requiredProject(context, asked), institutionId, endpoints }
+      const wanted = { projectId: projectOf(context, asked), institutionId, endpoints }
       return { endpoints: await revokeGrants(administration, actor(), wanted) }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
 }
 
-/** Tells which fields a mask names; none at all means every one. */
-function maskReader(mask: FieldMask | undefined, known: string[]): (field: string) => boolean {
-  const paths = mask?.paths ?? []
-  if (paths.every((path) => known.includes(path))) {
-    return (field) => paths.length === 0 || paths.includes(field)
-  }
-  throw new Failure('INVALID_PARAMETER', `update_mask may name ${known.join(' and ')}`, {
-    details: { field: 'update_mask' },
-  })
-}
-
 function keyChanges(administration: Administration) {
   return {
     async issueSubscriptionKey({ requestId, projectId: asked }, context) {
-      const projectId = requiredProject(context, asked)
+      const projectId = projectOf(context, asked)
       const issued = await issueSubscriptionKey(administration, actor(requestId), projectId)
       const { keyId, subscriptionKey, issuedAt } = issued
       return { keyId, subscriptionKey, issueTime: timestampFromDate(issuedAt) }
@@ -144,12 +132,12 @@ function keyChanges(administration: Administration) {
       return { revokeTime: timestampFromDate(revokedAt) }
     },
     async createMerchant({ requestId, projectId: asked, businessName, mobileNumber }, context) {
-      const projectId = requiredProject(context, asked)
+      const projectId = projectOf(context, asked)
       const wanted = { projectId, businessName, mobileNumber }
       return createMerchant(administration, actor(requestId), wanted)
     },
     async issueApiKey({ requestId, projectId: asked, merchantId }, context) {
-      const projectId = requiredProject(context, asked)
+      const projectId = projectOf(context, asked)
       const issued = await issueApiKey(administration, actor(requestId), projectId, merchantId)
       const { keyId, apiKey, issuedAt } = issued
       return { keyId, apiKey, issueTime: timestampFromDate(issuedAt) }

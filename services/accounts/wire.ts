@@ -1,10 +1,8 @@
 // What the handlers of AccessService share: environments, projects and who asks, on the wire. It must not hold a rule.
-import type { HandlerContext } from '@connectrpc/connect'
 import { missing } from '#core/errors.ts'
 import { Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
 import { currentContext } from '#runtime/rpc/context.ts'
-import { projectOf } from '#runtime/rpc/project.ts'
-import { type Environment, type Project, requireUuid } from './access.ts'
+import { type Environment, type Project } from './access.ts'
 import type { Actor } from './change.ts'
 
 /** Environments as their numbers. */
@@ -39,9 +37,4 @@ export function actor(onceId = ''): Actor {
     requestId: context?.requestId,
     onceId: onceId === '' ? undefined : onceId,
   }
-}
-
-/** The project of a call: a UUID, and the one of the caller's token when that names one. */
-export function requiredProject(context: HandlerContext, asked: string): string {
-  return requireUuid(projectOf(context, asked), 'project_id')
 }

@@ -4,7 +4,7 @@ import { randomId } from '#core/id.ts'
 import type { Queryable } from '#runtime/db.ts'
 import type { Bill, BillEnd } from './bill.ts'
 import { findByTransaction } from './bill-store.ts'
-import { type Biller, checkBiller, checkProduct, type Product } from './catalogue.ts'
+import { type Biller, checkProduct, type Product } from './catalogue.ts'
 import { insertAudit, putBiller, putProduct } from './catalogue-store.ts'
 import { writeBillEnd } from './outcome.ts'
 import type { Billing } from './pay.ts'
@@ -13,13 +13,12 @@ import { enquireAgain, takeReview } from './review-store.ts'
 /** Who makes a change. */
 export type Actor = { caller: string; requestId: string | undefined }
 
-/** Makes or changes a biller. Throws INVALID_PARAMETER. */
+/** Makes or changes a biller. */
 export async function changeBiller(
   { db }: Pick<Billing, 'db'>,
   actor: Actor,
   biller: Biller,
 ): Promise<void> {
-  checkBiller(biller)
   await db.transaction(async (tx) => {
     await putBiller(tx, biller)
     await insertAudit(tx, { ...actor, action: 'put_biller', target: biller.billerCode })

@@ -88,40 +88,14 @@ function wholly(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`)
 }
 
-const codePattern = /^[A-Z0-9_]{1,64}$/
-
-/** Refuses a biller that cannot be stored: INVALID_PARAMETER naming the field. */
-export function checkBiller({ billerCode, name }: Biller): void {
-  checkCode(billerCode, 'biller.biller_code')
-  checkName(name, 'biller.name')
-}
-
 /** Refuses a product that cannot be stored: INVALID_PARAMETER naming the field. */
-export function checkProduct({
-  billerCode,
-  productCode,
-  name,
-  referencePattern,
-  ranges,
-}: Product): void {
-  checkCode(billerCode, 'product.biller_code')
-  checkCode(productCode, 'product.product_code')
-  checkName(name, 'product.name')
+export function checkProduct({ referencePattern, ranges }: Product): void {
   if (!isSafePattern(referencePattern)) {
     throw invalid('product.reference_pattern', 'must be classes, counts and literals only')
   }
-  if (ranges.length === 0) throw invalid('product.ranges', 'must not be empty')
   const currencies = new Set(ranges.map(({ currency }) => currency))
   if (currencies.size < ranges.length) throw invalid('product.ranges', 'names a currency twice')
-  if (ranges.some(({ minMinor, maxMinor }) => minMinor <= 0n || maxMinor < minMinor)) {
-    throw invalid('product.ranges', 'must have 0 < min <= max')
+  if (ranges.some(({ minMinor, maxMinor }) => maxMinor < minMinor)) {
+    throw invalid('product.ranges', 'must have min <= max')
   }
-}
-
-function checkCode(code: string, field: string): void {
-  if (!codePattern.test(code)) throw invalid(field, 'must be 1 to 64 of A-Z, 0-9 and _')
-}
-
-function checkName(name: string, field: string): void {
-  if (name.length < 1 || name.length > 100) throw invalid(field, 'must be 1 to 100 characters')
 }

@@ -18,7 +18,6 @@ import {
   type Decision,
   resolveReview,
 } from './administer.ts'
-import { isFailureCode } from './backend.ts'
 import { findByTransaction } from './bill-store.ts'
 import type { Product, Range } from './catalogue.ts'
 import type { CatalogueCache } from './catalogue-cache.ts'
@@ -28,7 +27,6 @@ import { listReviews, type ReviewCursor, type ReviewRow } from './review-store.t
 import { billMessage } from './service.ts'
 
 const defaultPageSize = 50
-const maxPageSize = 200
 
 /** The handlers of CatalogueService. */
 export function catalogueService(
@@ -54,7 +52,7 @@ export function catalogueService(
       return { billers, products: products.map(productMessage) }
     },
     async listReviews({ pageSize, pageToken }) {
-      const size = Math.min(pageSize === 0 ? defaultPageSize : pageSize, maxPageSize)
+      const size = pageSize === 0 ? defaultPageSize : pageSize
       const rows = await listReviews(billing.db, cursorOf(pageToken), size + 1)
       const page = rows.slice(0, size)
       const items = await Promise.all(page.map((row) => reviewItem(billing, row)))
@@ -115,18 +113,14 @@ async function reviewItem({ db }: Billing, row: ReviewRow) {
 function decisionOf({ decision }: ResolveReviewRequest): Decision {
   switch (decision.case) {
     case 'paid':
-      if (decision.value) return { kind: 'paid' }
-      break
+      return { kind: 'paid' }
     case 'enquireAgain':
-      if (decision.value) return { kind: 'again' }
-      break
+      return { kind: 'again' }
     case 'failedWith':
-      if (isFailureCode(decision.value)) return { kind: 'failed', failureCode: decision.value }
-      throw invalid('failed_with', 'must be upper case with underscores')
-    case undefined:
-      break
+      return { kind: 'failed', failureCode: decision.value }
+    default:
+      throw missing('decision')
   }
-  throw missing('decision')
 }
 
 function tokenOf({ reviewTimeUs, id }: ReviewRow): string {

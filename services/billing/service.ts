@@ -1,7 +1,7 @@
 // Maps billing.v1.BillingService to the domain and back; it must not hold a rule or a statement.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure, invalid } from '#core/errors.ts'
+import { Failure, missing } from '#core/errors.ts'
 import { hashToken } from '#core/token.ts'
 import {
   type BillingService,
@@ -97,13 +97,7 @@ async function print(billing: Billing, bill: Bill): Promise<Buffer> {
 
 function orderOf(request: PayBillRequest, projectId: string): BillOrder {
   const { idempotencyKey, fingerprint, amount } = request
-  if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
-    throw invalid('idempotency_key', 'must be 1 to 255 visible ASCII characters')
-  }
-  if (fingerprint.length !== 32) throw invalid('fingerprint', 'must be 32 bytes')
-  if (amount === undefined || amount.minorUnits <= 0n) {
-    throw invalid('amount', 'must be above zero')
-  }
+  if (amount === undefined) throw missing('amount')
   return {
     projectId,
     idempotencyKey,

@@ -3,14 +3,13 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import { fingerprint } from '#core/fingerprint.ts'
-import { isUuid } from '#core/id.ts'
 import type { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
 import type { ReplayFilter, ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import type { Database } from '#runtime/db.ts'
+import { projectOf } from '#runtime/rpc/project.ts'
 import { type DeliveryState, endedStates } from './delivery.ts'
 import { findEndpoint, listEndpoints } from './endpoint-store.ts'
 import { cancelReplayJob, createReplayJob, findReplayJob } from './replay-store.ts'
-import { requiredProject } from './service.ts'
 import {
   invalid,
   pageSize,
@@ -21,9 +20,8 @@ import {
   wordOf,
 } from './wire.ts'
 
-const rate = { usual: 50, most: 1_000 }
+const usualRatePerS = 50
 const givenUp: DeliveryState[] = ['exhausted', 'blocked']
-const visibleAscii = /^[\x21-\x7e]{1,255}$/
 
 /** What the handlers need. */
 export interface ReplayServiceOptions {
@@ -38,19 +36,16 @@ export function replayService({
   onJob,
 }: ReplayServiceOptions): ServiceImpl<typeof ReplayService> {
   async function jobOf(projectId: string, jobId: string) {
-    const job = isUuid(jobId) ? await findReplayJob(db, projectId, jobId) : undefined
+    const job = await findReplayJob(db, projectId, jobId)
     if (job === undefined) throw new Failure('REPLAY_NOT_FOUND', 'the project has no such replay')
     return { job: wireReplayJob(job) }
   }
 
   return {
     async createReplayJob(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const { idempotencyKey } = request
-      if (!visibleAscii.test(idempotencyKey)) {
-        throw invalid('idempotency_key', 'must be 1 to 255 visible ASCII characters')
-      }
-      const wish = { ...readFilter(request.filter), ratePerS: readRate(request.ratePerS) }
+      const wish = { ...readFilter(request.filter), ratePerS: request.ratePerS || usualRatePerS }
       const { fromAt, toAt } = wish
       const asked = {
         ...wish,
@@ -67,11 +62,10 @@ export function replayService({
       onJob()
       return { job: wireReplayJob(job) }
     },
-    getReplayJob: (request, context) =>
-      jobOf(requiredProject(context, request.projectId), request.jobId),
+    getReplayJob: (request, context) => jobOf(projectOf(context, request.projectId), request.jobId),
     async cancelReplayJob({ projectId: asked, jobId }, context) {
-      const projectId = requiredProject(context, asked)
-      if (isUuid(jobId)) await cancelReplayJob(db, projectId, jobId)
+      const projectId = projectOf(context, asked)
+      await cancelReplayJob(db, projectId, jobId)
       return jobOf(projectId, jobId)
     },
   }
@@ -99,25 +93,20 @@ function readTime(time: Timestamp | undefined, field: string): Date | undefined 
   throw invalid(field, 'must lie in the years 1970 to 9999')
 }
 
-function readRate(asked: number): number {
-  if (asked > rate.most) throw invalid('rate_per_s', `must be at most ${rate.most}`)
-  return asked === 0 ? rate.usual : asked
-}
-
 /** The handlers of EndpointService. */
 export function endpointService(db: Database): ServiceImpl<typeof EndpointService> {
   return {
     async getEndpoint(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const { endpointId } = request
-      const row = isUuid(endpointId) ? await findEndpoint(db, projectId, endpointId) : undefined
+      const row = await findEndpoint(db, projectId, endpointId)
       if (row === undefined) {
         throw new Failure('RECEIVER_NOT_FOUND', 'the project has no such receiver')
       }
       return { endpoint: wireEndpoint(row) }
     },
     async listEndpoints(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const limit = pageSize(request.pageSize)
       const after = readOriginToken(request.pageToken)
       const rows = await listEndpoints(db, projectId, after, limit + 1)

@@ -1,5 +1,5 @@
 // Maps DeliveryService to deliveries and back; it must not hold a rule about them.
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors.ts'
 import { isUuid } from '#core/id.ts'
 import type { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
@@ -17,7 +17,6 @@ import type { Tail } from './tail.ts'
 import {
   invalid,
   pageSize,
-  requiredId,
   wireAttempt,
   wireDelivery,
   wireKinds,
@@ -40,7 +39,7 @@ export function deliveryService(
   const { db, tail, onDue } = options
   return {
     async listDeliveries(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const limit = pageSize(request.pageSize)
       const rows = await listDeliveries(db, {
         projectId,
@@ -58,38 +57,30 @@ export function deliveryService(
       }
     },
     async getDelivery(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const { deliveryId } = request
-      const row = isUuid(deliveryId) ? await findDelivery(db, projectId, deliveryId) : undefined
+      const row = await findDelivery(db, projectId, deliveryId)
       if (row === undefined) throw unknownDelivery()
       const attempts = await listAttempts(db, row.deliveryId)
       return { delivery: { ...wireDelivery(row), attempts: attempts.map(wireAttempt) } }
     },
     async replayDelivery(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const requestId = requiredId(request.requestId, 'request_id')
-      if (!isUuid(request.deliveryId)) throw unknownDelivery()
-      const row = await replayDelivery(db, projectId, request.deliveryId, requestId)
+      const projectId = projectOf(context, request.projectId)
+      const row = await replayDelivery(db, projectId, request.deliveryId, request.requestId)
       onDue()
       return { delivery: wireDelivery(row) }
     },
     async cancelDelivery(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      if (!isUuid(request.deliveryId)) throw unknownDelivery()
+      const projectId = projectOf(context, request.projectId)
       const row = await cancelDelivery(db, projectId, request.deliveryId)
       return { delivery: wireDelivery(row) }
     },
     tailDeliveries(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const kind = wordOf(wireKinds, request.kind, 'kind')
       return tail.open({ projectId, kind }, context.signal)
     },
   }
-}
-
-/** The project of a call, which must be a UUID. */
-export function requiredProject(context: HandlerContext, asked: string): string {
-  return requiredId(projectOf(context, asked), 'project_id')
 }
 
 function unknownDelivery(): Failure {

@@ -1,7 +1,6 @@
 // Renders deliveries, attempts, receivers and jobs as delivery.v1 shows them, and reads what requests have in common.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Failure } from '#core/errors.ts'
-import { isUuid } from '#core/id.ts'
 import {
   DeliveryKind as WireKind,
   AttemptOutcome as WireOutcome,
@@ -150,18 +149,11 @@ export function wordOf<W extends string>(
   return found
 }
 
-/** A field that must be a UUID. */
-export function requiredId(id: string, field: string): string {
-  if (!isUuid(id)) throw invalid(field, 'must be a UUID')
-  return id
-}
-
-const pageRows = { usual: 50, most: 200 }
+const usualPageRows = 50
 
 /** How many rows a page has. */
 export function pageSize(asked: number): number {
-  if (asked > pageRows.most) throw invalid('page_size', `must be at most ${pageRows.most}`)
-  return asked === 0 ? pageRows.usual : asked
+  return asked === 0 ? usualPageRows : asked
 }
 
 /** The refusal of a field. */

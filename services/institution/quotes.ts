@@ -1,6 +1,7 @@
 // Reserves, releases and confirms the quote of a transaction; it must not judge whether the quote fits.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { Failure } from '#core/errors.ts'
+import { isUuid } from '#core/id.ts'
 import { withProject } from '#runtime/rpc/client.ts'
 import type { Institution } from './institution.ts'
 import { quoteStatuses } from './messages.ts'
@@ -18,6 +19,8 @@ export async function reserveQuote(
 ): Promise<Leased | undefined> {
   if (row.quoteId === undefined || row.reservation !== undefined) return row
   const { projectId, quoteId, institutionId, movementId } = row
+  // The text is the client's, and what is no id names no quote.
+  if (!isUuid(quoteId)) throw new Failure('QUOTE_NOT_FOUND', 'there is no such quote')
   const debit = { currency: row.senderCurrency, minorUnits: row.senderAmountMinor }
   const credit = { currency: row.currency, minorUnits: row.amountMinor }
   const { accountId } = row.limit
@@ -35,7 +38,7 @@ export async function reserveQuote(
 /** Gives the quote of a refused claim back. */
 export async function releaseQuote({ peers }: Institution, row: Leased): Promise<void> {
   const { projectId, quoteId, movementId } = row
-  if (quoteId === undefined) return
+  if (quoteId === undefined || !isUuid(quoteId)) return
   try {
     await peers.quotes.releaseQuote({ projectId, quoteId, movementId }, withProject(projectId))
   } catch (error) {

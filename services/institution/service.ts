@@ -2,9 +2,8 @@
 import { toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { invalid, missing } from '#core/errors.ts'
+import { missing } from '#core/errors.ts'
 import { fingerprint } from '#core/fingerprint.ts'
-import { hasForbiddenCharacter } from '#core/text.ts'
 import {
   type CreateTransactionRequest,
   CreateTransactionRequestSchema,
@@ -59,13 +58,13 @@ function tokenOf({ token }: CreateTransactionRequest): Token {
 function newTransaction(request: CreateTransactionRequest, projectId: string): NewTransaction {
   const { debitParty, creditParty, transactionTime } = request
   const type = typeOf(request.type)
-  if (type === undefined) throw missing('transaction_type')
+  if (type === undefined) throw missing('type')
   return {
     projectId,
-    institutionName: given('institution_name', request.institutionName, 100),
-    transactionId: given('transaction_id', request.transactionId, 64),
+    institutionName: request.institutionName,
+    transactionId: request.transactionId,
     type,
-    amount: given('amount', request.amount, 20),
+    amount: request.amount,
     senderAmount: request.senderAmount,
     senderCurrency: request.senderCurrency,
     description: request.description,
@@ -101,10 +100,4 @@ function partyOf(party: WireParty | undefined): Party {
     currency: party?.currency ?? '',
     metadata: party?.metadata ?? '',
   }
-}
-
-function given(field: string, text: string, maxLength: number): string {
-  if (text === '') throw missing(field)
-  if (text.length <= maxLength && !hasForbiddenCharacter(text)) return text
-  throw invalid(field, 'is too long or has forbidden characters')
 }

@@ -74,9 +74,11 @@ export function backendPort(
 ): Backend {
   return {
     async announce(announced) {
+      if (announced.length === 0) return
       await charges.announceCharges({ charges: announced.map(chargeMessage) })
     },
     async withdraw(withdrawals) {
+      if (withdrawals.length === 0) return
       await charges.withdrawCharges({
         withdrawals: withdrawals.map(({ payerId, reason }) => ({
           chargeId: payerId,

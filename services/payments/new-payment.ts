@@ -15,10 +15,8 @@ export type NewPayer = {
   firstName: string
   lastName: string
   email: string
-  /** Undefined when not given. */
-  paymentChannel: PaymentChannel | undefined
-  /** Undefined when not given. */
-  paymentMethod: PaymentMethod | undefined
+  paymentChannel: PaymentChannel
+  paymentMethod: PaymentMethod
   /** Zero when not given. */
   amountMinor: bigint
 }
@@ -154,14 +152,8 @@ export function created(draft: DraftPayment, time: Date): Payment {
 }
 
 function settled(payer: NewPayer, amountMinor: bigint) {
-  const { paymentChannel, paymentMethod } = payer
-  if (paymentChannel === undefined || paymentMethod === undefined) {
-    throw new RangeError('the request was not checked')
-  }
   return {
     ...payer,
-    paymentChannel,
-    paymentMethod,
     amountMinor: payer.amountMinor === 0n ? amountMinor : payer.amountMinor,
   }
 }

@@ -1,7 +1,6 @@
 // Makes, reads, cancels and refunds payments: runs the decisions of the pure files in transactions; it must not know the wire.
 
 import { Failure, type Reason } from '#core/errors.ts'
-import { isUuid } from '#core/id.ts'
 import type { KeySource } from '#core/key-ring.ts'
 import { digestsEqual } from '#core/token.ts'
 import type { FeeSchedule, FraudRules } from '#runtime/config.ts'
@@ -160,7 +159,6 @@ function usedBefore(): Failure {
 
 /** Reads a payment. */
 export async function getPayment({ findPayment }: Payments, key: PaymentKey): Promise<Payment> {
-  if (!isUuid(key.paymentId)) throw notFound()
   const reading = await findPayment(key)
   return owned(reading?.payment, key)
 }
@@ -188,7 +186,6 @@ export async function change(
   key: PaymentKey,
   decide: Decide,
 ): Promise<Payment> {
-  if (!isUuid(key.paymentId)) throw notFound()
   const { payment, transition, event } = await payments.db.transaction(async (tx) => {
     const reading = await lockPayment(tx, key.projectId, key.paymentId)
     if (reading === undefined) throw notFound()

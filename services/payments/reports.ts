@@ -1,6 +1,5 @@
 // Takes in what the back end says became of money; each report counts once. It must not know the wire.
 import { Failure } from '#core/errors.ts'
-import { isUuid } from '#core/id.ts'
 import type { PayerState, PaymentMethod, PayoutState } from '#core/payment-words.ts'
 import type { Queryable } from '#runtime/db.ts'
 import { closeAttempt, keepReport } from './attempt-store.ts'
@@ -24,12 +23,7 @@ export async function reportCharge(
   payerId: string,
   report: AttemptReport,
 ): Promise<PayerState> {
-  if (report.attemptId === '' || report.attemptId.length > 64) {
-    throw new Failure('INVALID_PARAMETER', 'attempt_id must have 1 to 64 characters', {
-      details: { field: 'attempt_id' },
-    })
-  }
-  const place = isUuid(payerId) ? await placeOfPayer(payments.db, payerId) : undefined
+  const place = await placeOfPayer(payments.db, payerId)
   if (place === undefined) throw unknown('charge')
   return takeReport(payments, place, report)
 }
@@ -71,7 +65,7 @@ export async function reportPayout(
   payeeId: string,
   outcome: TransferOutcome,
 ): Promise<PayoutState> {
-  const place = isUuid(payeeId) ? await placeOfPayee(payments.db, payeeId) : undefined
+  const place = await placeOfPayee(payments.db, payeeId)
   if (place === undefined) throw unknown('payout')
   const payment = await change(payments, place, (locked, now) =>
     applyPayoutReport(locked, { payeeId, outcome }, now),
@@ -90,7 +84,7 @@ export async function reportRefund(
   refundId: string,
   outcome: TransferOutcome,
 ): Promise<void> {
-  const refund = isUuid(refundId) ? await findRefund(payments.db, refundId) : undefined
+  const refund = await findRefund(payments.db, refundId)
   if (refund === undefined) throw unknown('refund')
   if (outcome === 'completed') {
     await endRefund(payments.db, refundId, outcome)

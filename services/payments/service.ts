@@ -2,7 +2,7 @@
 import { toJson } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { fingerprint } from '#core/fingerprint.ts'
-import { paymentChannels, paymentMethods, wordOf } from '#core/payment-words.ts'
+import { checkedWord, paymentChannels, paymentMethods } from '#core/payment-words.ts'
 import {
   type CreatePaymentRequest,
   CreatePaymentRequestSchema,
@@ -81,8 +81,8 @@ function newPayment(request: CreatePaymentRequest, projectId: string): NewPaymen
       firstName: payer.firstName,
       lastName: payer.lastName,
       email: payer.email,
-      paymentChannel: wordOf(paymentChannels, payer.paymentChannel),
-      paymentMethod: wordOf(paymentMethods, payer.paymentMethod),
+      paymentChannel: checkedWord(paymentChannels, payer.paymentChannel),
+      paymentMethod: checkedWord(paymentMethods, payer.paymentMethod),
       amountMinor: payer.amountMinor,
     })),
     payees: request.payees.map((payee) => ({

@@ -85,7 +85,6 @@ export function amountOf(money: Money | undefined, field: string): Amount {
   if (money === undefined) {
     throw missing(field)
   }
-  if (money.minorUnits <= 0n) throw invalid(field, 'must be above zero')
   if (!isCurrency(money.currency)) throw invalid(field, 'must be in an ISO 4217 currency')
   return { amountMinor: money.minorUnits, currency: money.currency }
 }

@@ -1,7 +1,7 @@
 // Makes, reads, reserves and ends quotes: the order of the checks. It must not know the wire.
 import { Failure } from '#core/errors.ts'
 import { convertUp } from '#core/exchange.ts'
-import { isUuid, newId } from '#core/id.ts'
+import { newId } from '#core/id.ts'
 import { parseDecimal } from '#core/money.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Accounts, SessionAccount } from './accounts.ts'
@@ -105,7 +105,7 @@ export async function getQuote(
   { db }: Quotes,
   key: { projectId: string; quoteId: string; institutionName: string },
 ): Promise<Quote> {
-  const quote = isUuid(key.quoteId) ? await readQuote(db, key) : undefined
+  const quote = await readQuote(db, key)
   if (quote === undefined) throw notFound()
   return quote
 }
@@ -121,7 +121,6 @@ export async function reserve(
   key: ReserveKey,
   execution: Execution,
 ): Promise<Quote> {
-  if (!isUuid(key.quoteId)) throw notFound()
   // Between the two statements the quote may have been given back: then it is tried once more.
   for (let tries = 1; tries <= mostTries; tries += 1) {
     const reserved = await reserveQuote(db, key, execution)
@@ -141,14 +140,12 @@ export async function reserve(
 
 /** Makes a reserved quote used; repeated, it changes nothing. */
 export async function confirm({ db, metrics }: Quotes, claim: Claim, use: Use): Promise<void> {
-  if (!isUuid(claim.quoteId)) throw notFound()
   if (await confirmQuote(db, claim, use)) metrics.ended('confirmed')
   else await whenUsed(db, claim)
 }
 
 /** Opens a reserved quote again; repeated, it changes nothing. */
 export async function release({ db, metrics }: Quotes, claim: Claim): Promise<void> {
-  if (!isUuid(claim.quoteId)) return
   if (await releaseQuote(db, claim)) {
     metrics.ended('released')
     return
@@ -165,7 +162,6 @@ export async function updateStatus(
   claim: Claim,
   status: TransactionStatus,
 ): Promise<void> {
-  if (!isUuid(claim.quoteId)) throw notFound()
   const isChanged = status !== 'pending' && (await updateTransaction(db, claim, status))
   if (!isChanged) await whenUsed(db, claim)
 }
@@ -177,7 +173,7 @@ async function whenUsed(db: Database, claim: Claim): Promise<void> {
   if (!isUsed) throw notFound()
 }
 
-/** The one answer for ids that are unknown, foreign or no ids at all. */
+/** The one answer for ids that are unknown or foreign. */
 function notFound(): Failure {
   return new Failure('QUOTE_NOT_FOUND', 'there is no such quote')
 }

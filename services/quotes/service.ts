@@ -48,8 +48,6 @@ export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService>
     async confirmQuote(request, context) {
       const claim = claimOf(request, projectOf(context, request.projectId))
       const { transactionId, institutionReceiptId } = request
-      checkId(transactionId, 'transaction_id')
-      checkId(institutionReceiptId, 'institution_receipt_id')
       const transactionStatus = transactionStatusOf(request.transactionStatus)
       await confirm(quotes, claim, { transactionId, institutionReceiptId, transactionStatus })
       return {}
@@ -87,7 +85,6 @@ function claimOf(
   { quoteId, movementId }: { quoteId: string; movementId: string },
   projectId: string,
 ) {
-  checkUuid(movementId, 'movement_id')
   return { projectId, quoteId, movementId }
 }
 
@@ -97,8 +94,4 @@ function checkUuid(text: string, field: string): void {
 
 function checkCurrency(code: string, field: string): void {
   if (!isCurrency(code)) throw invalid(field, 'must be an ISO 4217 currency code')
-}
-
-function checkId(text: string, field: string): void {
-  if (text === '' || text.length > 64) throw invalid(field, 'must have 1 to 64 characters')
 }

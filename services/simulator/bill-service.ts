@@ -3,7 +3,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type BillerService, BillState, RetryCategory } from '#gen/backend/v1/billers_pb.js'
 import { enquireBill, type StoredBill } from './bill-store.ts'
 import { type BillContext, payBill } from './pay-bill.ts'
-import { readMoney, requireText, requireUuid } from './request.ts'
+import { foldedId, readMoney } from './request.ts'
 
 const states = {
   pending: BillState.PENDING,
@@ -17,16 +17,16 @@ export function billerService(context: BillContext): ServiceImpl<typeof BillerSe
   return {
     async payBill({ billPaymentId, billerCode, productCode, amount, customerReference }, call) {
       const order = {
-        billPaymentId: requireUuid(billPaymentId, 'bill_payment_id'),
-        billerCode: requireText(billerCode, 'biller_code'),
-        productCode: requireText(productCode, 'product_code'),
+        billPaymentId: foldedId(billPaymentId),
+        billerCode: billerCode,
+        productCode: productCode,
         ...readMoney(amount),
-        customerReference: requireText(customerReference, 'customer_reference'),
+        customerReference: customerReference,
       }
       return { outcome: outcomeOf(await payBill(context, order, call.signal)) }
     },
     async enquireBill({ billPaymentId }) {
-      const id = requireUuid(billPaymentId, 'bill_payment_id')
+      const id = foldedId(billPaymentId)
       return { outcome: outcomeOf(await enquireBill(context.db, id)) }
     },
   }

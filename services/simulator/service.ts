@@ -17,9 +17,8 @@ import { insertCardFrame, insertCharges, withdrawCharges } from './charge-store.
 import { enquire, type Outcome, type PayContext, payWithWallet } from './pay.ts'
 import { behaviourOf } from './people.ts'
 import { insertPayout, insertRefund } from './report-store.ts'
-import { readMoney, refuse, requireUuid } from './request.ts'
+import { foldedId, readMoney, refuse } from './request.ts'
 
-const batchMost = 200
 const tokenLength = 43
 
 const channels: Partial<Record<ChargeChannel, Channel>> = {
@@ -52,7 +51,6 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
   const { db, chargesChanged, publicUrl, checkoutOrigin } = context
   return {
     async announceCharges({ charges }) {
-      requireBatch(charges, 'charges')
       const read = charges.map(readCharge)
       const distinct = [...new Map(read.map((charge) => [charge.chargeId, charge])).values()]
       const announced = distinct.map((charge) => ({
@@ -64,9 +62,8 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
       return {}
     },
     async withdrawCharges({ withdrawals }) {
-      requireBatch(withdrawals, 'withdrawals')
       const read = withdrawals.map(({ chargeId, reason }) => ({
-        chargeId: requireUuid(chargeId, 'charge_id'),
+        chargeId: foldedId(chargeId),
         reason: reasons[reason] ?? refuse('reason'),
       }))
       const distinct = new Map(read.toReversed().map((entry) => [entry.chargeId, entry]))
@@ -75,18 +72,18 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
       return {}
     },
     async payWithWallet({ chargeId, attemptId, pin }) {
-      const charge = requireUuid(chargeId, 'charge_id')
-      const attempt = requireUuid(attemptId, 'attempt_id')
+      const charge = foldedId(chargeId)
+      const attempt = foldedId(attemptId)
       const { outcome } = await payWithWallet(context, charge, attempt, pin)
       // An attempt that was called unknown is refused, and stays unknown to enquiries.
       return { outcome: outcome === 'unknown' ? AttemptOutcome.REFUSED : wireOutcomes[outcome] }
     },
     async getAttempt({ attemptId }) {
-      const { outcome } = await enquire(db, requireUuid(attemptId, 'attempt_id'))
+      const { outcome } = await enquire(db, foldedId(attemptId))
       return { outcome: wireOutcomes[outcome] }
     },
     async openCardFrame({ chargeId, returnUrl }) {
-      const charge = requireUuid(chargeId, 'charge_id')
+      const charge = foldedId(chargeId)
       if (!mayReturnTo(returnUrl, checkoutOrigin)) refuse('return_url')
       const token = newKey('', tokenLength)
       if (!(await insertCardFrame(db, hashToken(token), charge, returnUrl))) {
@@ -104,16 +101,15 @@ export function payoutService({
 }: PayContext): ServiceImpl<typeof PayoutService> {
   return {
     async createPayout({ payoutId, amount, mobileNumber }) {
-      if (mobileNumber === '') refuse('mobile_number')
-      const payout = { payoutId: requireUuid(payoutId, 'payout_id'), ...readMoney(amount) }
+      const payout = { payoutId: foldedId(payoutId), ...readMoney(amount) }
       await insertPayout(db, { ...payout, mobileNumber })
       reportsWritten()
       return {}
     },
     async createRefund({ refundId, chargeId, amount }) {
       await insertRefund(db, {
-        refundId: requireUuid(refundId, 'refund_id'),
-        chargeId: requireUuid(chargeId, 'charge_id'),
+        refundId: foldedId(refundId),
+        chargeId: foldedId(chargeId),
         ...readMoney(amount),
       })
       reportsWritten()
@@ -124,11 +120,9 @@ export function payoutService({
 
 function readCharge(charge: Charge): NewCharge {
   const { chargeId, mobileNumber, channel, businessName, cashCode, expireTime } = charge
-  if (mobileNumber === '') refuse('mobile_number')
-  if (cashCode !== '' && !/^\d{12}$/.test(cashCode)) refuse('cash_code')
   if (expireTime === undefined) refuse('expire_time')
   return {
-    chargeId: requireUuid(chargeId, 'charge_id'),
+    chargeId: foldedId(chargeId),
     ...readMoney(charge.amount),
     mobileNumber,
     channel: channels[channel] ?? refuse('channel'),
@@ -138,13 +132,9 @@ function readCharge(charge: Charge): NewCharge {
   }
 }
 
-function requireBatch(items: readonly unknown[], field: string): void {
-  if (items.length === 0 || items.length > batchMost) refuse(field)
-}
-
 /** The form leads back to pages of ours, or anywhere that is reached over TLS. */
 function mayReturnTo(url: string, checkoutOrigin: string): boolean {
-  if (url.length > 2_048 || !URL.canParse(url)) return false
+  if (!URL.canParse(url)) return false
   const { protocol, origin, username, password } = new URL(url)
   if (username !== '' || password !== '') return false
   return protocol === 'https:' || origin === checkoutOrigin

@@ -3,7 +3,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { type TransferService, TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
 import type { Database } from '#runtime/db.ts'
 import { enquireTransfer, takeBack, takeTransfer } from './carry-transfer.ts'
-import { readMoney, refuse, requireText, requireUuid } from './request.ts'
+import { foldedId, readMoney, refuse } from './request.ts'
 import type { TransferType as Type } from './transfer.ts'
 
 /** What the handlers need of the process. */
@@ -34,9 +34,9 @@ export function transferService(context: TransferContext): ServiceImpl<typeof Tr
   return {
     async createTransfer({ transferId, type, institutionName, ...rest }) {
       await takeTransfer(db, {
-        transferId: requireUuid(transferId, 'transfer_id'),
+        transferId: foldedId(transferId),
         type: types[type] ?? refuse('type'),
-        institutionName: requireText(institutionName, 'institution_name'),
+        institutionName: institutionName,
         debit: readMoney(rest.debitAmount, 'debit_amount'),
         credit: readMoney(rest.creditAmount, 'credit_amount'),
         creditAccountNumber: rest.creditParty?.accountNumber ?? '',
@@ -45,11 +45,11 @@ export function transferService(context: TransferContext): ServiceImpl<typeof Tr
       return {}
     },
     async enquireTransfer({ transferId }) {
-      const { state, reason } = await enquireTransfer(db, requireUuid(transferId, 'transfer_id'))
+      const { state, reason } = await enquireTransfer(db, foldedId(transferId))
       return { state: states[state], reason: reason ?? '' }
     },
     async cancelTransfer({ transferId }) {
-      const { state } = await takeBack(db, requireUuid(transferId, 'transfer_id'))
+      const { state } = await takeBack(db, foldedId(transferId))
       reportsWritten()
       return { state: states[state] }
     },

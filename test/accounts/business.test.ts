@@ -52,9 +52,10 @@ describe('a business account', () => {
 
   it('is refused when something is missing or cannot be', async () => {
     const wrong: [object, string][] = [
-      [{ businessName: '' }, 'INVALID_PARAMETER business_name'],
-      [{ firstName: '' }, 'INVALID_PARAMETER first_name'],
-      [{ lastName: '' }, 'INVALID_PARAMETER last_name'],
+      [{ businessName: '' }, 'MISSING_PARAMETER business_name'],
+      [{ businessName: ' Shop' }, 'INVALID_PARAMETER business_name'],
+      [{ firstName: '' }, 'MISSING_PARAMETER first_name'],
+      [{ lastName: '' }, 'MISSING_PARAMETER last_name'],
       [{ email: 'x' }, 'INVALID_PARAMETER email'],
       [{ mobileNumber: '1' }, 'INVALID_PARAMETER mobile_number'],
       [{ projectId: '00000000-0000-4000-8000-000000000000' }, 'PROJECT_NOT_FOUND'],

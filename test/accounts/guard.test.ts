@@ -110,7 +110,7 @@ describe('what has ended', () => {
     )
     expect(await passes(world.db.run(reopened, [challengeId]))).toBe(false)
     expect(await refusal(world.reports.reportConsent({ challengeId, answer: 0 }))).toBe(
-      'INVALID_PARAMETER answer',
+      'MISSING_PARAMETER answer',
     )
   })
 })

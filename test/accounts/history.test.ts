@@ -74,7 +74,8 @@ describe('a balance', () => {
     expect(await refusal(balanceOf('+12025550109'))).toBe('AMBIGUOUS_MATCH')
     const { stranger } = world.projects
     expect(await refusal(balanceOf(kofi, stranger))).toBe('ACCOUNT_NOT_FOUND')
-    expect(await refusal(balanceOf(''))).toBe('INVALID_PARAMETER mobile_number')
+    expect(await refusal(balanceOf(''))).toBe('MISSING_PARAMETER mobile_number')
+    expect(await refusal(balanceOf('12'))).toBe('INVALID_PARAMETER mobile_number')
   })
 })
 

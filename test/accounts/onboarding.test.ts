@@ -68,10 +68,10 @@ describe('a profile', () => {
 
   it('is refused when something in it cannot be', async () => {
     const wrong: [ProfileInit, string][] = [
-      [{ firstName: '' }, 'INVALID_PARAMETER first_name'],
-      [{ lastName: 'x'.repeat(101) }, 'INVALID_PARAMETER last_name'],
-      [{ email: 'nobody' }, 'INVALID_PARAMETER email'],
-      [{ mobileNumber: '202' }, 'INVALID_PARAMETER mobile_number'],
+      [{ firstName: '' }, 'MISSING_PARAMETER profile.first_name'],
+      [{ lastName: 'x'.repeat(101) }, 'INVALID_PARAMETER profile.last_name'],
+      [{ email: 'nobody' }, 'INVALID_PARAMETER profile.email'],
+      [{ mobileNumber: '202' }, 'INVALID_PARAMETER profile.mobile_number'],
       [{ institutionName: 'Restricted Bank' }, 'INVALID_PARAMETER institution_name'],
       [{ institutionName: 'No Such Bank' }, 'INVALID_PARAMETER institution_name'],
       [{ originCountry: 'XX' }, 'INVALID_PARAMETER origin_country'],
@@ -83,7 +83,10 @@ describe('a profile', () => {
         'INVALID_PARAMETER callback_url',
       ],
       [{ ...withCallback, callbackUrl: 'https://10.0.0.1/' }, 'INVALID_PARAMETER callback_url'],
-      [{ ...withCallback, authorisationToken: 'short' }, 'INVALID_PARAMETER authorisation_token'],
+      [
+        { ...withCallback, authorisationToken: 'short' },
+        'INVALID_PARAMETER profile.authorisation_token',
+      ],
     ]
     for (const [more, reason] of wrong) expect(await refusal(world.create(more))).toBe(reason)
   })
@@ -214,15 +217,17 @@ describe('a review', () => {
   it('is refused when it is unknown or its outcome cannot be', async () => {
     const { reviewId } = await createWithReview()
     const report = (more: object) => world.reports.reportOnboarding({ reviewId, ...more })
-    for (const unknown of [randomUUID(), 'x', '']) {
-      const call = report({ reviewId: unknown, outcome: completed() })
-      expect(await refusal(call)).toBe('REVIEW_NOT_FOUND')
-    }
-    expect(await refusal(report({}))).toBe('INVALID_PARAMETER outcome')
+    const of = (unknown: string) => report({ reviewId: unknown, outcome: completed() })
+    expect(await refusal(of(randomUUID()))).toBe('REVIEW_NOT_FOUND')
+    expect(await refusal(of('x'))).toBe('INVALID_PARAMETER review_id')
+    expect(await refusal(of(''))).toBe('MISSING_PARAMETER review_id')
+    expect(await refusal(report({}))).toBe('MISSING_PARAMETER outcome')
     const level = report({ outcome: completed({ accountLevel: 3 }) })
-    expect(await refusal(level)).toBe('INVALID_PARAMETER account_level')
-    const currency = report({ outcome: completed({ currency: 'XXX1' }) })
-    expect(await refusal(currency)).toBe('INVALID_PARAMETER currency')
+    expect(await refusal(level)).toBe('INVALID_PARAMETER completed.account_level')
+    const malformed = report({ outcome: completed({ currency: 'XXX1' }) })
+    expect(await refusal(malformed)).toBe('INVALID_PARAMETER completed.currency')
+    const unknown = report({ outcome: completed({ currency: 'XXX' }) })
+    expect(await refusal(unknown)).toBe('INVALID_PARAMETER completed.currency')
   })
 })
 

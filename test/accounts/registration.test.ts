@@ -111,8 +111,8 @@ describe('a registration', () => {
   it('is refused when something in it cannot be', async () => {
     const wrong: [object, string][] = [
       [{ mobileNumber: '100' }, 'INVALID_PARAMETER mobile_number'],
-      [{ firstName: '' }, 'INVALID_PARAMETER first_name'],
-      [{ callbackUrl: '' }, 'INVALID_PARAMETER callback_url'],
+      [{ firstName: '' }, 'MISSING_PARAMETER first_name'],
+      [{ callbackUrl: '' }, 'MISSING_PARAMETER callback_url'],
       [{ callbackUrl: 'https://127.0.0.1/' }, 'INVALID_PARAMETER callback_url'],
       [{ authorisationToken: 'x'.repeat(41) }, 'INVALID_PARAMETER authorisation_token'],
       [{ requestId: 'x' }, 'INVALID_PARAMETER request_id'],
@@ -165,10 +165,10 @@ describe("a holder's answer", () => {
 
   it('to an unknown question, or one that says nothing, is refused', async () => {
     const { challengeId } = await register()
-    for (const unknown of [randomUUID(), '', 'x']) {
-      expect(await refusal(answer(unknown))).toBe('REVIEW_NOT_FOUND')
-    }
+    expect(await refusal(answer(randomUUID()))).toBe('REVIEW_NOT_FOUND')
+    expect(await refusal(answer(''))).toBe('MISSING_PARAMETER challenge_id')
+    expect(await refusal(answer('x'))).toBe('INVALID_PARAMETER challenge_id')
     const silent = answer(challengeId, RegistrationStatus.UNSPECIFIED)
-    expect(await refusal(silent)).toBe('INVALID_PARAMETER answer')
+    expect(await refusal(silent)).toBe('MISSING_PARAMETER answer')
   })
 })

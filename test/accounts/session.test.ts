@@ -117,7 +117,7 @@ describe('a look-up', () => {
   })
 
   it('without a type or with a text that cannot be is refused', async () => {
-    expect(await refusal(world.open({ lookupValue: 'x' }))).toBe('INVALID_PARAMETER lookup_type')
+    expect(await refusal(world.open({ lookupValue: 'x' }))).toBe('MISSING_PARAMETER lookup_type')
     const nul = world.open(byMobile('+1202\u0000'))
     expect(await refusal(nul)).toBe('INVALID_PARAMETER lookup_value')
   })

@@ -124,15 +124,15 @@ describe('an upload', () => {
       [beginning('selfie'), chunk(pngHead), profile()],
       [header(), content],
       [header(), profile(), beginning('selfie')],
-      [header(), {}, profile()],
     ]
     for (const parts of wrong) {
       expect(await refusal(upload(...parts))).toBe('INVALID_PARAMETER part')
     }
+    expect(await refusal(upload(header(), {}, profile()))).toBe('MISSING_PARAMETER part')
     const twice = [artefact('selfie', picture(1_000)), artefact('selfie', picture(1_000))]
     expect(await refusal(upload(header(), ...twice, profile()))).toBe('INVALID_PARAMETER field')
     const unknown = upload(header(), artefact('passport', picture(1_000)), profile())
-    expect(await refusal(unknown)).toBe('INVALID_PARAMETER field')
+    expect(await refusal(unknown)).toBe('INVALID_PARAMETER artefact.field')
     const nobody = upload(header(randomUUID()), artefact('selfie', picture(1_000)), profile())
     expect(await refusal(nobody)).toBe('INVALID_PARAMETER project_id')
   })
@@ -190,10 +190,10 @@ describe('an artefact', () => {
     const wrong: [string, string][] = [
       [one.reviewId, other.artefactId],
       [randomUUID(), one.artefactId],
-      ['x', one.artefactId],
-      [one.reviewId, ''],
     ]
     for (const ids of wrong) expect(await refusal(read(...ids))).toBe('REVIEW_NOT_FOUND')
+    expect(await refusal(read('x', one.artefactId))).toBe('INVALID_PARAMETER review_id')
+    expect(await refusal(read(one.reviewId, ''))).toBe('MISSING_PARAMETER artefact_id')
     const value = { fundsAccessStatus: FundsAccessStatus.NONE }
     const { reviewId } = one
     await world.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })

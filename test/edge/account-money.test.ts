@@ -123,6 +123,11 @@ describe('POST /account/transaction_history', () => {
     expect(secondsOf()).toEqual([undefined, '2027-01-01T00:00:00'])
   })
 
+  it('ends a window no later than the last day that there is', async () => {
+    await post(edge, 'transaction_history', { mobile_number, end_date: '9999-12-31' })
+    expect(secondsOf()).toEqual([undefined, '9999-12-31T23:59:59'])
+  })
+
   it('refuses a window that ends before it starts', async () => {
     const seen = await post(edge, 'transaction_history', {
       mobile_number,

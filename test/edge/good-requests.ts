@@ -1,6 +1,7 @@
 // For every documented route a request that the edge accepts, and what its answers look like; it must not call anything.
 import { billId } from './billing-stand-in.ts'
 import { apiKey, goodHeaders, goodPayment, paymentId, type Seen } from './fixture.ts'
+import { quoteId } from './quotes-stand-in.ts'
 
 /** Keys that an error body of a group has, beside `missing`. */
 const errorKeys = {
@@ -263,7 +264,7 @@ export const goodRequests: GoodRequest[] = [
     method: 'GET',
     path: '/institution/post',
     errors: 'full',
-    query: { quote_id: 'quote-1', institution_name },
+    query: { quote_id: quoteId, institution_name },
     required: ['quote_id', 'institution_name'],
     credential: 'none',
     grant: true,
@@ -299,7 +300,7 @@ export const goodRequests: GoodRequest[] = [
     method: 'GET',
     path: '/quote',
     errors: 'quote',
-    query: { quote_id: 'quote-1', institution_name },
+    query: { quote_id: quoteId, institution_name },
     required: ['quote_id', 'institution_name'],
     credential: 'none',
   },

@@ -145,3 +145,33 @@ describe('POST /payments/request', () => {
     })
   })
 })
+
+describe('an id that no payment has', () => {
+  const unknown = '0198c000-0000-7000-8000-0000000000ff'
+  const ids = [unknown, 'demo', `${paymentId}0`, "' or 1=1", '💥']
+  const reading = (id: string) => {
+    const query = new URLSearchParams({ version: '2024-10-01', api_key: apiKey })
+    query.set('payment_details_id', id)
+    return call(edge.url, 'GET', `/payments/status?${query.toString()}`)
+  }
+  const cancelling = (id: string) => {
+    const body = { api_key: apiKey, payment_details_id: id }
+    return call(edge.url, 'POST', '/payments/cancel?version=2024-10-01', { body })
+  }
+
+  it.each([
+    ['GET /payments/status', reading],
+    ['POST /payments/cancel', cancelling],
+  ])('answers alike to %s, whether it could be one of ours or not', async (_, ask) => {
+    for (const id of ids) {
+      const { status, body } = await ask(id)
+      expect(status).toBe(404)
+      expect(body).toMatchObject({
+        status: 'error',
+        code: 404,
+        errorCode: 'PAYMENT_NOT_FOUND',
+        message: 'There is no such payment request.',
+      })
+    }
+  })
+})

@@ -25,6 +25,8 @@ const asked = {
   request_currency: 'USD',
 }
 const quote_id = '0198c000-0000-7000-8000-0000000000dd'
+// One of another quote, and texts that can be none of ours: all answer alike.
+const unknownIds = ['0198c000-0000-7000-8000-0000000000de', 'demo', `${quote_id}0`]
 const times = { quote_date: '2026-01-02 23:58:00', expire_date: '2026-01-03 00:03:00' }
 
 function post(path: string, body: unknown): Promise<Seen> {
@@ -138,8 +140,8 @@ describe('GET /quote', () => {
     })
   })
 
-  it('answers 404 for an unknown quote, in the body too', async () => {
-    const { status, body } = await get('/quote', { quote_id: 'unknown' })
+  it.each(unknownIds)('answers 404 for the unknown quote %s, in the body too', async (unknown) => {
+    const { status, body } = await get('/quote', { quote_id: unknown })
     expect(status).toBe(404)
     expect(body).toEqual({ status: 'error', code: 404, message: 'There is no such quote.' })
   })
@@ -228,8 +230,11 @@ describe('GET /institution/post', () => {
   })
 
   it('answers 404 for an unknown quote and 403 where there is no grant', async () => {
-    const unknown = await get('/institution/post', { quote_id: 'unknown' })
-    expect([unknown.status, unknown.body['errorCode']]).toEqual([404, 'QUOTE_NOT_FOUND'])
+    for (const id of unknownIds) {
+      const unknown = await get('/institution/post', { quote_id: id })
+      expect([unknown.status, unknown.body['errorCode']]).toEqual([404, 'QUOTE_NOT_FOUND'])
+      expect(unknown.body['message']).toBe('There is no such quote.')
+    }
     const refused = await get('/institution/post', { institution_name: 'Restricted Bank' })
     expect([refused.status, refused.body['errorCode']]).toEqual([
       403,

@@ -27,7 +27,10 @@ export function newSeenQuotes(): SeenQuotes {
   return { created: [], read: [], more: {} }
 }
 
-/** The handlers; every id but "unknown" is a quote of 10.00 USD in TTD. */
+/** The one quote that there is, of 10.00 USD in TTD. */
+export const quoteId = '0198c000-0000-7000-8000-0000000000dd'
+
+/** The handlers. */
 export function quotesStandIn(seen: SeenQuotes): Partial<ServiceImpl<typeof QuotesService>> {
   const quote = () => {
     if (seen.refuseWith !== undefined) throw seen.refuseWith
@@ -40,7 +43,7 @@ export function quotesStandIn(seen: SeenQuotes): Partial<ServiceImpl<typeof Quot
     },
     getQuote(request) {
       seen.read.push(request)
-      if (request.quoteId === 'unknown') throw new Failure('QUOTE_NOT_FOUND', 'no')
+      if (request.quoteId !== quoteId) throw new Failure('QUOTE_NOT_FOUND', 'no')
       return quote()
     },
   }
@@ -49,7 +52,7 @@ export function quotesStandIn(seen: SeenQuotes): Partial<ServiceImpl<typeof Quot
 function tenDollars() {
   const none = { currency: 'USD', minorUnits: 0n }
   return {
-    quoteId: '0198c000-0000-7000-8000-0000000000dd',
+    quoteId,
     requested: { currency: 'USD', minorUnits: 1_000n },
     quoted: { currency: 'TTD', minorUnits: 6_782n },
     rate: '6.7829',

@@ -329,7 +329,7 @@ describe('a refused transaction leaves nothing behind', () => {
     ],
     [
       'no type',
-      'MISSING_PARAMETER transaction_type',
+      'MISSING_PARAMETER type',
       ({ order }) => order({ type: TransactionType.UNSPECIFIED }),
     ],
   ]

@@ -207,7 +207,7 @@ describe('a report', () => {
     const p2p = await world.create(order(accounts.session(ama), ama, accounts.person()))
     const report = (transferId: string, outcome = TransferOutcome.FAILED) =>
       refusal(world.reports.reportTransfer({ transferId, outcome }))
-    expect(await report('not a uuid')).toBe('TRANSFER_NOT_FOUND')
+    expect(await report('not a uuid')).toBe('INVALID_PARAMETER transfer_id')
     expect(await report('0198c000-0000-7000-8000-0000000000ee')).toBe('TRANSFER_NOT_FOUND')
     expect(await report(p2p.movementId)).toBe('TRANSFER_NOT_FOUND')
     expect(await report(p2p.movementId, TransferOutcome.UNSPECIFIED)).toBe(

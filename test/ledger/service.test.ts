@@ -132,7 +132,10 @@ describe('the ledger over RPC', () => {
     ['no postings', { postings: [] }],
     [
       'no address',
-      { postings: [{ amount: money(1n) }, { address: clearing, amount: money(-1n) }] },
+      {
+        postings: [{ amount: money(1n) }, { address: clearing, amount: money(-1n) }],
+        reason: 'MISSING_PARAMETER',
+      },
     ],
     ['an unknown internal account', { internal: 99 }],
     ['a transfer_id that is no UUID', { transferId: 'T-1' }],
@@ -140,8 +143,9 @@ describe('the ledger over RPC', () => {
     ['lines that do not sum to zero', { extra: 1n }],
   ])(
     'refuses %s',
-    async (_, { postings, transferId, details, internal, extra = 0n }: BadTransfer) => {
+    async (_, { reason = 'INVALID_PARAMETER', postings, extra = 0n, ...bad }: BadTransfer) => {
       const { projectId } = shop
+      const { transferId, details, internal } = bad
       const lines = [
         { address: customer(accountId), amount: money(-5n) },
         {
@@ -155,7 +159,7 @@ describe('the ledger over RPC', () => {
         postings: postings ?? lines,
         ...(details === undefined ? {} : { details }),
       })
-      await expect(call).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
+      await expect(call).rejects.toMatchObject({ reason })
     },
   )
 
@@ -195,6 +199,7 @@ describe('the ledger over RPC', () => {
 })
 
 type BadTransfer = {
+  reason?: string
   postings?: Parameters<typeof ledger.postTransfer>[0]['postings']
   transferId?: string
   details?: { reference: string }

@@ -223,11 +223,16 @@ describe('paying with a wallet', () => {
     world.backend.state.isDown = false
   })
 
-  it.each(['', '123', 'abcd', '1234567890123'])('refuses the PIN %j', async (pin) => {
+  it.each([
+    ['', 'MISSING_PARAMETER'],
+    ['123', 'INVALID_PARAMETER'],
+    ['abcd', 'INVALID_PARAMETER'],
+    ['1234567890123', 'INVALID_PARAMETER'],
+  ])('refuses the PIN %j', async (pin, reason) => {
     const { linkToken, paymentId } = await announced()
     const before = world.backend.told.walletCalls
     const paying = world.checkouts.payWithWallet({ linkToken, pin })
-    expect(await refusal(paying)).toBe('INVALID_PARAMETER pin')
+    expect(await refusal(paying)).toBe(`${reason} pin`)
     expect(world.backend.told.walletCalls).toBe(before)
     expect(await world.events(paymentId)).toHaveLength(1)
   })

@@ -173,11 +173,11 @@ describe('a report that cannot be', () => {
   it('is refused and changes nothing', async () => {
     const { paymentId, payerId } = await world.one()
     expect(await refusal(world.report(randomUUID(), PAID))).toBe('CHARGE_NOT_FOUND')
-    expect(await refusal(world.report('nonsense', PAID))).toBe('CHARGE_NOT_FOUND')
+    expect(await refusal(world.report('nonsense', PAID))).toBe('INVALID_PARAMETER charge_id')
     expect(await refusal(world.report(payerId, ChargeOutcome.UNSPECIFIED))).toBe(
       'MISSING_PARAMETER outcome',
     )
-    expect(await refusal(world.report(payerId, PAID, ''))).toBe('INVALID_PARAMETER attempt_id')
+    expect(await refusal(world.report(payerId, PAID, ''))).toBe('MISSING_PARAMETER attempt_id')
     expect(await refusal(world.report(payerId, PAID, 'x'.repeat(65)))).toBe(
       'INVALID_PARAMETER attempt_id',
     )

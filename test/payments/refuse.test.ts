@@ -24,13 +24,18 @@ describe('a refused request', () => {
   const long = 'x'.repeat(1_001)
   const payee = { mobileNumberE164: '+12025550111', amountMinor: 10_000n }
   it.each<[string, string, string, Order]>([
-    ['no id', 'MISSING_PARAMETER', 'id', { transactionId: '' }],
-    ['a long id', 'INVALID_PARAMETER', 'id', { transactionId: 'x'.repeat(65) }],
-    ['a long id of wide ones', 'INVALID_PARAMETER', 'id', { transactionId: '😀'.repeat(65) }],
-    ['a control character', 'INVALID_PARAMETER', 'id', { transactionId: 'a\u0007' }],
-    ['no amount', 'MISSING_PARAMETER', 'amount', { amountMinor: 0n }],
-    ['a negative amount', 'INVALID_PARAMETER', 'amount', { amountMinor: -1n }],
-    ['a huge amount', 'INVALID_PARAMETER', 'amount', { amountMinor: 10n ** 18n }],
+    ['no id', 'MISSING_PARAMETER', 'transaction_id', { transactionId: '' }],
+    ['a long id', 'INVALID_PARAMETER', 'transaction_id', { transactionId: 'x'.repeat(65) }],
+    [
+      'a long id of wide ones',
+      'INVALID_PARAMETER',
+      'transaction_id',
+      { transactionId: '😀'.repeat(65) },
+    ],
+    ['a control character', 'INVALID_PARAMETER', 'transaction_id', { transactionId: 'a\u0007' }],
+    ['no amount', 'MISSING_PARAMETER', 'amount_minor', { amountMinor: 0n }],
+    ['a negative amount', 'INVALID_PARAMETER', 'amount_minor', { amountMinor: -1n }],
+    ['a huge amount', 'INVALID_PARAMETER', 'amount_minor', { amountMinor: 10n ** 18n }],
     ['no currency', 'MISSING_PARAMETER', 'currency', { currency: '' }],
     ['an unknown currency', 'INVALID_PARAMETER', 'currency', { currency: 'ABC' }],
     ['a long description', 'INVALID_PARAMETER', 'description', { description: long }],
@@ -44,13 +49,13 @@ describe('a refused request', () => {
     [
       'no number',
       'MISSING_PARAMETER',
-      'payers[0].mobile_number',
+      'payers[0].mobile_number_e164',
       { payers: [payer(0n, { mobileNumberE164: '' })] },
     ],
     [
       'a number that is none',
       'INVALID_PARAMETER',
-      'payers[0].mobile_number',
+      'payers[0].mobile_number_e164',
       { payers: [payer(0n, { mobileNumberE164: '12025550100' })] },
     ],
     [
@@ -80,7 +85,7 @@ describe('a refused request', () => {
     [
       'a share that is missing',
       'MISSING_PARAMETER',
-      'payers[1].amount',
+      'payers[1].amount_minor',
       { payers: [payer(10_000n), payer()] },
     ],
     [
@@ -99,7 +104,7 @@ describe('a refused request', () => {
     [
       'a payee without amount',
       'MISSING_PARAMETER',
-      'payees[0].amount',
+      'payees[0].amount_minor',
       { payees: [{ ...payee, amountMinor: 0n }] },
     ],
     [
@@ -111,7 +116,7 @@ describe('a refused request', () => {
     [
       'a cover above all',
       'INVALID_PARAMETER',
-      'fees.payer_covers',
+      'fee_terms.payer_covers_percent',
       { feeTerms: { paysFees: true, payerCoversPercent: 101 } },
     ],
     ['a bad URL', 'INVALID_PARAMETER', 'urls.notify', { urls: { notify: 'ftp://x.example' } }],
@@ -180,7 +185,6 @@ describe('an id that is not the caller’s', () => {
     const { payments, projectId, merchantId, otherMerchantId } = world
     const foreign = [
       { projectId, merchantId, paymentId: randomUUID() },
-      { projectId, merchantId, paymentId: 'nonsense' },
       { projectId, merchantId: otherMerchantId, paymentId },
       { projectId: randomUUID(), merchantId, paymentId },
     ]
@@ -190,6 +194,14 @@ describe('an id that is not the caller’s', () => {
     }
     const refused = await refusal(payments.refundPayment({ projectId: randomUUID(), paymentId }))
     expect(refused).toBe('PAYMENT_NOT_FOUND')
+  })
+
+  it('is refused by its name when it is no id at all', async () => {
+    const { payments, projectId } = world
+    const key = { projectId, paymentId: 'nonsense' }
+    for (const call of [payments.getPayment, payments.cancelPayment, payments.refundPayment]) {
+      expect(await refusal(call(key))).toBe('INVALID_PARAMETER payment_id')
+    }
   })
 
   it('is any of the project for a caller who names no merchant', async () => {

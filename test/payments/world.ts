@@ -31,6 +31,7 @@ import {
   PaymentsService,
   PayoutState,
 } from '#gen/payments/v1/payments_pb.js'
+import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { type Queryable, sql } from '#runtime/db.ts'
 import type { EventInHand } from '#runtime/events/outbox.ts'
 import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
@@ -46,6 +47,7 @@ import type { PaymentSettings } from '../../services/payments/payments.ts'
 import { paymentsService } from '../../services/payments/service.ts'
 import { checkoutService } from '../../services/payments/service-checkout.ts'
 import { chargeReportService } from '../../services/payments/service-reports.ts'
+import { settlementService } from '../../services/payments/service-settlements.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { newAccounts, newBackend } from './backend.ts'
@@ -175,11 +177,12 @@ export async function startWorld(
     port: 0,
     identity: identityOf('payments'),
     log: silentLog,
-    services: [PaymentsService, CheckoutService, ChargeReportService],
+    services: [PaymentsService, CheckoutService, ChargeReportService, SettlementService],
     routes: (router) => {
       router.service(PaymentsService, paymentsService(engine.payments))
       router.service(CheckoutService, checkoutService(engine.checkouts))
       router.service(ChargeReportService, chargeReportService(engine.payments))
+      router.service(SettlementService, settlementService(db))
     },
   })
   const payments = createRpcClient(PaymentsService, client('gateway', 'payments', server.port))
@@ -196,6 +199,7 @@ export async function startWorld(
     accounts,
     payments,
     reports,
+    settlementList: createRpcClient(SettlementService, client('accounts', 'payments', server.port)),
     checkouts: createRpcClient(CheckoutService, client('gateway', 'payments', server.port)),
     ...calls,
     ...read,

@@ -281,8 +281,8 @@ describe('an amount', () => {
   })
 
   it('of nothing, or of no currency, is refused', async () => {
-    expect(await refused({ requested: money('USD', 0n) })).toBe('INVALID_PARAMETER request_amount')
+    expect(await refused({ requested: money('USD', 0n) })).toBe('INVALID_PARAMETER requested')
     expect(await refused({ requested: money('XXX', 1n) })).toBe('INVALID_PARAMETER request_amount')
-    expect(await refused({ kind: QuoteKind.UNSPECIFIED })).toBe('INVALID_PARAMETER kind')
+    expect(await refused({ kind: QuoteKind.UNSPECIFIED })).toBe('MISSING_PARAMETER kind')
   })
 })

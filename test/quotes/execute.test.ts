@@ -113,14 +113,11 @@ describe('a reservation', () => {
   it('finds no quote of another institution or project, none that is unknown, and no text', async () => {
     const { quoteId, movementId } = await fresh()
     const other = randomUUID()
-    for (const more of [
-      { institutionId: other },
-      { projectId: other },
-      { quoteId: other },
-      { quoteId: 'x' },
-    ]) {
+    for (const more of [{ institutionId: other }, { projectId: other }, { quoteId: other }]) {
       expect(await refusal(world.reserve(quoteId, movementId, more))).toBe('QUOTE_NOT_FOUND')
     }
+    const text = world.reserve(quoteId, movementId, { quoteId: 'x' })
+    expect(await refusal(text)).toBe('INVALID_PARAMETER quote_id')
   })
 
   it('does not end with time: the movement may have begun', async () => {
@@ -166,14 +163,14 @@ describe('a confirmation', () => {
     expect(await refusal(world.confirm(quoteId, movementId))).toBe('QUOTE_NOT_FOUND')
     await world.reserve(quoteId, movementId)
     expect(await refusal(world.confirm(quoteId, randomUUID()))).toBe('QUOTE_NOT_FOUND')
-    expect(await refusal(world.confirm('x', movementId))).toBe('QUOTE_NOT_FOUND')
+    expect(await refusal(world.confirm('x', movementId))).toBe('INVALID_PARAMETER quote_id')
     expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
   })
 
   it('without a status is refused', async () => {
     const { quoteId, movementId } = await fresh()
     expect(await refusal(world.confirm(quoteId, movementId, UNSPECIFIED))).toBe(
-      'INVALID_PARAMETER transaction_status',
+      'MISSING_PARAMETER transaction_status',
     )
   })
 })
@@ -218,7 +215,7 @@ describe('a release', () => {
     await world.confirm(quoteId, movementId)
     expect(await refusal(world.release(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
     await world.release(randomUUID(), movementId)
-    await world.release('x', movementId)
+    expect(await refusal(world.release('x', movementId))).toBe('INVALID_PARAMETER quote_id')
   })
 
   it('a hundred times over ends the quote, and so does not fill its row for ever', async () => {
@@ -296,7 +293,8 @@ describe('reading', () => {
     const cases = [{ institutionName: 'Other Bank' }, { projectId: randomUUID() }]
     for (const more of cases)
       expect(await refusal(world.get(quoteId, more))).toBe('QUOTE_NOT_FOUND')
-    expect(await refusal(world.get('quote-1'))).toBe('QUOTE_NOT_FOUND')
+    expect(await refusal(world.get(randomUUID()))).toBe('QUOTE_NOT_FOUND')
+    expect(await refusal(world.get('quote-1'))).toBe('INVALID_PARAMETER quote_id')
   })
 
   it('shows the reservations that wait', async () => {

@@ -1,16 +1,14 @@
 // Shows that settlements which no event brought reach the ledger all the same, once, whatever fails between.
-import { create, fromBinary } from '@bufbuild/protobuf'
+import { fromBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
-import { ListSettlementsRequestSchema } from '#gen/payments/v1/settlement_pb.js'
 import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
 import { backfillPage, startBackfill } from '../../services/accounts/settlements/backfill.ts'
 import { listRefusals, readBackfill } from '../../services/accounts/settlements/backfill-store.ts'
 import { postEvents } from '../../services/accounts/settlements/consumer.ts'
 import { settlementPostingService } from '../../services/accounts/settlements/service.ts'
-import { settlementService } from '../../services/payments/service-settlements.ts'
 import { until } from '../payments/world.ts'
 import { type SettlementWorld, startSettlementWorld } from './world.ts'
 
@@ -127,11 +125,9 @@ describe('the list of settlements', () => {
   })
 
   it('refuses a page that is too large and a token that is none', async () => {
-    const { listSettlements } = settlementService(world.db)
-    const list = (asked: { pageSize?: number; pageToken?: string }) => async () =>
-      listSettlements(create(ListSettlementsRequestSchema, asked), {} as never)
-    await expect(list({ pageSize: 1_001 })).rejects.toThrow('page_size')
-    await expect(list({ pageToken: 'x' })).rejects.toThrow('page_token')
+    const { listSettlements } = world.list
+    await expect(listSettlements({ pageSize: 1_001 })).rejects.toThrow('page_size')
+    await expect(listSettlements({ pageToken: 'x' })).rejects.toThrow('page_token')
   })
 })
 

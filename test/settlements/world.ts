@@ -4,7 +4,6 @@ import { create } from '@bufbuild/protobuf'
 import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { Registry } from 'prom-client'
 import { EventSchema, InboxService } from '#gen/events/v1/events_pb.js'
-import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { sql } from '#runtime/db.ts'
 import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
 import { connectNats } from '#runtime/events/nats.ts'
@@ -14,7 +13,6 @@ import { readBalance } from '../../services/accounts/ledger/ledger.ts'
 import type { BackfillOptions } from '../../services/accounts/settlements/backfill.ts'
 import { startSettlementConsumer } from '../../services/accounts/settlements/consumer.ts'
 import { settlementMetrics } from '../../services/accounts/settlements/metrics.ts'
-import { settlementService } from '../../services/payments/service-settlements.ts'
 import { startWorld } from '../payments/world.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 
@@ -55,12 +53,7 @@ export async function startSettlementWorld() {
   const db = accounts.open()
   const metrics = new Registry()
   const posted = settlementMetrics({ metrics, db, log: silentLog })
-  const list = createClient(
-    SettlementService,
-    createRouterTransport((router) =>
-      router.service(SettlementService, settlementService(payments.db)),
-    ),
-  )
+  const list = payments.settlementList
   const job: BackfillOptions = { db, payments: list, log: silentLog, posted }
   const closing: (() => Promise<void>)[] = []
   return {

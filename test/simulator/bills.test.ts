@@ -145,15 +145,15 @@ describe('a bill that is sent again', () => {
 })
 
 it.each([
-  ['bill_payment_id', { billPaymentId: 'x' }],
-  ['biller_code', { billerCode: '' }],
-  ['product_code', { productCode: '' }],
-  ['amount', { amount: { currency: 'USD', minorUnits: 0n } }],
-  ['amount', { amount: { currency: 'XXX', minorUnits: 1n } }],
-  ['customer_reference', { customerReference: 'a\u0000b' }],
-])('a bill with a malformed %s is refused', async (field, fault) => {
+  ['INVALID_PARAMETER', 'bill_payment_id', { billPaymentId: 'x' }],
+  ['MISSING_PARAMETER', 'biller_code', { billerCode: '' }],
+  ['MISSING_PARAMETER', 'product_code', { productCode: '' }],
+  ['INVALID_PARAMETER', 'amount', { amount: { currency: 'USD', minorUnits: 0n } }],
+  ['INVALID_PARAMETER', 'amount', { amount: { currency: 'XXX', minorUnits: 1n } }],
+  ['INVALID_PARAMETER', 'customer_reference', { customerReference: 'a\u0000b' }],
+])('a bill is refused with %s %s', async (reason, field, fault) => {
   await expect(pay({ ...newBill('12345678'), ...fault })).rejects.toMatchObject({
-    reason: 'INVALID_PARAMETER',
+    reason,
     details: { field },
   })
 })

@@ -203,6 +203,14 @@ describe('reports and requests', () => {
     expect([...outcomesOf(payoutId), ...outcomesOf(refundId)]).toHaveLength(2)
   })
 
+  it('a payout and a refund under one UUID are reported both', async () => {
+    const id = randomUUID()
+    const amount = { currency: 'USD', minorUnits: 500n }
+    await world.payouts.createPayout({ payoutId: id, amount, mobileNumber: '+12025550103' })
+    await world.payouts.createRefund({ refundId: id, chargeId: randomUUID(), amount })
+    await expectSoon(() => outcomesOf(id), ['COMPLETED', 'COMPLETED'])
+  })
+
   it('reports wait for payments, over a restart too, and arrive in order', async () => {
     await world.payments.stop()
     const { chargeId } = await announce({ number: '+12025550102' })
@@ -241,24 +249,26 @@ describe('reports and requests', () => {
   })
 
   it('what is malformed is refused and names its field', async () => {
-    const refusal = { reason: 'INVALID_PARAMETER' }
+    const invalid = (field: string) => ({ reason: 'INVALID_PARAMETER', details: { field } })
+    const missing = (field: string) => ({ reason: 'MISSING_PARAMETER', details: { field } })
     const charge = newCharge()
-    const bad = [
-      { ...charge, chargeId: 'no-uuid' },
-      { ...charge, amount: { currency: 'USD', minorUnits: 0n } },
-      { ...charge, amount: { currency: 'ZZZ', minorUnits: 1n } },
-      { ...charge, channel: ChargeChannel.UNSPECIFIED },
-      { ...charge, cashCode: '12' },
-      { ...charge, mobileNumber: '' },
+    const bad: [object, object][] = [
+      [{ chargeId: 'no-uuid' }, invalid('charges[0].charge_id')],
+      [{ amount: { currency: 'USD', minorUnits: 0n } }, invalid('charges[0].amount')],
+      [{ amount: { currency: 'ZZZ', minorUnits: 1n } }, invalid('amount')],
+      [{ channel: ChargeChannel.UNSPECIFIED }, missing('charges[0].channel')],
+      [{ cashCode: '12' }, invalid('charges[0].cash_code')],
+      [{ mobileNumber: '' }, missing('charges[0].mobile_number')],
     ]
-    for (const wrong of bad) {
-      await expect(world.charges.announceCharges({ charges: [wrong] })).rejects.toMatchObject(
-        refusal,
-      )
+    for (const [wrong, refusal] of bad) {
+      const call = world.charges.announceCharges({ charges: [{ ...charge, ...wrong }] })
+      await expect(call).rejects.toMatchObject(refusal)
     }
-    await expect(world.charges.announceCharges({ charges: [] })).rejects.toMatchObject(refusal)
+    await expect(world.charges.announceCharges({ charges: [] })).rejects.toMatchObject(
+      missing('charges'),
+    )
     await expect(withdraw(charge.chargeId, WithdrawReason.UNSPECIFIED)).rejects.toMatchObject(
-      refusal,
+      missing('withdrawals[0].reason'),
     )
   })
 

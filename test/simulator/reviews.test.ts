@@ -170,17 +170,29 @@ describe('onboarding', () => {
   })
 
   it.each([
-    ['review_id', { reviewId: 'x' }],
-    ['institution_name', { institutionName: '' }],
-    ['institution_name', { institutionName: 'Demo\u0000' }],
-    ['mobile_number', { mobileNumber: '202' }],
-    ['artefacts.field', { artefacts: [{ ...noArtefact(), field: 'passport' }] }],
-    ['artefacts.media_type', { artefacts: [{ ...noArtefact(), mediaType: 'text/html' }] }],
-    ['artefacts.size_bytes', { artefacts: [{ ...noArtefact(), sizeBytes: 0n }] }],
-    ['artefacts', { artefacts: Array.from({ length: 9 }, noArtefact) }],
-  ])('is refused with a malformed %s', async (field, fault) => {
+    ['INVALID_PARAMETER', 'review_id', { reviewId: 'x' }],
+    ['MISSING_PARAMETER', 'institution_name', { institutionName: '' }],
+    ['INVALID_PARAMETER', 'institution_name', { institutionName: 'Demo\u0000' }],
+    ['INVALID_PARAMETER', 'mobile_number', { mobileNumber: '202' }],
+    [
+      'INVALID_PARAMETER',
+      'artefacts[0].field',
+      { artefacts: [{ ...noArtefact(), field: 'passport' }] },
+    ],
+    [
+      'INVALID_PARAMETER',
+      'artefacts[0].media_type',
+      { artefacts: [{ ...noArtefact(), mediaType: 'text/html' }] },
+    ],
+    [
+      'INVALID_PARAMETER',
+      'artefacts[0].size_bytes',
+      { artefacts: [{ ...noArtefact(), sizeBytes: 0n }] },
+    ],
+    ['INVALID_PARAMETER', 'artefacts', { artefacts: Array.from({ length: 9 }, noArtefact) }],
+  ])('is refused with %s %s', async (reason, field, fault) => {
     const call = world.reviews.submitOnboarding({ ...profile('+12025550113'), ...fault })
-    await expect(call).rejects.toMatchObject({ reason: 'INVALID_PARAMETER', details: { field } })
+    await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
 })
 
@@ -218,12 +230,12 @@ describe('consent', () => {
   })
 
   it.each([
-    ['challenge_id', { challengeId: 'x' }],
-    ['client_name', { clientName: '' }],
-    ['expire_time', { expireTime: undefined }],
-  ])('is refused without a good %s', async (field, fault) => {
+    ['INVALID_PARAMETER', 'challenge_id', { challengeId: 'x' }],
+    ['MISSING_PARAMETER', 'client_name', { clientName: '' }],
+    ['MISSING_PARAMETER', 'expire_time', { expireTime: undefined }],
+  ])('is refused with %s %s', async (reason, field, fault) => {
     const question = { ...(await ask('+12025550100')), ...fault }
     const call = world.reviews.requestConsent(question)
-    await expect(call).rejects.toMatchObject({ reason: 'INVALID_PARAMETER', details: { field } })
+    await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
 })

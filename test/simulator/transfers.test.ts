@@ -141,14 +141,14 @@ describe('a transfer', () => {
   })
 
   it.each([
-    ['transfer_id', { transferId: 'x' }],
-    ['type', { type: TransferType.UNSPECIFIED }],
-    ['institution_name', { institutionName: '' }],
-    ['debit_amount', { debitAmount: { currency: 'USD', minorUnits: 0n } }],
-    ['credit_amount', { creditAmount: { currency: 'XXX', minorUnits: 1n } }],
-  ])('with a malformed %s is refused', async (field, fault) => {
+    ['INVALID_PARAMETER', 'transfer_id', { transferId: 'x' }],
+    ['MISSING_PARAMETER', 'type', { type: TransferType.UNSPECIFIED }],
+    ['MISSING_PARAMETER', 'institution_name', { institutionName: '' }],
+    ['INVALID_PARAMETER', 'debit_amount', { debitAmount: { currency: 'USD', minorUnits: 0n } }],
+    ['INVALID_PARAMETER', 'credit_amount', { creditAmount: { currency: 'XXX', minorUnits: 1n } }],
+  ])('is refused with %s %s', async (reason, field, fault) => {
     const call = world.transfers.createTransfer({ ...newTransfer(), ...fault })
-    await expect(call).rejects.toMatchObject({ reason: 'INVALID_PARAMETER', details: { field } })
+    await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
 })
 

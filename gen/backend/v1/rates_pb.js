@@ -5,13 +5,14 @@
 /* eslint-disable */
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file backend/v1/rates.proto.
  */
 export const file_backend_v1_rates = /*@__PURE__*/
-  fileDesc("ChZiYWNrZW5kL3YxL3JhdGVzLnByb3RvEgpiYWNrZW5kLnYxIkAKDkdldFJhdGVSZXF1ZXN0EhUKDWJhc2VfY3VycmVuY3kYASABKAkSFwoPcXVvdGVkX2N1cnJlbmN5GAIgASgJIlAKD0dldFJhdGVSZXNwb25zZRIMCgRyYXRlGAEgASgJEi8KC3NvdXJjZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDJWCgtSYXRlU2VydmljZRJHCgdHZXRSYXRlEhouYmFja2VuZC52MS5HZXRSYXRlUmVxdWVzdBobLmJhY2tlbmQudjEuR2V0UmF0ZVJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChZiYWNrZW5kL3YxL3JhdGVzLnByb3RvEgpiYWNrZW5kLnYxImwKDkdldFJhdGVSZXF1ZXN0EisKDWJhc2VfY3VycmVuY3kYASABKAlCFLpIEcgBAXIMMgpeW0EtWl17M30kEi0KD3F1b3RlZF9jdXJyZW5jeRgCIAEoCUIUukgRyAEBcgwyCl5bQS1aXXszfSQiUAoPR2V0UmF0ZVJlc3BvbnNlEgwKBHJhdGUYASABKAkSLwoLc291cmNlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMlYKC1JhdGVTZXJ2aWNlEkcKB0dldFJhdGUSGi5iYWNrZW5kLnYxLkdldFJhdGVSZXF1ZXN0GhsuYmFja2VuZC52MS5HZXRSYXRlUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message backend.v1.GetRateRequest.

@@ -241,7 +241,8 @@ export declare type CreateTransactionRequest = Message<"institution.v1.CreateTra
   transferInformation: { [key: string]: string };
 
   /**
-   * The quote to execute, which was made for the session's account; empty: none. Needed when the two sides have different currencies.
+   * The quote to execute, as the client sent it, made for the session's account: a text that is no UUID is an unknown quote.
+   * Empty: none. Needed when the two sides have different currencies.
    *
    * @generated from field: string quote_id = 18;
    */

@@ -381,7 +381,7 @@ export declare type ReserveQuoteRequest = Message<"quotes.v1.ReserveQuoteRequest
   projectId: string;
 
   /**
-   * The quote, by the id that the client sent: a text that is no UUID is an unknown quote.
+   * UUID of the quote.
    *
    * @generated from field: string quote_id = 2;
    */

@@ -5,12 +5,13 @@
 /* eslint-disable */
 
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
 /**
  * Describes the file types/v1/types.proto.
  */
 export const file_types_v1_types = /*@__PURE__*/
-  fileDesc("ChR0eXBlcy92MS90eXBlcy5wcm90bxIIdHlwZXMudjEiLgoFTW9uZXkSEAoIY3VycmVuY3kYASABKAkSEwoLbWlub3JfdW5pdHMYAiABKANiBnByb3RvMw");
+  fileDesc("ChR0eXBlcy92MS90eXBlcy5wcm90bxIIdHlwZXMudjEiYAoFTW9uZXkSJgoIY3VycmVuY3kYASABKAlCFLpIEcgBAXIMMgpeW0EtWl17M30kEi8KC21pbm9yX3VuaXRzGAIgASgDQhq6SBciFRiAgMDs6dm2wTcogIDAk5amyb7IAWIGcHJvdG8z", [file_buf_validate_validate]);
 
 /**
  * Describes the message types.v1.Money.

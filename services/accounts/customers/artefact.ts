@@ -1,7 +1,7 @@
 // Encrypts artefacts chunk by chunk as they come and decrypts them as they are read; it must not hold a whole one.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { Failure, invalid } from '#core/errors.ts'
-import { isUuid, newId } from '#core/id.ts'
+import { newId } from '#core/id.ts'
 import type { Database } from '#runtime/db.ts'
 import { openAtRest, type SealedCell, sealAtRest } from '../at-rest.ts'
 import type { AccountSecrets } from '../credentials.ts'
@@ -92,8 +92,7 @@ export async function* artefactBytes(
   reviewId: string,
   artefactId: string,
 ): AsyncGenerator<Buffer> {
-  const isKnown = isUuid(reviewId) && isUuid(artefactId)
-  const found = isKnown ? await readArtefact(db, reviewId, artefactId) : undefined
+  const found = await readArtefact(db, reviewId, artefactId)
   if (found === undefined) throw new Failure('REVIEW_NOT_FOUND', 'no open review has this artefact')
   const key = openAtRest(secrets, keyCell(artefactId), found.keySealed)
   for (let index = 0; index < found.chunkCount; index += 1) {

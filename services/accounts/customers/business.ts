@@ -1,7 +1,7 @@
 // Makes business accounts: merchants of a project with credentials that are shown once. It must not know the wire.
 import { randomInt } from 'node:crypto'
 import { newId, newKey } from '#core/id.ts'
-import { requireE164, requireName } from '../access.ts'
+import { requireName } from '../access.ts'
 import { existingProject } from '../administer.ts'
 import { sealAtRest } from '../at-rest.ts'
 import { type Actor, change } from '../change.ts'
@@ -9,7 +9,7 @@ import { keyDigest, newApiKey } from '../credentials.ts'
 import { insertApiKey } from '../key-store.ts'
 import { insertMerchant } from '../project-store.ts'
 import { insertBusinessOwner } from './business-store.ts'
-import { type Customers, requireEmail, requireText } from './customers.ts'
+import type { Customers } from './customers.ts'
 import { hashPin } from './pin.ts'
 
 /** A business as its client tells of it. */
@@ -44,12 +44,12 @@ export async function createBusinessAccount(
     projectId: wanted.projectId,
     merchantId: newId(),
     businessName: requireName(wanted.businessName, 'business_name'),
-    mobileNumber: requireE164(wanted.mobileNumber, 'mobile_number'),
+    mobileNumber: wanted.mobileNumber,
   }
   const owner = {
-    firstName: requireText(wanted.firstName, 'first_name', 100),
-    lastName: requireText(wanted.lastName, 'last_name', 100),
-    email: requireEmail(wanted.email, 'email'),
+    firstName: wanted.firstName,
+    lastName: wanted.lastName,
+    email: wanted.email,
   }
   const { projectId, merchantId } = merchant
   const pin = randomInt(leastPin, leastPin * 10)

@@ -4,7 +4,6 @@ import { isCountry } from '#core/country.ts'
 import { Failure, invalid } from '#core/errors.ts'
 import type { KeySource } from '#core/key-ring.ts'
 import { checkPushUrl } from '#core/push-url.ts'
-import { hasForbiddenCharacter } from '#core/text.ts'
 import type { Database, Queryable } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import type { UserLimits } from '#runtime/setting-rules.ts'
@@ -35,38 +34,16 @@ export type Customers = {
   kick(): void
 }
 
-/** Returns a text of one line within a length; INVALID_PARAMETER for anything else. */
-export function requireText(text: string, field: string, longest: number, shortest = 1): string {
-  if (text.length < shortest || text.length > longest || hasForbiddenCharacter(text)) {
-    throw invalid(field, `must be ${shortest} to ${longest} printable characters`)
-  }
-  return text
-}
-
-/** Returns an e-mail address; INVALID_PARAMETER for anything else. */
-export function requireEmail(email: string, field: string): string {
-  requireText(email, field, 254)
-  if (/^[^\s@]+@[^\s@]+$/.test(email)) return email
-  throw invalid(field, 'must be an e-mail address')
-}
-
 /** Returns a country code; INVALID_PARAMETER for anything else. */
 export function requireCountry(code: string, field: string): string {
   if (isCountry(code)) return code
   throw invalid(field, 'must be an ISO 3166-1 alpha-2 code')
 }
 
-const longestCallbackUrl = 200
-
-/** Checks a callback's URL and the token that goes with it. */
-export function requireCallback(
-  { callbackUrl, authorisationToken }: { callbackUrl: string; authorisationToken: string },
-  { allowLoopback }: CustomerSettings,
-): void {
-  requireText(callbackUrl, 'callback_url', longestCallbackUrl)
+/** Checks that a callback's URL may be called; INVALID_PARAMETER. */
+export function requireCallbackUrl(callbackUrl: string, { allowLoopback }: CustomerSettings): void {
   const must = checkPushUrl(callbackUrl, { allowLoopback })
   if (must !== undefined) throw invalid('callback_url', must)
-  requireText(authorisationToken, 'authorisation_token', 40, 10)
 }
 
 /** The refusal of a look-up that fits no account. */

@@ -1,14 +1,7 @@
 // Checks what a client tells of a new customer. Pure; it must not know how anything is stored.
 import { isCountry } from '#core/country.ts'
 import { Failure, invalid } from '#core/errors.ts'
-import { requireE164 } from '../access.ts'
-import {
-  type CustomerSettings,
-  requireCallback,
-  requireCountry,
-  requireEmail,
-  requireText,
-} from './customers.ts'
+import { type CustomerSettings, requireCallbackUrl, requireCountry } from './customers.ts'
 
 /** A new customer as his client tells of him. */
 export type Profile = {
@@ -49,19 +42,11 @@ export const detailFields: ReadonlySet<string> = new Set([
   'poa_name',
   'poa_address',
 ])
-const longestDetail = 500
 
 /** Checks a profile. MISSING_PARAMETER when one of callback_url and authorisation_token comes alone. */
 export function checkProfile(profile: Profile, settings: CustomerSettings): void {
-  requireText(profile.firstName, 'first_name', 100)
-  requireText(profile.lastName, 'last_name', 100)
-  requireEmail(profile.email, 'email')
-  requireE164(profile.mobileNumber, 'mobile_number')
-  requireText(profile.mobileNumberAsSent, 'mobile_number', 40, 0)
-  requireText(profile.institutionName, 'institution_name', 100)
-  for (const [field, value] of Object.entries(profile.details)) {
+  for (const field of Object.keys(profile.details)) {
     if (!detailFields.has(field)) throw invalid('details', 'must be fields of a personal account')
-    requireText(value, field, longestDetail, 0)
   }
   countryOf(profile)
   const { callbackUrl, authorisationToken } = profile
@@ -72,7 +57,7 @@ export function checkProfile(profile: Profile, settings: CustomerSettings): void
       details: { field },
     })
   }
-  requireCallback(profile, settings)
+  requireCallbackUrl(callbackUrl, settings)
 }
 
 /** The country of the account that a profile asks for. Details are free text: a country that is no code stays one. */

@@ -1,7 +1,6 @@
 // Asks holders to let a project act for them and takes their answers in; it must not know the wire.
 import { Failure } from '#core/errors.ts'
-import { isUuid, randomId } from '#core/id.ts'
-import { requireE164 } from '../access.ts'
+import { randomId } from '#core/id.ts'
 import { sealAtRest } from '../at-rest.ts'
 import { callBack } from './call-back.ts'
 import {
@@ -10,7 +9,7 @@ import {
   insertChallenge,
   lockChallenge,
 } from './challenge-store.ts'
-import { type Customers, requireCallback, requireText } from './customers.ts'
+import { type Customers, requireCallbackUrl } from './customers.ts'
 import { foldName } from './fold.ts'
 import { type ResolveSession, sessionInvalid } from './session.ts'
 
@@ -37,7 +36,7 @@ export async function registerAccount(
   resolveSession: ResolveSession,
   wanted: Registration,
 ): Promise<{ challengeId: string; expireTime: Date }> {
-  checkRegistration(customers, wanted)
+  requireCallbackUrl(wanted.callbackUrl, customers.settings)
   const { projectId, institutionName } = wanted
   const { state, account } = await resolveSession({
     projectId,
@@ -73,21 +72,13 @@ export async function registerAccount(
   return { challengeId, expireTime }
 }
 
-function checkRegistration({ settings }: Customers, wanted: Registration): void {
-  requireE164(wanted.mobileNumber, 'mobile_number')
-  requireText(wanted.mobileNumberAsSent, 'mobile_number', 40, 0)
-  requireText(wanted.firstName, 'first_name', 100)
-  requireText(wanted.lastName, 'last_name', 100)
-  requireCallback(wanted, settings)
-}
-
 /** Takes the holder's answer in; the first one stands, and one that comes too late changes nothing. REVIEW_NOT_FOUND. */
 export async function reportConsent(
   customers: Customers,
   challengeId: string,
   answer: 'approved' | 'rejected',
 ): Promise<void> {
-  const isKnown = isUuid(challengeId) && (await endQuestion(customers, challengeId, answer))
+  const isKnown = await endQuestion(customers, challengeId, answer)
   if (!isKnown) throw new Failure('REVIEW_NOT_FOUND', 'there is no such question')
 }
 

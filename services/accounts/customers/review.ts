@@ -1,7 +1,6 @@
 // Takes the outcomes of reviews in and calls the client back; it must not know the wire or review anything.
 import { randomInt } from 'node:crypto'
 import { Failure, invalid } from '#core/errors.ts'
-import { isUuid } from '#core/id.ts'
 import { isCurrency } from '#core/money.ts'
 import { isUniqueViolation, type Queryable } from '#runtime/db.ts'
 import { openCustomerLedger } from '../ledger/ledger.ts'
@@ -29,7 +28,7 @@ export async function reportOnboarding(
   outcome: ReviewOutcome,
 ): Promise<void> {
   checkOutcome(outcome)
-  const place = isUuid(reviewId) ? await readReviewPlace(customers.db, reviewId) : undefined
+  const place = await readReviewPlace(customers.db, reviewId)
   if (place === undefined) throw new Failure('REVIEW_NOT_FOUND', 'there is no such review')
   const { institutionId, mobileNumber } = place
   await withFreshNumber((accountNumber) =>
@@ -45,11 +44,9 @@ export async function reportOnboarding(
 
 function checkOutcome(outcome: ReviewOutcome): void {
   if ('rejected' in outcome) return
-  const { level, currency } = outcome.completed
-  if (!Number.isInteger(level) || level < 0 || level > 2) {
-    throw invalid('account_level', 'must be 0, 1 or 2')
-  }
-  if (currency !== '' && !isCurrency(currency)) throw invalid('currency', 'must be ISO 4217')
+  const { currency } = outcome.completed
+  if (currency !== '' && !isCurrency(currency))
+    throw invalid('completed.currency', 'must be an ISO 4217 code')
 }
 
 /** Draws account numbers until one is free: with ten digits a second draw is rare. */

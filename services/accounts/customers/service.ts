@@ -15,7 +15,6 @@ import {
 import { currentContext } from '#runtime/rpc/context.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
 import { microsOfTimestamp } from '#runtime/rpc/timestamps.ts'
-import { requireUuid } from '../access.ts'
 import type { Account } from './account.ts'
 import { createBusinessAccount } from './business.ts'
 import { type Customers } from './customers.ts'
@@ -51,16 +50,11 @@ export function accountsService(customers: Customers): ServiceImpl<typeof Accoun
   return { ...sessions(customers), ...makers(customers), ...readers(customers) }
 }
 
-/** The project of a call: a UUID, and the one of the caller's token when that names one. */
-function requiredProject(context: HandlerContext, asked: string): string {
-  return requireUuid(projectOf(context, asked), 'project_id')
-}
-
 function sessions(customers: Customers) {
   const resolveSession = sessionResolver(customers)
   return {
     async openSession(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const lookupType = lookupTypes[request.lookupType]
       if (lookupType === undefined) throw invalid('lookup_type', 'is not one that we know')
       const { account, session } = await openSession(customers, {
@@ -75,7 +69,7 @@ function sessions(customers: Customers) {
       }
     },
     async resolveSession(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const { institutionName, references } = request
       const token = tokenOf(request)
       const { userLimits } = customers.settings
@@ -96,7 +90,7 @@ function sessions(customers: Customers) {
       }
     },
     async registerAccount(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const wanted = { ...request, projectId, requestId: requestIdOf(request.requestId) }
       const { challengeId, expireTime } = await registerAccount(customers, resolveSession, wanted)
       return { challengeId, expireTime: timestampFromDate(expireTime) }
@@ -108,7 +102,7 @@ function makers(customers: Customers) {
   return {
     async createPersonalAccount({ projectId: asked, requestId, profile: wire }, context) {
       const sender = {
-        projectId: requiredProject(context, asked),
+        projectId: projectOf(context, asked),
         requestId: requestIdOf(requestId),
       }
       if (wire === undefined) throw invalid('profile', 'is required')
@@ -122,7 +116,7 @@ function makers(customers: Customers) {
       return { account: accountMessage(account), mobileNumberAsSent: profile.mobileNumberAsSent }
     },
     async createBusinessAccount(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const { caller, requestId } = currentContext() ?? {}
       const actor = { caller: caller?.name ?? 'unknown', requestId }
       return createBusinessAccount(customers, actor, { ...request, projectId })
@@ -133,7 +127,7 @@ function makers(customers: Customers) {
 function readers(customers: Customers) {
   return {
     async getAccountBalance({ projectId: asked, mobileNumber }, context) {
-      const projectId = requiredProject(context, asked)
+      const projectId = projectOf(context, asked)
       const { account, balance } = await getBalance(customers, { projectId, mobileNumber })
       const { postedMinor, heldMinor, asOf } = balance
       const money = (minorUnits: bigint) => ({ currency: account.currency, minorUnits })
@@ -148,7 +142,7 @@ function readers(customers: Customers) {
       }
     },
     async listAccountTransactions(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const { mobileNumber, pageSize, pageToken } = request
       const { transactions, nextPageToken } = await listTransactions(customers, {
         projectId,
@@ -175,7 +169,7 @@ function maybeAccount(account: Account | undefined) {
 
 /** The request id that a callback shows: the caller's, or the call's own. */
 function requestIdOf(requestId: string): string {
-  if (requestId !== '') return requireUuid(requestId, 'request_id')
+  if (requestId !== '') return requestId
   return currentContext()?.requestId ?? randomId()
 }
 
@@ -205,7 +199,7 @@ async function* uploadParts(
   for await (const { part } of requests) {
     if (part.case === 'header') {
       const { projectId: asked, requestId } = part.value
-      const projectId = requiredProject(context, asked)
+      const projectId = projectOf(context, asked)
       yield { header: { projectId, requestId: requestIdOf(requestId) } }
     } else if (part.case === 'artefact') {
       yield { artefact: part.value }

@@ -1,7 +1,7 @@
 // Takes a profile with its artefacts in as a stream; a stream that does not come to its end leaves nothing. It must not know the wire.
 import { invalid } from '#core/errors.ts'
 import type { Account } from './account.ts'
-import { type ArtefactWriter, beginArtefact, chunkBytes, tooLarge } from './artefact.ts'
+import { type ArtefactWriter, beginArtefact, tooLarge } from './artefact.ts'
 import { deleteArtefacts, type WholeArtefact } from './artefact-store.ts'
 import { type Customers } from './customers.ts'
 import { createPersonalAccount, type Sender } from './onboarding.ts'
@@ -102,7 +102,6 @@ async function take(customers: Customers, upload: Upload, part: UploadPart): Pro
   if (sender === undefined) throw outOfOrder()
   if ('chunk' in part) {
     if (upload.current === undefined) throw outOfOrder()
-    if (part.chunk.length > chunkBytes) throw invalid('chunk', 'must be at most 64 KiB')
     upload.bytes += part.chunk.length
     if (upload.bytes > maxUploadBytes) throw tooLarge('all artefacts have at most 25 MiB')
     await upload.current.write(part.chunk)

@@ -6,7 +6,7 @@ import type {
   MovementService,
   LimitUse as WireLimitUse,
 } from '#gen/accounts/v1/movement_pb.js'
-import { requireUuid } from '../access.ts'
+import { projectOf } from '#runtime/rpc/project.ts'
 import type { LimitUse } from './limits.ts'
 import { refuse } from './lines.ts'
 import { detailsOf, linesOf, moneyOf, timeOf } from './messages.ts'
@@ -18,31 +18,30 @@ import {
   type Movements,
   type NewMovement,
 } from './movement.ts'
-import { requiredProject } from './service.ts'
 
 /** The handlers of MovementService. */
 export function movementService(movements: Movements): ServiceImpl<typeof MovementService> {
   return {
     async beginMovement(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const begun = await beginMovement(movements, newMovement(request, projectId))
       return { beginTime: timestampFromDate(begun.beginTime), repeatedCall: begun.repeated }
     },
     async completeMovement(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const movementId = requireUuid(request.movementId, 'movement_id')
+      const projectId = projectOf(context, request.projectId)
+      const movementId = request.movementId
       const lines = linesOf(request.postings)
       const { postTime } = await completeMovement(movements, { projectId, movementId, lines })
       return { postTime: timestampFromDate(postTime) }
     },
     async cancelMovement(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const movementId = requireUuid(request.movementId, 'movement_id')
+      const projectId = projectOf(context, request.projectId)
+      const movementId = request.movementId
       await cancelMovement(movements, { projectId, movementId })
       return {}
     },
     async checkLimits(request, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const use = limitUseOf(request.limitUse)
       await checkLimits(movements, projectId, use ?? refuse('limit_use', 'is required'))
       return {}
@@ -55,16 +54,16 @@ function newMovement(request: BeginMovementRequest, projectId: string): NewMovem
   if (sessionTokenHash.length !== 32) refuse('session_token_hash', 'must be 32 bytes')
   return {
     projectId,
-    movementId: requireUuid(request.movementId, 'movement_id'),
+    movementId: request.movementId,
     sessionTokenHash: Buffer.from(sessionTokenHash),
-    institutionId: requireUuid(request.institutionId, 'institution_id'),
+    institutionId: request.institutionId,
     limitUse: limitUseOf(request.limitUse),
     lines: linesOf(request.postings),
     hold:
       hold === undefined
         ? undefined
         : {
-            accountId: requireUuid(hold.accountId, 'hold.account_id'),
+            accountId: hold.accountId,
             ...moneyOf(hold.amount, 'hold.amount'),
             expireTime: timeOf(hold.expireTime, 'hold.expire_time'),
             feeMinor: hold.feeMinorUnits,
@@ -77,6 +76,6 @@ function newMovement(request: BeginMovementRequest, projectId: string): NewMovem
 
 function limitUseOf(message: WireLimitUse | undefined): LimitUse | undefined {
   if (message === undefined) return undefined
-  const accountId = requireUuid(message.accountId, 'limit_use.account_id')
+  const accountId = message.accountId
   return { accountId, ...moneyOf(message.amount, 'limit_use.amount') }
 }

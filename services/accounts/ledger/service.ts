@@ -1,10 +1,9 @@
 // Maps accounts.v1.LedgerService to the domain and back; it must not hold a rule or a statement.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import type { ServiceImpl } from '@connectrpc/connect'
 import type { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import type { Database } from '#runtime/db.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
-import { requireUuid } from '../access.ts'
 import { checkLedger } from './check.ts'
 import { createHold, freshHold, postHold, requireHold, voidHold } from './hold.ts'
 import {
@@ -39,19 +38,14 @@ export function ledgerService(databases: LedgerDatabases): ServiceImpl<typeof Le
   }
 }
 
-/** The project of a call: a UUID, and the one of the caller's token when that names one. */
-export function requiredProject(context: HandlerContext, asked: string): string {
-  return requireUuid(projectOf(context, asked), 'project_id')
-}
-
 function transferHandlers(db: Database) {
   const transferOf = async (projectId: string, transferId: string) => ({
     transfer: transferMessage(await requireTransfer(db, projectId, transferId)),
   })
   return {
     async postTransfer(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const transferId = requireUuid(request.transferId, 'transfer_id')
+      const projectId = projectOf(context, request.projectId)
+      const transferId = request.transferId
       const lines = linesOf(request.postings)
       await requireVisible(db, projectId, addressesOf(lines))
       const details = detailsOf(request.details)
@@ -66,16 +60,16 @@ function transferHandlers(db: Database) {
       return { transfer: transferMessage(freshTransfer(posted)) }
     },
     async reverseTransfer(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const transferId = requireUuid(request.transferId, 'transfer_id')
-      const reversesId = requireUuid(request.reversesId, 'reverses_id').toLowerCase()
+      const projectId = projectOf(context, request.projectId)
+      const transferId = request.transferId
+      const reversesId = request.reversesId.toLowerCase()
       const { description } = requireDetails({ description: request.description })
       await reverseTransfer(db, { projectId, transferId, reversesId, description })
       return transferOf(projectId, transferId)
     },
     async getTransfer(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      return transferOf(projectId, requireUuid(request.transferId, 'transfer_id'))
+      const projectId = projectOf(context, request.projectId)
+      return transferOf(projectId, request.transferId)
     },
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
 }
@@ -83,8 +77,8 @@ function transferHandlers(db: Database) {
 function holdHandlers(db: Database) {
   return {
     async createHold(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const holdId = requireUuid(request.holdId, 'hold_id')
+      const projectId = projectOf(context, request.projectId)
+      const holdId = request.holdId
       const address = addressOf(request.address, 'address')
       if ('internal' in address) return refuse('address', 'must be a customer or a float')
       await requireVisible(db, projectId, [address])
@@ -100,8 +94,8 @@ function holdHandlers(db: Database) {
       return { hold: holdMessage(hold) }
     },
     async postHold(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const holdId = requireUuid(request.holdId, 'hold_id')
+      const projectId = projectOf(context, request.projectId)
+      const holdId = request.holdId
       const lines = linesOf(request.postings)
       await requireVisible(db, projectId, addressesOf(lines))
       const { postTime, repeated, details } = await postHold(db, { projectId, holdId, lines })
@@ -112,13 +106,13 @@ function holdHandlers(db: Database) {
       return { transfer: transferMessage(transfer) }
     },
     async voidHold(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const holdId = requireUuid(request.holdId, 'hold_id')
+      const projectId = projectOf(context, request.projectId)
+      const holdId = request.holdId
       return { hold: holdMessage(await voidHold(db, projectId, holdId)) }
     },
     async getHold(request, context) {
-      const projectId = requiredProject(context, request.projectId)
-      const holdId = requireUuid(request.holdId, 'hold_id')
+      const projectId = projectOf(context, request.projectId)
+      const holdId = request.holdId
       return { hold: holdMessage(await requireHold(db, projectId, holdId)) }
     },
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
@@ -127,7 +121,7 @@ function holdHandlers(db: Database) {
 function readHandlers({ db, checkDb }: LedgerDatabases) {
   return {
     async getLedgerBalance({ currency, ...request }, context) {
-      const projectId = requiredProject(context, request.projectId)
+      const projectId = projectOf(context, request.projectId)
       const address = addressOf(request.address, 'address')
       requireAddress(projectId, address, 'address')
       requireCurrency(currency, 'currency')
