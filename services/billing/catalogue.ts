@@ -1,5 +1,5 @@
 // Billers and products: what may be paid and what may not; it must not read or store them.
-import { Failure, invalid } from '#core/errors.ts'
+import { Failure, invalid, type Reason } from '#core/errors.ts'
 
 /** A biller as the catalogue has it. */
 export type Biller = { billerCode: string; name: string; active: boolean }
@@ -45,14 +45,31 @@ export function checkOffered(catalogue: Catalogue, wanted: Wanted): void {
   }
   const range = product.ranges.find(({ currency }) => currency === wanted.currency)
   if (range === undefined) {
-    throw new Failure('CURRENCY_NOT_SUPPORTED', 'the product does not take this currency')
+    throw notTaken(
+      'CURRENCY_NOT_SUPPORTED',
+      'amount.currency',
+      'the product does not take this currency',
+    )
   }
   if (wanted.amountMinor < range.minMinor || wanted.amountMinor > range.maxMinor) {
-    throw new Failure('AMOUNT_OUT_OF_RANGE', 'the product does not take this amount')
+    throw notTaken(
+      'AMOUNT_OUT_OF_RANGE',
+      'amount.minor_units',
+      'the product does not take this amount',
+    )
   }
   if (!product.reference.test(wanted.customerReference)) {
-    throw new Failure('CUSTOMER_REFERENCE_INVALID', 'the biller does not know such references')
+    throw notTaken(
+      'CUSTOMER_REFERENCE_INVALID',
+      'customer_reference',
+      'the biller does not know such references',
+    )
   }
+}
+
+function notTaken(reason: Reason, field: string, message: string): Failure {
+  const violations = [{ field, reason, rule: 'is not taken by the product' }]
+  return new Failure(reason, message, { violations })
 }
 
 /** Puts a catalogue together out of its rows. */

@@ -14,6 +14,7 @@ const breaking = [
   'quote-times',
   'quote-execution',
   'exhaustion',
+  'rpc-input',
 ].map((name) => `test/system/${name}.test.ts`)
 const last = ['test/system/secrets.test.ts']
 

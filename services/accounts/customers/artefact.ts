@@ -49,7 +49,7 @@ export async function beginArtefact(
   wanted: { projectId: string; field: string; mediaType: string },
 ): Promise<ArtefactWriter> {
   const signature = signatures[wanted.mediaType]
-  if (signature === undefined) throw unsupported()
+  if (signature === undefined) throw unsupported('artefact.media_type')
   const artefactId = newId()
   const key = randomBytes(32)
   const keySealed = sealAtRest(secrets, keyCell(artefactId), key)
@@ -62,7 +62,7 @@ export async function beginArtefact(
 
   async function store(chunk: Buffer): Promise<void> {
     if (chunkCount === 0 && !chunk.subarray(0, signature?.length).equals(signature ?? chunk)) {
-      throw unsupported()
+      throw unsupported('chunk')
     }
     await insertChunk(db, artefactId, chunkCount, encryptChunk(key, chunkCount, chunk))
     chunkCount += 1
@@ -135,6 +135,9 @@ export function tooLarge(message: string): Failure {
   return new Failure('PAYLOAD_TOO_LARGE', message)
 }
 
-function unsupported(): Failure {
-  return new Failure('UNSUPPORTED_MEDIA_TYPE', 'an artefact must be a JPEG, a PNG or a PDF')
+function unsupported(field: string): Failure {
+  const reason = 'UNSUPPORTED_MEDIA_TYPE'
+  const rule = 'must be of a JPEG, a PNG or a PDF'
+  const violations = [{ field, reason, rule } as const]
+  return new Failure(reason, 'an artefact must be a JPEG, a PNG or a PDF', { violations })
 }
