@@ -6,11 +6,12 @@ import {
   hasOption,
   type Message,
   ScalarType,
+  toBinary,
 } from '@bufbuild/protobuf'
 import { field as rulesOf } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js'
 
-/** `refused`: by its name. `sane`: anything but an error of ours. */
-export type Expected = 'refused' | 'sane'
+/** `refused`: by its name. `undecodable`: refused without a name. `sane`: anything but an error of ours. */
+export type Expected = 'refused' | 'undecodable' | 'sane'
 
 /** A request with one bad field. */
 export type Mutation = {
@@ -19,7 +20,7 @@ export type Mutation = {
   /** What was done to it. */
   kind: string
   expected: Expected
-  /** Makes the request, with fresh ids each time. */
+  /** Makes the request, with fresh ids each time. An undecodable one still has to be spoiled by `bytesOf`. */
   make: () => Message
 }
 
@@ -46,6 +47,9 @@ const mebibyte = 2 ** 20
 /** Many times what any text may be, and fast to send in hundreds of calls. */
 const overlong = 'a'.repeat(2 ** 17)
 const tooMany = 5_000
+/** Stands in a message for bytes that are no UTF-8, and has as many. */
+const badText = '@@undecodable@@'
+const badBytes = Buffer.alloc(badText.length, 0xff)
 
 /** Spoils every field that is set in a request. `remake` makes the same good request with fresh ids. */
 export function sweepOf(schema: DescMessage, remake: () => Message, facts: FieldFacts): Sweep {
@@ -116,6 +120,13 @@ export function sweepOf(schema: DescMessage, remake: () => Message, facts: Field
 
   walk(schema, '', (root) => root)
   return { mutations, reached }
+}
+
+/** The bytes of a bad request. */
+export function bytesOf(schema: DescMessage, { expected, make }: Mutation): Uint8Array {
+  const bytes = toBinary(schema, make())
+  if (expected === 'undecodable') bytes.set(badBytes, Buffer.from(bytes.buffer).indexOf(badText))
+  return bytes
 }
 
 type Write = (root: Plain, value: unknown) => void
@@ -193,6 +204,7 @@ function textChanges(base: string): Change[] {
     { kind: 'NUL', expected: 'refused', value: `${base}\0` },
     { kind: 'control character', expected: 'refused', value: `${base}${nextControl()}` },
     { kind: 'overlong', expected: 'refused', value: overlong },
+    { kind: 'no UTF-8', expected: 'undecodable', value: badText },
     { kind: 'empty', expected: 'sane', value: '' },
     { kind: 'blank', expected: 'sane', value: ' ' },
     { kind: 'line break', expected: 'sane', value: `${base}\n${base}` },

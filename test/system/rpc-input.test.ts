@@ -22,7 +22,7 @@ import { callers, jsonOf, type Outcome, type Target } from './rpc-input-calls.ts
 import { contentOf } from './rpc-input-content.ts'
 import type { Facts, Requests } from './rpc-input-facts.ts'
 import { otherRequests } from './rpc-input-more-requests.ts'
-import { type Mutation, sweepOf } from './rpc-input-mutations.ts'
+import { bytesOf, type Mutation, sweepOf } from './rpc-input-mutations.ts'
 import { accountsRequests } from './rpc-input-requests.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -156,6 +156,9 @@ function problemOf({ field, kind, expected }: Mutation, outcome: Outcome): strin
   const said = `${field} ${kind}: ${code} ${reason} [${fields.join()}] ${outcome.message}`
   if (code === 'internal' || code === 'unknown') return said
   if (code !== 'ok' && reason === undefined) return `${said} (no ErrorInfo)`
+  if (expected === 'undecodable') {
+    return code === 'invalid_argument' && fields.length === 0 ? undefined : said
+  }
   if (expected === 'refused') {
     // A rule of the whole may be broken with the part: "amount" with "amount.minor_units".
     const isNamed = fields.includes(field) && fields.every((one) => field.startsWith(one))
@@ -168,11 +171,12 @@ type Way = 'binary' | 'json' | 'grpc'
 
 async function sendBy(way: Way, { mutation, index, ...swept }: Case): Promise<Outcome | undefined> {
   const { method, target } = swept
-  const bytes = () => toBinary(method.input, mutation.make())
+  const bytes = () => bytesOf(method.input, mutation)
   if (way === 'binary') return send(swept, index, bytes())
   if (method.methodKind !== 'unary') return undefined
   if (way === 'grpc') return call.grpc(method, target, [bytes()])
-  const text = jsonOf(method.input, mutation.make())
+  const isText = mutation.expected !== 'undecodable'
+  const text = isText ? jsonOf(method.input, mutation.make()) : undefined
   return text === undefined ? undefined : call.json(method, target, text)
 }
 
