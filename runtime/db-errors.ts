@@ -78,3 +78,8 @@ function connectionFailure(error: unknown): Failure | undefined {
   }
   return undefined
 }
+
+/** Whether the server refused a parameter of a statement: a value that is not of its type (class 22, data exception). */
+export function isBadParameter(error: unknown): boolean {
+  return sqlState(error)?.startsWith('22') === true
+}

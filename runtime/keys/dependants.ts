@@ -1,6 +1,7 @@
 // Counts the stored values that need each key, page by page over their tables. It must not know a table.
 import { invalid } from '#core/errors.ts'
 import type { KeyRing } from '#core/key-ring.ts'
+import { isBadParameter } from '#runtime/db-errors.ts'
 
 /** A stored value that needs a key. */
 export type Dependant = {
@@ -39,12 +40,22 @@ export async function countPage(
     if (index === 0 && pageToken === '') return { dependants: [], nextPageToken: '' }
     throw badToken()
   }
-  const rows = await source.read(after, pageRows)
+  const rows = await readFrom(after, () => source.read(after, pageRows))
   const last = rows.length < pageRows ? undefined : rows.at(-1)
   const next = last === undefined ? { index: index + 1, after: '' } : { index, after: last.place }
   return {
     dependants: countByKey(source.kind, rows, keys),
     nextPageToken: next.index < sources.length ? tokenOf(next) : '',
+  }
+}
+
+/** Runs a read that begins at a place out of a page token. INVALID_PARAMETER for a place that its table cannot have. */
+export async function readFrom<T>(place: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (place !== '' && isBadParameter(error)) throw badToken()
+    throw error
   }
 }
 

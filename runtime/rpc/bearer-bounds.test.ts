@@ -1,5 +1,5 @@
 // That a bearer which is bound to a project or a time is held to it over every way to a handler.
-
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { create, toBinary, toJsonString } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -64,7 +64,7 @@ describe('a bearer that is bound to a project', () => {
   it.each(unary)('acts for it alone, over %s', async (way) => {
     const { port, seen } = await start({ project_id: own })
     const ask = (projectId: string) => {
-      const message = create(GetPaymentRequestSchema, { projectId })
+      const message = create(GetPaymentRequestSchema, { projectId, paymentId: randomUUID() })
       const body = way.includes('JSON')
         ? Buffer.from(toJsonString(GetPaymentRequestSchema, message))
         : toBinary(GetPaymentRequestSchema, message)

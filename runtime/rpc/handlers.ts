@@ -22,7 +22,10 @@ type Check = (message: Message) => void
 
 /** What each message of a method has to pass, in this order. */
 function checksOf(method: DescMethod): Check[] {
-  return [rulesCheck(method), bindToProject(method)].filter((check) => check !== undefined)
+  const rules = rulesCheck(method)
+  const bind = bindToProject(method)
+  // A project that the message need not name is in it before the rules ask for it.
+  return bind === undefined ? [rules] : [bind, rules]
 }
 
 /**
@@ -57,7 +60,6 @@ export function registering(
 
 function checked(method: DescMethod, handler: Handler): Handler {
   const checks = checksOf(method)
-  if (checks.length === 0) return handler
   const check = (message: Message) => {
     for (const passes of checks) passes(message)
   }

@@ -169,16 +169,30 @@ it('what is malformed is refused', async () => {
   expect(await refusal(keys.countDependants({ file: 'pepper', pageToken: 'x' }))).toBe(
     'INVALID_PARAMETER page_token',
   )
+  // In the form of a token, with a place that its table cannot have.
+  const places = [
+    ['0 no-uuid', 'pepper'],
+    ['2 a/b/c', 'pepper'],
+    ['0 1/2', 'seal.key'],
+  ] as const
+  for (const [place, file] of places) {
+    const pageToken = Buffer.from(place).toString('base64url')
+    expect(await refusal(keys.countDependants({ file, pageToken }))).toBe(
+      'INVALID_PARAMETER page_token',
+    )
+  }
   const good = { file: 'accounts/seal.key', keyId: 'a1b2c3d4', step: KeyStep.ADDED }
   for (const [bad, field] of [
     [{ file: '../seal' }, 'file'],
     [{ keyId: 'A1' }, 'key_id'],
-    [{ step: KeyStep.UNSPECIFIED }, 'step'],
     [{ step: 9 as KeyStep }, 'step'],
   ] as const) {
     const recorded = administration.recordKeyStep({ ...good, ...bad })
     expect(await refusal(recorded)).toBe(`INVALID_PARAMETER ${field}`)
   }
+  expect(await refusal(administration.recordKeyStep({ ...good, step: KeyStep.UNSPECIFIED }))).toBe(
+    'MISSING_PARAMETER step',
+  )
   const sealing = administration.resealPage({ keyId: 'ffffffff' })
   expect(await refusal(sealing)).toBe('KEY_NOT_CURRENT')
 })

@@ -9,6 +9,7 @@ import {
   type PersonalAccountProfileSchema,
   type UploadPersonalAccountRequestSchema,
 } from '#gen/accounts/v1/accounts_pb.js'
+import { KeyAdministrationService, KeyStep } from '#gen/accounts/v1/key_administration_pb.js'
 import {
   InternalAccount,
   LedgerService,
@@ -19,6 +20,7 @@ import { MovementService } from '#gen/accounts/v1/movement_pb.js'
 import { FundsAccessStatus, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
 import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
+import { KeyService } from '#gen/keys/v1/keys_pb.js'
 import { type Facts, type Requests, requestsFor } from './rpc-input-facts.ts'
 
 const minuteMs = 60_000
@@ -302,6 +304,23 @@ function accountReports() {
   }
 }
 
+/** What operators ask about keys of stored values. */
+function keys() {
+  const keyId = '00c0ffee'
+  const step = KeyStep.ADDED
+  return {
+    ...requestsFor(KeyService, {
+      listKeys: [{}],
+      // The place before the first row.
+      countDependants: [{ file: 'seal.key', pageToken: Buffer.from('0 ').toString('base64url') }],
+    }),
+    ...requestsFor(KeyAdministrationService, {
+      resealPage: [{ keyId, checkOnly: true, pageToken: Buffer.from('0 ').toString('base64url') }],
+      recordKeyStep: [{ file: 'accounts/pepper', keyId, step, unchecked: true }],
+    }),
+  }
+}
+
 /** The requests of all services of the accounts process. */
 export function accountsRequests(facts: Facts): Requests {
   return {
@@ -310,5 +329,6 @@ export function accountsRequests(facts: Facts): Requests {
     ...ledger(facts),
     ...movements(facts),
     ...accountReports(),
+    ...keys(),
   }
 }

@@ -101,6 +101,7 @@ function sweptMethods(method: DescMethod): Swept[] {
     ...Object.fromEntries(Object.entries(grpc).map(([key, url]) => [key, [url]])),
     backend: [`http://127.0.0.1:${mesh.portBase + 7}`],
     events: [grpc.accounts, grpc.delivery],
+    keys: [grpc.accounts],
   }
   const dir = join(mesh.dataDir, 'secrets', 'delivery')
   const delivery = openIdentity({ name: 'delivery', dir, log: silentLog })

@@ -45,8 +45,6 @@ function administration(options: ResealOptions): ServiceImpl<typeof KeyAdministr
   return {
     resealPage: (request) => resealPage(options, request),
     async recordKeyStep({ file, keyId, step, unchecked }) {
-      if (!/^[a-z]{1,20}\/[a-z.]{1,20}$/.test(file)) throw invalid('file', 'must be process/file')
-      if (!/^[0-9a-f]{8}$/.test(keyId)) throw invalid('key_id', 'must be 8 hex digits')
       const action = actions[step]
       if (action === undefined) throw invalid('step', 'must be one of the steps')
       const { caller, requestId } = actor()

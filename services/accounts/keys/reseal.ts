@@ -2,6 +2,7 @@
 import { Failure, invalid } from '#core/errors.ts'
 import type { KeyRing, KeySource } from '#core/key-ring.ts'
 import type { Queryable } from '#runtime/db.ts'
+import { readFrom } from '#runtime/keys/dependants.ts'
 import {
   isSealedAnew,
   openAtRest,
@@ -53,7 +54,7 @@ export async function resealPage(
   const column = sealedColumns[index]
   if (column === undefined) throw badToken()
   const [read, rows] = checkOnly ? [readSealedHeaders, checkRows] : [readSealed, resealRows]
-  const values = await read(db, column, after, rows)
+  const values = await readFrom(after, () => read(db, column, after, rows))
   const wanted = values.filter(({ sealed }) => !isSealedAnew(ring, sealed))
   const last = values.length < rows ? undefined : values.at(-1)
   const page = {

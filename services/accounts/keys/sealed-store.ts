@@ -1,4 +1,5 @@
 // Reads sealed values page by page and replaces them, column by column. It must not open one.
+import { invalid } from '#core/errors.ts'
 import { type Queryable, type Sql, sql } from '#runtime/db.ts'
 import type { SealedColumn } from '../at-rest.ts'
 
@@ -93,7 +94,10 @@ export function readSealedHeaders(
 }
 
 function placeOf({ key, type }: Table, after: string): string[] {
-  return after === '' ? key.map(() => beforeAll[type]) : after.split('/')
+  if (after === '') return key.map(() => beforeAll[type])
+  const place = after.split('/')
+  if (place.length !== key.length) throw invalid('page_token', 'is not one of ours')
+  return place
 }
 
 /**
