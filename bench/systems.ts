@@ -16,7 +16,7 @@ import {
   sandboxAddresses,
 } from '../deploy/local/sandbox-file.ts'
 import { prepareSecrets } from '../deploy/local/secrets.ts'
-import { readLaunchSettings, servingPort } from '../deploy/local/settings.ts'
+import { readLaunchSettings, servingPort, simulatorPublicPort } from '../deploy/local/settings.ts'
 import { spawnTied, type TiedProcess } from '../deploy/local/tied-process.ts'
 import { type Target, targetOf } from './requests.ts'
 
@@ -168,8 +168,10 @@ const ofPayments: Yardstick = { program: 'one-process.ts', service: 'payments' }
 export async function startOneProcess(yardstick: Yardstick = ofPayments): Promise<System> {
   const dataDir = emptyFolder()
   const log = createLogger({ part: 'bench', level: 'warn' })
-  const addresses = sandboxAddresses(`http://127.0.0.1:${ports.port}`, (name) =>
-    servingPort(ports, name),
+  const addresses = sandboxAddresses(
+    `http://127.0.0.1:${ports.port}`,
+    (name) => servingPort(ports, name),
+    simulatorPublicPort(ports),
   )
   const sandbox = prepareSandboxFile(dataDir, addresses)
   prepareSecrets(dataDir, processNames, sandbox.grpc_token)

@@ -124,13 +124,12 @@ function serviceProbes(settings: GatewaySettings, identity: Identity): Record<st
     quotes: settings.quotesUrl,
     billing: settings.billingUrl,
     delivery: settings.deliveryUrl,
-    simulator: settings.simulatorPublicUrl,
+    simulator: settings.simulatorUrl,
   }
   const probes: Record<string, Probe> = {}
   for (const [audience, url] of Object.entries(urls)) {
     if (url === undefined) continue
-    // The simulator is asked where browsers reach it: no certificate of ours is there.
-    const pool = createRpcPool(url, audience === 'simulator' ? {} : { audience, identity })
+    const pool = createRpcPool(url, { audience, identity })
     const timeoutMs = probeTimeoutMs
     const health = createRpcClient(Health, { identity, audience, url, timeoutMs, pool })
     probes[audience] = async () => {

@@ -25,6 +25,7 @@ const meshUrls = {
   billingUrl: 'BILLING_URL',
   deliveryUrl: 'DELIVERY_URL',
   backendUrl: 'BACKEND_URL',
+  simulatorUrl: 'SIMULATOR_URL',
 }
 
 function transportProblems(values: Readonly<Record<string, unknown>>): string[] {

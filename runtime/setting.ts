@@ -4,7 +4,10 @@ import type { Reader } from './setting-values.ts'
 export const environments = ['local', 'sandbox', 'production'] as const
 export type Environment = (typeof environments)[number]
 
-/** Services by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. */
+/**
+ * Services by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. The simulator's
+ * public port has a place of its own, PostgreSQL has 20 and NATS 21.
+ */
 export const portPlaces = {
   gateway: 0,
   payments: 1,
@@ -15,6 +18,9 @@ export const portPlaces = {
   delivery: 6,
   simulator: 7,
 } as const
+
+/** Place of the simulator's pages and receivers in the local block of ports. */
+export const simulatorPublicPlace = 8
 
 export type ServingProcess = keyof typeof portPlaces
 /** What reads settings: the servers, the controller of the stream, the migration job and the launcher of the local start. */

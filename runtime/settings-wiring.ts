@@ -6,11 +6,11 @@ import {
   everybody,
   placeOf,
   portOf,
-  portPlaces,
   required,
   serviceUrl,
   serving,
   setting,
+  simulatorPublicPlace,
   storing,
 } from './setting.ts'
 import {
@@ -165,14 +165,32 @@ export const wiring = {
     },
     meaning: 'The back end that serves backend/v1: real rails, or the simulator.',
   }),
+  SIMULATOR_URL: setting({
+    for: ['gateway'],
+    reader: optional(origins),
+    default: { ...serviceUrl('simulator'), sandbox: '', production: '' },
+    meaning:
+      'RPCs of the simulator, whose health is then part of GET /readyz. Unset: there is none.',
+  }),
   SIMULATOR_PUBLIC_URL: setting({
-    for: ['gateway', 'payments', 'simulator'],
+    for: ['simulator'],
     reader: optional(baseUrl),
     default: {
-      local: ({ portBase }) => `http://127.0.0.1:${portBase + portPlaces.simulator}`,
+      local: ({ portBase }) => `http://127.0.0.1:${portBase + simulatorPublicPlace}`,
       sandbox: '',
       production: '',
     },
-    meaning: 'The simulator as a payer’s browser reaches it.',
+    meaning: 'The simulator’s public port as browsers and pushes reach it.',
+  }),
+  SIMULATOR_PUBLIC_PORT: setting({
+    for: ['simulator'],
+    reader: integer(0, 65_535),
+    default: {
+      local: ({ portBase }) => String(portBase + simulatorPublicPlace),
+      sandbox: '8082',
+      production: '8082',
+    },
+    meaning:
+      'Port of the simulator’s pages and receivers; no RPC is served there. 0: any free one.',
   }),
 }

@@ -16,7 +16,13 @@ import { writePrivateFile } from './private-file.ts'
 import { explained } from './problems.ts'
 import { prepareSandboxFile, type SandboxFile, sandboxAddresses } from './sandbox-file.ts'
 import { prepareSecrets } from './secrets.ts'
-import { type LaunchSettings, natsPort, postgresPort, servingPort } from './settings.ts'
+import {
+  type LaunchSettings,
+  natsPort,
+  postgresPort,
+  servingPort,
+  simulatorPublicPort,
+} from './settings.ts'
 import { logsFolder, type PlannedStores, planStores } from './stores.ts'
 import { type ProcessTable, type Supervisor, supervise } from './supervise.ts'
 
@@ -99,7 +105,8 @@ async function bringUp(
   const portOf = (name: ServingProcess) => servingPort(settings, name)
   const isSecured = settings.rpcTls === 'required'
   const scheme = isSecured ? 'https' : 'http'
-  const addresses = sandboxAddresses(settings.publicBaseUrl, portOf, scheme)
+  const publicPort = simulatorPublicPort(settings)
+  const addresses = sandboxAddresses(settings.publicBaseUrl, portOf, publicPort, scheme)
   const sandbox = prepareSandboxFile(dataDir, addresses)
   prepareSecrets(dataDir, processNames, sandbox.grpc_token)
   if (isSecured) await prepareCertificates(dataDir, [...processNames, commandLine])

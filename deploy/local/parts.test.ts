@@ -42,6 +42,20 @@ describe('the environment of a part', () => {
       ADMIN_PORT: '9114',
     })
     expect(envOf('gateway', env)).toMatchObject({ PAYMENTS_URL: 'http://127.0.0.1:9101' })
+    expect(envOf('gateway', env)).toMatchObject({ SIMULATOR_URL: 'http://127.0.0.1:9107' })
+    expect(envOf('simulator', env)).toMatchObject({
+      PORT: '9107',
+      SIMULATOR_PUBLIC_PORT: '9108',
+      SIMULATOR_PUBLIC_URL: 'http://127.0.0.1:9108',
+    })
+  })
+
+  it('names every port of a part, the one for clients first and the one for operators last', () => {
+    const parts = nodeParts(readLaunchSettings({}), stores, {})
+    const ports = Object.fromEntries(parts.map((part) => [part.name, part.ports]))
+    expect(ports).toMatchObject({ gateway: [8080, 7110], simulator: [7107, 7108, 7117] })
+    const all = Object.values(ports).flat()
+    expect(new Set(all).size).toBe(all.length)
   })
 
   it('works as a hosted sandbox does, but on this machine', () => {

@@ -6,14 +6,21 @@ import { portPlaces, type ServingProcess, type Setting } from '#runtime/setting.
 import { settings as table } from '#runtime/settings.ts'
 import { databasePasswordFile, type LoginOf, urlOfRole } from './logins.ts'
 import { natsPasswordFile } from './nats-users.ts'
-import { adminPort, type LaunchSettings, orLaunchError, servingPort } from './settings.ts'
+import {
+  adminPort,
+  type LaunchSettings,
+  orLaunchError,
+  portsOf,
+  servingPort,
+  simulatorPublicPort,
+} from './settings.ts'
 
 /** A process that runs one of our scripts. */
 export type NodePart = {
   name: string
   /** Absolute. */
   script: string
-  /** The one for clients first. */
+  /** The one for clients first, the one for operators last. */
   ports: number[]
   env: Record<string, string>
   /** All answer 200 when the part is ready. */
@@ -57,7 +64,7 @@ export function nodeParts(settings: LaunchSettings, stores: Stores, env: Env): N
   return processNames.map((name) => {
     const ownEnv = partEnv(name, settings, stores, env)
     orLaunchError(() => readSettings(name, ownEnv))
-    const ports = [servingPort(settings, name), adminPort(settings, name)]
+    const ports = portsOf(settings, name)
     return {
       name,
       script: path.join(root, name === 'gateway' ? '' : 'services', name, 'main.ts'),
@@ -72,7 +79,7 @@ export function nodeParts(settings: LaunchSettings, stores: Stores, env: Env): N
 
 /** The gateway tells on its public port whether every part is ready. */
 function readyPorts(name: ServingProcess, ports: number[]): number[] {
-  return name === 'gateway' ? ports : ports.slice(1)
+  return name === 'gateway' ? ports : ports.slice(-1)
 }
 
 /** What we decide, over what the person set, over what follows from the block of ports. */
@@ -101,6 +108,7 @@ function partEnv(
     HOST: '127.0.0.1',
     PORT: String(servingPort(settings, name)),
     ADMIN_PORT: String(adminPort(settings, name)),
+    ...(name === 'simulator' && { SIMULATOR_PUBLIC_PORT: String(simulatorPublicPort(settings)) }),
     SECRETS_DIR: path.join(dataDir, 'secrets', name),
     RPC_TLS: rpcTls,
     TLS_DIR: path.join(dataDir, 'tls', name),

@@ -20,7 +20,7 @@ afterEach(() => {
 function prepare(baseUrl = 'http://127.0.0.1:8080') {
   return prepareSandboxFile(
     folder,
-    sandboxAddresses(baseUrl, () => 7101),
+    sandboxAddresses(baseUrl, () => 7101, 7108),
   )
 }
 
@@ -49,6 +49,10 @@ describe('sandbox.json', () => {
     expect(rest.production_key).toMatch(/^pwk_live_[0-9A-Za-z]{23}$/)
     expect(institutions['Demo Wallet'].permitted).toBe(true)
     expect(institutions['Restricted Bank']).toEqual({ permitted: false })
+  })
+
+  it('says where the simulator shows itself, not where its RPCs are', () => {
+    expect(prepare().simulator_url).toBe('http://127.0.0.1:7108')
   })
 
   it('keeps its credentials and follows the addresses of a later start', () => {

@@ -18,6 +18,7 @@ const tokenLength = 32
 export type SandboxAddresses = {
   base_url: string
   grpc: Record<(typeof services)[number], string>
+  /** Pages and receivers of the simulator. */
   simulator_url: string
 }
 
@@ -42,15 +43,16 @@ export type SandboxFile = SandboxAddresses & {
 /** Addresses on this machine, for a block of ports. */
 export function sandboxAddresses(
   baseUrl: string,
-  portOf: (name: (typeof services)[number] | 'simulator') => number,
+  portOf: (name: (typeof services)[number]) => number,
+  simulatorPublicPort: number,
   rpcScheme: 'http' | 'https' = 'http',
 ): SandboxAddresses {
-  const at = (name: Parameters<typeof portOf>[0]) => `127.0.0.1:${portOf(name)}`
-  const grpc = Object.fromEntries(services.map((name) => [name, `${rpcScheme}://${at(name)}`]))
+  const rpcUrl = (port: number) => `${rpcScheme}://127.0.0.1:${port}`
+  const grpc = Object.fromEntries(services.map((name) => [name, rpcUrl(portOf(name))]))
   return {
     base_url: baseUrl,
     grpc: grpc as SandboxAddresses['grpc'],
-    simulator_url: `http://${at('simulator')}`,
+    simulator_url: `http://127.0.0.1:${simulatorPublicPort}`,
   }
 }
 

@@ -1,7 +1,7 @@
 // What the launcher itself goes by: its settings, the data folder and the block of ports.
 import path from 'node:path'
 import { type Env, readSettings } from '#runtime/config.ts'
-import { portPlaces, type ServingProcess } from '#runtime/setting.ts'
+import { portPlaces, type ServingProcess, simulatorPublicPlace } from '#runtime/setting.ts'
 import { LaunchError } from './launch-error.ts'
 
 /** What `npm start` reads from the environment. */
@@ -81,6 +81,17 @@ type Ports = Pick<LaunchSettings, 'port' | 'portBase'>
 /** Where a process serves: the gateway its API, the others their RPCs. */
 export function servingPort({ port, portBase }: Ports, name: ServingProcess): number {
   return name === 'gateway' ? port : portBase + portPlaces[name]
+}
+
+/** Where the simulator serves its pages and receivers. */
+export function simulatorPublicPort({ portBase }: Pick<Ports, 'portBase'>): number {
+  return portBase + simulatorPublicPlace
+}
+
+/** All ports of a process of ours: first the one for clients, last the one for operators. */
+export function portsOf(ports: Ports, name: ServingProcess): number[] {
+  const between = name === 'simulator' ? [simulatorPublicPort(ports)] : []
+  return [servingPort(ports, name), ...between, adminPort(ports, name)]
 }
 
 /** Where a process serves its health and metrics. */

@@ -24,7 +24,7 @@ const order = [
 /** Variables that a user fills in, with what is known of a local start. */
 const environment = [
   { key: 'base_url', value: 'http://127.0.0.1:8080' },
-  { key: 'simulator_url', value: 'http://127.0.0.1:7107' },
+  { key: 'simulator_url', value: 'http://127.0.0.1:7108' },
   { key: 'subscription_key' },
   { key: 'api_key' },
   { key: 'institution_key_id' },

@@ -1,4 +1,4 @@
-// Starts the simulator, in sandboxes only: backend.v1, pages and receivers on one port; it must not hold a rule.
+// Starts the simulator, in sandboxes only: settings, database, clients of the services, the ports. No business logic here.
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
 import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
 import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
@@ -42,6 +42,7 @@ runProcess('simulator', async (stopping, log) => {
     identity,
     host,
     port,
+    publicPort: settings.simulatorPublicPort,
     publicUrl,
     checkoutUrl: settings.publicBaseUrl,
     outside,

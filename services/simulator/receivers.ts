@@ -1,4 +1,4 @@
-// Receivers that stand for merchants' servers and keep what they are sent; it must not know what a delivery means.
+// Receivers that stand for merchants' servers: they keep what is sent to a tag and show it to anyone who has the tag.
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -6,6 +6,7 @@ import { newId } from '#core/id.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
 import { formatIso } from '#core/time.ts'
 import type { Database } from '#runtime/db.ts'
+import type { Admission } from './admission.ts'
 import { countFlaky, insertReceived, listReceived } from './receiver-store.ts'
 
 const bodyLimitBytes = 256 * 1024
@@ -15,7 +16,15 @@ const flakyTakesAt = 3
 const listedMost = 10_000
 const listedMostBytes = 64 * 1024 * 1024
 
-type Arrival = { db: Database; tag: string; body: Buffer }
+/** What the receivers need of the process. */
+export type ReceiversContext = {
+  db: Database
+  admission: Admission
+  /** Ends the waits of the slow receiver. */
+  stopping: AbortSignal
+}
+
+type Arrival = ReceiversContext & { request: FastifyRequest; tag: string; body: Buffer }
 type Answer = { status: number; location?: string }
 
 /** How each receiver answers, once the request is kept. */
@@ -26,8 +35,9 @@ const receivers: Readonly<Record<string, (arrival: Arrival) => Answer | Promise<
     const seen = await countFlaky(db, tag, createHash('sha256').update(body).digest())
     return { status: seen < flakyTakesAt ? 500 : 200 }
   },
-  slow: async () => {
-    await delay(slowAnswerMs)
+  slow: async ({ admission, request, stopping }) => {
+    admission.yieldPlace(request.raw)
+    await delay(slowAnswerMs, undefined, { signal: stopping }).catch(() => undefined)
     return { status: 200 }
   },
   redirect: ({ tag }) => ({ status: 302, location: `/receivers/ok/${encodeURIComponent(tag)}` }),
@@ -35,7 +45,10 @@ const receivers: Readonly<Record<string, (arrival: Arrival) => Answer | Promise<
 }
 
 /** Registers the receivers and their log. */
-export async function receiverRoutes(app: FastifyInstance, db: Database): Promise<void> {
+export async function receiverRoutes(
+  app: FastifyInstance,
+  context: ReceiversContext,
+): Promise<void> {
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
@@ -43,14 +56,14 @@ export async function receiverRoutes(app: FastifyInstance, db: Database): Promis
       { parseAs: 'buffer', bodyLimit: bodyLimitBytes },
       (_request, body, done) => done(null, body),
     )
-    scope.get('/receivers/log', (request, reply) => showLog(db, request, reply))
+    scope.get('/receivers/log', (request, reply) => showLog(context.db, request, reply))
     scope.post('/receivers/:kind/:tag', { bodyLimit: bodyLimitBytes }, (request, reply) =>
-      receive(db, request, reply),
+      receive(context, request, reply),
     )
   })
 }
 
-async function receive(db: Database, request: FastifyRequest, reply: FastifyReply) {
+async function receive(context: ReceiversContext, request: FastifyRequest, reply: FastifyReply) {
   const { kind, tag } = request.params as { kind: string; tag: string }
   const answer = Object.hasOwn(receivers, kind) ? receivers[kind] : undefined
   if (answer === undefined) return reply.code(404).send({ message: 'there is no such receiver' })
@@ -59,8 +72,8 @@ async function receive(db: Database, request: FastifyRequest, reply: FastifyRepl
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([, value]) => value !== undefined),
   ) as Record<string, string | string[]>
-  await insertReceived(db, newId(), tag, { path: request.url, headers, body })
-  const { status, location } = await answer({ db, tag, body })
+  await insertReceived(context.db, newId(), tag, { path: request.url, headers, body })
+  const { status, location } = await answer({ ...context, request, tag, body })
   if (location !== undefined) reply.header('location', location)
   return reply.code(status).send({ received: true })
 }

@@ -1,6 +1,5 @@
-// Puts the simulator together: RPC, pages and receivers on one port, and the loops behind them. It must not read the environment.
-import type { FastifyInstance } from 'fastify'
-import { Failure, reasons } from '#core/errors.ts'
+// Puts the simulator together: RPCs on one port, pages and receivers on another, and the loops behind them. The environment is
+// read in main.ts.
 import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
@@ -11,13 +10,13 @@ import type { Database } from '#runtime/db.ts'
 import type { Logger } from '#runtime/log.ts'
 import type { RpcMetrics } from '#runtime/rpc/call-log.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
-import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
+import { serveRpc } from '#runtime/rpc/server.ts'
 import { billerService } from './bill-service.ts'
 import { executionRoutes } from './executions.ts'
 import { startLoops } from './loops.ts'
 import type { Outside } from './outside.ts'
-import type { PagesContext } from './page.ts'
 import { pageRoutes } from './pages.ts'
+import { openPublicPort } from './public-port.ts'
 import { rateService } from './rate-service.ts'
 import { receiverRoutes } from './receivers.ts'
 import { reviewService } from './review-service.ts'
@@ -33,14 +32,26 @@ const services = [
   TransferService,
 ]
 
+const publicPaths = [
+  { pattern: /^\/receivers\/log$/, allow: 'GET' },
+  { pattern: /^\/receivers\/[^/]+\/[^/]+$/, allow: 'POST' },
+  { pattern: /^\/executions$/, allow: 'GET' },
+  { pattern: /^\/simulator\.css$/, allow: 'GET' },
+  { pattern: /^\/card\/[^/]+$/, allow: 'GET, POST' },
+  { pattern: /^\/agent$/, allow: 'GET, POST' },
+  { pattern: /^\/agent\/collect$/, allow: 'POST' },
+]
+
 export type SimulatorOptions = {
   db: Database
   log: Logger
   identity: Identity
   host: string
-  /** 0 takes a free port. */
+  /** Of the RPCs. 0 takes a free port. */
   port: number
-  /** Where browsers reach this process. */
+  /** Of the pages and receivers. 0 takes a free port. */
+  publicPort: number
+  /** Where browsers and pushes reach the public port. */
   publicUrl: string
   /** Where browsers reach the pages that show our card form. */
   checkoutUrl: string
@@ -51,9 +62,12 @@ export type SimulatorOptions = {
   links?: boolean
 }
 
+/** A simulator that listens. */
+export type Simulator = { close(): Promise<void>; closeWithinMs: number }
+
 /** Starts everything; closing stops taking calls first, then the loops. */
-export async function startSimulator(options: SimulatorOptions): Promise<RpcServer> {
-  const { db, log, host, port, identity } = options
+export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const { db, log, host, port, publicPort, identity } = options
   const publicUrl = options.publicUrl.replace(/\/+$/, '')
   const checkoutOrigin = new URL(options.checkoutUrl).origin
   const loops = startLoops(options)
@@ -89,17 +103,30 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
         router.service(RateService, rateService())
         router.service(TransferService, transfers)
       },
-      http: (app) => httpRoutes(app, pages, log),
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       ...(options.ready === undefined ? {} : { ready: options.ready }),
       ...(options.links === undefined ? {} : { links: options.links }),
     })
+    const open = await openPublicPort({
+      host,
+      port: publicPort,
+      publicUrl,
+      log,
+      paths: publicPaths,
+      async routes(app, admission) {
+        await receiverRoutes(app, { db, admission, stopping: stopping.signal })
+        await executionRoutes(app, db)
+        await pageRoutes(app, pages)
+      },
+    }).catch(async (error: unknown) => {
+      await server.close()
+      throw error
+    })
     return {
-      port: server.port,
-      closeWithinMs: server.closeWithinMs,
+      closeWithinMs: Math.max(server.closeWithinMs, open.closeWithinMs),
       async close() {
         stopping.abort()
-        await server.close()
+        await Promise.all([server.close(), open.close()])
         await loops.close()
       },
     }
@@ -111,28 +138,4 @@ export async function startSimulator(options: SimulatorOptions): Promise<RpcServ
 
 function basePathOf(publicUrl: string): string {
   return new URL(publicUrl).pathname.replace(/\/$/, '')
-}
-
-async function httpRoutes(app: FastifyInstance, pages: PagesContext, log: Logger): Promise<void> {
-  await app.register(async (scope) => {
-    scope.setErrorHandler((error, request, reply) => {
-      const status = statusOf(error)
-      if (status >= 500) {
-        const route = request.routeOptions.url
-        log.error({ err: error, status, method: request.method, route }, 'request failed')
-      }
-      const message = status >= 500 ? 'Something failed; try again.' : 'The request is malformed.'
-      return reply.code(status).send({ message })
-    })
-    await receiverRoutes(scope, pages.db)
-    await executionRoutes(scope, pages.db)
-    await pageRoutes(scope, pages)
-  })
-}
-
-/** Of our own refusals and of Fastify's; everything else is a bug. */
-function statusOf(error: unknown): number {
-  if (error instanceof Failure) return reasons[error.reason].http
-  const { statusCode } = error as { statusCode?: unknown }
-  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 500
 }

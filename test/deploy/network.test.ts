@@ -74,6 +74,47 @@ function callers(): Map<string, readonly string[]> {
   return new Map(found)
 }
 
+/** The port of a pod by its name. */
+function portNamed(manifests: Manifest[], part: string, name: string): string {
+  const found = podTemplates(manifests).find(({ owner }) => owner === `Deployment ${part}`)
+  const ports: Fields[] = found?.pod['spec'].containers[0].ports ?? []
+  return String(ports.find((port) => port.name === name)?.containerPort)
+}
+
+/** What the namespace of the ingress controller may connect to, by part. */
+function portsFromEdge(manifests: Manifest[]): Record<string, string> {
+  const rules = ofKind(manifests, 'NetworkPolicy').flatMap(({ spec }) =>
+    (spec.ingress ?? []).map((rule: Fields) => ({ rule, labels: spec.podSelector.matchLabels })),
+  )
+  const open = rules.filter(({ rule }) =>
+    rule.from.some(
+      (peer: Fields) => peer.namespaceSelector?.matchLabels['payweave.io/access'] === 'edge',
+    ),
+  )
+  return Object.fromEntries(
+    open.map(({ rule, labels }) => {
+      const part = labels['app.kubernetes.io/name']
+      expect(rule.from).toHaveLength(1)
+      return [part, rule.ports.map((one: Fields) => portNamed(manifests, part, one.port)).join()]
+    }),
+  )
+}
+
+/** Where the Ingresses lead, by part. */
+function portsOfIngress(manifests: Manifest[]): Record<string, string> {
+  const backends = ofKind(manifests, 'Ingress').flatMap(({ spec }) =>
+    spec.rules.flatMap((rule: Fields) => rule.http.paths.map((one: Fields) => one.backend.service)),
+  )
+  return Object.fromEntries(
+    backends.map(({ name, port }) => {
+      const service = ofKind(manifests, 'Service').find(({ metadata }) => metadata.name === name)
+      const found = service?.spec.ports.find((one: Fields) => one.name === port.name)
+      const part = service?.spec.selector['app.kubernetes.io/name']
+      return [part, portNamed(manifests, part, found?.targetPort)]
+    }),
+  )
+}
+
 /** The ranges that delivery's own guard refuses. */
 function specialRanges(): string[] {
   const file = path.join(import.meta.dirname, '..', '..', 'core', 'address.ts')
@@ -101,6 +142,19 @@ describe.each(overlays)('the network of %s', (overlay) => {
         expect(halfOpen(from, to, 8080), `${from} to ${to}, one end`).toBe(false)
         expect(connects(from, to, 8081), `${from} to the admin port of ${to}`).toBe(false)
       }
+    }
+  })
+
+  it('leads the internet to the gateway’s port, and to the simulator’s public one alone', () => {
+    const manifests = render(overlay)
+    const wanted: Record<string, unknown> = {
+      gateway: settings.PORT.defaults[overlay],
+      ...(overlay === 'sandbox' && { simulator: settings.SIMULATOR_PUBLIC_PORT.defaults.sandbox }),
+    }
+    expect(portsFromEdge(manifests)).toEqual(wanted)
+    expect(portsOfIngress(manifests)).toEqual(wanted)
+    for (const from of names.filter((name) => name !== 'simulator' && overlay === 'sandbox')) {
+      expect(connects(from, 'simulator', Number(wanted['simulator'])), from).toBe(false)
     }
   })
 

@@ -129,9 +129,12 @@ describe.each(overlays)('parts of %s', (overlay) => {
       expect(readFileSync(path.join(root, folder, 'main.ts'), 'utf8')).toContain(
         `runProcess('${metadata.name}'`,
       )
-      expect(container.ports.map((port: Container) => String(port.containerPort))).toEqual([
+      const ports = container.ports.map((port: Container) => String(port.containerPort))
+      const ofSimulator = settings.SIMULATOR_PUBLIC_PORT.defaults[overlay]
+      expect(ports.toSorted()).toEqual([
         settings.PORT.defaults[overlay],
         settings.ADMIN_PORT.defaults[overlay],
+        ...(metadata.name === 'simulator' ? [ofSimulator] : []),
       ])
       const mounts = container.volumeMounts.map((mount: Container) => mount.mountPath)
       expect(mounts).toContain(settings.SECRETS_DIR.defaults[overlay])

@@ -27,7 +27,7 @@ const enquire = async ({ billPaymentId }: Pick<Bill, 'billPaymentId'>) =>
 
 type Shown = { id: string; amount: string; currency: string; executed_time: string }
 async function executionsOf({ billPaymentId }: Bill): Promise<Shown[]> {
-  const response = await fetch(`${world.url}/executions?kind=bill&id=${billPaymentId}`)
+  const response = await fetch(`${world.publicUrl}/executions?kind=bill&id=${billPaymentId}`)
   return ((await response.json()) as { executions: Shown[] }).executions
 }
 
@@ -161,6 +161,6 @@ it.each([
 it.each(['', '?kind=bill', '?kind=charge&id=x', '?kind=bill&id=x'])(
   'the log asked with "%s" answers 400',
   async (query) => {
-    expect((await fetch(`${world.url}/executions${query}`)).status).toBe(400)
+    expect((await fetch(`${world.publicUrl}/executions${query}`)).status).toBe(400)
   },
 )

@@ -103,7 +103,7 @@ async function executionsOf(kind: string, ids: string[]): Promise<string[]> {
   const found: string[] = []
   for (let from = 0; from < ids.length; from += 50) {
     const query = ids.slice(from, from + 50).map((id) => `&id=${id}`)
-    const answer = await fetch(`${surroundings.url}/executions?kind=${kind}${query.join('')}`)
+    const answer = await fetch(`${surroundings.publicUrl}/executions?kind=${kind}${query.join('')}`)
     const { executions } = (await answer.json()) as { executions: { id: string }[] }
     found.push(...executions.map(({ id }) => id))
   }

@@ -51,7 +51,9 @@ describe('the card form', () => {
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain('frame-ancestors http://pay.test:8080')
     expect(headers.get('referrer-policy')).toBe('no-referrer')
-    expect((await open(`${world.url}/simulator.css`)).headers.get('content-type')).toBe('text/css')
+    expect((await open(`${world.publicUrl}/simulator.css`)).headers.get('content-type')).toBe(
+      'text/css',
+    )
   })
 
   it('approves 4242 4242 4242 4242 and leads back to the payer’s page', async () => {
@@ -133,7 +135,7 @@ describe('the card form', () => {
   })
 
   it('an unknown form is a page that says so', async () => {
-    const { status, html } = await open(`${world.url}/card/${'x'.repeat(43)}`)
+    const { status, html } = await open(`${world.publicUrl}/card/${'x'.repeat(43)}`)
     expect([status, html.includes('no such card form')]).toEqual([404, true])
   })
 })
@@ -141,24 +143,24 @@ describe('the card form', () => {
 describe('the agent’s till', () => {
   it('shows what a cash code is for and collects it once', async () => {
     const { chargeId, cashCode } = await announce({ channel: ChargeChannel.AGENT })
-    expect((await open(`${world.url}/agent`)).html).toContain('name="cash_code"')
-    const shown = await submit(`${world.url}/agent`, { cash_code: cashCode })
+    expect((await open(`${world.publicUrl}/agent`)).html).toContain('name="cash_code"')
+    const shown = await submit(`${world.publicUrl}/agent`, { cash_code: cashCode })
     expect(shown.html).toContain('Collect 12.50 USD')
     expect(shown.html).toContain('Demo &lt;Store&gt;')
     const spaced = cashCode.replace(/(.{4})/g, '$1 ')
     const [first, second] = await Promise.all([
-      submit(`${world.url}/agent/collect`, { cash_code: spaced }),
-      submit(`${world.url}/agent/collect`, { cash_code: cashCode }),
+      submit(`${world.publicUrl}/agent/collect`, { cash_code: spaced }),
+      submit(`${world.publicUrl}/agent/collect`, { cash_code: cashCode }),
     ])
     expect(new Set([first.status, second.status])).toEqual(new Set([200, 409]))
     expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'PAID'])
-    expect((await submit(`${world.url}/agent`, { cash_code: cashCode })).status).toBe(409)
+    expect((await submit(`${world.publicUrl}/agent`, { cash_code: cashCode })).status).toBe(409)
   })
 
   it('tells an unknown code, a malformed one and one that was withdrawn', async () => {
     const { chargeId, cashCode } = await announce({ channel: ChargeChannel.AGENT })
     await withdraw(chargeId)
-    const collect = `${world.url}/agent/collect`
+    const collect = `${world.publicUrl}/agent/collect`
     expect((await submit(collect, { cash_code: '000000000000' })).status).toBe(404)
     expect((await submit(collect, { cash_code: '12<34' })).status).toBe(422)
     expect((await submit(collect, { cash_code: cashCode })).html).toContain('withdrawn')

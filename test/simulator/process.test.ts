@@ -27,11 +27,13 @@ it.each([
   const [code] = (await once(started.child, 'exit')) as [number]
   expect(code).toBe(1)
   expect(started.output()).toContain(reason)
-  await expect(fetch(surroundings.url)).rejects.toThrow('fetch failed')
+  for (const url of [surroundings.url, surroundings.publicUrl]) {
+    await expect(fetch(url)).rejects.toThrow('fetch failed')
+  }
 })
 
 it('a kill loses no charge, attempt, report or received request; no PIN or card is logged', async () => {
-  const { charges, payments, url, adminPort } = surroundings
+  const { charges, payments, publicUrl, adminPort } = surroundings
   const first = process.run({})
   await once(first.child, 'message')
   await payments.stop()
@@ -42,7 +44,7 @@ it('a kill loses no charge, attempt, report or received request; no PIN or card 
   await charges.getAttempt({ attemptId: unknownId })
   const wallet = { chargeId: ama.chargeId, attemptId: walletId, pin: '123456' }
   expect((await charges.payWithWallet(wallet)).outcome).toBe(AttemptOutcome.PAID)
-  await fetch(`${url}/receivers/flaky/kept`, { method: 'POST', body: 'body' })
+  await fetch(`${publicUrl}/receivers/flaky/kept`, { method: 'POST', body: 'body' })
   await process.end('SIGKILL')
 
   const second = process.run({})
@@ -53,7 +55,7 @@ it('a kill loses no charge, attempt, report or received request; no PIN or card 
   )
   const refused = { chargeId: kofi.chargeId, attemptId: unknownId, pin: '123456' }
   expect((await charges.payWithWallet(refused)).outcome).toBe(AttemptOutcome.REFUSED)
-  expect(await (await fetch(`${url}/receivers/log?tag=kept`)).json()).toMatchObject({
+  expect(await (await fetch(`${publicUrl}/receivers/log?tag=kept`)).json()).toMatchObject({
     requests: [{ path: '/receivers/flaky/kept', body: 'body' }],
   })
 

@@ -10,7 +10,7 @@ export type SimulatorProcess = ReturnType<typeof simulatorProcess>
 
 /** Runs one simulator at a time on some surroundings. */
 export function simulatorProcess(surroundings: Awaited<ReturnType<typeof startSurroundings>>) {
-  const { port, adminPort, secrets, database, url } = surroundings
+  const { port, publicPort, adminPort, secrets, database, publicUrl } = surroundings
   const { paymentsUrl, accountsUrl, institutionUrl } = surroundings
   let child: ChildProcess | undefined
   return {
@@ -22,6 +22,7 @@ export function simulatorProcess(surroundings: Awaited<ReturnType<typeof startSu
           NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
           HOST: '127.0.0.1',
           PORT: String(port),
+          SIMULATOR_PUBLIC_PORT: String(publicPort),
           ADMIN_PORT: String(adminPort),
           DATABASE_URL: database.url,
           PAYMENTS_URL: paymentsUrl,
@@ -29,7 +30,7 @@ export function simulatorProcess(surroundings: Awaited<ReturnType<typeof startSu
           INSTITUTION_URL: institutionUrl,
           SECRETS_DIR: join(secrets, 'simulator'),
           PUBLIC_BASE_URL: 'http://pay.test:8080',
-          SIMULATOR_PUBLIC_URL: url,
+          SIMULATOR_PUBLIC_URL: publicUrl,
           ...env,
         },
       })

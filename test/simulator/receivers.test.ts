@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const post = (kind: string, tag: string, body = '{"a": 1}', headers = {}) =>
-  fetch(`${world.url}/receivers/${kind}/${tag}`, {
+  fetch(`${world.publicUrl}/receivers/${kind}/${tag}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body,
@@ -19,7 +19,7 @@ const post = (kind: string, tag: string, body = '{"a": 1}', headers = {}) =>
   })
 type Logged = { path: string; headers: Record<string, string>; body: string; received_time: string }
 const logOf = async (tag: string) => {
-  const response = await fetch(`${world.url}/receivers/log?tag=${encodeURIComponent(tag)}`)
+  const response = await fetch(`${world.publicUrl}/receivers/log?tag=${encodeURIComponent(tag)}`)
   return ((await response.json()) as { requests: Logged[] }).requests
 }
 
@@ -57,7 +57,7 @@ it('the log shows path, headers, raw body and time, newest last, and survives a 
   const encoded = encodeURIComponent(tag)
   await post('ok', encoded, '{ "not" : json')
   await post('ok', encoded, 'caf\u00e9\u0000', { 'content-type': 'text/plain', 'X-Mine': 'yes' })
-  await fetch(`${world.url}/receivers/ok/${encoded}`, { method: 'POST' })
+  await fetch(`${world.publicUrl}/receivers/ok/${encoded}`, { method: 'POST' })
   await world.restart()
   // A kept connection may have been closed under the first request.
   const [first, second, third, ...rest] = await vi.waitFor(() => logOf(tag), 10_000)
@@ -78,7 +78,7 @@ it('reads 256 KiB of a body and no more', async () => {
 it('an unknown receiver is 404, a log without a tag 400, an unknown tag an empty log', async () => {
   expect((await post('toString', 'tag')).status).toBe(404)
   expect((await post('ok', 'a%00b')).status).toBe(400)
-  expect((await fetch(`${world.url}/receivers/log`)).status).toBe(400)
+  expect((await fetch(`${world.publicUrl}/receivers/log`)).status).toBe(400)
   expect(await logOf(randomUUID())).toEqual([])
 })
 

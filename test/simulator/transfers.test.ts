@@ -39,7 +39,7 @@ const expectReports = (transfer: Transfer, expected: string[]) =>
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 600))
 
 async function executionsOf({ transferId }: Transfer): Promise<unknown[]> {
-  const response = await fetch(`${world.url}/executions?kind=transfer&id=${transferId}`)
+  const response = await fetch(`${world.publicUrl}/executions?kind=transfer&id=${transferId}`)
   return ((await response.json()) as { executions: unknown[] }).executions
 }
 

@@ -39,9 +39,10 @@ export async function startSurroundings() {
   writeIdentities(secrets, [...callers, 'simulator'])
   const identityOf = (name: string) =>
     openIdentity({ name, dir: join(secrets, name), log: silentLog })
-  const [port = 0, adminPort = 0, ...ports] = await freePorts(5)
+  const [port = 0, adminPort = 0, publicPort = 0, ...ports] = await freePorts(6)
   const [paymentsPort = 0, accountsPort = 0, institutionPort = 0] = ports
   const url = `http://${host}:${port}`
+  const publicUrl = `http://${host}:${publicPort}`
   const urlOf = (standInPort: number) => `http://${host}:${standInPort}`
   const database = await createTestDatabase('simulator', migrationFolders('simulator'))
   const payments = paymentsStandIn(identityOf('payments'), paymentsPort)
@@ -59,6 +60,9 @@ export async function startSurroundings() {
   return {
     url,
     port,
+    /** Where the pages and receivers are. */
+    publicUrl,
+    publicPort,
     adminPort,
     paymentsUrl: urlOf(paymentsPort),
     accountsUrl: urlOf(accountsPort),
@@ -88,7 +92,16 @@ export async function startSurroundings() {
 /** A simulator in this process, with its surroundings and a clock that the test shifts. */
 export async function startWorld() {
   const surroundings = await startSurroundings()
-  const { url, port, paymentsUrl, accountsUrl, institutionUrl, identityOf, database } = surroundings
+  const {
+    port,
+    publicPort,
+    publicUrl,
+    paymentsUrl,
+    accountsUrl,
+    institutionUrl,
+    identityOf,
+    database,
+  } = surroundings
   const testClock = createTestClock()
   const identity = identityOf('simulator')
   const reach = (audience: string, url: string) => ({
@@ -113,7 +126,8 @@ export async function startWorld() {
       identity,
       host,
       port,
-      publicUrl: url,
+      publicPort,
+      publicUrl,
       checkoutUrl,
       outside,
     })

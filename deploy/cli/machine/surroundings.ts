@@ -6,12 +6,11 @@ import { LaunchError } from '../../local/launch-error.ts'
 import { processNames } from '../../local/parts.ts'
 import { requireFreePorts, type WantedPort } from '../../local/ports.ts'
 import {
-  adminPort,
   type LaunchSettings,
   natsPort,
+  portsOf,
   postgresPort,
   readLaunchSettings,
-  servingPort,
 } from '../../local/settings.ts'
 import { type Finding, failed, ok, warning } from './finding.ts'
 import { readProcesses, runs } from './look.ts'
@@ -53,10 +52,13 @@ export async function portsFinding(settings: LaunchSettings): Promise<Finding> {
 const storePort = (part: string, port: number) => ({ part, port, setting: 'PORT_BASE' })
 
 function wantedPorts(settings: LaunchSettings): WantedPort[] {
-  const ofParts = processNames.flatMap((part) => [
-    { part, port: servingPort(settings, part), setting: part === 'gateway' ? 'PORT' : 'PORT_BASE' },
-    { part, port: adminPort(settings, part), setting: 'PORT_BASE' },
-  ])
+  const ofParts = processNames.flatMap((part) =>
+    portsOf(settings, part).map((port) => ({
+      part,
+      port,
+      setting: port === settings.port ? 'PORT' : 'PORT_BASE',
+    })),
+  )
   return [
     ...ofParts,
     ...(settings.databaseUrl ? [] : [storePort('postgres', postgresPort(settings))]),

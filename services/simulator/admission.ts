@@ -1,0 +1,93 @@
+// Bounds what the public port has in flight: requests, the bytes of their bodies, requests on one connection.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** How much may be in flight at once. */
+export type AdmissionLimits = {
+  /** Requests that are read or worked on. */
+  maxRequests: number
+  /** Bytes that their bodies announce; one that announces none counts with `maxBodyBytes`. */
+  maxBodiesBytes: number
+  maxBodyBytes: number
+  /** Requests on one connection that have no answer yet: browsers and senders of pushes have one. */
+  maxPipelined: number
+}
+
+/** What the port does with a request: work on it, answer 503, or nothing, since its connection was cut. */
+export type Admitted = 'admitted' | 'busy' | 'cut'
+
+/** Counts what is in flight on one server. */
+export type Admission = {
+  /** Counts a request in, until its answer is out or its connection is gone. */
+  admit(request: IncomingMessage, response: ServerResponse): Admitted
+  /** Frees the place of a request that only waits from now on; its connection stays bound to it. */
+  yieldPlace(request: IncomingMessage): void
+}
+
+/** A request without an answer. */
+type Pending = { bodyBytes: number; hasPlace: boolean }
+
+/** Makes the bounds of one server. */
+export function createAdmission(limits: AdmissionLimits): Admission {
+  const connections = new Map<Socket, Set<Pending>>()
+  const pendings = new WeakMap<IncomingMessage, Pending>()
+  let requests = 0
+  let bodiesBytes = 0
+
+  function release(pending: Pending): void {
+    if (!pending.hasPlace) return
+    pending.hasPlace = false
+    requests -= 1
+    bodiesBytes -= pending.bodyBytes
+  }
+
+  function pendingOn(socket: Socket): Set<Pending> {
+    const known = connections.get(socket)
+    if (known !== undefined) return known
+    const pending = new Set<Pending>()
+    connections.set(socket, pending)
+    socket.once('close', () => {
+      connections.delete(socket)
+      for (const one of pending) release(one)
+    })
+    return pending
+  }
+
+  return {
+    admit(request, response) {
+      const { socket } = request
+      // A request may be parsed after its connection was cut.
+      if (socket.destroyed) return 'cut'
+      const onConnection = pendingOn(socket)
+      if (onConnection.size >= limits.maxPipelined) {
+        socket.destroy()
+        return 'cut'
+      }
+      const bodyBytes = announcedBytes(request, limits.maxBodyBytes)
+      const isBusy =
+        requests >= limits.maxRequests || bodiesBytes + bodyBytes > limits.maxBodiesBytes
+      const pending = { bodyBytes, hasPlace: !isBusy }
+      onConnection.add(pending)
+      response.once('close', () => {
+        onConnection.delete(pending)
+        release(pending)
+      })
+      if (isBusy) return 'busy'
+      requests += 1
+      bodiesBytes += bodyBytes
+      pendings.set(request, pending)
+      return 'admitted'
+    },
+    yieldPlace(request) {
+      const pending = pendings.get(request)
+      if (pending !== undefined) release(pending)
+    },
+  }
+}
+
+/** A body above the limit is refused before it is read. */
+function announcedBytes({ headers }: IncomingMessage, maxBodyBytes: number): number {
+  const length = headers['content-length']
+  if (length !== undefined) return Math.min(Number(length), maxBodyBytes)
+  return headers['transfer-encoding'] === undefined ? 0 : maxBodyBytes
+}
