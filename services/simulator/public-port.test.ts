@@ -1,6 +1,7 @@
 // Holds the bounds of the public port: what strangers send too much of, too slowly or at once is refused or cut.
 import { once } from 'node:events'
 import net from 'node:net'
+import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../test/support/database.ts'
@@ -15,7 +16,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((port) => port.close()))
 })
 
-/** A port with two routes whose answers wait for `answer`; on one of them requests yield their places. */
+/** A port with two routes whose answers wait for `answer`, on one of which requests yield their places, and one without end. */
 async function start(limits: Limits, publicUrl = 'http://simulator.test') {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
   let taken = 0
@@ -31,6 +32,7 @@ async function start(limits: Limits, publicUrl = 'http://simulator.test') {
       app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
         done(null, body),
       )
+      app.get('/endless', (_request, reply) => reply.send(Readable.from(endless())))
       app.post('/work', async () => {
         taken += 1
         await answered
@@ -46,6 +48,10 @@ async function start(limits: Limits, publicUrl = 'http://simulator.test') {
   })
   opened.push(port)
   return { port: port.port, answer, close: () => port.close(), taken: () => taken }
+}
+
+function* endless(): Generator<string> {
+  for (;;) yield 'x'.repeat(64 * 1024)
 }
 
 /** A connection; `heard` has all that came back, and `closed` resolves with it at the end. */
@@ -163,6 +169,27 @@ describe('a connection', () => {
     const body = connect(port)
     body.write(post('/work', 101))
     expect(await body.closed).toMatch(/^HTTP\/1\.1 413 /)
+  })
+
+  it('that does not take its answer is cut', async () => {
+    const { port } = await start({ stalledMs: 100, maxRequests: 1 })
+    const stalled = net.connect({ port, host: '127.0.0.1' })
+    sockets.push(stalled)
+    stalled.on('error', () => undefined)
+    stalled.write('GET /endless HTTP/1.1\r\nhost: simulator\r\n\r\n')
+    await once(stalled, 'readable')
+    // Its place becomes free.
+    await until(async () => {
+      const next = connect(port)
+      next.write(post('/nowhere'))
+      const heard = String(await next.answers(1))
+      next.end()
+      return heard.startsWith('HTTP/1.1 404 ')
+    })
+    const closed = once(stalled, 'close')
+    stalled.resume()
+    await closed
+    expect(stalled.destroyed).toBe(true)
   })
 
   it('above their number is dropped', async () => {

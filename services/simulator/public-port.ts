@@ -12,6 +12,8 @@ export type PublicPortLimits = AdmissionLimits & {
   headersTimeoutMs: number
   /** For a request with its body. */
   requestTimeoutMs: number
+  /** How long a connection may stand still while a request is read or answered. */
+  stalledMs: number
   /** How long answers may take when the process stops. */
   stopGraceMs: number
 }
@@ -26,6 +28,7 @@ export const publicPortLimits: PublicPortLimits = {
   maxHeaderBytes: 16 * 1024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
+  stalledMs: 30_000,
   stopGraceMs: 1_000,
 }
 
@@ -102,6 +105,7 @@ function createApp(limits: PublicPortLimits): FastifyInstance {
   return fastify({
     bodyLimit: limits.maxBodyBytes,
     requestTimeout: limits.requestTimeoutMs,
+    connectionTimeout: limits.stalledMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
