@@ -109,7 +109,7 @@ export const accountOperations: Operations = {
           institution_name,
           session_token: '$SESSION_TOKEN',
           authorisation_token: 'token-0123456789',
-          callback_url: '$SIMULATOR_URL/receivers/ok/consent',
+          callback_url: '$SIMULATOR_URL/receivers/ok/a-secret-tag-of-your-own',
         },
       },
     },

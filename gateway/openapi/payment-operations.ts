@@ -41,8 +41,8 @@ export const paymentOperations: Operations = {
               },
             ],
             urls: {
-              notify: '$SIMULATOR_URL/receivers/ok/order',
-              callback: '$SIMULATOR_URL/receivers/ok/order',
+              notify: '$SIMULATOR_URL/receivers/ok/a-secret-tag-of-your-own',
+              callback: '$SIMULATOR_URL/receivers/ok/a-secret-tag-of-your-own',
             },
           },
         },

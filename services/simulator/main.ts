@@ -40,6 +40,7 @@ runProcess('simulator', async (stopping, log) => {
     db,
     log,
     identity,
+    environment: settings.payweaveEnv,
     host,
     port,
     publicPort: settings.simulatorPublicPort,

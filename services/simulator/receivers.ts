@@ -6,6 +6,7 @@ import { newId } from '#core/id.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
 import { formatIso } from '#core/time.ts'
 import type { Database } from '#runtime/db.ts'
+import type { Environment } from '#runtime/setting.ts'
 import type { Admission } from './admission.ts'
 import { countFlaky, insertReceived, listReceived } from './receiver-store.ts'
 
@@ -16,9 +17,14 @@ const flakyTakesAt = 3
 const listedMost = 10_000
 const listedMostBytes = 64 * 1024 * 1024
 
+/** Characters of a tag that is a secret. */
+const minSecretTagLength = 16
+const maxTagLength = 128
+
 /** What the receivers need of the process. */
 export type ReceiversContext = {
   db: Database
+  environment: Environment
   admission: Admission
   /** Ends the waits of the slow receiver. */
   stopping: AbortSignal
@@ -56,7 +62,7 @@ export async function receiverRoutes(
       { parseAs: 'buffer', bodyLimit: bodyLimitBytes },
       (_request, body, done) => done(null, body),
     )
-    scope.get('/receivers/log', (request, reply) => showLog(context.db, request, reply))
+    scope.get('/receivers/log', (request, reply) => showLog(context, request, reply))
     scope.post('/receivers/:kind/:tag', { bodyLimit: bodyLimitBytes }, (request, reply) =>
       receive(context, request, reply),
     )
@@ -66,8 +72,9 @@ export async function receiverRoutes(
 async function receive(context: ReceiversContext, request: FastifyRequest, reply: FastifyReply) {
   const { kind, tag } = request.params as { kind: string; tag: string }
   const answer = Object.hasOwn(receivers, kind) ? receivers[kind] : undefined
-  if (answer === undefined) return reply.code(404).send({ message: 'there is no such receiver' })
-  if (hasForbiddenCharacter(tag)) return reply.code(400).send({ message: 'the tag is malformed' })
+  if (answer === undefined) return reply.code(404).send({ message: 'There is no such receiver.' })
+  const problem = problemOf(tag, context.environment)
+  if (problem !== undefined) return reply.code(400).send({ message: problem })
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([, value]) => value !== undefined),
@@ -78,11 +85,17 @@ async function receive(context: ReceiversContext, request: FastifyRequest, reply
   return reply.code(status).send({ received: true })
 }
 
-async function showLog(db: Database, request: FastifyRequest, reply: FastifyReply) {
+async function showLog(
+  { db, environment }: ReceiversContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const { tag } = request.query as { tag?: string | string[] }
-  if (typeof tag !== 'string' || tag === '' || hasForbiddenCharacter(tag)) {
-    return reply.code(400).send({ message: 'name one tag: /receivers/log?tag=…' })
+  if (typeof tag !== 'string' || tag === '') {
+    return reply.code(400).send({ message: 'Name one tag: /receivers/log?tag=…' })
   }
+  const problem = problemOf(tag, environment)
+  if (problem !== undefined) return reply.code(400).send({ message: problem })
   const received = await listReceived(db, tag, listedMost, listedMostBytes)
   return reply.header('cache-control', 'no-store').send({
     requests: received.map(({ path, headers, body, receivedAt }) => ({
@@ -92,4 +105,13 @@ async function showLog(db: Database, request: FastifyRequest, reply: FastifyRepl
       received_time: formatIso(receivedAt),
     })),
   })
+}
+
+/** What is wrong with a tag. In a hosted sandbox anyone may read the log of a tag that they guess. */
+function problemOf(tag: string, environment: Environment): string | undefined {
+  if (hasForbiddenCharacter(tag)) return 'The tag is malformed.'
+  const { length } = Array.from(tag)
+  if (length > maxTagLength) return `The tag must have at most ${maxTagLength} characters.`
+  if (environment === 'local' || length >= minSecretTagLength) return undefined
+  return `The tag must be a secret of your own choice: ${minSecretTagLength} or more characters.`
 }

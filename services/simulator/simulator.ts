@@ -11,6 +11,7 @@ import type { Logger } from '#runtime/log.ts'
 import type { RpcMetrics } from '#runtime/rpc/call-log.ts'
 import type { Identity } from '#runtime/rpc/identity.ts'
 import { serveRpc } from '#runtime/rpc/server.ts'
+import type { Environment } from '#runtime/setting.ts'
 import { billerService } from './bill-service.ts'
 import { executionRoutes } from './executions.ts'
 import { startLoops } from './loops.ts'
@@ -46,6 +47,8 @@ export type SimulatorOptions = {
   db: Database
   log: Logger
   identity: Identity
+  /** Outside a local one the tags of receivers are secrets. */
+  environment: Environment
   host: string
   /** Of the RPCs. 0 takes a free port. */
   port: number
@@ -67,7 +70,7 @@ export type Simulator = { close(): Promise<void>; closeWithinMs: number }
 
 /** Starts everything; closing stops taking calls first, then the loops. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
-  const { db, log, host, port, publicPort, identity } = options
+  const { db, log, host, port, publicPort, identity, environment } = options
   const publicUrl = options.publicUrl.replace(/\/+$/, '')
   const checkoutOrigin = new URL(options.checkoutUrl).origin
   const loops = startLoops(options)
@@ -114,7 +117,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       log,
       paths: publicPaths,
       async routes(app, admission) {
-        await receiverRoutes(app, { db, admission, stopping: stopping.signal })
+        await receiverRoutes(app, { db, environment, admission, stopping: stopping.signal })
         await executionRoutes(app, db)
         await pageRoutes(app, pages)
       },

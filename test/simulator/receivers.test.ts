@@ -82,6 +82,16 @@ it('an unknown receiver is 404, a log without a tag 400, an unknown tag an empty
   expect(await logOf(randomUUID())).toEqual([])
 })
 
+it('a local sandbox takes any tag of up to 128 characters', async () => {
+  for (const tag of ['x', 'order', '€'.repeat(128)]) {
+    expect((await post('ok', encodeURIComponent(tag), 'here')).status).toBe(200)
+    expect((await logOf(tag)).map(({ body }) => body)).toEqual(['here'])
+  }
+  const long = 'x'.repeat(129)
+  expect((await post('ok', long)).status).toBe(400)
+  expect((await fetch(`${world.publicUrl}/receivers/log?tag=${long}`)).status).toBe(400)
+})
+
 it('the log keeps the newest requests, for a day', async () => {
   const tag = randomUUID()
   for (const body of ['1', '2', '3']) await post('flaky', tag, body)

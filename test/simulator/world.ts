@@ -19,6 +19,7 @@ import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
 import { openIdentity } from '#runtime/rpc/identity.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
+import type { Environment } from '#runtime/setting.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
 import { outsideOf } from '../../services/simulator/outside.ts'
 import { startSimulator } from '../../services/simulator/simulator.ts'
@@ -90,7 +91,7 @@ export async function startSurroundings() {
 }
 
 /** A simulator in this process, with its surroundings and a clock that the test shifts. */
-export async function startWorld() {
+export async function startWorld({ environment = 'local' }: { environment?: Environment } = {}) {
   const surroundings = await startSurroundings()
   const {
     port,
@@ -124,6 +125,7 @@ export async function startWorld() {
       db,
       log: silentLog,
       identity,
+      environment,
       host,
       port,
       publicPort,

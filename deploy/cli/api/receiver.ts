@@ -1,8 +1,8 @@
 // Receivers of pushes at the simulator of a sandbox, each with a tag of its own; it must not judge what came in.
+import { randomBytes } from 'node:crypto'
 import { request } from 'undici'
 import { type Json, jsonOf } from './api-call.ts'
 import { eventually } from './eventually.ts'
-import { unique } from './order.ts'
 
 export type ReceiverKind = 'ok' | 'fail' | 'flaky' | 'slow' | 'redirect' | 'gone'
 
@@ -16,7 +16,8 @@ export type Push = {
 
 /** A receiver with one address for notifies and one for callbacks. */
 export function receiverAt(simulatorUrl: string, kind: ReceiverKind = 'ok', signal?: AbortSignal) {
-  const tag = unique('cli')
+  // Anyone who has a tag can read what came in, so it is hard to guess.
+  const tag = `cli-${randomBytes(16).toString('hex')}`
   const addressOf = (which: string) => `${simulatorUrl}/receivers/${kind}/${tag}-${which}`
   const log = (which: string) => receivedBy(simulatorUrl, `${tag}-${which}`, signal)
   return {
