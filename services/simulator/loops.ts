@@ -8,13 +8,14 @@ import { deleteOldCardFrames } from './charge-store.ts'
 import { startConsenter } from './consenter.ts'
 import type { Outside } from './outside.ts'
 import { startBiller } from './pay-bill.ts'
+import { receiverQuotas } from './receiver-quota.ts'
 import { deleteOldFlaky, deleteOldReceived } from './receiver-store.ts'
 import type { Receiver } from './report.ts'
 import { startReporter } from './reporter.ts'
 import { startReviewer } from './reviewer.ts'
 
-/** Requests that the receivers' log keeps at most. */
-const receivedKept = 100_000
+/** Bodies whose arrivals the flaky receivers count at most. */
+const flakyKept = 100_000
 
 export type LoopsOptions = { db: Database; log: Logger; outside: Outside }
 
@@ -39,9 +40,13 @@ export function startLoops({ db, log, outside }: LoopsOptions) {
     startRetention({
       db,
       log,
-      deleteOld: (tx, limit) => deleteOldReceived(tx, limit, receivedKept),
+      deleteOld: (tx, limit) => deleteOldReceived(tx, limit, receiverQuotas.total),
     }),
-    startRetention({ db, log, deleteOld: deleteOldFlaky }),
+    startRetention({
+      db,
+      log,
+      deleteOld: (tx, limit) => deleteOldFlaky(tx, limit, flakyKept),
+    }),
     startRetention({ db, log, deleteOld: deleteOldCardFrames }),
   ]
   return {

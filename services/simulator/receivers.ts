@@ -1,22 +1,24 @@
 // Receivers that stand for merchants' servers: they keep what is sent to a tag and show it to anyone who has the tag.
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { newId } from '#core/id.ts'
 import { hasForbiddenCharacter } from '#core/text.ts'
-import { formatIso } from '#core/time.ts'
 import type { Database } from '#runtime/db.ts'
 import type { Environment } from '#runtime/setting.ts'
 import type { Admission } from './admission.ts'
-import { countFlaky, insertReceived, listReceived } from './receiver-store.ts'
+import { sendBusy } from './public-port.ts'
+import { createReceiverLog } from './receiver-log.ts'
+import { createReceiverQuota, type ReceiverQuota, receiverQuotas } from './receiver-quota.ts'
+import { countFlaky, insertReceived } from './receiver-store.ts'
 
 const bodyLimitBytes = 256 * 1024
 const slowAnswerMs = 5_000
 /** The flaky receiver takes a body when it comes the third time. */
 const flakyTakesAt = 3
-const listedMost = 10_000
-const listedMostBytes = 64 * 1024 * 1024
-
+/** Logs of more than a page that are read at once; eight cost about 130 MiB. */
+const maxLargeReaders = 8
 /** Characters of a tag that is a secret. */
 const minSecretTagLength = 16
 const maxTagLength = 128
@@ -62,14 +64,20 @@ export async function receiverRoutes(
       { parseAs: 'buffer', bodyLimit: bodyLimitBytes },
       (_request, body, done) => done(null, body),
     )
-    scope.get('/receivers/log', (request, reply) => showLog(context, request, reply))
+    scope.get('/receivers/log', logReader(context))
+    const quota = createReceiverQuota(context.db)
     scope.post('/receivers/:kind/:tag', { bodyLimit: bodyLimitBytes }, (request, reply) =>
-      receive(context, request, reply),
+      receive(context, quota, request, reply),
     )
   })
 }
 
-async function receive(context: ReceiversContext, request: FastifyRequest, reply: FastifyReply) {
+async function receive(
+  context: ReceiversContext,
+  quota: ReceiverQuota,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const { kind, tag } = request.params as { kind: string; tag: string }
   const answer = Object.hasOwn(receivers, kind) ? receivers[kind] : undefined
   if (answer === undefined) return reply.code(404).send({ message: 'There is no such receiver.' })
@@ -79,32 +87,37 @@ async function receive(context: ReceiversContext, request: FastifyRequest, reply
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([, value]) => value !== undefined),
   ) as Record<string, string | string[]>
-  await insertReceived(context.db, newId(), tag, { path: request.url, headers, body })
+  const path = request.url
+  const text = `${tag}${path}${JSON.stringify(headers)}`
+  await quota.makeRoom(tag, body.length + Buffer.byteLength(text))
+  await insertReceived(context.db, newId(), tag, { path, headers, body })
   const { status, location } = await answer({ ...context, request, tag, body })
   if (location !== undefined) reply.header('location', location)
   return reply.code(status).send({ received: true })
 }
 
-async function showLog(
-  { db, environment }: ReceiversContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) {
-  const { tag } = request.query as { tag?: string | string[] }
-  if (typeof tag !== 'string' || tag === '') {
-    return reply.code(400).send({ message: 'Name one tag: /receivers/log?tag=…' })
+/** Shows the log of one tag. */
+function logReader({ db, environment }: ReceiversContext) {
+  const open = createReceiverLog(db, receiverQuotas.perTag)
+  let largeReaders = 0
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { tag } = request.query as { tag?: string | string[] }
+    if (typeof tag !== 'string' || tag === '') {
+      return reply.code(400).send({ message: 'Name one tag: /receivers/log?tag=…' })
+    }
+    const problem = problemOf(tag, environment)
+    if (problem !== undefined) return reply.code(400).send({ message: problem })
+    const log = await open(tag)
+    if (reply.raw.destroyed) return reply.hijack()
+    if (log.isLarge) {
+      if (largeReaders >= maxLargeReaders) return sendBusy(reply)
+      largeReaders += 1
+      reply.raw.once('close', () => {
+        largeReaders -= 1
+      })
+    }
+    return reply.type('application/json; charset=utf-8').send(Readable.from(log.read()))
   }
-  const problem = problemOf(tag, environment)
-  if (problem !== undefined) return reply.code(400).send({ message: problem })
-  const received = await listReceived(db, tag, listedMost, listedMostBytes)
-  return reply.header('cache-control', 'no-store').send({
-    requests: received.map(({ path, headers, body, receivedAt }) => ({
-      path,
-      headers,
-      body: body.toString(),
-      received_time: formatIso(receivedAt),
-    })),
-  })
 }
 
 /** What is wrong with a tag. In a hosted sandbox anyone may read the log of a tag that they guess. */

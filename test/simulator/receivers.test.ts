@@ -1,6 +1,7 @@
 // Sends the receivers what merchants would be sent, and reads it back from their log.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { receiverQuotas } from '../../services/simulator/receiver-quota.ts'
 import { deleteOldFlaky, deleteOldReceived } from '../../services/simulator/receiver-store.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -92,14 +93,27 @@ it('a local sandbox takes any tag of up to 128 characters', async () => {
   expect((await fetch(`${world.publicUrl}/receivers/log?tag=${long}`)).status).toBe(400)
 })
 
+it('a log of many pages is whole, in order, and the answer is JSON', async () => {
+  const tag = randomUUID()
+  const bodies = Array.from({ length: 120 }, (_, index) =>
+    index % 20 === 0 ? `${index}`.padEnd(100_000, '"\\\u0000é') : `${index}`,
+  )
+  for (const body of bodies) await post('ok', tag, body)
+  const answer = await fetch(`${world.publicUrl}/receivers/log?tag=${tag}`)
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  const { requests } = (await answer.json()) as { requests: Logged[] }
+  expect(requests.map(({ body }) => body.length)).toEqual(bodies.map((body) => body.length))
+  expect(requests.map(({ body }) => body)).toEqual(bodies)
+})
+
 it('the log keeps the newest requests, for a day', async () => {
   const tag = randomUUID()
   for (const body of ['1', '2', '3']) await post('flaky', tag, body)
   const db = world.database.open({ testClock: world.testClock })
-  await deleteOldReceived(db, 1_000, 2)
+  await deleteOldReceived(db, 1_000, { requests: 2, bytes: 1_000_000 })
   expect((await logOf(tag)).map(({ body }) => body)).toEqual(['2', '3'])
   world.testClock.advance(24 * 3_600_000 + 1)
-  expect(await deleteOldReceived(db, 1_000, 100_000)).toBe(2)
-  expect(await deleteOldFlaky(db, 1_000)).toBeGreaterThanOrEqual(3)
+  expect(await deleteOldReceived(db, 1_000, receiverQuotas.total)).toBe(2)
+  expect(await deleteOldFlaky(db, 1_000, 100_000)).toBeGreaterThanOrEqual(3)
   expect(await logOf(tag)).toEqual([])
 })
