@@ -16,8 +16,6 @@ import { preface as linkPreface } from './frames.ts'
 import { type MeshTls, notePeer } from './tls.ts'
 
 const http2Preface = Buffer.from('PRI')
-/** The first byte of every TLS connection. */
-const tlsHandshake = 0x16
 const firstBytesTimeoutMs = 10_000
 const idleSessionMs = 600_000
 const pollMs = 50
@@ -39,8 +37,6 @@ export interface SharedPort {
 export interface PortGuard {
   /** What peers are shown, and must show. */
   tls: MeshTls
-  /** Lets plain text in too; whoever serves it must look who comes. */
-  plainToo: boolean
   onRefused(error: Error): void
 }
 
@@ -131,17 +127,10 @@ function usher(
     })
   }
   if (guard === undefined) return (socket) => sniff(socket, (found) => serve(socket, found))
-  const secure = handshakes(guard, (socket, isHttp2) => {
+  return handshakes(guard, (socket, isHttp2) => {
     if (isHttp2) serve(socket, 'h2')
     else sniff(socket, (found) => serve(socket, found))
   })
-  if (!guard.plainToo) return secure
-  return (socket) => {
-    sniff(socket, (found) => {
-      if (found === 'tls') secure(socket)
-      else serve(socket, found)
-    })
-  }
 }
 
 function serveHttp2(http2: Http2Server, socket: Socket): void {
@@ -209,7 +198,7 @@ function handshakes(
   }
 }
 
-type Protocol = 'h1' | 'h2' | 'tls' | 'link'
+type Protocol = 'h1' | 'h2' | 'link'
 
 type Preface = readonly [Protocol, Buffer]
 
@@ -251,7 +240,7 @@ function decide(
       const length = Math.min(seen.length, preface.length)
       return preface.compare(seen, 0, length, 0, length) === 0
     })
-    if (alike === undefined) finish(seen[0] === tlsHandshake ? 'tls' : 'h1')
+    if (alike === undefined) finish('h1')
     else if (seen.length >= alike[1].length) finish(alike[0])
   }
 

@@ -6,7 +6,6 @@ import type { DescService } from '@bufbuild/protobuf'
 import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect'
 import type { UniversalHandler } from '@connectrpc/connect/protocol'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
-import type { FastifyInstance } from 'fastify'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
 import { Health } from '#gen/health/v1/health_pb.js'
@@ -45,8 +44,6 @@ export interface ServeRpcOptions {
   log: Logger
   ready?: Ready
   metrics?: RpcMetrics
-  /** HTTP/1.1 routes on the same port, open to anybody, in plain text even when RPCs are not. */
-  http?: (app: FastifyInstance) => void | Promise<void>
   /** Whether calls are taken over links too; they are unless told otherwise. */
   links?: boolean
   /** How long a server that closes still takes calls, telling each caller to go elsewhere. */
@@ -100,7 +97,6 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
     stopping: stopping.signal,
     stalledMs,
   })
-  await options.http?.(app)
   await app.ready()
 
   const http2 = http2Handler(handlers, edge, stalledMs)
@@ -122,12 +118,10 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   }
 }
 
-function guardOf({ identity: { tls }, http, log }: ServeRpcOptions): PortGuard | undefined {
+function guardOf({ identity: { tls }, log }: ServeRpcOptions): PortGuard | undefined {
   if (tls === undefined) return undefined
   return {
     tls,
-    // A payer's browser has no certificate; RPCs ask for one all the same.
-    plainToo: http !== undefined,
     onRefused: (error) => log.info({ err: error }, 'handshake refused'),
   }
 }

@@ -114,15 +114,6 @@ describe('a port that requires certificates', () => {
     const answer = await callAs(url, 'payments', openTls(at('payments'), log), 'accounts')
     expect(answer).toBe('SERVICE_UNAVAILABLE')
   })
-
-  it('serves plain HTTP routes beside, and no RPC to a plain connection', async () => {
-    const http: ServeRpcOptions['http'] = (app) => void app.get('/page', () => 'a page')
-    const { url } = await start({ http })
-    const plain = url.replace('https', 'http')
-    expect(await fetch(`${plain}/page`).then((answer) => answer.text())).toBe('a page')
-    expect(await callAs(plain, 'payments')).toBe('INTERNAL_ERROR')
-    expect(await callAs(url, 'payments', openTls(at('payments'), log))).toBe('answered')
-  })
 })
 
 describe('a link between certificates', () => {
