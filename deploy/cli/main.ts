@@ -19,6 +19,7 @@ import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
 import { keyListCommands } from './rotation/command.ts'
+import { sealCommands } from './seal.ts'
 import { tailCommand } from './tail.ts'
 import { triggerCommand } from './trigger/command.ts'
 import { UsageError } from './usage-error.ts'
@@ -41,6 +42,7 @@ const working: Command[] = [
   conformanceCommand,
   ...migrationCommands,
   requestsCommand,
+  ...sealCommands,
 ]
 const commands: Command[] = [...working, completionCommand(working)]
 const exit = { done: 0, failed: 1, usage: 2 } as const
