@@ -80,7 +80,9 @@ export async function serveEdge(
         } catch (error) {
           const failure = publicFailure(error)
           const code = reasons[failure.reason].http
-          return reply.code(code).send(errorBody(facts, failure, code))
+          return reply
+            .code(code)
+            .send(errorBody(facts, failure, { code, publicBaseUrl: edge.publicBaseUrl }))
         }
       },
     })

@@ -26,6 +26,8 @@ type ReasonRow = {
   retryAfterS?: number
   /** The same for the JSON API alone: callers by RPC back off on their own. */
   httpRetryAfterS?: number
+  /** HTTP status of the same code when the request itself arrived too slowly. */
+  httpOfSlowClient?: number
 }
 
 const badRequest = { http: 400, rpc: 'invalid_argument' } as const
@@ -36,8 +38,8 @@ const notFound = { http: 404, rpc: 'not_found' } as const
 const conflict = { http: 409, rpc: 'failed_precondition' } as const
 const taken = { http: 409, rpc: 'already_exists' } as const
 
-/** Every error code of the API with its HTTP status, its gRPC status and its meaning. */
-export const reasons = {
+/** The error codes of the JSON API. `core/error-remedies.ts` says what a client does about each. */
+export const publicReasons = {
   MISSING_PARAMETER: {
     ...badRequest,
     meaning: 'A required parameter or field is absent or empty.',
@@ -107,6 +109,7 @@ export const reasons = {
   QUOTE_NOT_FOUND: { ...notFound, meaning: 'There is no such quote.' },
   TRANSACTION_NOT_FOUND: { ...notFound, meaning: 'There is no such transaction.' },
   BILL_PAYMENT_NOT_FOUND: { ...notFound, meaning: 'There is no such bill payment.' },
+  DELIVERY_NOT_FOUND: { ...notFound, meaning: 'There is no such delivery.' },
   BILLER_NOT_FOUND: { ...notFound, meaning: 'There is no such biller.' },
   PRODUCT_NOT_FOUND: { ...notFound, meaning: 'The biller has no such product.' },
   METHOD_NOT_ALLOWED: {
@@ -123,6 +126,7 @@ export const reasons = {
     ...conflict,
     meaning: 'The payment is past the state that can be cancelled.',
   },
+  PAYMENT_NOT_REFUNDABLE: { ...conflict, meaning: 'Only a paid payment can be refunded.' },
   QUOTE_EXPIRED: { ...conflict, meaning: 'The quote has expired.' },
   QUOTE_ALREADY_USED: { ...conflict, meaning: 'The quote was executed before.' },
   INSUFFICIENT_FUNDS: {
@@ -187,9 +191,12 @@ export const reasons = {
     rpc: 'deadline_exceeded',
     meaning: 'The answer did not come in time and the outcome is not known; retry later.',
     httpRetryAfterS: 1,
+    httpOfSlowClient: 408,
   },
+} as const satisfies Record<string, ReasonRow>
 
-  // Answers of internal RPCs only: no route of the JSON API leads to them.
+/** The error codes of internal RPCs alone: no route of the JSON API leads to them. */
+const internalReasons = {
   UNAUTHENTICATED: { ...unauthorized, meaning: 'The call carries no valid credentials.' },
   PERMISSION_DENIED: { ...forbidden, meaning: 'The caller may not make this call.' },
   METHOD_UNIMPLEMENTED: {
@@ -230,10 +237,8 @@ export const reasons = {
     ...taken,
     meaning: 'This request was done before; the secret that it made was shown then.',
   },
-  PAYMENT_NOT_REFUNDABLE: { ...conflict, meaning: 'Only a paid payment can be refunded.' },
   PAYMENT_NOT_PAYABLE: { ...conflict, meaning: 'The share cannot be paid in this way now.' },
   CHARGE_NOT_FOUND: { ...notFound, meaning: 'There is no such charge, payout or refund.' },
-  DELIVERY_NOT_FOUND: { ...notFound, meaning: 'There is no such delivery.' },
   DELIVERY_NOT_ENDED: { ...conflict, meaning: 'The delivery is still pending or being sent.' },
   DELIVERY_ENDED: { ...conflict, meaning: 'The delivery has ended and cannot be cancelled.' },
   RECEIVER_NOT_FOUND: { ...notFound, meaning: 'The project has no such receiver of pushes.' },
@@ -252,8 +257,19 @@ export const reasons = {
   },
 } as const satisfies Record<string, ReasonRow>
 
-/** An error code of the API. */
+/** Every error code with its HTTP status, its gRPC status and its meaning. */
+export const reasons = { ...publicReasons, ...internalReasons }
+
+/** An error code. */
 export type Reason = keyof typeof reasons
+
+/** An error code of the JSON API. */
+export type PublicReason = keyof typeof publicReasons
+
+/** Tells whether clients of the JSON API may see a reason. */
+export function isPublicReason(reason: Reason): reason is PublicReason {
+  return Object.hasOwn(publicReasons, reason)
+}
 
 /** Tells whether a text, perhaps from another process, is one of our reasons. */
 export function isReason(text: string): text is Reason {

@@ -104,7 +104,7 @@ describe('parseAmount', () => {
     '1.00000',
   ])('refuses %j', (text) => {
     expect(refusal(() => parseAmount(text, 'TTD'))).toBe(
-      'INVALID_PARAMETER: must be a decimal string such as "100.00"',
+      'INVALID_PARAMETER: must be a decimal string such as "100.00", of at most 15 digits before the point and 4 after it',
     )
   })
 

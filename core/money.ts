@@ -34,6 +34,10 @@ export function isCurrency(code: string): boolean {
   return digitsByCurrency.has(code)
 }
 
+/** What the text of an amount must be; reads on from the name of the field. */
+export const amountRule =
+  'must be a decimal string such as "100.00", of at most 15 digits before the point and 4 after it'
+
 /**
  * Minor units of an amount as it stands in a request. Throws INVALID_PARAMETER with a message that
  * reads on from the name of the field: "must be …".
@@ -44,7 +48,7 @@ export function parseAmount(
   { allowZero = false }: { allowZero?: boolean } = {},
 ): bigint {
   if (!amountPattern.test(text)) {
-    throw invalid('must be a decimal string such as "100.00"')
+    throw invalid(amountRule)
   }
   const digits = currencyDigits(currency)
   if (digits === undefined) throw invalid('must be in an ISO 4217 currency')

@@ -93,7 +93,12 @@ function refuseOn(
 }
 
 const requestTimeout = 'ERR_HTTP_REQUEST_TIMEOUT'
-const unread = { body: undefined, projectId: undefined, reason: undefined }
+const unread = {
+  body: undefined,
+  projectId: undefined,
+  reason: undefined,
+  warning: undefined,
+}
 
 /** `rawPacket` is the buffer that the parser was reading, as far as `bytesParsed`. */
 type ConnectionError = Error & { code?: string; rawPacket?: unknown; bytesParsed?: number }

@@ -7,6 +7,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ContractVersion, contractVersions } from '#core/contract-version.ts'
 import { Failure } from '#core/errors.ts'
 import { docsInitializer, docsPage, docsStyle } from './docs-page.ts'
+import { errorPagePath } from './envelope.ts'
+import { errorPage, errorPageStyle } from './error-page.ts'
 import type { OpenPaths } from './failures.ts'
 import { acceptsGzip } from './media-type.ts'
 import type { RouteRow } from './route.ts'
@@ -25,7 +27,8 @@ const libraryFiles: Record<string, string> = {
 export const documentPaths: OpenPaths = [
   { pattern: /^\/openapi\.json$/, allow: 'GET' },
   { pattern: /^\/docs$/, allow: 'GET' },
-  ...[...Object.keys(libraryFiles), 'start.js', 'page.css'].map((name) => ({
+  { pattern: new RegExp(`^${errorPagePath}$`), allow: 'GET' },
+  ...[...Object.keys(libraryFiles), 'start.js', 'page.css', 'errors.css'].map((name) => ({
     pattern: new RegExp(`^/docs/${name.replaceAll('.', '\\.')}$`),
     allow: 'GET',
   })),
@@ -49,7 +52,7 @@ type ServedRequest = FastifyRequest<{ Querystring: Record<string, unknown> }>
 const zip = promisify(gzip)
 
 /**
- * Registers `/openapi.json`, `/docs` and its files. Returns the function that makes all of them, one after the other. A
+ * Registers `/openapi.json`, `/docs` and its files, and the page of error codes. Returns the function that makes all of them, one after the other. A
  * request before that makes its own file. Requests at the same time share one making.
  */
 export function registerDocuments(
@@ -85,6 +88,8 @@ export function registerDocuments(
   })
   page('/docs', () => served('text/html; charset=utf-8', docsPage))
   page('/docs/page.css', () => served('text/css; charset=utf-8', docsStyle))
+  page(errorPagePath, () => served('text/html; charset=utf-8', errorPage()))
+  page('/docs/errors.css', () => served('text/css; charset=utf-8', errorPageStyle))
   page('/docs/start.js', () =>
     served('text/javascript; charset=utf-8', docsInitializer(contractVersions)),
   )

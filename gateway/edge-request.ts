@@ -17,6 +17,8 @@ export type EdgeRequest = {
   projectId: string | undefined
   /** Why it was refused. */
   reason: Reason | undefined
+  /** Value of `PW-Warning`: the fields of the body that the route does not know. */
+  warning: string | undefined
   /** Absent while nobody records. */
   span?: Span | undefined
 }
@@ -40,6 +42,7 @@ export function startEdgeRequest(
     body: undefined,
     projectId: undefined,
     reason: undefined,
+    warning: undefined,
     span,
   }
 }

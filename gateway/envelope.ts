@@ -1,5 +1,5 @@
 // The JSON that every answer of the API is, by route group; it must not decide what an answer says.
-import { Failure, type Reason, reasons } from '#core/errors.ts'
+import { Failure, isPublicReason, type Reason, reasons } from '#core/errors.ts'
 import { formatIso } from '#core/time.ts'
 import type { ObservedClientIp } from './client-ip.ts'
 
@@ -8,7 +8,8 @@ type Facts = { requestId: boolean; timestamp: boolean; clientIp: boolean }
 
 type EnvelopeForm = {
   success: Facts
-  error: Facts & { errorCode: boolean }
+  /** `help`: `field` and `doc_url`. */
+  error: Facts & { errorCode: boolean; help: boolean }
   /** Methods whose errors list the query parameters that are missing. */
   listsMissing: 'always' | 'on GET'
 }
@@ -16,12 +17,17 @@ type EnvelopeForm = {
 const all = { requestId: true, timestamp: true, clientIp: true }
 const none = { requestId: false, timestamp: false, clientIp: false }
 const timestampOnly = { ...none, timestamp: true }
-const billError = { ...timestampOnly, errorCode: true }
+const coded = { errorCode: true, help: true }
+const billError = { ...timestampOnly, ...coded }
 
 /** The forms of the envelope, one for each route group. */
 export const envelopes = {
-  full: { success: all, error: { ...all, errorCode: true }, listsMissing: 'always' },
-  quote: { success: none, error: { ...none, errorCode: false }, listsMissing: 'on GET' },
+  full: { success: all, error: { ...all, ...coded }, listsMissing: 'always' },
+  quote: {
+    success: none,
+    error: { ...none, errorCode: false, help: false },
+    listsMissing: 'on GET',
+  },
   billCreate: { success: none, error: billError, listsMissing: 'always' },
   billRead: { success: timestampOnly, error: billError, listsMissing: 'always' },
 } as const satisfies Record<string, EnvelopeForm>
@@ -62,14 +68,28 @@ export function successBody(facts: EnvelopeFacts, { code, message, fields }: Ans
   })
 }
 
+/** Where the page of error codes is served, below the address of the API. */
+export const errorPagePath = '/docs/errors'
+
+/** What a refusal is rendered with beside the facts of its request. */
+export type ErrorRendering = {
+  /** HTTP status that it is sent with. */
+  code: number
+  /** Address of the API, without a slash at its end. */
+  publicBaseUrl: string
+}
+
 /**
- * The body of a refusal, `code` being the HTTP status that it is sent with. The message about trouble of our
- * own is fixed: what another process wrote into it stays inside.
+ * The body of a refusal. The message about trouble of our own is fixed: what another process wrote into it stays inside.
  */
-export function errorBody(facts: EnvelopeFacts, failure: Failure, code: number): string {
+export function errorBody(
+  facts: EnvelopeFacts,
+  failure: Failure,
+  { code, publicBaseUrl }: ErrorRendering,
+): string {
   const form = envelopes[facts.form]
   const shown = form.error
-  const { missing, lookup_type } = failure.details
+  const { field, missing, lookup_type } = failure.details
   const listsMissing = form.listsMissing === 'always' || facts.method === 'GET'
   const errorCode = shown.errorCode ? failure.reason : undefined
   // A look-up that found none or several tells its code beside what was looked up, and only there.
@@ -82,6 +102,8 @@ export function errorBody(facts: EnvelopeFacts, failure: Failure, code: number):
     request_id: shown.requestId ? facts.requestId : undefined,
     timestamp: shown.timestamp ? formatIso(new Date()) : undefined,
     missing: listsMissing ? missing?.split(',') : undefined,
+    field: shown.help ? (field ?? missing?.split(',')[0]) : undefined,
+    doc_url: shown.help ? `${publicBaseUrl}${errorPagePath}#${failure.reason}` : undefined,
     data,
     observed_client_ip: shown.clientIp ? facts.clientIp : undefined,
   })
@@ -96,7 +118,9 @@ export function lateRequest(): Failure {
 
 /** The HTTP status of a refusal. A slow client gets 408, since 504 would blame us; the code is the same TIMEOUT. */
 export function statusOf({ reason, details }: Failure): number {
-  return reason === 'TIMEOUT' && details['by'] === 'client' ? 408 : reasons[reason].http
+  return reason === 'TIMEOUT' && details['by'] === 'client'
+    ? reasons.TIMEOUT.httpOfSlowClient
+    : reasons[reason].http
 }
 
 /** A refusal that says no more than its meaning. */
@@ -112,41 +136,13 @@ export function retell(prefix = ''): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof Failure)) throw error
     const { reason, details, retryAfterS } = error
-    const hasField = details['field'] !== undefined
-    const message = hasField ? `${prefix}${error.message}.` : reasons[reason].meaning
+    const { field } = details
+    const message = field === undefined ? reasons[reason].meaning : `${prefix}${error.message}.`
     const wait = retryAfterS === undefined ? {} : { retryAfterS }
-    throw new Failure(reason, message, { ...wait, cause: error })
+    const shown: Record<string, string> = field === undefined ? {} : { field: `${prefix}${field}` }
+    throw new Failure(reason, message, { ...wait, details: shown, cause: error })
   }
 }
-
-/** Reasons that only RPCs between our processes give: seen here they mean that we are at fault. */
-const internalReasons = new Set<Reason>([
-  'UNAUTHENTICATED',
-  'PERMISSION_DENIED',
-  'METHOD_UNIMPLEMENTED',
-  'RPC_SERVICE_NOT_FOUND',
-  'MALFORMED_REQUEST',
-  'COMPRESSION_UNSUPPORTED',
-  'MESSAGE_TOO_LARGE',
-  'SERVER_OVERLOADED',
-  'CANCELLED',
-  'PROJECT_NOT_FOUND',
-  'MERCHANT_NOT_FOUND',
-  'INSTITUTION_NOT_FOUND',
-  'KEY_NOT_FOUND',
-  'NAME_TAKEN',
-  'TOO_MANY_KEYS',
-  'REQUEST_DONE',
-  'PAYMENT_NOT_REFUNDABLE',
-  'PAYMENT_NOT_PAYABLE',
-  'CHARGE_NOT_FOUND',
-  'DELIVERY_NOT_FOUND',
-  'LEDGER_ACCOUNT_NOT_FOUND',
-  'MOVEMENT_NOT_FOUND',
-  'HOLD_NOT_FOUND',
-  'HOLD_CLOSED',
-  'LEDGER_CONFLICT',
-])
 
 const frameworkReasons: Readonly<Record<string, Reason>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
@@ -161,7 +157,7 @@ const frameworkReasons: Readonly<Record<string, Reason>> = {
 /** What may be told of anything thrown; whatever is not expected becomes INTERNAL_ERROR. */
 export function publicFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) {
-    if (!internalReasons.has(thrown.reason)) return thrown
+    if (isPublicReason(thrown.reason)) return thrown
     return new Failure('INTERNAL_ERROR', reasons.INTERNAL_ERROR.meaning, { cause: thrown })
   }
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''

@@ -69,6 +69,7 @@ export function refusalFor(
   table: RouteTable,
   settings: EdgeSettings,
 ): Refusal {
+  const { publicBaseUrl } = settings
   const code = statusOf(failure)
   const { edge, method, path } = request
   edge.reason = failure.reason
@@ -79,17 +80,18 @@ export function refusalFor(
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'pw-request-id': edge.requestId,
-    ...transportSecurity(settings.publicBaseUrl),
+    ...transportSecurity(publicBaseUrl),
     ...(row !== undefined && noticeHeaders(settings.versionNotices[row.version])),
   }
   const { allow } = failure.details
   if (allow !== undefined) headers['allow'] = allow
+  if (edge.warning !== undefined) headers['pw-warning'] = edge.warning
   const retryAfterS =
     failure.retryAfterS ?? (code >= 500 ? retryAfterOf(failure.reason) : undefined)
   if (retryAfterS !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterS)))
   }
-  return { code, headers, body: errorBody(facts, failure, code) }
+  return { code, headers, body: errorBody(facts, failure, { code, publicBaseUrl }) }
 }
 
 /** The error handler of the whole app. */

@@ -40,7 +40,7 @@ export function headerCheck(toleranceS: number, now: () => number = Date.now): H
       claimedIp: textOf(headers['pw-ip-address']),
       idempotencyKey: textOf(headers['idempotency-key']),
     }
-    const bad: string[] = []
+    const bad: HeaderName[] = []
     if (!isCountry(found.originCountry)) bad.push('PW-origin-country')
     if (!isDate(textOf(headers['pw-request-date']), toleranceS, now)) bad.push('PW-request-date')
     if (!isClaimedIp(found.claimedIp)) bad.push('PW-ip-address')
@@ -49,10 +49,31 @@ export function headerCheck(toleranceS: number, now: () => number = Date.now): H
     if (needs.acceptsJson === true && !acceptsJson(headers.accept ?? '*/*')) bad.push('Accept')
     if (needs.idempotencyKey === true) checkIdempotencyKey(found.idempotencyKey, bad)
     if (bad.length > 0) {
-      throw new Failure('INVALID_HEADER', `Missing or malformed: ${bad.join(', ')}.`)
+      const described = bad.map((name) => `${name} (${formOf(name, toleranceS)})`)
+      throw new Failure('INVALID_HEADER', `Missing or malformed: ${described.join(', ')}.`, {
+        details: { field: bad[0] as string },
+      })
     }
     return found
   }
+}
+
+/** What a header must be. */
+const forms = {
+  'PW-origin-country': 'an ISO 3166-1 alpha-2 code in capitals, such as TT',
+  'PW-request-date': 'YYYY-MM-DD HH:mm:ss in UTC',
+  'PW-ip-address': 'an IP address of 8 to 16 characters',
+  'User-Agent': '1 to 255 characters',
+  'PW-request-id': 'a UUID',
+  Accept: 'application/json, or a range that includes it',
+  'Idempotency-Key': '1 to 255 visible ASCII characters',
+} as const
+
+type HeaderName = keyof typeof forms
+
+function formOf(name: HeaderName, toleranceS: number): string {
+  const isTimed = name === 'PW-request-date' && toleranceS > 0
+  return isTimed ? `${forms[name]}, within ${toleranceS} s of now` : forms[name]
 }
 
 function isDate(text: string, toleranceS: number, now: () => number): boolean {
@@ -71,9 +92,11 @@ function isRequestId(value: string | string[] | undefined, needs: HeaderNeeds): 
   return isUuid(textOf(value))
 }
 
-function checkIdempotencyKey(key: string, bad: string[]): void {
+function checkIdempotencyKey(key: string, bad: HeaderName[]): void {
   if (key === '' && bad.length === 0) {
-    throw new Failure('IDEMPOTENCY_KEY_REQUIRED', 'The Idempotency-Key header is required.')
+    throw new Failure('IDEMPOTENCY_KEY_REQUIRED', 'The Idempotency-Key header is required.', {
+      details: { field: 'Idempotency-Key' },
+    })
   }
   if (!visibleAscii.test(key)) bad.push('Idempotency-Key')
 }

@@ -6,9 +6,9 @@ import { type CallContext, runWithContext } from '#runtime/rpc/context.ts'
 import { childTraceparent } from '#runtime/trace.ts'
 import type { ArtefactUpload } from './artefact-upload.ts'
 import type { OpenedProject } from './auth.ts'
+import type { EdgeRequest } from './edge-request.ts'
 import { type Answer, type EnvelopeName, refusal, successBody } from './envelope.ts'
 import { type EdgeHeaders, type HeaderNeeds, headerCheck } from './headers.ts'
-import type { JsonBody } from './json-body.ts'
 import { type FormNames, isForm, readForm } from './multipart.ts'
 import type { EdgeServices, EdgeSettings } from './options.ts'
 import type { QueryCheck } from './query.ts'
@@ -142,8 +142,7 @@ export function routeRunner(
     // 8
     const query = row.query(given as Record<string, unknown>)
     // 9
-    const body = checkBody(row, form?.fields, edge.body)
-    const input: Input<unknown, unknown> = { query, body, originCountry, settings }
+    const input = { query, body: checkBody(row, form?.fields, edge), originCountry, settings }
     const asked = row.read(input)
     // 10
     if (row.institution !== undefined) {
@@ -175,6 +174,7 @@ export function routeRunner(
       const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
       const facts = { form: row.envelope, method: row.method, requestId: edge.requestId, clientIp }
       if (answer.headers !== undefined) reply.headers(answer.headers)
+      if (edge.warning !== undefined) reply.header('pw-warning', edge.warning)
       return reply.code(answer.code).send(successBody(facts, answer))
     }
   }
@@ -220,11 +220,13 @@ function projectOpener({ access }: EdgeServices, limit: RateLimit) {
 function checkBody(
   row: RouteRow,
   form: Record<string, string> | undefined,
-  json: JsonBody | undefined,
+  edge: EdgeRequest,
 ): unknown {
-  if (form !== undefined) return row.form?.check(form, false)
-  if (row.body === undefined || json === undefined) return undefined
-  return row.body(json.fields, json.isPlain)
+  const check = form === undefined ? row.body : row.form?.check
+  const given = form ?? edge.body?.fields
+  if (check === undefined || given === undefined) return undefined
+  edge.warning = check.unknownFields(given)
+  return check(given, form === undefined && edge.body?.isPlain === true)
 }
 
 function proveApiKey(

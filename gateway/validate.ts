@@ -1,17 +1,20 @@
-// Checks values against the schemas and says in words what is wrong first; it must not change a value.
+// Checks values against the schemas and says what is missing, or else what is wrong first. It changes no value.
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { Failure } from '#core/errors.ts'
 import { findForbiddenCharacter } from '#core/text.ts'
 import type { Annotated } from './schemas/values.ts'
+import { type UnknownFields, unknownFields } from './unknown-fields.ts'
 
 /**
- * Returns the value as its type, or throws MISSING_PARAMETER for the first required field that is
+ * Returns the value as its type, or throws MISSING_PARAMETER for the required fields that are
  * absent or empty, else INVALID_PARAMETER. `isPlain` says that nothing in it needs to be searched.
  */
 export type Check<T> = ((value: unknown, isPlain: boolean) => T) & {
   /** What it checks against, for the documents. */
   schema: TSchema
+  /** Names what of a value it does not check, because the schema does not know it. */
+  unknownFields: UnknownFields
 }
 
 /** What this file reads of a schema. */
@@ -20,6 +23,7 @@ type Node = Annotated & {
   required?: string[]
   items?: Node
   minLength?: number
+  maxItems?: number
   /** An object and a list that a field may be, either of them. */
   anyOf?: Node[]
 }
@@ -33,16 +37,19 @@ export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
       return value
     }
     const missing = findMissing(node, value, '')
-    if (missing !== undefined) throw missingField(missing)
+    if (missing.length > 0) throw missingFields(missing)
     const [, errors] = compiled.Errors(value)
     throw findForbidden(node, value, '') ?? firstProblem(node, value, errors)
   }
-  return Object.assign(check, { schema })
+  return Object.assign(check, { schema, unknownFields: unknownFields(schema) })
 }
 
-/** The refusal of a body without this field. */
-export function missingField(path: string): Failure {
-  return new Failure('MISSING_PARAMETER', `${path} is required.`, { details: { field: path } })
+/** The refusal of a body without these fields, of which there is at least one. */
+export function missingFields(paths: readonly string[]): Failure {
+  const [field = ''] = paths
+  const named = paths.length === 1 ? field : `${paths.slice(0, -1).join(', ')} and ${paths.at(-1)}`
+  const verb = paths.length === 1 ? 'is' : 'are'
+  return new Failure('MISSING_PARAMETER', `${named} ${verb} required.`, { details: { field } })
 }
 
 /** The refusal of a field; `rule` reads on from its name: "must be …". */
@@ -57,25 +64,24 @@ function meant(schema: Node, value: unknown): Node {
   return schema.anyOf.find(({ items }) => (items !== undefined) === isList) ?? schema
 }
 
-/** Path of the first required field that is absent or empty, in the order of the schema. */
-function findMissing(offered: Node, value: unknown, path: string): string | undefined {
+/** Paths of the required fields that are absent or empty, in the order of the schema. */
+function findMissing(offered: Node, value: unknown, path: string): string[] {
   const schema = meant(offered, value)
   if (Array.isArray(value)) {
-    const { items } = schema
-    if (items === undefined) return undefined
-    return first(value, (item, index) => findMissing(items, item, `${path}[${index}]`))
+    const { items, maxItems = 0 } = schema
+    if (items === undefined) return []
+    // A list that is too long is refused for that; what is named stays bounded.
+    return value
+      .slice(0, maxItems)
+      .flatMap((item, index) => findMissing(items, item, `${path}[${index}]`))
   }
-  if (typeof value !== 'object' || value === null || schema.properties === undefined) {
-    return undefined
-  }
-  return first(Object.entries(schema.properties), ([name, child]) => {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
     const inner = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
     const innerPath = join(path, name)
-    if (isEmpty(inner)) {
-      const mayBeEmpty = inner === '' && child.minLength === 0
-      return schema.required?.includes(name) === true && !mayBeEmpty ? innerPath : undefined
-    }
-    return findMissing(child, inner, innerPath)
+    if (!isEmpty(inner)) return findMissing(child, inner, innerPath)
+    const mayBeEmpty = inner === '' && child.minLength === 0
+    return schema.required?.includes(name) === true && !mayBeEmpty ? [innerPath] : []
   })
 }
 

@@ -5,6 +5,7 @@ import { isCurrency, parseAmount } from '#core/money.ts'
 import { parsePhone } from '#core/phone.ts'
 import { parseDateTime } from '#core/time.ts'
 import { refusal } from './envelope.ts'
+import { currencyRule, mobileNumberRule, momentRule } from './schemas/values.ts'
 import { invalidField } from './validate.ts'
 
 /** An id that a client sent, in the form that services take: any other text answers like an id that is unknown. */
@@ -15,7 +16,7 @@ export function readId(text: string, unknown: Reason): string {
 
 /** A currency that exists. */
 export function readCurrency(code: string, path: string): string {
-  if (!isCurrency(code)) throw invalidField(path, 'must be an ISO 4217 currency code')
+  if (!isCurrency(code)) throw invalidField(path, currencyRule)
   return code
 }
 
@@ -42,7 +43,7 @@ export function checkAmount(text: string, path: string): void {
 /** E.164 of a number that is possible in the country or anywhere. */
 export function readPhone(text: string, country: string, path: string): string {
   const phone = knownPhone(text, country)
-  if (phone === undefined) throw invalidField(path, 'must be a possible mobile number')
+  if (phone === undefined) throw invalidField(path, mobileNumberRule)
   return phone
 }
 
@@ -74,7 +75,7 @@ export function withPlus(text: string): string {
 export function checkMoment(text: string | undefined, path: string): void {
   if (text === undefined) return
   const whole = text.length === 10 ? `${text} 00:00:00` : text
-  if (parseDateTime(whole) === undefined) throw invalidField(path, 'must be a real date')
+  if (parseDateTime(whole) === undefined) throw invalidField(path, momentRule)
 }
 
 const dayMs = 86_400_000

@@ -80,7 +80,7 @@ function operationOf(name: OperationName): Operation {
 function introduction(version: ContractVersion, publicBaseUrl: string): string {
   const others = contractVersions.filter((other) => other !== version)
   return [
-    `Every call carries \`version=${version}\` and the common headers; every answer is a JSON envelope with \`status\`, \`code\` (the HTTP status) and \`message\`, and has the header \`PW-request-id\`. Amounts are strings; unknown fields of a body are ignored.`,
+    `Every call carries \`version=${version}\` and the common headers; every answer is a JSON envelope with \`status\`, \`code\` (the HTTP status) and \`message\`, and has the header \`PW-request-id\`. Amounts are strings; unknown fields of a body are ignored, and named in the header \`PW-Warning\`.`,
     'The examples are for a shell that has read `sandbox.env` of a local start.',
     ...others.map(
       (other) =>
@@ -157,7 +157,13 @@ function successes(row: RouteRow, { successes: found }: Operation): Record<strin
       code,
       {
         description: success.says,
-        headers: headersOf(['PW-request-id', 'Deprecation', 'Sunset', ...(success.headers ?? [])]),
+        headers: headersOf([
+          'PW-request-id',
+          ...warningOf(row),
+          'Deprecation',
+          'Sunset',
+          ...(success.headers ?? []),
+        ]),
         content: { 'application/json': { schema: successSchema(row, Number(code), success) } },
       },
     ]),
@@ -172,13 +178,21 @@ function refusals(row: RouteRow, operation: Operation): Record<string, JsonSchem
         description: found
           .map((reason) => `\`${reason}\`: ${reasons[reason].meaning}`)
           .join('\n\n'),
-        headers: headersOf(['PW-request-id', ...found.flatMap((reason) => headerOf(reason, code))]),
+        headers: headersOf([
+          'PW-request-id',
+          ...warningOf(row),
+          ...found.flatMap((reason) => headerOf(reason, code)),
+        ]),
         content: {
           'application/json': { schema: narrowedRefusal(row, code, found, operation) },
         },
       },
     ]),
   )
+}
+
+function warningOf({ body }: RouteRow): string[] {
+  return body === undefined ? [] : ['PW-Warning']
 }
 
 function headerOf(reason: Reason, code: number): string[] {

@@ -1,6 +1,6 @@
 // The envelope of every route group as JSON Schema, for successes and refusals; it must not fill one.
 import { Type } from 'typebox'
-import { type Reason, reasons } from '#core/errors.ts'
+import { publicReasons, type Reason, reasons } from '#core/errors.ts'
 import { type EnvelopeName, envelopes } from '../envelope.ts'
 import type { RouteRow } from '../route.ts'
 import { anyText, fieldsOf, isoTime, listOf, uuid } from '../schemas/answer-values.ts'
@@ -52,9 +52,12 @@ export function refusalSchema(form: EnvelopeName): JsonSchema {
       status: Type.Literal('error'),
       code: Type.Integer({ minimum: 400, maximum: 599 }),
       message: anyText(),
-      ...(shown.errorCode ? { errorCode: Type.Optional(Type.Enum(publicReasons())) } : {}),
+      ...(shown.errorCode
+        ? { errorCode: Type.Optional(Type.Enum(Object.keys(publicReasons))) }
+        : {}),
       ...facts(shown),
       missing: Type.Optional(listOf(anyText())),
+      ...(shown.help ? { field: Type.Optional(anyText()), doc_url: anyText() } : {}),
       ...(shown.errorCode ? { data: Type.Optional(lookupData()) } : {}),
     }),
   )
@@ -127,9 +130,6 @@ const everywhere: readonly Reason[] = [
   'TIMEOUT',
 ]
 
-/** A slow client is told 408 with the code of a time-out. */
-const requestTimeoutStatus = 408
-
 /** The refusals of a route by status: those of all routes, those that follow from its row, and its own. */
 export function refusalsOf(row: RouteRow, { reasons: own }: Operation): Map<number, Reason[]> {
   const all = new Set<Reason>([
@@ -141,16 +141,10 @@ export function refusalsOf(row: RouteRow, { reasons: own }: Operation): Map<numb
     ...(row.idempotencyKey === true ? (['IDEMPOTENCY_KEY_REQUIRED'] as const) : []),
     ...own,
   ])
-  const byStatus = new Map<number, Reason[]>([[requestTimeoutStatus, ['TIMEOUT']]])
+  const byStatus = new Map<number, Reason[]>([[reasons.TIMEOUT.httpOfSlowClient, ['TIMEOUT']]])
   for (const reason of all) {
     const { http } = reasons[reason]
     byStatus.set(http, [...(byStatus.get(http) ?? []), reason])
   }
   return new Map([...byStatus].toSorted(([one], [other]) => one - other))
-}
-
-/** Every code that some answer carries. */
-function publicReasons(): Reason[] {
-  const all = Object.keys(reasons) as Reason[]
-  return all.slice(0, all.indexOf('TIMEOUT') + 1)
 }

@@ -216,6 +216,9 @@ const envelope = {
   errorCode: 'What to do about the error. See the list of the operation.',
   message: 'One sentence for people.',
   missing: 'Names of the query parameters that are absent or empty.',
+  field:
+    'What is wrong: the path of a field of the body, the name of a query parameter or of a header. The first of several.',
+  doc_url: 'Address of the page that explains the code and what to do.',
   observed_client_ip: 'Where the request came from, as the service sees it.',
   request_id: 'Id of the request. Quote it when you ask for help.',
   request_ip: 'Address of the client, behind trusted proxies.',

@@ -54,6 +54,11 @@ export const answerHeaders: Record<string, JsonSchema> = {
     description: 'Id of the request. Quote it when you ask for help.',
     schema: { type: 'string', format: 'uuid' },
   },
+  'PW-Warning': {
+    description:
+      'Fields of the body that the endpoint does not know, and ignored: their paths, percent-encoded, with commas between them; at most 10 and 1 KiB.',
+    schema: { type: 'string', maxLength: 1_024 },
+  },
   Allow: { description: 'Methods of the endpoint.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   'Idempotency-Replayed': {

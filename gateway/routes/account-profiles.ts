@@ -17,7 +17,7 @@ import {
   registerAccountBody,
 } from '../schemas/account.ts'
 import { versionQuery } from '../schemas/values.ts'
-import { type Check, compileCheck, invalidField, missingField } from '../validate.ts'
+import { type Check, compileCheck, invalidField, missingFields } from '../validate.ts'
 import { readPhone } from '../values.ts'
 
 /** Out of a form it has the fields for the review too. */
@@ -120,10 +120,10 @@ function readProfile({ body, originCountry, settings }: Input<unknown, PersonalB
   const { callback_url: callbackUrl, authorisation_token: authorisationToken } = body
   const mobileNumber = readPhone(body.mobile_number, originCountry, 'mobile_number')
   if (callbackUrl !== undefined && authorisationToken === undefined) {
-    throw missingField('authorisation_token')
+    throw missingFields(['authorisation_token'])
   }
   if (callbackUrl === undefined && authorisationToken !== undefined) {
-    throw missingField('callback_url')
+    throw missingFields(['callback_url'])
   }
   if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, settings)
   return {

@@ -11,7 +11,7 @@ import { compileQuery } from '../query.ts'
 import { type Call, type Input, route } from '../route.ts'
 import { billPayBody, billPaymentQuery } from '../schemas/bill-payments.ts'
 import { versionQuery } from '../schemas/values.ts'
-import { compileCheck, missingField } from '../validate.ts'
+import { compileCheck, missingFields } from '../validate.ts'
 import { readAmount, readCurrency, readPhone } from '../values.ts'
 
 type BillPayBody = Static<typeof billPayBody>
@@ -22,7 +22,8 @@ const queryOfPayment = compileQuery(billPaymentQuery, version)
 const checkBillPay = compileCheck(billPayBody)
 const fingerprinted = knownFields(billPayBody)
 
-const bodyOfBillPay = Object.assign(refuseReceiptId, { schema: checkBillPay.schema })
+const { schema, unknownFields } = checkBillPay
+const bodyOfBillPay = Object.assign(refuseReceiptId, { schema, unknownFields })
 
 const common = { version, credential: { kind: 'none' } } as const
 
@@ -90,7 +91,7 @@ function readBill({ body, originCountry }: Input<unknown, BillPayBody>) {
   const { customer_mobile_no: phone = '', metadata } = body
   const customerMobileNumber =
     phone === '' ? '' : readPhone(phone, originCountry, 'customer_mobile_no')
-  if (body.id_type !== undefined && body.id_number === undefined) throw missingField('id_number')
+  if (body.id_type !== undefined && body.id_number === undefined) throw missingFields(['id_number'])
   const { external_reference: externalReference, client_receipt_id: clientReceiptId } = body
   return {
     fingerprint: fingerprint(fingerprinted(body)),

@@ -23,7 +23,7 @@ import {
   paymentStatusQuery,
 } from '../schemas/payments.ts'
 import { versionQuery } from '../schemas/values.ts'
-import { compileCheck, invalidField, missingField } from '../validate.ts'
+import { compileCheck, invalidField, missingFields } from '../validate.ts'
 import { readAmount, readCurrency, readId, readPhone } from '../values.ts'
 
 // Messages are made whole, with their names: the library copies whatever has none.
@@ -131,10 +131,19 @@ function readFeeTerms(fees: Asked['fees']): FeeTerms {
   return { $typeName: 'payments.v1.FeeTerms', paysFees: pays_fees === 1, ...covers }
 }
 
+function payerPath(index: number): string {
+  return `transaction_request.payers[${index}]`
+}
+
 function readPayers(payers: Asked['payers'], currency: string, country: string): NewPayer[] {
+  if (payers.length > 1) {
+    const without = payers.flatMap(({ amount }, index) =>
+      amount === undefined ? [`${payerPath(index)}.amount`] : [],
+    )
+    if (without.length > 0) throw missingFields(without)
+  }
   return payers.map((payer, index) => {
-    const path = `transaction_request.payers[${index}]`
-    if (payer.amount === undefined && payers.length > 1) throw missingField(`${path}.amount`)
+    const path = payerPath(index)
     return {
       $typeName: 'payments.v1.NewPayer',
       mobileNumber: payer.mobile_number,

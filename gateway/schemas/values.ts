@@ -1,6 +1,6 @@
 // The value types that requests are made of, each with the rule that a refusal quotes; it must not hold any route's body.
 import { type TSchema, Type } from 'typebox'
-import { amountPattern } from '#core/money.ts'
+import { amountPattern, amountRule } from '#core/money.ts'
 
 /** What a schema of ours may carry beside JSON Schema. */
 export type Annotated = {
@@ -9,6 +9,23 @@ export type Annotated = {
   /** Tab and newline pass in this text and in everything below it. */
   multiline?: boolean
 }
+
+/** What a currency must be. */
+export const currencyRule = 'must be an ISO 4217 currency code, such as "TTD"'
+
+/** What a mobile number must be. */
+export const mobileNumberRule =
+  'must be a possible mobile number: E.164, such as "+18683501234", or a national number of the PW-origin-country'
+
+/** What a day must be. */
+export const dayRule = 'must be a real date YYYY-MM-DD, such as "2026-03-01"'
+
+/** What a time must be where a day may stand too. */
+export const momentRule =
+  'must be a real date YYYY-MM-DD or time YYYY-MM-DD HH:mm:ss in UTC, such as "2026-03-01 14:30:00"'
+
+/** What an e-mail address must be. */
+const emailRule = 'must be an e-mail address of at most 254 characters, such as "ama@example.com"'
 
 /** A text of `min` to `max` characters. */
 export function text(min: number, max: number) {
@@ -31,7 +48,7 @@ export function amount() {
   return Type.String({
     pattern: amountPattern.source,
     examples: ['100.00'],
-    rule: 'must be a decimal string such as "100.00"',
+    rule: amountRule,
   })
 }
 
@@ -40,7 +57,7 @@ export function currency() {
   return Type.String({
     pattern: '^[A-Z]{3}$',
     examples: ['TTD'],
-    rule: 'must be an ISO 4217 currency code',
+    rule: currencyRule,
   })
 }
 
@@ -50,7 +67,7 @@ export function mobileNumber() {
     minLength: 1,
     maxLength: 32,
     examples: ['+12025550100'],
-    rule: 'must be a possible mobile number',
+    rule: mobileNumberRule,
   })
 }
 
@@ -75,7 +92,7 @@ export function email() {
     maxLength: 254,
     pattern: '^[^\\s@]+@[^\\s@]+$',
     examples: ['ama@example.com'],
-    rule: 'must be an e-mail address of at most 254 characters',
+    rule: emailRule,
   })
 }
 
@@ -84,7 +101,7 @@ export function emailOrEmpty() {
   return Type.String({
     maxLength: 254,
     pattern: '^([^\\s@]+@[^\\s@]+)?$',
-    rule: 'must be an e-mail address of at most 254 characters',
+    rule: emailRule,
   })
 }
 
@@ -138,14 +155,14 @@ export function textOrObject(maxLength: number) {
 
 /** A calendar day, by form. */
 export function day() {
-  return Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', rule: 'must be a date YYYY-MM-DD' })
+  return Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', rule: dayRule })
 }
 
 /** A day or a day with time, by form; that it is real is checked by `readMoment`. */
 export function dayOrMoment() {
   return Type.String({
     pattern: '^\\d{4}-\\d{2}-\\d{2}( \\d{2}:\\d{2}:\\d{2})?$',
-    rule: 'must be a date YYYY-MM-DD or YYYY-MM-DD HH:mm:ss',
+    rule: momentRule,
   })
 }
 

@@ -120,6 +120,7 @@ describe('POST /account/account_session', () => {
       message: expect.any(String),
       request_id: requestId,
       timestamp: expect.any(String),
+      doc_url: expect.stringMatching(new RegExp(`/docs/errors#${reason}$`)),
       data: { errorCode: reason, details: { lookup_type: 'MOBILE' } },
       observed_client_ip: expect.any(Object),
     })

@@ -121,6 +121,7 @@ describe('POST /bill_payments/pay', () => {
     expect(seen.status).toBe(status)
     expect(Object.keys(seen.body).toSorted()).toEqual([
       'code',
+      'doc_url',
       'errorCode',
       'message',
       'status',

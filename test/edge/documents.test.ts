@@ -16,6 +16,7 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 const pageFiles = [
   ['docs/swagger-ui.css', 'text/css'],
   ['docs/page.css', 'text/css'],
+  ['docs/errors.css', 'text/css'],
   ['docs/swagger-ui-bundle.js', 'text/javascript'],
   ['docs/swagger-ui-standalone-preset.js', 'text/javascript'],
   ['docs/start.js', 'text/javascript'],

@@ -5,10 +5,19 @@ import { quoteId } from './quotes-stand-in.ts'
 
 /** Keys that an error body of a group has, beside `missing`. */
 const errorKeys = {
-  full: ['code', 'errorCode', 'message', 'observed_client_ip', 'request_id', 'status', 'timestamp'],
-  withoutIp: ['code', 'errorCode', 'message', 'request_id', 'status', 'timestamp'],
+  full: [
+    'code',
+    'doc_url',
+    'errorCode',
+    'message',
+    'observed_client_ip',
+    'request_id',
+    'status',
+    'timestamp',
+  ],
+  withoutIp: ['code', 'doc_url', 'errorCode', 'message', 'request_id', 'status', 'timestamp'],
   quote: ['code', 'message', 'status'],
-  bill: ['code', 'errorCode', 'message', 'status', 'timestamp'],
+  bill: ['code', 'doc_url', 'errorCode', 'message', 'status', 'timestamp'],
 } as const
 
 /** What of an answer is the same for all refusals of a group. */
@@ -21,7 +30,8 @@ export function shapeOf({ status, headers, body }: Seen) {
     errorCode: body['errorCode'],
     hasMessage: typeof body['message'] === 'string' && body['message'] !== '',
     keys: Object.keys(body)
-      .filter((key) => key !== 'missing')
+      // A refusal with a page of its code names the field, where one is wrong.
+      .filter((key) => key !== 'missing' && !(key === 'field' && 'doc_url' in body))
       .toSorted(),
     hasRequestId: /^[0-9a-f-]{36}$/.test(requestId),
     isSameRequestId: (body['request_id'] ?? requestId) === requestId,

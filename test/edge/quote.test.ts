@@ -72,19 +72,35 @@ describe('POST /quote', () => {
   it.each([
     ['request_amount', '10.001', 'request_amount must have at most 2 decimals in USD.'],
     ['request_amount', '0.00', 'request_amount must be above zero.'],
-    ['request_amount', 10, 'request_amount must be a decimal string such as "100.00".'],
-    ['request_amount', '1e3', 'request_amount must be a decimal string such as "100.00".'],
-    ['request_currency', 'ZZZ', 'request_currency must be an ISO 4217 currency code.'],
+    [
+      'request_amount',
+      10,
+      'request_amount must be a decimal string such as "100.00", of at most 15 digits before the point and 4 after it.',
+    ],
+    [
+      'request_amount',
+      '1e3',
+      'request_amount must be a decimal string such as "100.00", of at most 15 digits before the point and 4 after it.',
+    ],
+    [
+      'request_currency',
+      'ZZZ',
+      'request_currency must be an ISO 4217 currency code, such as "TTD".',
+    ],
     [
       'credit_party',
       { currency: 'XXX' },
-      'credit_party.currency must be an ISO 4217 currency code.',
+      'credit_party.currency must be an ISO 4217 currency code, such as "TTD".',
     ],
-    ['debit_party', { currency: 'XXX' }, 'debit_party.currency must be an ISO 4217 currency code.'],
+    [
+      'debit_party',
+      { currency: 'XXX' },
+      'debit_party.currency must be an ISO 4217 currency code, such as "TTD".',
+    ],
     [
       'credit_party',
       { mobile_number: '12' },
-      'credit_party.mobile_number must be a possible mobile number.',
+      'credit_party.mobile_number must be a possible mobile number: E.164, such as "+18683501234", or a national number of the PW-origin-country.',
     ],
   ])('refuses a bad %s: %j', async (field, value, message) => {
     const { status, body } = await post('/quote', { ...asked, [field]: value })

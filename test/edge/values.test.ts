@@ -253,7 +253,9 @@ describe('a value of a route to come', () => {
     for (const party of ['debit_party', 'credit_party']) {
       const body = change(good.body, party, { currency: 'ZZZ' })
       const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
-      expect(seen.body['message']).toBe(`${party}.currency must be an ISO 4217 currency code.`)
+      expect(seen.body['message']).toBe(
+        `${party}.currency must be an ISO 4217 currency code, such as "TTD".`,
+      )
     }
   })
 
@@ -264,7 +266,7 @@ describe('a value of a route to come', () => {
     expect(seen.body).toEqual({
       status: 'error',
       code: 400,
-      message: 'request_currency must be an ISO 4217 currency code.',
+      message: 'request_currency must be an ISO 4217 currency code, such as "TTD".',
     })
   })
 })

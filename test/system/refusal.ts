@@ -31,7 +31,9 @@ export const invalid = (names: string): Refused => ({
 /** Checks a whole error envelope of the payment routes. */
 export function expectRefused(answer: Answer, refused: Refused): void {
   const { status, errorCode, names = '', missing } = refused
-  expect(answer.body, answer.text).toEqual({
+  const { field, ...body } = answer.body
+  if (field !== undefined) expect(answer.body['message']).toContain(field)
+  expect(body, answer.text).toEqual({
     status: 'error',
     code: status,
     message: expect.stringContaining(names),
@@ -39,6 +41,7 @@ export function expectRefused(answer: Answer, refused: Refused): void {
     timestamp: expect.stringMatching(isoPattern),
     observed_client_ip: { request_ip: '127.0.0.1', socket_remote_address: '127.0.0.1' },
     errorCode,
+    doc_url: expect.stringMatching(new RegExp(`/docs/errors#${errorCode}$`)),
     ...(missing && { missing }),
   })
   expect(answer.status).toBe(status)

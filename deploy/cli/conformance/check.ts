@@ -113,6 +113,7 @@ export function demandRefused(answer: Answer, refusal: Refusal, more: Json = {})
     observed_client_ip: { request_ip: aText, socket_remote_address: aText },
     errorCode,
     missing: missing ?? absent,
+    doc_url: holding(`/docs/errors#${errorCode}`),
     ...more,
   })
   demandShape(answer.headers['pw-request-id'], answer.body['request_id'], 'header PW-request-id')
@@ -128,14 +129,16 @@ export function demandPlainlyRefused(
   demandExactly(answer, status, { message: holding(names), ...more })
 }
 
-/** An error of a bill payment's route: no request id and no address in it. */
+/** An error of a bill payment's route: no request id and no address in it. `field` stands where one is wrong. */
 export function demandBillRefused(
   answer: Answer,
   status: number,
   errorCode: string,
   more: Json = {},
 ): void {
-  demandExactly(answer, status, { errorCode, timestamp: isoTime, ...more })
+  const field = answer.body['field'] === undefined ? absent : aText
+  const help = { field, doc_url: holding(`/docs/errors#${errorCode}`) }
+  demandExactly(answer, status, { errorCode, timestamp: isoTime, ...help, ...more })
 }
 
 /** The envelope of a success of the routes of payments, accounts and institutions. */

@@ -1,0 +1,160 @@
+// What helps a client to correct a request: every missing field, the form of a value, the field and page of an error, unknown fields.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, type EdgeFixture, goodPayment, startEdge } from './fixture.ts'
+import { change, draftOf, goodRequests, targetOf } from './good-requests.ts'
+
+let edge: EdgeFixture
+beforeAll(async () => {
+  edge = await startEdge()
+})
+afterAll(() => edge.close())
+
+const target = '/payments/request?version=2024-10-01'
+type Body = Record<string, unknown>
+
+const pay = (body: Body) => call(edge.url, 'POST', target, { body })
+
+describe('a body without required fields', () => {
+  it('is refused with all of them in the message, and the first in field', async () => {
+    const payers = [{ payment_channel: 'agent' }, { mobile_number: '+18683501234' }]
+    const { body } = await pay({ transaction_request: { currency: 'TTD', payers } })
+    expect(body).toMatchObject({ errorCode: 'MISSING_PARAMETER', field: 'api_key' })
+    expect(body['message']).toBe(
+      `${[
+        'api_key',
+        'transaction_request.id',
+        'transaction_request.amount',
+        'transaction_request.payers[0].mobile_number',
+        'transaction_request.payers[0].payment_method',
+        'transaction_request.payers[1].payment_channel',
+      ].join(', ')} and transaction_request.payers[1].payment_method are required.`,
+    )
+  })
+
+  it('names no more items of a list than the list may have', async () => {
+    const payers = Array.from({ length: 5_000 }, () => ({}))
+    const { body } = await pay({ transaction_request: { payers } })
+    expect(body['message']).toContain('payers[19].')
+    expect(body['message']).not.toContain('payers[20].')
+  })
+
+  it('names every payer without an amount', async () => {
+    const payer = {
+      mobile_number: '+18683501234',
+      payment_channel: 'agent',
+      payment_method: 'cash',
+    }
+    const { body } = await pay(goodPayment({ payers: [payer, payer] }))
+    expect(body['message']).toBe(
+      'transaction_request.payers[0].amount and transaction_request.payers[1].amount are required.',
+    )
+  })
+})
+
+describe('a value of another form', () => {
+  it.each([
+    ['transaction_request.amount', '1,5', /such as "100\.00", of at most 15 digits/],
+    ['transaction_request.amount', '1.005', /at most 2 decimals in TTD/],
+    ['transaction_request.payers[0].mobile_number', '12', /E\.164, such as "\+18683501234"/],
+    ['transaction_request.currency', 'TT', /ISO 4217 currency code, such as "TTD"/],
+  ])('%s is refused with the form that it must have', async (field, value, form) => {
+    const { body } = await pay(change(goodPayment(), field, value) as Body)
+    expect(body).toMatchObject({ errorCode: 'INVALID_PARAMETER', field })
+    expect(body['message']).toMatch(form)
+  })
+
+  it.each(['yesterday', '2026-02-30'])(
+    'date %s: the message has the form of a date',
+    async (day) => {
+      const good = goodRequests.find(({ path }) => path === '/account/transaction_history')!
+      const draft = draftOf(good)
+      const body = change(good.body, 'start_date', day)
+      const seen = await call(edge.url, good.method, targetOf(draft), {
+        headers: draft.headers,
+        body,
+      })
+      expect(seen.body).toMatchObject({ errorCode: 'INVALID_PARAMETER', field: 'start_date' })
+      expect(seen.body['message']).toContain(
+        'YYYY-MM-DD HH:mm:ss in UTC, such as "2026-03-01 14:30:00"',
+      )
+    },
+  )
+
+  it('header: the message has the form, and field its name', async () => {
+    const headers = { ...draftOf(goodRequests[0]!).headers, 'pw-request-date': 'now' }
+    const { body } = await call(edge.url, 'POST', target, { headers, body: goodPayment() })
+    expect(body).toMatchObject({ errorCode: 'INVALID_HEADER', field: 'PW-request-date' })
+    expect(body['message']).toContain('PW-request-date (YYYY-MM-DD HH:mm:ss in UTC)')
+  })
+})
+
+describe('a refusal', () => {
+  it('leads to a page that has its code', async () => {
+    const { body } = await pay({})
+    const url = new URL(String(body['doc_url']))
+    expect(url.hash).toBe('#MISSING_PARAMETER')
+    const page = await fetch(`${edge.url}${url.pathname}`)
+    expect([page.status, page.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ])
+    expect(await page.text()).toContain('<section id="MISSING_PARAMETER">')
+  })
+
+  it('of a query has its first missing parameter in field', async () => {
+    const { method, path, headers } = draftOf(
+      goodRequests.find(({ path }) => path === '/payments/status')!,
+    )
+    const { body } = await call(edge.url, method, path, { headers })
+    expect(body['field']).toBe('version')
+  })
+
+  it('of a quote has neither field nor doc_url', async () => {
+    const { body } = await call(edge.url, 'POST', '/quote?version=2024-10-01', { body: {} })
+    expect(Object.keys(body).toSorted()).toEqual(['code', 'message', 'status'])
+  })
+})
+
+describe('unknown fields of a body', () => {
+  const warningOf = async (body: Record<string, unknown>) => {
+    const seen = await pay(body)
+    return { status: seen.status, warning: seen.headers.get('pw-warning') }
+  }
+
+  it('are named by their paths beside a success', async () => {
+    const body = change(
+      goodPayment({ url: {} }),
+      'transaction_request.payers[0].nick name',
+      'x',
+    ) as Body
+    expect(await warningOf({ ...body, extra: 1 })).toEqual({
+      status: 200,
+      warning: 'transaction_request.payers%5B0%5D.nick%20name, transaction_request.url, extra',
+    })
+  })
+
+  it('are named beside a refusal too', async () => {
+    const seen = await warningOf({ apikey: 'x' })
+    expect(seen).toEqual({ status: 400, warning: 'apikey' })
+  })
+
+  it('are not named when there are none', async () => {
+    expect(await warningOf(goodPayment())).toEqual({ status: 200, warning: null })
+  })
+
+  it('are at most ten, in 1 KiB, and always a header that is one', async () => {
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`x${index}`, 1]))
+    expect((await warningOf({ ...goodPayment(), ...many })).warning?.split(', ')).toHaveLength(10)
+    const long = Object.fromEntries(
+      Array.from({ length: 9 }, (_, index) => [`é${index}`.repeat(40), 1]),
+    )
+    const { warning } = await warningOf({ ...goodPayment(), ...long })
+    expect(warning?.length).toBeLessThanOrEqual(1_024)
+    expect(() => decodeURIComponent(warning ?? '%')).not.toThrow()
+    const huge = await warningOf({ ...goodPayment(), ['é'.repeat(3_000)]: 1 })
+    expect(huge.status).toBe(200)
+    expect(decodeURIComponent(huge.warning ?? '%')).toMatch(/^é+$/)
+    expect(huge.warning?.length).toBeGreaterThan(1_000)
+    expect(huge.warning?.length).toBeLessThanOrEqual(1_024)
+  })
+})
