@@ -46,6 +46,7 @@ describe('a sealed value', () => {
     ['in hex', sealedBy({}).toString('hex'), /hex/],
     ['no base64', '{"a":1}', /not base64/],
     ['without padding', Buffer.alloc(61, 1).toString('base64').replace(/=+$/, ''), /padding/],
+    ['very short', 'AAAA', /3 bytes/],
     ['short', Buffer.alloc(12, 1).toString('base64'), /12 bytes/],
     ['without the version', sealedBy({ version: 2 }).toString('base64'), /0x01/],
     [

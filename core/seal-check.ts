@@ -56,7 +56,7 @@ function mistakeOfText(sealed: string): SealMistake | undefined {
       'Use the standard alphabet, with + and /.',
     )
   }
-  if (/^([0-9a-f]{2})+$/i.test(sealed)) {
+  if (/^([0-9a-f]{2}){33,}$/i.test(sealed)) {
     return found('The value is in hex.', 'Encode the bytes in base64.')
   }
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(sealed)) {
