@@ -39,7 +39,7 @@ export function databaseFailure(error: unknown): Failure | undefined {
   if (timeoutStates.has(state)) {
     return new Failure('TIMEOUT', 'the database took too long', { cause: error })
   }
-  if (state.startsWith('08') || state.startsWith('53') || unavailableStates.has(state)) {
+  if (unavailableClasses.has(state.slice(0, 2)) || unavailableStates.has(state)) {
     return new Failure('SERVICE_UNAVAILABLE', 'the database is not available', { cause: error })
   }
   return undefined
@@ -48,13 +48,19 @@ export function databaseFailure(error: unknown): Failure | undefined {
 /** True when the connection must not go back to the pool after this error. */
 export function breaksConnection(error: unknown): boolean {
   const state = sqlState(error)
-  // A plan or a named statement that no longer fits the schema: a new connection prepares it again.
-  if (state === undefined || state === '0A000' || state === '26000') return true
+  // A plan or a named statement that no longer fits the schema: a new connection prepares it again. A server that refuses to
+  // write has been demoted: a new connection reaches the primary.
+  if (state === undefined || reconnectStates.has(state)) return true
   return (error as { severity?: string }).severity !== 'ERROR'
 }
 
+const reconnectStates = new Set(['0A000', '26000', '25006'])
+
 /** Statement cancelled, lock not available, idle in transaction. */
 const timeoutStates = new Set(['57014', '55P03', '25P03'])
+
+/** Connection exceptions, insufficient resources such as a full disk, and errors of the server's own system. */
+const unavailableClasses = new Set(['08', '53', '58'])
 
 /** Shutting down, crashed, starting, or a standby that refuses to write. */
 const unavailableStates = new Set(['57P01', '57P02', '57P03', '25006'])

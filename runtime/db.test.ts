@@ -1,4 +1,6 @@
 // The pool against a real PostgreSQL: values, transactions, limits, lost connections, roles and the test clock.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, silentLog, type TestDatabase } from '../test/support/database.ts'
 import { freeze } from '../test/support/freeze.ts'
@@ -90,7 +92,7 @@ describe('a connection', () => {
          current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
          current_setting('idle_in_transaction_session_timeout') as idle,
          current_setting('synchronous_commit') as commit,
-         current_setting('transaction_isolation') as isolation`,
+         current_setting('transaction_isolation') as isolation, current_setting('jit') as jit`,
     )
     const usual = openDatabase({ url: home.url, service: 'pool', log: silentLog })
     const shown = await usual.row(settings, [])
@@ -103,6 +105,7 @@ describe('a connection', () => {
       idle: '10s',
       commit: 'on',
       isolation: 'read committed',
+      jit: 'off',
     })
   })
 
@@ -267,6 +270,34 @@ describe('errors', () => {
       await expect(own.run(backendPid, [])).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
       await server.start()
       await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(true)
+    } finally {
+      await own.close()
+      await server.remove()
+    }
+  }, 60_000)
+
+  it('is not ready on a standby, and leaves a connection that cannot write', async () => {
+    const server = await ownPostgres()
+    const own = home.open({ url: server.url, service: undefined, poolSize: 1 })
+    const addTable = sql('add_table', 'create table if not exists kept (id int)')
+    try {
+      expect(await own.ready()).toBe(true)
+      await own.run(addTable, [])
+      const directory = sql('data_directory', "select current_setting('data_directory') as path")
+      const signal = join(
+        (await own.row<{ path: string }>(directory, []))?.path ?? '',
+        'standby.signal',
+      )
+      await server.stop()
+      writeFileSync(signal, '')
+      await server.start()
+      // The server answers reads now, but it is no primary.
+      await expect.poll(() => own.run(backendPid, []).catch(() => 0), { timeout: 20_000 }).toBe(1)
+      const before = await own.row<{ pid: number }>(backendPid, [])
+      await expect(own.run(addTable, [])).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+      const after = await own.row<{ pid: number }>(backendPid, [])
+      expect(after?.pid).not.toBe(before?.pid)
+      expect(await own.ready()).toBe(false)
     } finally {
       await own.close()
       await server.remove()

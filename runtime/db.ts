@@ -75,6 +75,8 @@ const defaultLimits: DatabaseLimits = {
 const walks = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin']
 const planningByKey = {
   plan_cache_mode: 'force_generic_plan',
+  // A join that is switched off adds 1e10 to the cost of a plan that cannot do without, and JIT compiles plans above 1e5.
+  jit: 'off',
   ...Object.fromEntries(walks.map((walk) => [walk, 'off'])),
 }
 
@@ -88,7 +90,7 @@ const setClockOffset = sql(
   'set_clock_offset',
   "select set_config('payweave.clock_offset', $1, false)",
 )
-const ping = sql('ping', 'select 1')
+const recovery = sql('recovery', 'select pg_is_in_recovery() as recovering')
 
 /** Declares a named prepared statement; the name is at most 63 characters of lower snake case. */
 export function sql(name: string, text: string): Sql {
@@ -117,6 +119,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
+  /** Whether the server takes writes. A connection to a standby is closed, so that the next one looks for the primary. */
+  const isPrimary = () =>
+    withConnection(async (client) => {
+      const [row] = (await query(client, recovery, [])).rows as { recovering: boolean }[]
+      if (row?.recovering !== false) unusable.add(client)
+      return row?.recovering === false
+    })
+
   const once: Queryable = queryable((statement, values) =>
     withRetry(() => withConnection((client) => query(client, statement, values))),
   )
@@ -125,13 +135,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...once,
     transaction: (work) => withRetry(() => withConnection((client) => inTransaction(client, work))),
     ready: () =>
-      Promise.race([
-        once.run(ping, []).then(
-          () => true,
-          () => false,
-        ),
-        delay(readyWithinMs, false, { ref: false }),
-      ]),
+      Promise.race([isPrimary().catch(() => false), delay(readyWithinMs, false, { ref: false })]),
     close: () => (closing ??= pool.end()),
     stats: () => ({
       total: pool.totalCount,
