@@ -4,15 +4,41 @@ import { callbackBody, notifyBody, onboardingBody } from '../schemas/push-bodies
 import { describedSchema, type JsonSchema } from './described-schema.ts'
 
 const atLeastOnce =
-  'Sent until you answer 2xx, so it can come twice, and out of order. Answer within 15 seconds. 410 ends the pushes about this request to this URL; redirects are not followed.'
+  'Sent until you answer 2xx, so it can come twice, and out of order: `PW-delivery-id` identifies a repeat. Answer within 15 seconds. 410 ends the pushes about this request to this URL; redirects are not followed.'
 const noSignature =
   'Carries no signature: take it as a hint and confirm it with `GET /payments/status`.'
+
+/** Headers of every push. */
+const identifiers = [
+  header(
+    'PW-delivery-id',
+    'Identifies the push: the same on every attempt, also when it is resent. Deduplicate by it.',
+    { type: 'string', format: 'uuid' },
+  ),
+  header(
+    'PW-delivery-attempt',
+    'Number of the attempt: 1, 2, … It goes on counting when the push is resent.',
+    { type: 'string', pattern: '^[1-9][0-9]*$' },
+  ),
+  header(
+    'PW-event-id',
+    'Identifies the event that the push is about. Pushes of one event to several URLs share it.',
+    { type: 'string', format: 'uuid' },
+  ),
+]
+const paymentIdentifiers = [
+  ...identifiers,
+  header('PW-payment-details-id', 'The `payment_details.id` of the payment request.', {
+    type: 'string',
+  }),
+]
 
 /** All pushes; they belong to the contract of 2024-10-01. */
 export const webhooks: Record<string, JsonSchema> = {
   notify: {
     post: push('paymentNotify', 'One step of a payment request', notifyBody, {
       description: `Goes to \`transaction_request.urls.notify\`. ${atLeastOnce} ${noSignature}`,
+      parameters: paymentIdentifiers,
     }),
   },
   callback: {
@@ -22,6 +48,7 @@ export const webhooks: Record<string, JsonSchema> = {
       callbackBody,
       {
         description: `Goes to \`transaction_request.urls.callback\`. ${atLeastOnce} ${noSignature}`,
+        parameters: paymentIdentifiers,
       },
     ),
   },
@@ -29,25 +56,24 @@ export const webhooks: Record<string, JsonSchema> = {
     post: push('accountCallback', 'The end of an onboarding or registration', onboardingBody, {
       description: `Goes to the \`callback_url\` of \`POST /account/personal_account\` and \`POST /account/register_account\`, signed. ${atLeastOnce}`,
       parameters: [
-        {
-          name: 'pw-signature',
-          in: 'header',
-          required: true,
-          description:
-            '`t=<unix seconds>,v1=<hex>`: HMAC-SHA-256 over `t`, a full stop and the raw body, keyed with the signing secret; a second `v1` during a rotation. Allow 300 seconds.',
-          schema: { type: 'string', pattern: '^t=[1-9][0-9]{0,11}(,v1=[0-9a-f]{64}){1,8}$' },
-        },
-        {
-          name: 'authorisation-token',
-          in: 'header',
-          required: true,
-          description:
-            'The `authorisation_token` of the request, sealed under the shared key of the institution: base64 of the byte 1, key id, nonce, AES-256-GCM ciphertext and tag, with `authorisation-token` as associated data.',
-          schema: { type: 'string' },
-        },
+        ...identifiers,
+        header(
+          'pw-signature',
+          '`t=<unix seconds>,v1=<hex>`: HMAC-SHA-256 over `t`, a full stop and the raw body, keyed with the signing secret; a second `v1` during a rotation. Allow 300 seconds.',
+          { type: 'string', pattern: '^t=[1-9][0-9]{0,11}(,v1=[0-9a-f]{64}){1,8}$' },
+        ),
+        header(
+          'authorisation-token',
+          'The `authorisation_token` of the request, sealed under the shared key of the institution: base64 of the byte 1, key id, nonce, AES-256-GCM ciphertext and tag, with `authorisation-token` as associated data.',
+          { type: 'string' },
+        ),
       ],
     }),
   },
+}
+
+function header(name: string, description: string, schema: JsonSchema): JsonSchema {
+  return { name, in: 'header', required: true, description, schema }
 }
 
 function push(operationId: string, summary: string, body: TSchema, more: JsonSchema): JsonSchema {

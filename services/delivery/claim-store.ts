@@ -7,6 +7,7 @@ export interface Claimed {
   deliveryId: string
   endpointId: string
   projectId: string
+  eventId: string
   subjectId: string
   kind: DeliveryKind
   url: string
@@ -124,7 +125,7 @@ const claimStatement = sql(
        attempt_started_at = date_trunc('milliseconds', clock_now())
      from picked
      where delivery.delivery_id = picked.delivery_id
-     returning delivery.delivery_id, delivery.endpoint_id, project_id, subject_id, kind, url, body,
+     returning delivery.delivery_id, delivery.endpoint_id, project_id, event_id, subject_id, kind, url, body,
        failures, attempts, earlier_attempts, round, attempt_started_at, occurred_at, picked.hostname,
        traceparent
    ), begun as (
@@ -162,7 +163,7 @@ const claimStatement = sql(
      where endpoint.endpoint_id = tally.endpoint_id
    )
    select delivery_id as "deliveryId", endpoint_id as "endpointId", project_id as "projectId",
-     subject_id as "subjectId", kind, url, body, failures, attempts as number,
+     event_id as "eventId", subject_id as "subjectId", kind, url, body, failures, attempts as number,
      earlier_attempts as "earlierAttempts", attempt_started_at as "startedAt",
      occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname,
      traceparent

@@ -29,6 +29,8 @@ export const paymentEvents = 'pw.payments.*'
 /** The subjects that deliveries are made from. */
 export const subjects = [paymentEvents, onboardingEvents]
 
+const visibleAscii = /^[\x21-\x7e]{1,64}$/
+
 /** A push as it is laid down: an onboarding callback is signed, no other one is. */
 export type NewPush = NewDelivery & { signing?: Signing }
 
@@ -101,7 +103,10 @@ function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
   const projectId = event.projectId === '' ? (payment?.projectId ?? '') : event.projectId
   const subjectId = payment?.paymentId ?? ''
   if (!isUuid(projectId)) throw new RangeError('the event does not say whose it is')
-  if (subjectId.includes('\0')) throw new RangeError('the event has a payment id that is none')
+  // It goes into a header of each push.
+  if (!visibleAscii.test(subjectId)) {
+    throw new RangeError('the event has a payment id that is none')
+  }
   return (...[kind, name, party, body, url]: [...NamedPush, url: string]): NewDelivery => ({
     deliveryId: deliveryId(event.eventId, name, party),
     projectId,

@@ -154,9 +154,22 @@ async function postSigned(
   signal: AbortSignal,
 ): Promise<PostEnd> {
   const { url, body } = claimed
-  if (claimed.kind !== 'onboarding') return poster.post(url, body, signal)
+  const headers = identifiersOf(claimed)
+  if (claimed.kind !== 'onboarding') return poster.post(url, body, signal, headers)
   const signed = await sign(claimed)
-  return 'end' in signed ? signed.end : poster.post(url, body, signal, signed.headers)
+  if ('end' in signed) return signed.end
+  return poster.post(url, body, signal, { ...headers, ...signed.headers })
+}
+
+/** Headers that identify a push: only the attempt's number differs from attempt to attempt. */
+function identifiersOf(claimed: Claimed): Record<string, string> {
+  const { deliveryId, number, eventId, kind, subjectId } = claimed
+  return {
+    'PW-delivery-id': deliveryId,
+    'PW-delivery-attempt': String(number),
+    'PW-event-id': eventId,
+    ...(kind === 'onboarding' ? {} : { 'PW-payment-details-id': subjectId }),
+  }
 }
 
 /** The POSTs under way, counted by hostname. */

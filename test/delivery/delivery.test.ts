@@ -1,8 +1,10 @@
 // Shows on a real database and real receivers how pushes are sent, repeated and given up.
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type Receiver, startReceiver, status } from './receiver.ts'
+import { replayDelivery } from '../../services/delivery/operate-store.ts'
+import { type Answer, type Received, type Receiver, startReceiver, status } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
 
 let setting: Awaited<ReturnType<typeof createSetting>>
@@ -34,6 +36,11 @@ async function throughSchedule(id: string, attempts: number): Promise<void> {
   }
 }
 
+function identifiersIn(headers: Received['headers']) {
+  const names = ['delivery-id', 'delivery-attempt', 'event-id', 'payment-details-id']
+  return names.map((name) => headers[`pw-${name}`])
+}
+
 describe('a push', () => {
   it('that is answered with 2xx is delivered, once', async () => {
     const to = await receiver(status(204))
@@ -53,7 +60,8 @@ describe('a push', () => {
   it('carries only the headers that are documented', async () => {
     const to = await receiver()
     setting.worker()
-    const [id = ''] = await setting.push({ url: to.url })
+    const eventId = randomUUID()
+    const [id = ''] = await setting.push({ url: to.url, eventId })
     await until(async () => (await setting.state(id)) === 'delivered')
     expect(to.requests[0]?.headers).toEqual({
       host: `127.0.0.1:${to.port}`,
@@ -62,7 +70,40 @@ describe('a push', () => {
       'content-length': '34',
       'user-agent': 'Payweave/0.0.0-test',
       'accept-encoding': 'identity',
+      'pw-delivery-id': id,
+      'pw-delivery-attempt': '1',
+      'pw-event-id': eventId,
+      'pw-payment-details-id': 'payment-1',
     })
+  })
+
+  it('has the same ids on each attempt, and attempts that are counted on over rounds', async () => {
+    const to = await receiver(status(500))
+    setting.worker({ scheduleS: [1] })
+    const eventId = randomUUID()
+    const [id = ''] = await setting.push({ url: to.url, eventId, kind: 'callback' })
+    await throughSchedule(id, 2)
+    await until(async () => (await setting.state(id)) === 'exhausted')
+    to.answer(status(200))
+    await replayDelivery(setting.db, setting.projectId, id, randomUUID())
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect(to.requests.map(({ headers }) => identifiersIn(headers))).toEqual(
+      ['1', '2', '3'].map((attempt) => [id, attempt, eventId, 'payment-1']),
+    )
+  })
+
+  it('to different URLs about one event has one event id and a delivery id each', async () => {
+    const to = await receiver()
+    setting.worker()
+    const eventId = randomUUID()
+    const ids = await setting.push(
+      { url: `${to.url}/notify`, eventId },
+      { url: `${to.url}/callback`, eventId, kind: 'callback' },
+    )
+    await until(() => to.requests.length === 2)
+    const seen = to.requests.map(({ headers }) => identifiersIn(headers))
+    expect(new Set(seen.map(([deliveryId]) => deliveryId))).toEqual(new Set(ids))
+    expect(seen.map(([, , event]) => event)).toEqual([eventId, eventId])
   })
 
   it('that fails comes again with the same bytes until it is accepted', async () => {

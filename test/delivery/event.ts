@@ -19,6 +19,7 @@ import {
 /** What a test wants to differ. */
 export interface EventChanges {
   projectId?: string
+  paymentId?: string
   notify?: string
   callback?: string
   payers?: number
@@ -39,7 +40,7 @@ export function createdEvent(changes: EventChanges = {}): Event {
   const payload = create(PaymentEventSchema, {
     transition: PaymentTransition.CREATED,
     payment: {
-      paymentId: 'payment-1',
+      paymentId: changes.paymentId ?? 'payment-1',
       projectId,
       transactionId: 'order 7',
       amountMinor: 10_050n * BigInt(payers),

@@ -66,6 +66,8 @@ describe('an event', () => {
   it.each([
     ['a project that is no UUID', createdEvent({ ...urls, projectId: 'demo' })],
     ['no project', createdEvent({ ...urls, projectId: '' })],
+    ['a payment id that fits no header', createdEvent({ ...urls, paymentId: 'p\r\n1' })],
+    ['no payment id', createdEvent({ ...urls, paymentId: '' })],
     ['a URL that is none', createdEvent({ notify: 'not a URL' })],
     ['a URL that no table keeps', createdEvent({ notify: 'https://m.example/\0' })],
     ['a URL that is too long', createdEvent({ notify: `https://m.example/${'a'.repeat(2_031)}` })],

@@ -216,6 +216,30 @@ describe('a callback that is laid down', () => {
     expect(await waits()).toBeLessThan(4)
   })
 
+  it('is identified and signed on each attempt, and names no payment', async () => {
+    receiver.answer(status(500))
+    setting.worker({ scheduleS: [1], sign: async () => ({ headers }) })
+    const id = await layDown(receiver.url)
+    await until(() => receiver.requests.length === 1)
+    await until(async () => (await setting.state(id)) === 'pending')
+    receiver.answer(status(200))
+    setting.clock.advance(2_000)
+    await until(async () => (await setting.state(id)) === 'delivered')
+    const [row] = await setting.asOwner<{ eventId: string }>(
+      'select event_id as "eventId" from delivery.delivery',
+    )
+    for (const [index, { headers: sent }] of receiver.requests.entries()) {
+      expect(sent).toMatchObject({
+        ...headers,
+        'pw-delivery-id': id,
+        'pw-delivery-attempt': String(index + 1),
+        'pw-event-id': row?.eventId,
+      })
+      expect(sent).not.toHaveProperty('pw-payment-details-id')
+    }
+    expect(receiver.requests).toHaveLength(2)
+  })
+
   it('that nobody can sign is given up at once, where people see it', async () => {
     setting.worker({
       sign: async () => ({

@@ -31,6 +31,7 @@ function ended(changes: Partial<EndedAttempt['claimed']> = {}): EndedAttempt {
       deliveryId: randomUUID(),
       endpointId: randomUUID(),
       projectId,
+      eventId: randomUUID(),
       subjectId: 'payment-1',
       kind: 'notify',
       url: 'https://receiver.example/hook?secret=1',
