@@ -3,6 +3,8 @@
 import { endpointId } from '../services/delivery/delivery.ts'
 import { onDatabase } from './on-database.ts'
 
+const laneOf = (projectId: string, origin: string) => endpointId(projectId, origin, 'notify')
+
 /** Lays down pushes to one receiver that have failed once and are all due, and brings the tables to rest. */
 export async function loadRetries(
   databaseUrl: string,
@@ -12,9 +14,9 @@ export async function loadRetries(
     await client.query('set search_path = delivery')
     await client.query(
       `insert into endpoint (
-         endpoint_id, project_id, origin, hostname, ready_at, window_started_at, created_at
-       ) values ($1, $2, $3, $4, now(), now(), now())`,
-      [endpointId(projectId, origin), projectId, origin, new URL(origin).hostname],
+         endpoint_id, project_id, origin, hostname, lane_kind, ready_at, window_started_at, created_at
+       ) values ($1, $2, $3, $4, 'notify', now(), now(), now())`,
+      [laneOf(projectId, origin), projectId, origin, new URL(origin).hostname],
     )
     await client.query(
       `insert into delivery (
@@ -25,7 +27,7 @@ export async function loadRetries(
          $3 || '/retry/' || n, convert_to(repeat('x', 600), 'UTF8'), 'pending', 1, 1,
          now() - n * interval '1 millisecond', now() - interval '1 hour', now() - interval '1 hour'
        from generate_series(1, $4::integer) as n`,
-      [projectId, endpointId(projectId, origin), origin, count],
+      [projectId, laneOf(projectId, origin), origin, count],
     )
     await client.query('vacuum analyze delivery')
     await client.query('checkpoint')
@@ -41,7 +43,7 @@ export async function countRetries(
     const { rows } = await client.query<{ n: number }>(
       `select count(*)::integer as n from delivery.delivery
        where endpoint_id = $1 and state in ('pending', 'sending') and attempts > 0`,
-      [endpointId(projectId, origin)],
+      [laneOf(projectId, origin)],
     )
     return rows[0]?.n ?? 0
   })

@@ -9,10 +9,16 @@ import {
   DeliveryService,
   DeliveryState,
 } from '#gen/delivery/v1/delivery_pb.js'
+import {
+  BreakerState,
+  type Endpoint,
+  EndpointSchema,
+  EndpointService,
+} from '#gen/delivery/v1/endpoint_pb.js'
 import { ReplayJobSchema, ReplayJobState, ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import { type Command, type CommandContext, connectionOptions } from './command.ts'
 import { type Connection, connect } from './connection.ts'
-import { deliveryLine, deliveryLines, jobLine, jsonLine, valueOf } from './print.ts'
+import { deliveryLine, deliveryLines, jobLine, jsonLine, time, valueOf, wordOf } from './print.ts'
 import { UsageError } from './usage-error.ts'
 
 const largestPage = 200
@@ -65,6 +71,14 @@ export const deliveryCommands: Command[] = [
     summary: 'Ends a delivery that is pending or sending.',
     options: connectionOptions,
     run: (context) => withConnection(context, cancel),
+  },
+  {
+    name: 'deliveries lanes',
+    operands: '',
+    summary:
+      'Lists the lanes of a project: origin and kind, limit, circuit breaker and what waits.',
+    options: connectionOptions,
+    run: (context) => withConnection(context, lanes),
   },
 ]
 
@@ -162,6 +176,29 @@ async function cancel(context: CommandContext, connection: Connection, projectId
     .cancelDelivery({ projectId, deliveryId })
   if (delivery === undefined) return
   context.print(context.json ? jsonLine(DeliverySchema, delivery) : deliveryLine(delivery))
+}
+
+async function lanes({ json, print }: CommandContext, connection: Connection, projectId: string) {
+  const endpoints = connection.client(EndpointService)
+  let pageToken = ''
+  do {
+    const page = await endpoints.listEndpoints({ projectId, pageSize: largestPage, pageToken })
+    for (const lane of page.endpoints) print(json ? jsonLine(EndpointSchema, lane) : laneLine(lane))
+    pageToken = page.nextPageToken
+  } while (pageToken !== '')
+}
+
+function laneLine(lane: Endpoint): string {
+  const kind = lane.kind === DeliveryKind.UNSPECIFIED ? 'any' : wordOf(DeliveryKind, lane.kind)
+  const openUntil = lane.openUntilTime === undefined ? '' : ` until ${time(lane.openUntilTime)}`
+  return [
+    lane.origin,
+    kind.padEnd(10),
+    `${lane.sendingCount} of ${lane.limitNow} sending`,
+    `${lane.pendingCount} waiting`,
+    `oldest due ${time(lane.oldestDueTime)}`,
+    `breaker ${wordOf(BreakerState, lane.breaker)}${openUntil}`,
+  ].join('  ')
 }
 
 function oneId({ operands }: CommandContext): string {

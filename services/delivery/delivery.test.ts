@@ -103,9 +103,10 @@ describe('an id', () => {
       deliveryId(one, 'payment_initiated', 'payerIndex.1'),
       deliveryId(one, 'payment_completed', 'payerIndex.0'),
       deliveryId(other, 'payment_initiated', 'payerIndex.0'),
-      endpointId('p1', 'https://example.com'),
-      endpointId('p2', 'https://example.com'),
-      endpointId('p1', 'https://example.com:8443'),
+      endpointId('p1', 'https://example.com', 'notify'),
+      endpointId('p1', 'https://example.com', 'callback'),
+      endpointId('p2', 'https://example.com', 'notify'),
+      endpointId('p1', 'https://example.com:8443', 'notify'),
     ]
     expect(new Set(ids).size).toBe(ids.length)
     expect(ids.every(isUuid)).toBe(true)

@@ -4,7 +4,8 @@ import type { Machine } from '#core/machine.ts'
 import { hostOf } from '#core/push-url.ts'
 
 /** What is pushed. */
-export type DeliveryKind = 'notify' | 'callback' | 'onboarding'
+export const deliveryKinds = ['notify', 'callback', 'onboarding'] as const
+export type DeliveryKind = (typeof deliveryKinds)[number]
 
 /** Where a push stands. */
 export type DeliveryState =
@@ -152,23 +153,23 @@ export function deliveryId(eventId: string, kind: string, party: string): string
   return eventId.slice(0, timeDigits) + named.slice(timeDigits)
 }
 
-/** Id of the receiver that a project reaches at an origin. */
-export function endpointId(projectId: string, origin: string): string {
-  return namedUuid('endpoint', projectId, origin)
+/** Id of the lane of a project's pushes of one kind to an origin: they share limits and a circuit breaker. */
+export function endpointId(projectId: string, origin: string, kind: DeliveryKind): string {
+  return namedUuid('endpoint', projectId, origin, kind)
 }
 
 /** As many characters as the table takes. */
 const longestUrl = 2_048
 
-/** The receiver that a project's URL leads to. Throws a RangeError for a text that is no URL or too long. */
-export function receiverOf(projectId: string, url: string) {
+/** Where a project's push of that kind goes. Throws a RangeError for a text that is no URL or too long. */
+export function receiverOf(projectId: string, url: string, kind: DeliveryKind) {
   if (!URL.canParse(url) || url.includes('\0')) {
     throw new RangeError('the event has a URL that is none')
   }
   if (url.length > longestUrl) throw new RangeError('the event has a URL that is too long')
   const target = new URL(url)
   const { origin } = target
-  return { endpointId: endpointId(projectId, origin), url, origin, hostname: hostOf(target) }
+  return { endpointId: endpointId(projectId, origin, kind), url, origin, hostname: hostOf(target) }
 }
 
 /** A UUID that its parts determine: version 8 of RFC 9562, over SHA-256. */

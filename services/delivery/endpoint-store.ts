@@ -1,11 +1,14 @@
-// Statements that show how receivers are doing. They must not change or lock anything.
+// Statements that show the lanes of receivers: limits, breakers and what waits. They change and lock nothing.
 import { type Queryable, sql } from '#runtime/db.ts'
+import type { DeliveryKind } from './delivery.ts'
 
-/** A receiver as it is shown. */
+/** A lane as it is shown. */
 export interface EndpointRow {
   endpointId: string
   projectId: string
   origin: string
+  /** Null: the lane of an earlier release, for pushes of all kinds. */
+  kind: DeliveryKind | null
   limitNow: number
   breaker: 'closed' | 'open' | 'half_open'
   breakerUntil: Date | null
@@ -20,7 +23,7 @@ export interface EndpointRow {
 const countedPending = 10_000
 
 /** What waits is counted in the two partial indexes that claims use, so that no row is read. */
-const shown = `e.endpoint_id as "endpointId", project_id as "projectId", origin, limit_now as "limitNow",
+const shown = `e.endpoint_id as "endpointId", project_id as "projectId", origin, lane_kind as kind, limit_now as "limitNow",
   breaker, breaker_until as "breakerUntil", created_at as "createdAt",
   (select count(*) from (
      (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts = 0
@@ -44,7 +47,7 @@ const findStatement = sql(
   `select ${shown} from endpoint as e where project_id = $1 and endpoint_id = $2`,
 )
 
-/** A project's receiver. */
+/** A project's lane. */
 export function findEndpoint(
   db: Queryable,
   projectId: string,
@@ -56,17 +59,23 @@ export function findEndpoint(
 const listStatement = sql(
   'endpoint_list',
   `select ${shown} from endpoint as e
-   where project_id = $1 and origin > $2
-   order by origin
-   limit $3`,
+   where project_id = $1 and (origin, coalesce(lane_kind, '')) > ($2, $3)
+   order by origin, coalesce(lane_kind, '')
+   limit $4`,
 )
 
-/** A project's receivers by origin, those after `after`. */
+/** The place of a lane among those of its project: by origin, then by kind. */
+export interface LanePlace {
+  origin: string
+  kind: DeliveryKind | null
+}
+
+/** A project's lanes in that order, those after `after`. */
 export function listEndpoints(
   db: Queryable,
   projectId: string,
-  after: string,
+  after: LanePlace | undefined,
   limit: number,
 ): Promise<EndpointRow[]> {
-  return db.rows(listStatement, [projectId, after, limit])
+  return db.rows(listStatement, [projectId, after?.origin ?? '', after?.kind ?? '', limit])
 }

@@ -113,7 +113,7 @@ function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
     eventId: event.eventId,
     kind,
     subjectId,
-    ...receiverOf(projectId, url),
+    ...receiverOf(projectId, url, kind),
     body: Buffer.from(body),
     occurredAt,
     traceparent: recordedTrace(event),

@@ -47,11 +47,11 @@ const insertStatement = sql(
 const wakeStatement = sql(
   'delivery_wake_endpoints',
   `insert into endpoint (
-     endpoint_id, project_id, origin, hostname, ready_at, window_started_at, created_at
+     endpoint_id, project_id, origin, hostname, lane_kind, ready_at, window_started_at, created_at
    )
-   select endpoint_id, project_id, origin, hostname, clock_now(), clock_now(), clock_now()
-   from unnest((select $1::uuid[]), $2::uuid[], $3::text[], $4::text[])
-     as n(endpoint_id, project_id, origin, hostname)
+   select endpoint_id, project_id, origin, hostname, kind, clock_now(), clock_now(), clock_now()
+   from unnest((select $1::uuid[]), $2::uuid[], $3::text[], $4::text[], $5::text[])
+     as n(endpoint_id, project_id, origin, hostname, kind)
    order by endpoint_id
    on conflict (endpoint_id) do update set
      version = endpoint.version + 1,
@@ -83,6 +83,7 @@ export async function insertDeliveries(tx: Queryable, deliveries: NewDelivery[])
     endpoints.map(({ projectId }) => projectId),
     endpoints.map(({ origin }) => origin),
     endpoints.map(({ hostname }) => hostname),
+    endpoints.map(({ kind }) => kind),
   ])
   // One round trip: they run in this order on the connection of the transaction.
   await Promise.all([inserted, woken])

@@ -88,7 +88,7 @@ export function onboardingCallback(event: Event): NewCallback {
     eventId: event.eventId,
     kind: 'onboarding',
     subjectId: account.accountId,
-    ...receiverOf(event.projectId, callbackUrl),
+    ...receiverOf(event.projectId, callbackUrl, 'onboarding'),
     body: Buffer.from(renderOnboarding(onboarding, account, occurredAt)),
     occurredAt,
     traceparent: recordedTrace(event),

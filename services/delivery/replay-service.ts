@@ -7,8 +7,8 @@ import type { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
 import type { ReplayFilter, ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import type { Database } from '#runtime/db.ts'
 import { projectOf } from '#runtime/rpc/project.ts'
-import { type DeliveryState, endedStates } from './delivery.ts'
-import { findEndpoint, listEndpoints } from './endpoint-store.ts'
+import { type DeliveryState, deliveryKinds, endedStates } from './delivery.ts'
+import { findEndpoint, type LanePlace, listEndpoints } from './endpoint-store.ts'
 import { cancelReplayJob, createReplayJob, findReplayJob } from './replay-store.ts'
 import {
   invalid,
@@ -108,23 +108,28 @@ export function endpointService(db: Database): ServiceImpl<typeof EndpointServic
     async listEndpoints(request, context) {
       const projectId = projectOf(context, request.projectId)
       const limit = pageSize(request.pageSize)
-      const after = readOriginToken(request.pageToken)
+      const after = readLaneToken(request.pageToken)
       const rows = await listEndpoints(db, projectId, after, limit + 1)
       const page = rows.slice(0, limit)
-      const more = rows.length > limit
+      const last = rows.length > limit ? page.at(-1) : undefined
       return {
         endpoints: page.map(wireEndpoint),
-        nextPageToken: more ? Buffer.from(page.at(-1)?.origin ?? '').toString('base64url') : '',
+        nextPageToken: last === undefined ? '' : laneToken(last),
       }
     },
   }
 }
 
-function readOriginToken(token: string): string {
-  if (token === '') return ''
-  const origin = Buffer.from(token, 'base64url').toString()
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-    throw invalid('page_token', 'is not one of ours')
-  }
-  return origin
+function laneToken({ origin, kind }: LanePlace): string {
+  return Buffer.from(`${origin} ${kind ?? ''}`).toString('base64url')
+}
+
+function readLaneToken(token: string): LanePlace | undefined {
+  if (token === '') return undefined
+  const [, origin = '', word = ''] =
+    /^(\S+) (\w*)$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
+  const kind = deliveryKinds.find((known) => known === word) ?? null
+  const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin
+  if (!isOrigin || (kind ?? '') !== word) throw invalid('page_token', 'is not one of ours')
+  return { origin, kind }
 }

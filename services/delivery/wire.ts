@@ -96,12 +96,13 @@ export function wireAttempt(row: AttemptRow) {
   }
 }
 
-/** A receiver. */
+/** A lane. */
 export function wireEndpoint(row: EndpointRow) {
   return {
     endpointId: row.endpointId,
     projectId: row.projectId,
     origin: row.origin,
+    kind: row.kind === null ? WireKind.UNSPECIFIED : wireKinds[row.kind],
     limitNow: row.limitNow,
     breaker: wireBreakers[row.breaker],
     openUntilTime: timeOf(row.breaker === 'open' ? row.breakerUntil : null),

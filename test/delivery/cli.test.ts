@@ -188,6 +188,33 @@ describe('the RPCs', () => {
     expect(await get({ projectId: randomUUID(), endpointId })).toMatchObject({ code: 'not_found' })
   })
 
+  it('show the lanes of a host page by page, each with its kind', async () => {
+    const project = randomUUID()
+    const urls = { notify: `${receiver.url}/lanes`, callback: `${receiver.url}/lanes` }
+    const event = createdEvent({ projectId: project, ...urls, callbackSequence: 1 })
+    await publishSurely(nats, event.subject, toBinary(EventSchema, event), event.eventId)
+    const arrived = () => receiver.requests.filter(({ path }) => path === '/lanes')
+    await until(() => arrived().length === 2)
+    const page = (pageToken = '') =>
+      service.call('delivery.v1.EndpointService/ListEndpoints', {
+        projectId: project,
+        pageSize: 1,
+        pageToken,
+      }) as Promise<{ endpoints: { kind: string }[]; nextPageToken?: string; code?: string }>
+    const first = await page()
+    const second = await page(first.nextPageToken)
+    const kinds = [...first.endpoints, ...second.endpoints].map(({ kind }) => kind)
+    expect(kinds).toEqual(['DELIVERY_KIND_CALLBACK', 'DELIVERY_KIND_NOTIFY'])
+    expect(second.nextPageToken).toBeUndefined()
+    const forged = Buffer.from(`${receiver.url} letter`).toString('base64url')
+    expect(await page(forged)).toMatchObject({ code: 'invalid_argument' })
+
+    const { out } = await run('deliveries', 'lanes', '--project', project)
+    expect(out).toMatch(/^http:\S+ {2}callback {4}\d of 2 sending {2}0 waiting .* breaker closed$/m)
+    const shown = await run('deliveries', 'lanes', '--project', project, '--json')
+    expect(shown.out).toContain('"kind":"DELIVERY_KIND_NOTIFY"')
+  })
+
   it.each([
     ['a key that is missing', {}, 'invalid_argument'],
     [

@@ -304,7 +304,7 @@ describe('a receiver', () => {
       `update delivery.endpoint set breaker = 'open', breaker_until = now() + interval '1 minute'
        where origin = 'https://receiver.example'`,
     )
-    const shown = await listEndpoints(setting.db, setting.projectId, '', 10)
+    const shown = await listEndpoints(setting.db, setting.projectId, undefined, 10)
     expect(shown.map(({ origin, pending }) => [origin, pending])).toEqual([
       ['https://other.example', 1],
       ['https://receiver.example', 2],
@@ -313,8 +313,7 @@ describe('a receiver', () => {
     expect(busy).toMatchObject({ breaker: 'open', limitNow: 2, sending: 0 })
     expect(busy?.oldestDueAt).toBeInstanceOf(Date)
     expect(await findEndpoint(setting.db, randomUUID(), busy?.endpointId ?? '')).toBeUndefined()
-    expect(
-      await listEndpoints(setting.db, setting.projectId, 'https://other.example', 10),
-    ).toHaveLength(1)
+    const after = { origin: 'https://other.example', kind: 'notify' } as const
+    expect(await listEndpoints(setting.db, setting.projectId, after, 10)).toHaveLength(1)
   })
 })

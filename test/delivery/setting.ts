@@ -91,12 +91,13 @@ export async function createSetting() {
     const deliveries = pushes.map((change): NewDelivery => {
       const target = new URL(change.url)
       const project = change.projectId ?? projectId
+      const { kind = 'notify' } = change
       return {
         deliveryId: randomUUID(),
         projectId: project,
-        endpointId: endpointId(project, target.origin),
+        endpointId: endpointId(project, target.origin, kind),
         eventId: randomUUID(),
-        kind: 'notify',
+        kind,
         subjectId: 'payment-1',
         origin: target.origin,
         hostname: target.hostname,
