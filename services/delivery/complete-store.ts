@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { type Database, type Queryable, sql } from '#runtime/db.ts'
 import type { Claimed } from './claim-store.ts'
 import type { DeliveryState, Verdict } from './delivery.ts'
+import { type LaneReport, laneReports } from './lane-report.ts'
 import type { PostEnd } from './post.ts'
 
 /** An attempt that has ended, with what follows. */
@@ -28,9 +29,11 @@ export interface Completed {
 /*
  * The lease token fences: a worker that lost its lease changes nothing, but for a 2xx, which counts as
  * long as the delivery has not ended. The attempt's own row tells what happened in any case. The
- * receiver learns from the batch as a whole: its limit grows by one for each 20 successes, is halved
- * by a time-out, 429 or 5xx, and goes 1, 2, 4 after its breaker closes. One that was not full and has nothing
- * more to send stays at rest: no claim has to look at it in vain.
+ * lane learns from the batch as a whole. Its limit grows by one for each 20 successes and is halved when
+ * connecting fails, by 429 and 503, and by a time-out during which no other URL of the lane answered; it stays at 2 or
+ * more while the receiver answers, and goes 2, 4 after its breaker closes. Other errors may be about one order, and
+ * count in the window of the breaker alone. A time-out while others answer counts nowhere. A lane that was not full and has
+ * nothing more to send stays at rest: no claim has to look at it in vain.
  *
  * The first array is a sub-select, so that the planner does not see how long it is: or it would plan this
  * anew for each batch, which takes longer than to run it. Nor does it know how many were moved: a join with those would
@@ -90,34 +93,53 @@ const completeStatement = sql(
      where attempt.delivery_id = result.delivery_id and attempt.number = result.number
        and attempt.started_at = result.started_at and attempt.outcome in ('started', 'unknown')
        and attempt.started_at between $20 and $21
-   ), seen as (
-     select endpoint_id,
-       count(*) filter (where outcome = 'delivered') as good,
-       count(*) filter (where outcome in ('refused', 'timed_out', 'connection_failed') and status is distinct from 410) as bad,
-       count(*) filter (where outcome = 'connection_failed') as unconnected,
-       bool_or(outcome = 'timed_out' or status = 429 or status >= 500) as overloaded,
-       count(*) filter (where outcome <> 'unsigned') as all_of_them,
-       bool_or(state = 'pending') as retries
-     from result group by endpoint_id
+   ), report as (
+     select endpoint_id, delivered, failed, unconnected, overloaded, sent, retries, new_url, new_at,
+       new_other_at
+     from unnest(
+       (select $22::uuid[]), $23::integer[], $24::integer[], $25::integer[], $26::integer[],
+       $27::integer[], $28::boolean[], $29::bytea[], $30::timestamptz[], $31::timestamptz[]
+     ) as r(
+       endpoint_id, delivered, failed, unconnected, overloaded, sent, retries, new_url, new_at,
+       new_other_at
+     )
    ), held as (
-     select e.endpoint_id, e.breaker, e.breaker_opened, e.limit_now, e.growth,
-       good, bad, coalesce(overloaded, false) as overloaded,
-       case when unconnected = all_of_them then e.connect_failures + unconnected else 0 end
+     select e.endpoint_id, e.breaker, e.breaker_opened, e.limit_now, e.growth, e.window_attempts,
+       e.window_failures, e.window_started_at < clock_now() - interval '60 seconds' as window_over,
+       e.answered_at, e.answered_url, e.other_answered_at, new_url, new_at, new_other_at,
+       delivered, failed, unconnected, overloaded, retries,
+       case when unconnected = sent then e.connect_failures + unconnected else 0 end
          as connect_failures,
-       e.window_started_at < clock_now() - interval '60 seconds' as window_over,
-       e.window_attempts, e.window_failures, retries
-     from endpoint as e join seen on seen.endpoint_id = e.endpoint_id
+       (select count(*) from unnest($32::uuid[], $33::bytea[], $34::timestamptz[])
+          as late(endpoint_id, url_key, started_at)
+        where late.endpoint_id = e.endpoint_id and coalesce(late.started_at > case e.answered_url
+          when late.url_key then e.other_answered_at else e.answered_at
+        end, true)) as time_outs
+     from endpoint as e join report on report.endpoint_id = e.endpoint_id
      order by e.endpoint_id
      for update of e
    ), counted as (
-     select endpoint_id, breaker, breaker_opened, limit_now, growth, good, bad, overloaded,
+     select endpoint_id, breaker, breaker_opened, limit_now, growth, delivered as good,
+       failed + time_outs as bad, unconnected + overloaded + time_outs > 0 as overloaded,
        connect_failures, window_over, retries,
-       good + bad + case when window_over then 0 else window_attempts end as attempts,
-       bad + case when window_over then 0 else window_failures end as failures
+       delivered + failed + time_outs + case when window_over then 0 else window_attempts end
+         as attempts,
+       failed + time_outs + case when window_over then 0 else window_failures end as failures,
+       case when new_at is null or new_at < answered_at then answered_url else new_url end
+         as answered_url,
+       greatest(new_at, answered_at) as answered_at,
+       case
+         when new_url = answered_url then greatest(new_other_at, other_answered_at)
+         when new_at < answered_at then greatest(new_at, other_answered_at)
+         when new_at >= answered_at then greatest(new_other_at, answered_at)
+         else coalesce(new_other_at, other_answered_at)
+       end as other_answered_at
      from held
    ), learnt as (
      select endpoint_id, breaker, breaker_opened, limit_now, growth, good, overloaded,
        connect_failures, window_over, attempts, failures, retries,
+       answered_at, answered_url, other_answered_at,
+       case when answered_at > clock_now() - interval '10 minutes' then 2 else 1 end as min_limit,
        breaker = 'half_open' and good > 0 as closes,
        (breaker = 'half_open' and good = 0 and bad > 0)
          or (breaker = 'closed'
@@ -145,19 +167,22 @@ const completeStatement = sql(
          when learnt.breaker = 'closed' and learnt.limit_now >= 4 and learnt.good > 0 then 0
          else learnt.breaker_opened
        end,
-       limit_now = case
-         when learnt.opens or learnt.closes then 1
-         when learnt.overloaded then greatest(1, learnt.limit_now / 2)
+       limit_now = greatest(learnt.min_limit, case
+         when learnt.opens or learnt.closes then 2
+         when learnt.overloaded then learnt.limit_now / 2
          when learnt.good > 0 and learnt.breaker_opened > 0 then least(4, learnt.limit_now * 2)
          else least(16, learnt.limit_now + (learnt.growth + learnt.good) / 20)
-       end,
+       end),
        growth = case when learnt.overloaded then 0 else (learnt.growth + learnt.good) % 20 end,
        connect_failures = case when learnt.opens then 0 else least(learnt.connect_failures, 1000) end,
        window_started_at = case
          when learnt.window_over or learnt.opens then clock_now() else window_started_at
        end,
        window_attempts = case when learnt.opens or learnt.closes then 0 else learnt.attempts end,
-       window_failures = case when learnt.opens or learnt.closes then 0 else learnt.failures end
+       window_failures = case when learnt.opens or learnt.closes then 0 else learnt.failures end,
+       answered_at = learnt.answered_at,
+       answered_url = learnt.answered_url,
+       other_answered_at = learnt.other_answered_at
      from learnt
      where endpoint.endpoint_id = learnt.endpoint_id
    )
@@ -230,7 +255,34 @@ function columns(batch: Completion[], { openS, maxS }: BreakerTerms): unknown[] 
     maxS,
     new Date(Math.min(...startedMs)),
     new Date(Math.max(...startedMs)),
+    ...reportColumns(laneReports(batch)),
   ]
+}
+
+function reportColumns(reports: LaneReport[]): unknown[] {
+  const timeOuts = reports.flatMap(({ endpointId, timeOuts }) =>
+    timeOuts.map((timeOut) => ({ endpointId, ...timeOut })),
+  )
+  return [
+    reports.map(({ endpointId }) => endpointId),
+    reports.map(({ delivered }) => delivered),
+    reports.map(({ failed }) => failed),
+    reports.map(({ unconnected }) => unconnected),
+    reports.map(({ overloaded }) => overloaded),
+    reports.map(({ sent }) => sent),
+    reports.map(({ retries }) => retries),
+    reports.map(({ answeredUrl }) => (answeredUrl === undefined ? null : urlKey(answeredUrl))),
+    reports.map(({ answeredAt }) => answeredAt ?? null),
+    reports.map(({ otherAnsweredAt }) => otherAnsweredAt ?? null),
+    timeOuts.map(({ endpointId }) => endpointId),
+    timeOuts.map(({ url }) => urlKey(url)),
+    timeOuts.map(({ startedAt }) => startedAt),
+  ]
+}
+
+/** The key of a URL within its lane, as SQL makes it too (`url_key`). */
+export function urlKey(url: string): Buffer {
+  return urlDigest(url).subarray(0, 16)
 }
 
 /** The key of gone_url for a URL. */

@@ -69,17 +69,35 @@ describe('the attempts under way to one receiver', () => {
   })
 
   it.each([
-    ['timed_out', undefined],
     ['refused', 429],
     ['refused', 503],
-  ] as const)('are halved by %s %s, down to one', async (outcome, status) => {
+  ] as const)('are halved by %s %s, and never fewer than two', async (outcome, status) => {
     await pushMany(1)
-    await setting.asOwner('update delivery.endpoint set limit_now = 3')
+    await setting.asOwner('update delivery.endpoint set limit_now = 5')
     await round(outcome, status)
-    expect((await endpoint())?.limit_now).toBe(1)
+    expect((await endpoint())?.limit_now).toBe(2)
     await round(outcome, status)
-    expect((await endpoint())?.limit_now).toBe(1)
+    expect((await endpoint())?.limit_now).toBe(2)
   })
+
+  it.each(['timed_out', 'connection_failed'] as const)(
+    'are halved by %s, down to one where nothing ever answers and to two where something did',
+    async (outcome) => {
+      await pushMany(1)
+      await setting.asOwner('update delivery.endpoint set limit_now = 5')
+      await round(outcome)
+      expect((await endpoint())?.limit_now).toBe(2)
+      await round(outcome)
+      expect((await endpoint())?.limit_now).toBe(1)
+      await round('refused', 404)
+      expect((await endpoint())?.limit_now).toBe(2)
+      await round(outcome)
+      expect((await endpoint())?.limit_now).toBe(2)
+      setting.clock.advance(11 * 60_000)
+      await round(outcome)
+      expect((await endpoint())?.limit_now).toBe(1)
+    },
+  )
 })
 
 describe('fresh pushes and retries', () => {
@@ -108,13 +126,13 @@ describe('a breaker', () => {
     let attempts = 0
     let lastMs = 0
     while ((await endpoint())?.breaker === 'closed') {
-      lastMs = Date.now()
+      lastMs = setting.clock.now().getTime()
       attempts += await round('connection_failed')
     }
     const openedMs = ((await endpoint())?.open_until?.getTime() ?? 0) - 30_000
     // By the clocks of two processes.
     expect(openedMs).toBeGreaterThanOrEqual(lastMs - 1)
-    expect(openedMs).toBeLessThanOrEqual(Date.now() + 1)
+    expect(openedMs).toBeLessThanOrEqual(setting.clock.now().getTime() + 1)
     expect(attempts).toBeGreaterThanOrEqual(5)
     expect(attempts).toBeLessThanOrEqual(6)
     expect(await claim()).toHaveLength(0)
@@ -129,13 +147,13 @@ describe('a breaker', () => {
     expect((await endpoint())?.breaker).toBe('closed')
   })
 
-  it('that has closed lets one, two and four through', async () => {
+  it('that has closed lets two and four through', async () => {
     await pushMany(30)
     while ((await endpoint())?.breaker === 'closed') await round('connection_failed')
     setting.clock.advance(31_000)
     const sizes: number[] = []
     for (let n = 0; n < 5; n += 1) sizes.push(await round('delivered', 200))
-    expect(sizes).toEqual([1, 1, 2, 4, 4])
+    expect(sizes).toEqual([1, 2, 4, 4, 4])
   })
 
   it('is probed with the newest push, which may be for a URL that works', async () => {

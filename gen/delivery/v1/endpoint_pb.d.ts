@@ -42,7 +42,8 @@ export declare type Endpoint = Message<"delivery.v1.Endpoint"> & {
   origin: string;
 
   /**
-   * Attempts that may be under way at once, 1 to 16: grows with success, is halved by failure.
+   * Attempts that may be in flight at once, 1 to 16: one more for 20 successes, half as many when connecting fails, for 429 and 503, and
+   * when nothing answers in time. 2 or more while the receiver answers.
    *
    * @generated from field: uint32 limit_now = 4;
    */
