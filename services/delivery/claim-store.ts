@@ -1,4 +1,4 @@
-// Statements that take due deliveries and give back those whose worker died. They must not wait for a receiver.
+// The statement that takes due deliveries, lane by lane. It waits for nobody: what is locked is left out.
 import { type Queryable, sql } from '#runtime/db.ts'
 import type { DeliveryKind } from './delivery.ts'
 
@@ -29,7 +29,7 @@ export interface Claimed {
 
 /** What one claim may take. */
 export interface ClaimLimits {
-  /** Receivers to look at. */
+  /** Lanes to look at. */
   endpoints: number
   /** Deliveries to take. */
   deliveries: number
@@ -43,20 +43,48 @@ export interface ClaimLimits {
 
 const unlimited = 2 ** 31 - 1
 
+/** Place of a push when four fresh ones and one retry take turns; the probe of a breaker comes first. */
+const place = `case kind_of when 'probe' then -1 when 'fresh' then (turn + n) + (turn + n) / 4 else 5 * n + 4 end`
+
+/** The due rows of a queue, oldest first. They are locked, and those that somebody else has locked are left out. */
+const dueRows = (queue: string, attempts: '< 1' | '<> 0', rows: string, more = '') => `(
+         select delivery_id, url, next_attempt_at from delivery
+         where endpoint_id = roomy.endpoint_id and url_queue = ${queue} and state = 'pending'
+           and attempts ${attempts} and next_attempt_at <= clock_now() ${more}
+         order by next_attempt_at limit ${rows}
+         for update skip locked
+       )`
+
+const nextOf = (attempts: '< 1' | '<> 0') => `(
+           select min(next_attempt_at) from delivery
+           where endpoint_id = tally.endpoint_id and url_queue = '' and state = 'pending'
+             and attempts ${attempts} and next_attempt_at > clock_now()
+         )`
+
+const waitsIn = (attempts: '< 1' | '<> 0') => `(
+             select true from delivery
+             where endpoint_id = tally.endpoint_id and url_queue = key and state = 'pending'
+               and attempts ${attempts} limit 1
+           )`
+
 /*
- * Receivers that are ready, each skipped when another worker has it; from each its due rows up to the
- * room that its limit leaves, four fresh ones to a retry; from all of them in turn until the worker is
- * full, of one hostname no more than the worker may have in hand. A receiver whose row was changed
- * after this statement read its deliveries may have more: it stays ready. One that is full is woken by
- * the next completion, or after the lease at the latest. While a breaker is not closed the newest push is
- * the probe: where only some URLs of a receiver fail, an older one is likely to be for one of those.
+ * Lanes that are ready, each skipped when another worker has it; from each its due rows up to the room that its limit
+ * leaves, four fresh ones to a retry, and for one URL no more than half of the slots; from all lanes in turn until the worker is
+ * full, of one hostname no more than the worker may have in hand. A lane whose row was changed after this statement read
+ * its deliveries may have more: it stays ready. One that is full is woken by the next completion, or after the lease at the
+ * latest. While a breaker is not closed the newest push is the probe: where only some URLs of a lane fail, an older one
+ * is likely to be for one of those.
+ *
+ * A lane is read from the head of its queue, and beside it the queues of URLs that the lane's row names. It is blocked when the
+ * head leaves room unused, because it is for URLs that have their share, and there are more rows behind: see
+ * openUrlQueues, which makes it ready at once. A lane of which all pushes are for one URL has no more room than that URL.
  */
 const claimStatement = sql(
   'delivery_claim',
   `with host as materialized (
      select hostname, $7 - in_hand as room from unnest($5::text[], $6::integer[]) as h(hostname, in_hand)
    ), candidate as (
-     select endpoint_id, version, turn, breaker, limit_now, hostname,
+     select endpoint_id, version, turn, breaker, limit_now, hostname, only_url, url_queues,
        (select seen.version from endpoint as seen where seen.endpoint_id = e.endpoint_id)
          as seen_version
      from endpoint as e
@@ -65,54 +93,81 @@ const claimStatement = sql(
      order by ready_at
      limit $1
      for update of e skip locked
-   ), roomy as (
-     select endpoint_id, version, seen_version, turn, hostname, breaker,
-       case breaker when 'closed' then limit_now else 1 end - (
-         select count(*) from delivery
+   ), slotted as materialized (
+     select endpoint_id, version, seen_version, turn, hostname, breaker, only_url, url_queues,
+       case breaker when 'closed' then limit_now else 1 end as slots,
+       array(
+         select url_key(url) from delivery
          where delivery.endpoint_id = candidate.endpoint_id and state = 'sending'
-       ) as room
+       ) as in_flight
      from candidate
-   ), due as (
-     select roomy.endpoint_id, roomy.hostname, roomy.room, found.delivery_id, found.place,
-       row_number() over (partition by roomy.endpoint_id order by found.place) as nth
+   ), shared as materialized (
+     select endpoint_id, version, seen_version, turn, hostname, breaker, url_queues, in_flight,
+       greatest(slots / 2, 1) as url_slots, slots - cardinality(in_flight) as free,
+       greatest(0, least(
+         slots - cardinality(in_flight),
+         case when only_url is not null then
+           greatest(slots / 2, 1) - cardinality(array_positions(in_flight, only_url))
+         end
+       )) as room
+     from slotted
+   ), roomy as (
+     select endpoint_id, version, seen_version, turn, hostname, breaker, url_queues, in_flight,
+       url_slots, room,
+       case when room > 0 and room < free then room + 1 else room end as head
+     from shared
+   ), found as (
+     select roomy.endpoint_id, roomy.hostname, roomy.turn, roomy.room, roomy.head, due.delivery_id,
+       due.url_key, due.is_queued, due.next_attempt_at, due.kind_of,
+       roomy.url_slots - cardinality(array_positions(roomy.in_flight, due.url_key)) as url_room
      from roomy cross join lateral (
-       select delivery_id, -1 as place
+       select delivery_id, url_key(url) as url_key, false as is_queued, next_attempt_at,
+         'probe' as kind_of
        from (
-         select delivery_id from delivery
-         where endpoint_id = roomy.endpoint_id and state = 'pending' and attempts = 0
-           and next_attempt_at <= clock_now() and roomy.breaker <> 'closed'
-         order by next_attempt_at desc limit greatest(roomy.room, 0)
+         select delivery_id, url, next_attempt_at from delivery
+         where endpoint_id = roomy.endpoint_id and url_queue = '' and state = 'pending'
+           and attempts < 1 and next_attempt_at <= clock_now() and roomy.breaker <> 'closed'
+         order by next_attempt_at desc limit roomy.room
          for update skip locked
        ) as probe
        union all
-       select delivery_id, (roomy.turn + n) + (roomy.turn + n) / 4
-       from (
-         select delivery_id, row_number() over (order by next_attempt_at) - 1 as n
-         from (
-           select delivery_id, next_attempt_at from delivery
-           where endpoint_id = roomy.endpoint_id and state = 'pending' and attempts = 0
-             and next_attempt_at <= clock_now() and roomy.breaker = 'closed'
-           order by next_attempt_at limit greatest(roomy.room, 0)
-           for update skip locked
-         ) as fresh
-       ) as numbered
+       select delivery_id, url_key(url), false, next_attempt_at, 'fresh'
+       from ${dueRows("''", '< 1', 'roomy.head', "and roomy.breaker = 'closed'")} as fresh
        union all
-       select delivery_id, 5 * n + 4
-       from (
-         select delivery_id, row_number() over (order by next_attempt_at) - 1 as n
-         from (
-           select delivery_id, next_attempt_at from delivery
-           where endpoint_id = roomy.endpoint_id and state = 'pending' and attempts > 0
-             and next_attempt_at <= clock_now()
-           order by next_attempt_at limit greatest(roomy.room, 0)
-           for update skip locked
-         ) as retry
-       ) as numbered
-     ) as found
+       select delivery_id, url_key(url), false, next_attempt_at, 'retry'
+       from ${dueRows("''", '<> 0', 'roomy.head')} as retry
+       union all
+       select queued.delivery_id, queue.key, true, queued.next_attempt_at, queued.kind_of
+       from unnest(roomy.url_queues) as queue(key) cross join lateral (
+         select least(
+           roomy.room, roomy.url_slots - cardinality(array_positions(roomy.in_flight, queue.key))
+         ) as room
+       ) as of_url cross join lateral (
+         select delivery_id, next_attempt_at, 'fresh' as kind_of
+         from ${dueRows('queue.key', '< 1', 'greatest(of_url.room, 0)')} as fresh
+         union all
+         select delivery_id, next_attempt_at, 'retry'
+         from ${dueRows('queue.key', '<> 0', 'greatest(of_url.room, 0)')} as retry
+       ) as queued
+     ) as due
+   ), numbered as (
+     select endpoint_id, hostname, turn, room, head, delivery_id, url_key, is_queued, kind_of, url_room,
+       row_number() over (
+         partition by endpoint_id, url_room > 0, kind_of order by next_attempt_at
+       ) - 1 as n
+     from found
+   ), placed as (
+     select endpoint_id, hostname, room, head, delivery_id, is_queued, kind_of, ${place} as place,
+       row_number() over (partition by endpoint_id, url_key order by ${place}) <= url_room as fits
+     from numbered
+   ), due as (
+     select endpoint_id, hostname, room, head, delivery_id, is_queued, kind_of, place, fits,
+       row_number() over (partition by endpoint_id, fits order by place) as nth
+     from placed
    ), hosted as (
-     select due.endpoint_id, due.hostname, due.delivery_id, due.place, due.nth,
-       row_number() over (partition by due.hostname order by due.nth, due.place) as host_nth
-     from due where nth <= room
+     select endpoint_id, hostname, delivery_id, place, nth,
+       row_number() over (partition by hostname order by nth, place) as host_nth
+     from due where fits and nth <= room
    ), picked as (
      select hosted.endpoint_id, hosted.hostname, hosted.delivery_id, hosted.place
      from hosted left join host on host.hostname = hosted.hostname
@@ -120,7 +175,7 @@ const claimStatement = sql(
      order by hosted.nth, hosted.place limit $2
    ), claimed as (
      update delivery set
-       state = 'sending', attempts = attempts + 1, next_attempt_at = null,
+       state = 'sending', attempts = attempts + 1, next_attempt_at = null, url_queue = '',
        lease_token = $3, lease_until = clock_now() + $4 * interval '1 second',
        attempt_started_at = date_trunc('milliseconds', clock_now())
      from picked
@@ -132,12 +187,20 @@ const claimStatement = sql(
      insert into attempt (delivery_id, number, started_at, endpoint_id, round)
      select delivery_id, attempts, attempt_started_at, endpoint_id, round from claimed
    ), offer as (
-     select endpoint_id, count(*) as found from due group by endpoint_id
+     select endpoint_id, count(*) filter (where fits) as fitting, bool_or(not fits) as held_back,
+       greatest(
+         count(*) filter (where kind_of = 'fresh' and not is_queued),
+         count(*) filter (where kind_of = 'retry' and not is_queued)
+       ) >= max(head) as goes_on
+     from due group by endpoint_id
    ), share as (
      select endpoint_id, count(*) as taken, max(place) as last_place from picked group by endpoint_id
    ), tally as (
-     select roomy.endpoint_id, roomy.version, roomy.seen_version, roomy.room,
-       coalesce(found, 0) as found, coalesce(taken, 0) as taken, last_place
+     select roomy.endpoint_id, roomy.version, roomy.seen_version, roomy.room, roomy.in_flight,
+       roomy.url_queues, coalesce(fitting, 0) as fitting, coalesce(taken, 0) as taken, last_place,
+       coalesce(fitting < roomy.room and goes_on, false) as blocked,
+       coalesce(held_back or goes_on or fitting > roomy.room, roomy.room = 0)
+         or roomy.url_queues <> '{}' or roomy.breaker <> 'closed' as has_more
      from roomy
        left join offer on offer.endpoint_id = roomy.endpoint_id
        left join share on share.endpoint_id = roomy.endpoint_id
@@ -146,17 +209,20 @@ const claimStatement = sql(
        version = endpoint.version + 1,
        turn = coalesce((tally.last_place + 1) % 5, endpoint.turn),
        breaker = case when breaker = 'open' and tally.taken > 0 then 'half_open' else breaker end,
+       url_queues = case when tally.url_queues = '{}' then '{}' else array(
+         select key from unnest(tally.url_queues) as key
+         where tally.version <> tally.seen_version or key = any(tally.in_flight)
+           or ${waitsIn('< 1')} or ${waitsIn('<> 0')}
+       ) end,
        ready_at = case
          when tally.version <> tally.seen_version then clock_now()
-         when tally.taken < least(tally.found, tally.room) then clock_now()
-         when tally.taken >= tally.room then clock_now() + $4 * interval '1 second'
+         when tally.taken < least(tally.fitting, tally.room) then clock_now()
+         when tally.blocked then clock_now() + interval '1 second'
+         when tally.has_more and tally.taken >= tally.room then clock_now() + $4 * interval '1 second'
          else coalesce(least(
-           (select min(next_attempt_at) from delivery
-            where endpoint_id = tally.endpoint_id and state = 'pending' and attempts = 0
-              and next_attempt_at > clock_now()),
-           (select min(next_attempt_at) from delivery
-            where endpoint_id = tally.endpoint_id and state = 'pending' and attempts > 0
-              and next_attempt_at > clock_now())
+           case when tally.has_more then clock_now() + $4 * interval '1 second' end,
+           ${nextOf('< 1')},
+           ${nextOf('<> 0')}
          ), 'infinity')
        end
      from tally
@@ -166,21 +232,30 @@ const claimStatement = sql(
      event_id as "eventId", subject_id as "subjectId", kind, url, body, failures, attempts as number,
      earlier_attempts as "earlierAttempts", attempt_started_at as "startedAt",
      occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname,
-     traceparent
-   from claimed`,
+     traceparent, (select array_agg(endpoint_id) from tally where blocked) as "blockedLanes"
+   from (select 1) as always left join claimed on true`,
 )
+
+/** What a claim has found. */
+export interface Claim {
+  deliveries: Claimed[]
+  /** Lanes that have free slots and pushes to which the claim could not get. */
+  blockedLanes: string[]
+}
+
+type ClaimRow = (Claimed | { deliveryId: null }) & { blockedLanes: string[] | null }
 
 /**
  * Takes due deliveries under one lease and records an attempt for each, all in one statement. Locks the
- * receivers that it looks at (skipping locked ones) and their due rows.
+ * lanes that it looks at (skipping locked ones) and their due rows.
  */
-export function claimDue(
+export async function claimDue(
   db: Queryable,
   leaseToken: string,
   limits: ClaimLimits,
-): Promise<Claimed[]> {
+): Promise<Claim> {
   const { endpoints, deliveries, leaseS, hostLimit = unlimited, inHandByHost } = limits
-  return db.rows<Claimed>(claimStatement, [
+  const rows = await db.rows<ClaimRow>(claimStatement, [
     endpoints,
     deliveries,
     leaseToken,
@@ -189,82 +264,8 @@ export function claimDue(
     [...(inHandByHost?.values() ?? [])],
     hostLimit,
   ])
-}
-
-const expireStatement = sql(
-  'delivery_expire_leases',
-  `with lost as (
-     select delivery_id, endpoint_id, attempts, attempt_started_at from delivery
-     where state = 'sending' and lease_until <= clock_now()
-     order by lease_until
-     limit $1
-     for update skip locked
-   ), freed as (
-     update delivery set
-       state = 'pending', next_attempt_at = date_trunc('milliseconds', clock_now()),
-       lease_token = null, lease_until = null
-     from lost
-     where delivery.delivery_id = lost.delivery_id
-   ), noted as (
-     update attempt set outcome = 'unknown', error = 'lease_expired'
-     from lost
-     where attempt.delivery_id = lost.delivery_id and attempt.number = lost.attempts
-       and attempt.started_at = lost.attempt_started_at and attempt.outcome = 'started'
-   ), held as (
-     select endpoint_id from endpoint
-     where endpoint_id in (select endpoint_id from lost)
-     order by endpoint_id
-     for update
-   ), woken as (
-     update endpoint set ready_at = clock_now(), version = version + 1
-     from held
-     where endpoint.endpoint_id = held.endpoint_id
-   )
-   select delivery_id from lost`,
-)
-
-/**
- * Makes deliveries due again whose lease has run out and marks their attempts unknown; returns how many.
- * Locks those rows (skipping locked ones) and then their receivers.
- */
-export async function expireLeases(db: Queryable, limit: number): Promise<number> {
-  return (await db.rows(expireStatement, [limit])).length
-}
-
-const wakeStatement = sql(
-  'delivery_wake_forgotten',
-  `with forgotten as (
-     select endpoint_id from endpoint as e
-     where ready_at > clock_now() + interval '5 seconds'
-       and (breaker_until is null or breaker_until <= clock_now())
-       and (
-         exists (
-           select 1 from delivery
-           where delivery.endpoint_id = e.endpoint_id and state = 'pending' and attempts = 0
-             and next_attempt_at < clock_now() - interval '5 seconds'
-         ) or exists (
-           select 1 from delivery
-           where delivery.endpoint_id = e.endpoint_id and state = 'pending' and attempts > 0
-             and next_attempt_at < clock_now() - interval '5 seconds'
-         )
-       )
-       and not exists (
-         select 1 from delivery
-         where delivery.endpoint_id = e.endpoint_id and state = 'sending'
-       )
-     order by endpoint_id
-     limit $1
-     for update skip locked
-   )
-   update endpoint set ready_at = clock_now(), version = version + 1
-   from forgotten
-   where endpoint.endpoint_id = forgotten.endpoint_id`,
-)
-
-/**
- * Makes receivers ready that have overdue rows and nothing under way and yet are not: nothing should
- * leave them so, and nothing may be lost if it does. Locks those receivers; returns how many.
- */
-export function wakeForgotten(db: Queryable, limit: number): Promise<number> {
-  return db.run(wakeStatement, [limit])
+  return {
+    deliveries: rows.filter((row): row is Claimed & ClaimRow => row.deliveryId !== null),
+    blockedLanes: rows[0]?.blockedLanes ?? [],
+  }
 }

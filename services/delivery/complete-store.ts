@@ -1,10 +1,10 @@
 // Statements that record what became of attempts. They must not decide what follows: the verdict is handed in.
-import { createHash } from 'node:crypto'
 import { type Database, type Queryable, sql } from '#runtime/db.ts'
 import type { Claimed } from './claim-store.ts'
 import type { DeliveryState, Verdict } from './delivery.ts'
 import { type LaneReport, laneReports } from './lane-report.ts'
 import type { PostEnd } from './post.ts'
+import { urlKey } from './url-key.ts'
 
 /** An attempt that has ended, with what follows. */
 export interface Completion {
@@ -94,20 +94,20 @@ const completeStatement = sql(
        and attempt.started_at = result.started_at and attempt.outcome in ('started', 'unknown')
        and attempt.started_at between $20 and $21
    ), report as (
-     select endpoint_id, delivered, failed, unconnected, overloaded, sent, retries, new_url, new_at,
-       new_other_at
+     select endpoint_id, delivered, failed, unconnected, overloaded, sent, retries, retried_url,
+       new_url, new_at, new_other_at
      from unnest(
        (select $22::uuid[]), $23::integer[], $24::integer[], $25::integer[], $26::integer[],
-       $27::integer[], $28::boolean[], $29::bytea[], $30::timestamptz[], $31::timestamptz[]
+       $27::integer[], $28::boolean[], $35::bytea[], $29::bytea[], $30::timestamptz[], $31::timestamptz[]
      ) as r(
-       endpoint_id, delivered, failed, unconnected, overloaded, sent, retries, new_url, new_at,
-       new_other_at
+       endpoint_id, delivered, failed, unconnected, overloaded, sent, retries, retried_url,
+       new_url, new_at, new_other_at
      )
    ), held as (
      select e.endpoint_id, e.breaker, e.breaker_opened, e.limit_now, e.growth, e.window_attempts,
        e.window_failures, e.window_started_at < clock_now() - interval '60 seconds' as window_over,
        e.answered_at, e.answered_url, e.other_answered_at, new_url, new_at, new_other_at,
-       delivered, failed, unconnected, overloaded, retries,
+       delivered, failed, unconnected, overloaded, retries, retried_url,
        case when unconnected = sent then e.connect_failures + unconnected else 0 end
          as connect_failures,
        (select count(*) from unnest($32::uuid[], $33::bytea[], $34::timestamptz[])
@@ -121,7 +121,7 @@ const completeStatement = sql(
    ), counted as (
      select endpoint_id, breaker, breaker_opened, limit_now, growth, delivered as good,
        failed + time_outs as bad, unconnected + overloaded + time_outs > 0 as overloaded,
-       connect_failures, window_over, retries,
+       connect_failures, window_over, retries, retried_url,
        delivered + failed + time_outs + case when window_over then 0 else window_attempts end
          as attempts,
        failed + time_outs + case when window_over then 0 else window_failures end as failures,
@@ -137,7 +137,7 @@ const completeStatement = sql(
      from held
    ), learnt as (
      select endpoint_id, breaker, breaker_opened, limit_now, growth, good, overloaded,
-       connect_failures, window_over, attempts, failures, retries,
+       connect_failures, window_over, attempts, failures, retries, retried_url,
        answered_at, answered_url, other_answered_at,
        case when answered_at > clock_now() - interval '10 minutes' then 2 else 1 end as min_limit,
        breaker = 'half_open' and good > 0 as closes,
@@ -180,6 +180,7 @@ const completeStatement = sql(
        end,
        window_attempts = case when learnt.opens or learnt.closes then 0 else learnt.attempts end,
        window_failures = case when learnt.opens or learnt.closes then 0 else learnt.failures end,
+       only_url = case when not learnt.retries or learnt.retried_url = only_url then only_url end,
        answered_at = learnt.answered_at,
        answered_url = learnt.answered_url,
        other_answered_at = learnt.other_answered_at
@@ -277,15 +278,6 @@ function reportColumns(reports: LaneReport[]): unknown[] {
     timeOuts.map(({ endpointId }) => endpointId),
     timeOuts.map(({ url }) => urlKey(url)),
     timeOuts.map(({ startedAt }) => startedAt),
+    reports.map(({ retriedUrl }) => (retriedUrl === undefined ? null : urlKey(retriedUrl))),
   ]
-}
-
-/** The key of a URL within its lane, as SQL makes it too (`url_key`). */
-export function urlKey(url: string): Buffer {
-  return urlDigest(url).subarray(0, 16)
-}
-
-/** The key of gone_url for a URL. */
-export function urlDigest(url: string): Buffer {
-  return createHash('sha256').update(url).digest()
 }

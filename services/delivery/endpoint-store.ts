@@ -22,25 +22,30 @@ export interface EndpointRow {
 /** Deliveries that are counted at most: a dead receiver may have millions. */
 const countedPending = 10_000
 
+/** When the oldest push of each queue of a lane `e` is due: the lane's own and those of URLs. */
+export const oldestWaiting = `select least(
+       (select min(next_attempt_at) from delivery
+        where endpoint_id = e.endpoint_id and url_queue = queue.key and state = 'pending' and attempts < 1),
+       (select min(next_attempt_at) from delivery
+        where endpoint_id = e.endpoint_id and url_queue = queue.key and state = 'pending' and attempts <> 0)
+     ) as next_attempt_at
+     from unnest(''::bytea || e.url_queues) as queue(key)`
+
 /** What waits is counted in the two partial indexes that claims use, so that no row is read. */
 const shown = `e.endpoint_id as "endpointId", project_id as "projectId", origin, lane_kind as kind, limit_now as "limitNow",
   breaker, breaker_until as "breakerUntil", created_at as "createdAt",
   (select count(*) from (
-     (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts = 0
+     (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts < 1
       limit ${countedPending})
      union all
-     (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts > 0
+     (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts <> 0
       limit ${countedPending})
      limit ${countedPending}
    ) as waiting)::integer as pending,
   (select count(*) from delivery where endpoint_id = e.endpoint_id and state = 'sending')::integer
     as sending,
-  least(
-    (select min(next_attempt_at) from delivery where endpoint_id = e.endpoint_id
-       and state = 'pending' and attempts = 0 and next_attempt_at <= clock_now()),
-    (select min(next_attempt_at) from delivery where endpoint_id = e.endpoint_id
-       and state = 'pending' and attempts > 0 and next_attempt_at <= clock_now())
-  ) as "oldestDueAt"`
+  (select min(oldest.next_attempt_at) from (${oldestWaiting}) as oldest
+   where oldest.next_attempt_at <= clock_now()) as "oldestDueAt"`
 
 const findStatement = sql(
   'endpoint_find',

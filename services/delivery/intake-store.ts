@@ -1,7 +1,7 @@
 // Statements that lay down new deliveries. They must not render a body.
 import { type Queryable, sql } from '#runtime/db.ts'
-import { urlDigest } from './complete-store.ts'
 import type { DeliveryKind } from './delivery.ts'
+import { urlDigest, urlKey } from './url-key.ts'
 
 /** A push that an event calls for. */
 export interface NewDelivery {
@@ -44,17 +44,22 @@ const insertStatement = sql(
    on conflict (delivery_id) do nothing`,
 )
 
+/** Where nothing waits (`infinity`), the new pushes alone say whether the lane is for one URL. */
 const wakeStatement = sql(
   'delivery_wake_endpoints',
   `insert into endpoint (
-     endpoint_id, project_id, origin, hostname, lane_kind, ready_at, window_started_at, created_at
+     endpoint_id, project_id, origin, hostname, lane_kind, only_url, ready_at, window_started_at,
+     created_at
    )
-   select endpoint_id, project_id, origin, hostname, kind, clock_now(), clock_now(), clock_now()
-   from unnest((select $1::uuid[]), $2::uuid[], $3::text[], $4::text[], $5::text[])
-     as n(endpoint_id, project_id, origin, hostname, kind)
+   select endpoint_id, project_id, origin, hostname, kind, only_url, clock_now(), clock_now(), clock_now()
+   from unnest((select $1::uuid[]), $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[])
+     as n(endpoint_id, project_id, origin, hostname, kind, only_url)
    order by endpoint_id
    on conflict (endpoint_id) do update set
      version = endpoint.version + 1,
+     only_url = case
+       when endpoint.ready_at = 'infinity' or endpoint.only_url = excluded.only_url then excluded.only_url
+     end,
      ready_at = greatest(least(endpoint.ready_at, excluded.ready_at), endpoint.breaker_until)`,
 )
 
@@ -77,14 +82,26 @@ export async function insertDeliveries(tx: Queryable, deliveries: NewDelivery[])
     deliveries.map(({ occurredAt }) => occurredAt),
     deliveries.map(({ traceparent }) => traceparent ?? null),
   ])
-  const endpoints = [...new Map(deliveries.map((one) => [one.endpointId, one])).values()]
+  const endpoints = lanesOf(deliveries)
   const woken = tx.run(wakeStatement, [
     endpoints.map(({ endpointId }) => endpointId),
     endpoints.map(({ projectId }) => projectId),
     endpoints.map(({ origin }) => origin),
     endpoints.map(({ hostname }) => hostname),
     endpoints.map(({ kind }) => kind),
+    endpoints.map(({ onlyUrl }) => (onlyUrl === undefined ? null : urlKey(onlyUrl))),
   ])
   // One round trip: they run in this order on the connection of the transaction.
   await Promise.all([inserted, woken])
+}
+
+/** One of the deliveries for each lane, with the URL that all of that lane are for, when it is one. */
+function lanesOf(deliveries: NewDelivery[]): (NewDelivery & { onlyUrl: string | undefined })[] {
+  const lanes = new Map<string, NewDelivery & { onlyUrl: string | undefined }>()
+  for (const delivery of deliveries) {
+    const known = lanes.get(delivery.endpointId)
+    if (known === undefined) lanes.set(delivery.endpointId, { ...delivery, onlyUrl: delivery.url })
+    else if (known.onlyUrl !== delivery.url) known.onlyUrl = undefined
+  }
+  return [...lanes.values()]
 }

@@ -34,6 +34,8 @@ export interface LaneReport {
   sent: number
   /** Some of its pushes come again. */
   retries: boolean
+  /** The URL that those are for, when it is one. */
+  retriedUrl?: string
   /** The latest answer and the URL that gave it. */
   answeredUrl?: string
   answeredAt?: Date
@@ -53,6 +55,10 @@ function reportOf(endpointId: string, posts: EndedPost[]): LaneReport {
   const count = (fits: (post: EndedPost) => boolean) => posts.filter(fits).length
   const answers = latestAnswers(posts)
   const [newest, other] = answers
+  const retried = new Set(
+    posts.filter(({ verdict }) => verdict.state === 'pending').map(({ claimed }) => claimed.url),
+  )
+  const [retriedUrl] = retried
   return {
     endpointId,
     delivered: count(({ end }) => end.outcome === 'delivered'),
@@ -60,7 +66,8 @@ function reportOf(endpointId: string, posts: EndedPost[]): LaneReport {
     unconnected: count(isUnconnected),
     overloaded: count(({ end }) => end.status === 429 || end.status === 503),
     sent: count(({ end }) => end.outcome !== 'unsigned'),
-    retries: posts.some(({ verdict }) => verdict.state === 'pending'),
+    retries: retried.size > 0,
+    ...(retried.size === 1 && retriedUrl !== undefined && { retriedUrl }),
     ...(newest !== undefined && { answeredUrl: newest.url, answeredAt: newest.at }),
     ...(other !== undefined && { otherAnsweredAt: other.at }),
     timeOuts: posts

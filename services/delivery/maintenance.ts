@@ -3,7 +3,7 @@ import type { Database } from '#runtime/db.ts'
 import { startRetention } from '#runtime/events/retention.ts'
 import { createWake } from '#runtime/events/wake.ts'
 import type { Logger } from '#runtime/log.ts'
-import { expireLeases, wakeForgotten } from './claim-store.ts'
+import { expireLeases, wakeForgotten } from './lease-store.ts'
 import { deleteEnded, forgetGone, keepAttemptDays } from './maintenance-store.ts'
 import { forgetReplays } from './operate-store.ts'
 

@@ -13,7 +13,7 @@ const beginStatement = sql(
      for update
    ), replayed as (
      update delivery set
-       state = 'pending', round = round + 1, failures = 0, earlier_attempts = attempts,
+       state = 'pending', round = round + 1, failures = 0, earlier_attempts = attempts, url_queue = '',
        ended_at = null, next_attempt_at = date_trunc('milliseconds', clock_now())
      from ended
      where delivery.delivery_id = ended.delivery_id
@@ -25,7 +25,7 @@ const beginStatement = sql(
      for update
    ), woken as (
      update endpoint set
-       version = version + 1,
+       version = version + 1, only_url = null,
        ready_at = greatest(least(ready_at, clock_now()), breaker_until)
      from held
      where endpoint.endpoint_id = held.endpoint_id

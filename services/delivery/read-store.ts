@@ -6,6 +6,7 @@ import {
   type DeliveryState,
   deliveryMachine,
 } from './delivery.ts'
+import { oldestWaiting } from './endpoint-store.ts'
 
 /** A delivery as it is shown: without URL and body. */
 export interface DeliveryRow {
@@ -151,15 +152,8 @@ const backlogStatement = sql(
   'delivery_backlog',
   `select
      coalesce((
-       select greatest(extract(epoch from clock_now() - min(waiting.since)), 0)
-       from endpoint as e cross join lateral (
-         select least(
-           (select min(next_attempt_at) from delivery
-            where endpoint_id = e.endpoint_id and state = 'pending' and attempts = 0),
-           (select min(next_attempt_at) from delivery
-            where endpoint_id = e.endpoint_id and state = 'pending' and attempts > 0)
-         ) as since
-       ) as waiting
+       select greatest(extract(epoch from clock_now() - min(oldest.next_attempt_at)), 0)
+       from endpoint as e cross join lateral (${oldestWaiting}) as oldest
      ), 0)::double precision as "oldestDueS",
      (select count(*) from delivery where state = 'exhausted')::integer as exhausted,
      (select count(*) from delivery where state = 'blocked')::integer as blocked,

@@ -12,6 +12,7 @@ import { judge } from './delivery.ts'
 import type { DeliveryMetrics } from './metrics.ts'
 import type { PostEnd, Poster } from './post.ts'
 import type { Sign } from './signing.ts'
+import { openUrlQueues } from './url-queue-store.ts'
 
 /** What the worker needs. */
 export interface WorkerOptions {
@@ -91,10 +92,11 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
     const free = inHandLimit - inHand()
     if (free <= 0) return 0
     const limits = { ...claimLimits, deliveries: free, inHandByHost: posts.byHost }
-    const claimed = await claimDue(db, randomUUID(), limits)
+    const { deliveries, blockedLanes } = await claimDue(db, randomUUID(), limits)
     if (abandoned) return 0
-    for (const one of claimed) posts.add(one.hostname, deliver(one))
-    return claimed.length
+    for (const one of deliveries) posts.add(one.hostname, deliver(one))
+    if (blockedLanes.length > 0 && (await lookBehind(options, blockedLanes))) pace.kick()
+    return deliveries.length
   }
 
   async function run(): Promise<void> {
@@ -134,6 +136,17 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
       completer.abandon()
     },
   }
+}
+
+/** True when there may be more to claim. After a failure the next claim, a second later, finds the lanes blocked again. */
+async function lookBehind({ db, log }: WorkerOptions, laneIds: string[]): Promise<boolean> {
+  return openUrlQueues(db, laneIds).then(
+    (opened) => opened > 0,
+    (error: unknown) => {
+      log.warn({ err: error }, 'queues of URLs not opened')
+      return false
+    },
+  )
 }
 
 /** One POST, signed when its kind is: each attempt anew. */

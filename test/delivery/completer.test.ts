@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '#runtime/db.ts'
-import { type Claimed, claimDue } from '../../services/delivery/claim-store.ts'
+import type { Claimed } from '../../services/delivery/claim-store.ts'
 import { complete } from '../../services/delivery/complete-store.ts'
 import { createCompleter } from '../../services/delivery/completer.ts'
 import type { Verdict } from '../../services/delivery/delivery.ts'
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import { silentLog } from '../support/database.ts'
-import { createSetting, until } from './setting.ts'
+import { claimDeliveries, createSetting, until } from './setting.ts'
 
 let setting: Awaited<ReturnType<typeof createSetting>>
 beforeAll(async () => {
@@ -22,7 +22,11 @@ it('an end that the database refuses does not keep the others from being recorde
   const url = 'http://127.0.0.1:1'
   const [bad = '', ...good] = await setting.push({ url }, { url: `${url}/2` }, { url: `${url}/3` })
   await setting.asOwner('update delivery.endpoint set limit_now = 16')
-  const claimed = await claimDue(db, randomUUID(), { endpoints: 1, deliveries: 9, leaseS: 60 })
+  const claimed = await claimDeliveries(db, randomUUID(), {
+    endpoints: 1,
+    deliveries: 9,
+    leaseS: 60,
+  })
   expect(claimed).toHaveLength(3)
   const completer = createCompleter({
     db,
@@ -47,7 +51,11 @@ it('ends are recorded by a statement that is not planned anew for each batch', a
   const end = { outcome: 'delivered', status: 200, totalMs: 1 } as const
   for (let batch = 0; batch < 8; batch += 1) {
     await setting.push({ url: 'http://127.0.0.2:1' })
-    const claimed = await claimDue(db, randomUUID(), { endpoints: 9, deliveries: 9, leaseS: 60 })
+    const claimed = await claimDeliveries(db, randomUUID(), {
+      endpoints: 9,
+      deliveries: 9,
+      leaseS: 60,
+    })
     const ends = claimed.map((one) => ({
       claimed: one,
       end,
@@ -74,7 +82,11 @@ it('a receiver is looked at again when it was full or has to be tried again, and
   const readyAfter = async (host: string, pushes: number, verdict: Verdict): Promise<boolean> => {
     const url = `http://${host}:1`
     await setting.push(...Array.from({ length: pushes }, (_, n) => ({ url: `${url}/${n}` })))
-    const claimed = await claimDue(db, randomUUID(), { endpoints: 9, deliveries: 9, leaseS: 60 })
+    const claimed = await claimDeliveries(db, randomUUID(), {
+      endpoints: 9,
+      deliveries: 9,
+      leaseS: 60,
+    })
     const ends = claimed.map((one) => endOf(one, verdict))
     await complete(db, ends, { openS: 30, maxS: 900 })
     const isReady = sql(

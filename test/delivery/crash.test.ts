@@ -2,11 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors.ts'
-import { claimDue, expireLeases, wakeForgotten } from '../../services/delivery/claim-store.ts'
 import { complete } from '../../services/delivery/complete-store.ts'
 import { judge } from '../../services/delivery/delivery.ts'
+import { expireLeases, wakeForgotten } from '../../services/delivery/lease-store.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting, until } from './setting.ts'
+import { claimDeliveries, createSetting, until } from './setting.ts'
 
 const breaker = { openS: 30, maxS: 900 }
 const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
@@ -37,7 +37,7 @@ const refused = { outcome: 'refused', status: 500, totalMs: 1 } as const
 const terms = { scheduleS: [60], failures: 0, random: 0.5 }
 
 async function claimOne(token: string = tokens[0]) {
-  const [claimed] = await claimDue(setting.db, token, limits)
+  const [claimed] = await claimDeliveries(setting.db, token, limits)
   if (claimed === undefined) throw new Error('nothing was due')
   return claimed
 }
@@ -127,7 +127,7 @@ describe('a lease', () => {
     await claimOne()
     setting.clock.advance(50_000)
     expect(await expireLeases(setting.db, 100)).toBe(0)
-    expect(await claimDue(setting.db, tokens[1], limits)).toEqual([])
+    expect(await claimDeliveries(setting.db, tokens[1], limits)).toEqual([])
   })
 
   it('that was lost fences off a failure, which is only noted at its attempt', async () => {
@@ -222,7 +222,7 @@ describe('a receiver', () => {
     const [id = ''] = await setting.push({ url: receiver.url })
     await setting.asOwner("update delivery.endpoint set ready_at = 'infinity'")
     setting.clock.advance(6_000)
-    expect(await claimDue(setting.db, tokens[0], limits)).toEqual([])
+    expect(await claimDeliveries(setting.db, tokens[0], limits)).toEqual([])
     expect(await wakeForgotten(setting.db, 100)).toBe(1)
     setting.worker()
     await until(async () => (await setting.state(id)) === 'delivered')

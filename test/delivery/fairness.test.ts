@@ -6,7 +6,7 @@ import { claimDue } from '../../services/delivery/claim-store.ts'
 import { complete } from '../../services/delivery/complete-store.ts'
 import type { AttemptOutcome } from '../../services/delivery/delivery.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createSetting, until } from './setting.ts'
+import { claimDeliveries, createSetting, until } from './setting.ts'
 
 const breaker = { openS: 30, maxS: 100 }
 const token = '00000000-0000-4000-8000-000000000001'
@@ -27,7 +27,7 @@ afterEach(async () => {
 afterAll(() => setting.drop())
 
 const claim = (deliveries = 50) =>
-  claimDue(setting.db, token, { endpoints: 10, deliveries, leaseS: 60 })
+  claimDeliveries(setting.db, token, { endpoints: 10, deliveries, leaseS: 60 })
 
 /** Claims what may be claimed and completes all of it alike; answers how many that were. */
 async function round(outcome: AttemptOutcome, status?: number): Promise<number> {
@@ -49,8 +49,11 @@ async function endpoint(): Promise<Endpoint | undefined> {
   return row
 }
 
+/** Each to a URL of its own: of one URL half as many may be under way. */
 const pushMany = (count: number, to = url) =>
-  setting.push(...Array.from({ length: count }, () => ({ url: to })))
+  setting.push(...Array.from({ length: count }, () => ({ url: `${to}?order=${(orders += 1)}` })))
+
+let orders = 0
 
 describe('the attempts under way to one receiver', () => {
   it('are two at first and no more until one ends', async () => {
@@ -216,7 +219,7 @@ describe('a claim', () => {
     await setting.asOwner('analyze delivery.delivery')
     const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
     const plan = await setting.explained((db) => claimDue(db, token, limits))
-    expect(plan).toMatch(/delivery_retry/)
+    expect(plan).toMatch(/delivery_queue_retry/)
     expect(plan).not.toMatch(/Rows Removed by Filter: \d{3}|Seq Scan on delivery/)
   })
 
@@ -256,16 +259,16 @@ describe('a claim', () => {
     await slow.ready()
     const plain = setting.database.open()
     const [first] = await pushMany(1)
-    const claiming = claimDue(slow, token, { endpoints: 10, deliveries: 10, leaseS: 60 })
+    const claiming = claimDeliveries(slow, token, { endpoints: 10, deliveries: 10, leaseS: 60 })
     const asleep = `select 1 as sleeps from pg_stat_activity
       where datname = current_database() and wait_event = 'PgSleep'`
     await until(async () => (await setting.asOwner(asleep)).length > 0)
     const lay = setting.database.open()
-    await setting.pushThrough(lay, { url })
+    await setting.pushThrough(lay, { url: `${url}?later` })
     const claimed = await claiming
     expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual([first])
     expect(
-      await claimDue(plain, token, { endpoints: 10, deliveries: 10, leaseS: 60 }),
+      await claimDeliveries(plain, token, { endpoints: 10, deliveries: 10, leaseS: 60 }),
     ).toHaveLength(1)
   })
 })

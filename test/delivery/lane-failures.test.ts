@@ -1,9 +1,9 @@
 // Shows which failures count against a lane, and which say something about one of its URLs alone.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Claimed, claimDue } from '../../services/delivery/claim-store.ts'
+import type { Claimed } from '../../services/delivery/claim-store.ts'
 import { type Completion, complete } from '../../services/delivery/complete-store.ts'
 import type { PostEnd } from '../../services/delivery/post.ts'
-import { createSetting } from './setting.ts'
+import { claimDeliveries, createSetting } from './setting.ts'
 
 const breaker = { openS: 30, maxS: 100 }
 const token = '00000000-0000-4000-8000-000000000001'
@@ -27,7 +27,8 @@ const answered = (status: number, totalMs = 10): PostEnd => ({
 const pushTo = (...paths: string[]) =>
   setting.push(...paths.map((path) => ({ url: `${origin}${path}` })))
 
-const claim = () => claimDue(setting.db, token, { endpoints: 10, deliveries: 50, leaseS: 60 })
+const claim = () =>
+  claimDeliveries(setting.db, token, { endpoints: 10, deliveries: 50, leaseS: 60 })
 
 /** Records attempts as they ended, in one batch; those that failed come again in an hour. */
 function record(...ends: [Claimed | undefined, PostEnd][]): Promise<unknown> {

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import { type Database, type Queryable, type Sql, sql } from '#runtime/db.ts'
 import { migrationFolders } from '#runtime/schemas.ts'
 import { createTestClock } from '#runtime/test-clock.ts'
+import { type Claimed, type ClaimLimits, claimDue } from '../../services/delivery/claim-store.ts'
 import type { BreakerTerms } from '../../services/delivery/complete-store.ts'
 import { endpointId } from '../../services/delivery/delivery.ts'
 import type { EgressRule } from '../../services/delivery/egress.ts'
@@ -159,6 +160,15 @@ export async function createSetting() {
     },
     drop: () => database.drop(),
   }
+}
+
+/** What a claim takes. */
+export async function claimDeliveries(
+  db: Queryable,
+  leaseToken: string,
+  limits: ClaimLimits,
+): Promise<Claimed[]> {
+  return (await claimDue(db, leaseToken, limits)).deliveries
 }
 
 /** Waits until `check` answers true, or fails in the end. */
