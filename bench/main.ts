@@ -9,6 +9,8 @@ import { describeDelivery } from './delivery-report.ts'
 import { measureFootprint } from './footprint.ts'
 import { compareGrowth } from './growth.ts'
 import { describeGrowth } from './growth-report.ts'
+import { measureLanes } from './lanes.ts'
+import { describeLanes } from './lanes-report.ts'
 import { compareLedger, describeLedger } from './ledger.ts'
 import {
   describeBills,
@@ -75,6 +77,9 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   },
   async delivery() {
     return { title: 'Delivery', lines: describeDelivery(await measureDelivery(say)) }
+  },
+  async lanes() {
+    return { title: 'Delivery lanes', lines: describeLanes(await measureLanes(say)) }
   },
   async growth() {
     return { title: 'Growth', lines: describeGrowth(await compareGrowth(say)) }
