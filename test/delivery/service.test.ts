@@ -7,6 +7,7 @@ import path from 'node:path'
 import { toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
+import { sql } from '#runtime/db.ts'
 import { connectNats, type Nats } from '#runtime/events/nats.ts'
 import { writeIdentities } from '#runtime/rpc/trust.ts'
 import { publishSurely } from '../events/world.ts'
@@ -167,6 +168,10 @@ describe('the delivery process', () => {
   })
 
   it('stops on SIGTERM when what it has in hand has ended', async () => {
+    const db = database.open()
+    const states = sql('states', "select state from delivery where state <> 'delivered'")
+    // The pushes of the tests before, which share a URL, wait for each other.
+    await until(async () => (await db.rows(states, [])).length === 0, 15_000)
     receiver.answer((_request, response) => void setTimeout(() => response.end(), 500))
     const sent = receiver.requests.length
     await publish(createdEvent({ notify: receiver.url }))
@@ -174,11 +179,6 @@ describe('the delivery process', () => {
     const exited = new Promise((resolve) => service.once('exit', resolve))
     service.kill('SIGTERM')
     expect(await exited).toBe(0)
-    const db = database.open()
-    const rows = await db.rows<{ state: string }>(
-      { name: 'states', text: "select state from delivery where state <> 'delivered'" },
-      [],
-    )
-    expect(rows).toEqual([])
+    expect(await db.rows(states, [])).toEqual([])
   })
 })
