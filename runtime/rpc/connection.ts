@@ -6,8 +6,8 @@ const kib = 1_024
 const mib = 1_024 * kib
 
 /** Request bytes of callers with a valid credential. The largest message has 4 MiB; one connection leaves room for another's. */
-const knownInAll: ByteLimits = { maxBytes: 22 * mib, maxLargeBytes: 14 * mib }
-const knownOnOne: ByteLimits = { maxBytes: 10 * mib, maxLargeBytes: 8 * mib }
+const knownInAll: ByteLimits = { maxBytes: 18 * mib, maxLargeBytes: 12_800 * kib }
+const knownOnOne: ByteLimits = { maxBytes: 8_704 * kib, maxLargeBytes: 8 * mib }
 /** Request bytes of everybody else, whose messages have 4 KiB at most. */
 const anonymousInAll: ByteLimits = { maxBytes: 2 * mib, maxLargeBytes: 0 }
 const anonymousOnOne: ByteLimits = { maxBytes: 64 * kib, maxLargeBytes: 0 }
