@@ -250,7 +250,7 @@ function delivery({ projectId }: Facts): Requests {
         {
           projectId,
           pageSize: 10,
-          pageToken: Buffer.from('https://shop.example').toString('base64url'),
+          pageToken: Buffer.from('https://shop.example notify').toString('base64url'),
         },
       ],
     }),
