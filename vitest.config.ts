@@ -9,6 +9,7 @@ const together = [
   'core',
   'gateway',
   'services',
+  'connectors',
   'test/accounts',
   'test/billing',
   'test/edge',

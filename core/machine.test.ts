@@ -1,4 +1,4 @@
-// Proves that a machine does only what its table says.
+// Tests that a state machine does only what its table says.
 import { describe, expect, it } from 'vitest'
 import { isTerminal, type Machine, next } from './machine.ts'
 

@@ -1,4 +1,4 @@
-// State machines as tables; it must not hold any machine of its own.
+// State machines as tables.
 
 /** For every state, the events that it takes and the state that each leads to. */
 export type Machine<S extends string, E extends string> = Record<S, Partial<Record<E, S>>>
@@ -13,7 +13,7 @@ export function next<S extends string, E extends string>(
   return Object.hasOwn(row, event) ? row[event] : undefined
 }
 
-/** Tells whether no event leads out of a state. */
+/** Returns whether no event leads out of a state. */
 export function isTerminal<S extends string, E extends string>(
   machine: Machine<S, E>,
   state: S,

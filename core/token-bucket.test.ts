@@ -1,4 +1,4 @@
-// Proves that a rate is held per key, in bounded memory, and that a promised wait suffices.
+// Tests that a rate is enforced per key, in bounded memory, and that a promised wait suffices.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { tokenBucket } from './token-bucket.ts'

@@ -1,4 +1,4 @@
-// Limits a rate per key in bounded memory; it must not read a clock or know what a key stands for.
+// Limits a rate per key in bounded memory. The clock is a parameter.
 
 /** Whether a request may pass and, when not, in how many whole seconds one may. */
 export type Admission = { ok: boolean; retryAfterS: number }

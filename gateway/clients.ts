@@ -1,4 +1,4 @@
-// The gateway's clients of the services, one pool of connections for each process; it must not call anything.
+// The gateway's clients of the services, one connection pool for each process.
 import type { DescService } from '@bufbuild/protobuf'
 import type { Client } from '@connectrpc/connect'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
@@ -8,17 +8,15 @@ import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
-import type { SettingsOf } from '#runtime/config.ts'
-import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import type { Identity } from '#runtime/rpc/identity.ts'
+import type { SettingsOf } from '#platform/config/config.ts'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { maxTimeoutMs } from '#platform/rpc/server/admission.ts'
 
-const rpcTimeoutMs = 5_000
-// A payer waits for his wallet's back end.
-const walletTimeoutMs = 15_000
-// A bill waits for its biller: longer than the longest BILLER_TIMEOUT_S.
-const billTimeoutMs = 58_000
+// Requests share the answers about access, so these calls have the deadline of none of them: hedged after 300 ms, and this long in all.
+const credentialTimeoutMs = 1_000
 
-/** Makes all clients, and what closes their connections. */
+/** Makes all clients, and what closes their connections. Every other call has the deadline of its request. */
 export function openClients(settings: SettingsOf<'gateway'>, identity: Identity) {
   const payments = clientsOf('payments', settings.paymentsUrl, identity)
   const accounts = clientsOf('accounts', settings.accountsUrl, identity)
@@ -27,10 +25,10 @@ export function openClients(settings: SettingsOf<'gateway'>, identity: Identity)
   const institution = clientsOf('institution', settings.institutionUrl, identity)
   return {
     payments: payments.of(PaymentsService),
-    checkout: payments.of(CheckoutService, walletTimeoutMs),
-    access: accounts.of(AccessService),
+    checkout: payments.of(CheckoutService),
+    access: accounts.of(AccessService, credentialTimeoutMs),
     accounts: accounts.of(AccountsService),
-    billing: billing.of(BillingService, billTimeoutMs),
+    billing: billing.of(BillingService),
     quotes: quotes.of(QuotesService),
     institution: institution.of(InstitutionService),
     closers: [payments, accounts, billing, quotes, institution],
@@ -41,7 +39,7 @@ function clientsOf(name: string, url: string, identity: Identity) {
   const pool = createRpcPool(url, { audience: name, identity })
   return {
     name,
-    of: <S extends DescService>(service: S, timeoutMs = rpcTimeoutMs): Client<S> =>
+    of: <S extends DescService>(service: S, timeoutMs = maxTimeoutMs): Client<S> =>
       createRpcClient(service, { identity, timeoutMs, url, audience: name, pool }),
     close: () => pool.close(),
   }

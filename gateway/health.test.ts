@@ -1,4 +1,4 @@
-// How the state of the parts is asked for.
+// Tests how the readiness of the parts is queried.
 import { describe, expect, it } from 'vitest'
 import { readyParts } from './health.ts'
 
@@ -13,7 +13,7 @@ describe('the state of the parts', () => {
     expect(await ready()).toEqual({ gateway: true, nats: false, payments: false, accounts: true })
   })
 
-  it('is asked for once by those who ask at the same moment', async () => {
+  it('is probed once for concurrent requests', async () => {
     let asked = 0
     let nowMs = 0
     const count = () => {

@@ -1,6 +1,6 @@
-// Tells whether the whole mesh behind the gateway is ready; it must not repair anything.
+// Readiness of the whole mesh behind the gateway.
 import type { FastifyInstance } from 'fastify'
-import { retryAfterOf } from './failures.ts'
+import { retryAfterOf } from './http/failures.ts'
 
 /** State of every part by its name. */
 export type ReadyParts = () => Promise<Record<string, boolean>>
@@ -11,7 +11,7 @@ export type Probe = () => boolean | Promise<boolean>
 const probeTimeoutMs = 2_000
 const answerLifeMs = 200
 
-/** Asks all probes at once; anyone may ask, so the answer is shared by those who ask in the same moment. */
+/** Runs all probes at once. The endpoint is public, so concurrent requests share one answer. */
 export function readyParts(
   probes: Record<string, Probe>,
   nowMs: () => number = () => performance.now(),

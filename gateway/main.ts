@@ -1,24 +1,25 @@
-// Starts the gateway: settings, clients of the services, news of revocations, the public port; it must not hold a rule.
+// Starts the gateway: settings, clients of the services, the subscription to revocations, the public port.
 
 import { Health, HealthCheckResponse_ServingStatus } from '#gen/health/v1/health_pb.js'
-import { serveAdmin } from '#runtime/admin.ts'
-import { readSettings, type SettingsOf } from '#runtime/config.ts'
-import { connectNats } from '#runtime/events/nats.ts'
-import { natsFrom } from '#runtime/events/nats-access.ts'
-import { listenForNews } from '#runtime/events/news.ts'
-import { runProcess } from '#runtime/lifecycle.ts'
-import type { Logger } from '#runtime/log.ts'
-import { createMetrics } from '#runtime/metrics.ts'
-import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import type { Identity } from '#runtime/rpc/identity.ts'
-import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { openKeys } from '#runtime/secrets.ts'
-import { createGateway, type Gateway } from './app.ts'
-import { createAccess } from './auth.ts'
+import { readSettings, type SettingsOf } from '#platform/config/config.ts'
+import { subscribeInvalidation } from '#platform/events/invalidation.ts'
+import { natsFrom } from '#platform/events/nats/access.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { streamAnswers } from '#platform/events/stream-health.ts'
+import { serveAdmin } from '#platform/process/admin.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import { openKeys } from '#platform/process/secrets.ts'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { createMetrics } from '#platform/telemetry/metrics.ts'
+import { createAccess } from './access/auth.ts'
 import { openClients } from './clients.ts'
-import { drainedPort } from './drain.ts'
-import { gatewayMetrics } from './gateway-metrics.ts'
 import { type Probe, readyParts } from './health.ts'
+import { createGateway, type Gateway } from './http/app.ts'
+import { drainedPort } from './http/drain.ts'
+import { gatewayMetrics } from './metrics.ts'
 import type { EdgeSettings } from './options.ts'
 
 type GatewaySettings = SettingsOf<'gateway'>
@@ -42,17 +43,19 @@ runProcess('gateway', async (stopping, log) => {
     metrics: registry,
   })
   const { checkout, closers, access: asked, ...services } = openClients(settings, identity)
+  const nats = connectNats({ ...natsFrom(settings), name: 'gateway', log })
   const access = createAccess({
     accounts: asked,
     environment: settings.payweaveEnv,
     onLookup: metrics.looked,
+    hearsChanges: () => nats.ready(),
   })
-  const nats = connectNats({ ...natsFrom(settings), name: 'gateway', log })
   const drop = () => access.drop()
-  const news = listenForNews({ nats, subject: accessNews, log, onEvent: drop, onGap: drop })
+  const news = subscribeInvalidation({ nats, subject: accessNews, log, onEvent: drop, onGap: drop })
   const ready = readyParts({
     gateway: () => !stopping.aborted,
-    nats: () => nats.ready(),
+    // JetStream and not the connection: a server may accept connections and yet publish no event.
+    nats: () => streamAnswers(nats),
     ...serviceProbes(settings, identity),
   })
   const gateway = await createGateway({
@@ -98,7 +101,7 @@ async function makeDocuments(gateway: Gateway, log: Logger): Promise<void> {
   }
 }
 
-// The public /readyz speaks for the whole mesh; this one only for the process, which works on without the others.
+// The public /readyz speaks for the whole mesh; this one only for the process, which keeps working without the others.
 const aliveIsReady = () => Promise.resolve({ gateway: true })
 
 function edgeSettings(settings: GatewaySettings): EdgeSettings {
@@ -112,6 +115,7 @@ function edgeSettings(settings: GatewaySettings): EdgeSettings {
     requestDateToleranceS: settings.requestDateToleranceS,
     allowLoopback: settings.deliveryAllowLoopback,
     versionNotices: settings.versionNotices,
+    billerTimeoutMs: settings.billerTimeoutS * 1_000,
   }
 }
 

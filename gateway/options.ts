@@ -1,20 +1,21 @@
-// What the gateway is made from; it must not read the environment.
+// The dependencies and settings that the gateway is built from.
 import type { Client } from '@connectrpc/connect'
-import type { KeySource } from '#core/key-ring.ts'
+import type { KeySource } from '#core/identity/key-ring.ts'
 import type { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import type { BillingService } from '#gen/billing/v1/billing_pb.js'
 import type { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import type { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import type { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
-import type { Logger } from '#runtime/log.ts'
-import type { Environment } from '#runtime/setting.ts'
-import type { VersionNotices } from '#runtime/setting-notices.ts'
-import type { Access } from './auth.ts'
-import type { BodyLimits } from './body-reader.ts'
-import type { GatewayMetrics } from './gateway-metrics.ts'
+import type { Environment } from '#platform/config/setting.ts'
+import type { VersionNotices } from '#platform/config/version-notices.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { Access } from './access/auth.ts'
 import type { ReadyParts } from './health.ts'
-import type { InFlightLimits } from './in-flight.ts'
+import type { BodyLimits } from './http/body/body-reader.ts'
+import type { RouteTimeouts } from './http/deadline.ts'
+import type { InFlightLimits } from './http/in-flight.ts'
+import type { GatewayMetrics } from './metrics.ts'
 
 /** Settings of the edge. */
 export type EdgeSettings = {
@@ -31,9 +32,13 @@ export type EdgeSettings = {
   allowLoopback: boolean
   /** What is announced of versions that end. */
   versionNotices: VersionNotices
+  /** How long a bill payment waits for its biller, which billing decides: BILLER_TIMEOUT_S. */
+  billerTimeoutMs: number
+  /** How long a request may take in all. */
+  routeTimeouts?: RouteTimeouts
   /** How long a client may take to send a request. */
   requestTimeoutMs?: number
-  /** How long answers under way may take once the app closes. */
+  /** How long requests in flight may take once the app closes. */
   stopGraceMs?: number
   /** Limits of request bodies. */
   bodyLimits?: BodyLimits

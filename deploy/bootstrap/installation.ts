@@ -1,8 +1,8 @@
-// The secrets of a whole installation: makes those that are missing, and passes from one key to the next without a gap. It must
-// not print any.
+// The secrets of a whole installation: makes those that are missing, and rotates keys without a gap; never prints one.
 
-import { newKey } from '#core/id.ts'
-import { hashToken } from '#core/token.ts'
+import { newKey } from '#core/identity/id.ts'
+import { hashToken } from '#core/identity/token.ts'
+import { brokerUsers, portPlaces, storing } from '#platform/config/setting.ts'
 import {
   type Bearer,
   identityFile,
@@ -10,8 +10,7 @@ import {
   publicPem,
   renderTrust,
   trustFile,
-} from '#runtime/rpc/trust.ts'
-import { brokerUsers, portPlaces, storing } from '#runtime/setting.ts'
+} from '#platform/rpc/auth/trust.ts'
 import { newPassword } from '../local/private-file.ts'
 import { lastingSecrets, newLastingSecret } from './lasting-secrets.ts'
 import { natsPasswordLine } from './nats-passwords.ts'

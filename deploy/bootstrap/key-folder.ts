@@ -1,7 +1,7 @@
-// Key lists where operators keep them: in the data folder of a local start, or in an installation's folder of secrets.
+// Reads and writes key lists: in the data folder of a local start, or in an installation's folder of secrets.
 import fs from 'node:fs'
 import path from 'node:path'
-import { formatKeyRing, type KeyRing, KeyRingError, parseKeyRing } from '#core/key-ring.ts'
+import { formatKeyRing, type KeyRing, KeyRingError, parseKeyRing } from '#core/identity/key-ring.ts'
 import { writePrivateFile } from '../local/private-file.ts'
 import { secretsFolder } from '../local/secrets.ts'
 import { type Vault, VaultError } from './vault.ts'

@@ -1,6 +1,6 @@
-// The secrets on which stored rows depend, by process; it must not read or write any.
+// The secrets on which stored rows depend, by process.
 import { randomBytes } from 'node:crypto'
-import { formatKeyRing, keyRing, newKeyOf } from '#core/key-ring.ts'
+import { formatKeyRing, keyRing, newKeyOf } from '#core/identity/key-ring.ts'
 
 /** Files of keys that a process must find again at each start. */
 export const lastingSecrets: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-// Writes the secrets of an installation as Kubernetes manifests; it must not make one.
+// Writes the secrets of an installation as Kubernetes manifests.
 import type { Vault } from './vault.ts'
 
 export const manifestFile = 'kubernetes/secrets.yaml'

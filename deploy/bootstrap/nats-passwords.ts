@@ -1,4 +1,4 @@
-// How the configuration of NATS reads the passwords of its users; it makes none.
+// How the configuration of NATS reads the passwords of its users.
 
 /** The line of `passwords.conf` that holds a user's password. */
 export function natsPasswordLine(user: string, password: string): string {

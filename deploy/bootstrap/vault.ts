@@ -1,7 +1,7 @@
-// A folder of the secrets of one installation: what it holds, and what it must not lose. It must not know what a secret is for.
+// The folder of one installation's secrets: reads and writes it, and protects those that must never be lost.
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Bearer } from '#runtime/rpc/trust.ts'
+import type { Bearer } from '#platform/rpc/auth/trust.ts'
 import { writePrivateFile } from '../local/private-file.ts'
 
 /** What the folder says of itself; it holds no secret. */

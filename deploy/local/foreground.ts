@@ -1,10 +1,10 @@
-// Runs a launch in the foreground of a terminal or a pipe: progress, greeting, signals, exit code.
+// Runs a launch in the foreground of a terminal or a pipe: progress, summary, signals, exit code.
 import module from 'node:module'
-import { curlExample, partsTable, payByHand, places } from './greeting.ts'
 import { launch } from './launch.ts'
-import { LaunchError } from './launch-error.ts'
-import { type NodePart, processNames, type Stores } from './parts.ts'
+import { LaunchError } from './preflight/launch-error.ts'
+import { type NodePart, processNames, type Stores } from './process/parts.ts'
 import { type LaunchSettings, readLaunchSettings } from './settings.ts'
+import { curlExample, partsTable, payByHand, places } from './start-summary.ts'
 
 /** Our processes for the settings and the stores of a start. */
 export type PartsOf = (settings: LaunchSettings, stores: Stores) => NodePart[]
@@ -21,7 +21,7 @@ function say(line: string): void {
 
 /** Starts everything, keeps it until a signal, stops it and exits. */
 export async function runInForeground(partsOf: PartsOf): Promise<never> {
-  // A reader that went away (`npm start | head`) must not leave the parts without their keeper.
+  // A closed pipe (`npm start | head`) must not leave the parts without their supervisor.
   process.stdout.on('error', () => {})
   process.stderr.on('error', () => {})
   const stopping = abortedBySignal()
@@ -51,7 +51,7 @@ function abortedBySignal(): AbortSignal {
   return stopping.signal
 }
 
-/** Whoever kills npm means us, and a killed npm passes nothing on. */
+/** A signal that kills npm is meant for us, and a killed npm forwards nothing. */
 function onParentGone(stop: () => void): void {
   const parent = process.ppid
   setInterval(() => {

@@ -1,4 +1,4 @@
-// Starts the real launcher with stand-in parts and holds what a person sees of it.
+// Starts the real launcher with stand-in parts and checks its output.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -6,8 +6,8 @@ import path from 'node:path'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freePorts, ownPostgres, temporaryFolder } from '../../test/support/servers.ts'
+import type { ProcessTable } from './process/supervise.ts'
 import type { SandboxFile } from './sandbox-file.ts'
-import type { ProcessTable } from './supervise.ts'
 
 let folder: string
 let dataDir: string
@@ -46,10 +46,10 @@ afterAll(() => fs.rmSync(folder, { recursive: true, force: true }))
 /** Answers 200 on its ports, and ends as the real parts do. */
 const standIn = `import http from 'node:http'
   import { once } from 'node:events'
-  const told = once(process, 'message')
+  const message = once(process, 'message')
   process.on('disconnect', () => process.exit(0))
   process.on('SIGTERM', () => process.exit(0))
-  await told
+  await message
   for (const port of process.env.STAND_IN_PORTS.split(',')) {
     await once(http.createServer((_, answer) => answer.end()).listen(Number(port), '127.0.0.1'), 'listening')
   }
@@ -58,7 +58,7 @@ const standIn = `import http from 'node:http'
 function starter(): string {
   const from = (file: string) => JSON.stringify(path.resolve('deploy/local', file))
   return `import { runInForeground } from ${from('foreground.ts')}
-    import { nodeParts } from ${from('parts.ts')}
+    import { nodeParts } from ${from('process/parts.ts')}
     await runInForeground((settings, stores) =>
       nodeParts(settings, stores, process.env).map((part) => ({
         ...part,
@@ -173,7 +173,7 @@ describe('npm start', { timeout: 240_000 }, () => {
     }
   })
 
-  it('tells a second start on the same folder, and one on the same ports, what is in the way', async () => {
+  it('refuses a second start on the same folder or ports, and says why', async () => {
     const first = launcher()
     await ready(first)
     const second = launcher()

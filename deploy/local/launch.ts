@@ -1,19 +1,20 @@
-// Brings a whole local system up in order and down again; what each part is stands elsewhere.
+// Starts a whole local system in order and stops it again.
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Logger } from '#runtime/log.ts'
-import type { ServingProcess } from '#runtime/setting.ts'
+import type { ServingProcess } from '#platform/config/setting.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
 import { commandLine, prepareCertificates } from './certificates.ts'
-import { prepareDataDir } from './data-dir.ts'
-import { migrateAll, seed } from './database.ts'
-import { takeLock } from './lock.ts'
-import { openJournal } from './log-file.ts'
-import { prepareLogins, requireLogin } from './logins.ts'
-import { becomeReady, heldPart } from './node-part.ts'
-import { type NodePart, processNames, type Stores, stopOrder } from './parts.ts'
-import { requireFreePorts, type WantedPort } from './ports.ts'
+import { migrateAll, seed } from './postgres/database.ts'
+import { prepareLogins, requireLogin } from './postgres/logins.ts'
+import { prepareDataDir } from './preflight/data-dir.ts'
+import { requireFreePorts, type WantedPort } from './preflight/ports.ts'
+import { explained } from './preflight/problems.ts'
 import { writePrivateFile } from './private-file.ts'
-import { explained } from './problems.ts'
+import { takeLock } from './process/lock.ts'
+import { openJournal } from './process/log-file.ts'
+import { becomeReady, preloadedPart } from './process/node-part.ts'
+import { type NodePart, processNames, type Stores, stopOrder } from './process/parts.ts'
+import { type ProcessTable, type Supervisor, supervise } from './process/supervise.ts'
 import { prepareSandboxFile, type SandboxFile, sandboxAddresses } from './sandbox-file.ts'
 import { prepareSecrets } from './secrets.ts'
 import {
@@ -24,9 +25,8 @@ import {
   simulatorPublicPort,
 } from './settings.ts'
 import { logsFolder, type PlannedStores, planStores } from './stores.ts'
-import { type ProcessTable, type Supervisor, supervise } from './supervise.ts'
 
-/** What is brought up, and who is told of the progress. */
+/** What is started, and the callbacks for its progress. */
 export type LaunchOptions = {
   settings: LaunchSettings
   /** Our processes for the stores that were found or started. */
@@ -44,7 +44,7 @@ const takeOverPatienceMs = 10_000
 
 /**
  * Starts everything and resolves when all of it is ready. A start that fails leaves nothing running, and throws a LaunchError
- * where the person who starts can put it right.
+ * where the person who starts can fix it.
  */
 export async function launch(options: LaunchOptions): Promise<Launched> {
   try {
@@ -117,7 +117,7 @@ async function bringUp(
   const mayBegin = Promise.withResolvers<void>()
   const parts = options
     .parts(planned.stores)
-    .map((part) => heldPart(part, logsDir, mayBegin.promise))
+    .map((part) => preloadedPart(part, logsDir, mayBegin.promise))
   await Promise.all([
     supervisor.start(parts),
     planned.startBroker(journal).then((stream) => closing.push(() => stream.close())),

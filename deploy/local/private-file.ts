@@ -1,4 +1,4 @@
-// Writes files that only their owner may read, whole or not at all.
+// Writes files that only their owner may read, atomically.
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 

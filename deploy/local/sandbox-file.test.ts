@@ -1,11 +1,11 @@
-// Holds what stands in sandbox.json and sandbox.env, and who may read it.
+// Checks the content of sandbox.json and sandbox.env, and who may read them.
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../test/support/servers.ts'
-import { curlExample } from './greeting.ts'
 import { prepareSandboxFile, sandboxAddresses } from './sandbox-file.ts'
+import { curlExample } from './start-summary.ts'
 
 let folder: string
 

@@ -1,13 +1,13 @@
-// Writes and reads sandbox.json and sandbox.env: the addresses and credentials of a sandbox. It inserts no row.
+// Writes and reads sandbox.json and sandbox.env: the addresses and credentials of a sandbox.
 import fs from 'node:fs'
 import path from 'node:path'
-import { newKey } from '#core/id.ts'
+import { newKey } from '#core/identity/id.ts'
 import {
   newSandboxCredentials,
   type SandboxCredentials,
   sandboxProjects,
 } from '../../services/accounts/seed.ts'
-import { LaunchError } from './launch-error.ts'
+import { LaunchError } from './preflight/launch-error.ts'
 import { writePrivateFile } from './private-file.ts'
 
 const services = ['payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery'] as const
@@ -107,7 +107,7 @@ function readSandboxFile(file: string): Secrets | undefined {
     const keys = Object.values(credentialsOf(found).projects).flatMap(Object.values)
     if ([...keys, found.grpc_token, found.production_key].every(isKey)) return found
   } catch {
-    // Told below, without the content.
+    // Reported below, without the content.
   }
   throw new LaunchError(`${file} is damaged; remove it, and the next start makes new credentials`)
 }

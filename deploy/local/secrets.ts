@@ -1,8 +1,8 @@
-// Gives every process its own secrets in a folder of its own; it prints and logs none.
+// Gives every process its own secrets in a folder of its own; never prints or logs one.
 import fs from 'node:fs'
 import path from 'node:path'
-import { hashToken } from '#core/token.ts'
-import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { hashToken } from '#core/identity/token.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 
 import { lastingSecrets, newLastingSecret } from '../bootstrap/lasting-secrets.ts'
 import { readOrMakeFile } from './private-file.ts'

@@ -1,4 +1,4 @@
-// Holds how the launcher reads its settings.
+// Tests how the launcher reads its settings.
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readLaunchSettings } from './settings.ts'

@@ -1,8 +1,8 @@
-// What the launcher itself goes by: its settings, the data folder and the block of ports.
+// The launcher's own settings, the data folder and the block of ports.
 import path from 'node:path'
-import { type Env, readSettings } from '#runtime/config.ts'
-import { portPlaces, type ServingProcess, simulatorPublicPlace } from '#runtime/setting.ts'
-import { LaunchError } from './launch-error.ts'
+import { type Env, readSettings } from '#platform/config/config.ts'
+import { portPlaces, type ServingProcess, simulatorPublicPlace } from '#platform/config/setting.ts'
+import { LaunchError } from './preflight/launch-error.ts'
 
 /** What `npm start` reads from the environment. */
 export type LaunchSettings = {
@@ -33,7 +33,7 @@ export type LaunchSettings = {
 
 const portBlock = 22
 
-/** Reads and checks the settings; all wrong ones are told at once, before anything is made. */
+/** Reads and checks the settings; reports all wrong ones at once, before anything is made. */
 export function readLaunchSettings(env: Env): LaunchSettings {
   // A default of the hosted environments would be a name that this machine does not know.
   const port = env['PORT'] || '8080'
@@ -67,7 +67,7 @@ export function readLaunchSettings(env: Env): LaunchSettings {
   }
 }
 
-/** Runs a check of settings; what it throws is for the person who starts. */
+/** Runs a check of settings; its errors are shown to the person who starts. */
 export function orLaunchError<T>(check: () => T): T {
   try {
     return check()

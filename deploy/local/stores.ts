@@ -1,16 +1,18 @@
-// The PostgreSQL and the NATS of a local start: those of the settings, or our own, made ready for the parts.
+// The PostgreSQL and the NATS of a local start: those of the settings, or our own.
 import path from 'node:path'
-import { natsFrom } from '#runtime/events/nats-access.ts'
-import type { Logger } from '#runtime/log.ts'
-import { databaseUrlOn, makeDatabase } from './database.ts'
-import { requireDatabase } from './database-errors.ts'
-import { type LoginOf, loginOnDatabase, ownLogin } from './logins.ts'
-import { startNats } from './nats.ts'
-import { natsPasswordFile, prepareNatsUsers } from './nats-users.ts'
-import type { Stores } from './parts.ts'
-import { plannedPostgresUrl, startPostgres } from './postgres.ts'
+import { natsFrom } from '#platform/events/nats/access.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { startNats } from './nats/nats.ts'
+import type { KeptStream } from './nats/stream.ts'
+import { natsPasswordFile, prepareNatsUsers } from './nats/users.ts'
+import { databaseUrlOn, makeDatabase } from './postgres/database.ts'
+import { requireDatabase } from './postgres/database-errors.ts'
+import { type LoginOf, loginOnDatabase, ownLogin } from './postgres/logins.ts'
+import { plannedPostgresUrl, startPostgres } from './postgres/postgres.ts'
+import type { Stores } from './process/parts.ts'
+import type { Supervisor } from './process/supervise.ts'
+import type { Check } from './process/watch-health.ts'
 import { type LaunchSettings, natsPort, postgresPort } from './settings.ts'
-import type { Supervisor } from './supervise.ts'
 
 /** Where the stores will be, and what brings them up. */
 export type PlannedStores = {
@@ -24,7 +26,10 @@ export type PlannedStores = {
   requireGiven(journal: Logger): Promise<void>
   /** Starts our PostgreSQL, unless one was given, and makes its database. */
   startDatabase(): Promise<void>
-  /** Starts our NATS, unless one was given; keeps the stream. */
+  /**
+   * Starts our NATS, unless one was given, and keeps the stream. Ours is started again when its JetStream does not answer; of
+   * one that was given the log says so.
+   */
   startBroker(journal: Logger): Promise<{ close(): Promise<void> }>
 }
 
@@ -97,7 +102,7 @@ function planDatabase(
 }
 
 /** Loaded when it is needed: the client library takes as long as the rest of the launcher. */
-const stream = () => import('./stream.ts')
+const stream = () => import('./nats/stream.ts')
 
 function planBroker(
   settings: LaunchSettings,
@@ -107,12 +112,16 @@ function planBroker(
 ): PlannedBroker {
   const { dataDir, natsUrl: given, natsReplicas: replicas } = settings
   if (given) {
-    const at = { ...natsFrom({ ...settings, natsUrl: given }), replicas }
+    const payweaveEnv = settings.environment
+    const at = { ...natsFrom({ ...settings, payweaveEnv, natsUrl: given }), replicas }
     return {
       stores: { natsUrl: given },
       requireGiven: async (journal) =>
         await (await stream()).makeStream({ ...at, journal, log, stopping }),
-      startBroker: async (journal) => (await stream()).keepStream({ ...at, journal }),
+      startBroker: async (journal) => {
+        const { keepStream, reportStream } = await stream()
+        return reportStream(keepStream({ ...at, journal }), { url: given, log })
+      },
     }
   }
   const at = { dataDir: path.join(dataDir, 'nats'), port: natsPort(settings) }
@@ -124,12 +133,15 @@ function planBroker(
       const users = prepareNatsUsers(dataDir, at.dataDir)
       const logFile = logFileOf(settings, 'nats')
       const start = () => startNats({ ...at, log, users, logFile })
-      await supervisor.start([{ name: 'nats', ports: [at.port], start }])
+      let kept: KeptStream | undefined
+      const check: Check = async (startedMs) => kept?.check(startedMs)
+      await supervisor.start([{ name: 'nats', ports: [at.port], start, check }])
       const access = { passwordFile: natsPasswordFile(dataDir, 'stream-controller') }
       const own = { url, access, replicas, journal }
       const { keepStream, makeStream } = await stream()
       await makeStream({ ...own, log, stopping, ownLog: logFile })
-      return keepStream(own)
+      kept = keepStream(own)
+      return kept
     },
   }
 }

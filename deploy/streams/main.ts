@@ -1,12 +1,13 @@
 // Starts the stream controller of an installation: a process that keeps the stream and its consumers at the broker. It has no
 // port but the one for operators. In a local start the launcher does this work.
-import { serveAdmin } from '#runtime/admin.ts'
-import { readSettings } from '#runtime/config.ts'
-import { connectNats } from '#runtime/events/nats.ts'
-import { natsFrom } from '#runtime/events/nats-access.ts'
-import { startStreamController } from '#runtime/events/stream-controller.ts'
-import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics } from '#runtime/metrics.ts'
+
+import { readSettings } from '#platform/config/config.ts'
+import { natsFrom } from '#platform/events/nats/access.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { startStreamController } from '#platform/events/stream-controller.ts'
+import { serveAdmin } from '#platform/process/admin.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import { createMetrics } from '#platform/telemetry/metrics.ts'
 
 runProcess('stream-controller', async (stopping, log) => {
   const settings = readSettings('stream-controller')

@@ -1,4 +1,4 @@
-// Turns the schemas that check requests, and those of answers, into described JSON Schema; it must not change what they accept.
+// Adds descriptions to the JSON Schemas of requests and answers without a change of what they accept.
 import type { TSchema } from 'typebox'
 import { meaningOf } from './field-meanings.ts'
 

@@ -1,8 +1,8 @@
-// Holds the documents against the rows that serve them, against OpenAPI and against their committed copies; `-u` writes those anew.
+// Compares the documents with the rows that serve them, OpenAPI and their committed copies; `-u` writes those anew.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
-import { contractVersions } from '#core/contract-version.ts'
-import { routeRows } from '../app.ts'
+import { contractVersions } from '#core/text/contract-version.ts'
+import { routeRows } from '../http/app.ts'
 import { openApiDocument } from './document.ts'
 
 type Schema = { properties?: Record<string, { description?: string }> }

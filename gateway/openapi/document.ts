@@ -1,9 +1,12 @@
-// Makes the OpenAPI document of a contract version out of the rows that serve it; it must not describe an input a second time.
-import { type ContractVersion, contractVersions } from '#core/contract-version.ts'
-import { type Reason, reasons } from '#core/errors.ts'
-import type { RouteRow } from '../route.ts'
-import { accountOperations } from './account-operations.ts'
-import { billOperations } from './bill-operations.ts'
+// Makes the OpenAPI document of a contract version out of the rows that serve it.
+
+import { type Reason, reasons } from '#core/errors/errors.ts'
+import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
+import type { RouteRow } from '../http/route.ts'
+import { accountOperations } from '../routes/account/docs.ts'
+import { billOperations } from '../routes/bill-payments/docs.ts'
+import { institutionOperations, quoteOperations } from '../routes/money-docs.ts'
+import { paymentOperations } from '../routes/payments/docs.ts'
 import { describedSchema, type JsonSchema } from './described-schema.ts'
 import {
   narrowedRefusal,
@@ -12,10 +15,8 @@ import {
   refusalsOf,
   successSchema,
 } from './envelopes.ts'
-import { institutionOperations, quoteOperations } from './money-operations.ts'
 import type { Operation, OperationName, Operations } from './operation.ts'
 import { answerHeaders, parametersOf, requestHeaders } from './parameters.ts'
-import { paymentOperations } from './payment-operations.ts'
 import { exampleWriter, type WriteExample, withoutShell } from './shell-examples.ts'
 import { webhooks } from './webhooks.ts'
 

@@ -1,9 +1,9 @@
-// The envelope of every route group as JSON Schema, for successes and refusals; it must not fill one.
+// The envelope of every route group as JSON Schema, for successes and refusals.
 import { Type } from 'typebox'
-import { publicReasons, type Reason, reasons } from '#core/errors.ts'
-import { type EnvelopeName, envelopes } from '../envelope.ts'
-import type { RouteRow } from '../route.ts'
-import { anyText, fieldsOf, isoTime, listOf, uuid } from '../schemas/answer-values.ts'
+import { publicReasons, type Reason, reasons } from '#core/errors/errors.ts'
+import { type EnvelopeName, envelopes } from '../http/envelope.ts'
+import type { RouteRow } from '../http/route.ts'
+import { anyText, fieldsOf, isoTime, listOf, uuid } from '../routes/answer-values.ts'
 import { describedSchema, type JsonSchema } from './described-schema.ts'
 import type { Operation, Success } from './operation.ts'
 
@@ -15,7 +15,7 @@ const clientIp = () =>
     cf_connecting_ip: Type.Optional(anyText()),
   })
 
-/** The facts that an envelope carries beside its content. */
+/** The fields of an envelope beside its content. */
 function facts(
   shown: { requestId: boolean; timestamp: boolean; clientIp: boolean },
   row?: RouteRow,

@@ -1,4 +1,4 @@
-// What each field of the API means, by its name, or by its parent and name where that differs; it must not tell types or limits.
+// The description of each field of the API, by its name, or by its parent and name where that differs.
 
 const accounts = {
   account: 'The account that was found.',
@@ -259,7 +259,7 @@ const meanings: Record<string, string> = {
   ...envelope,
 }
 
-/** The meaning of a field below another one; undefined when nobody has written it down. */
+/** The meaning of a field below another one; undefined when there is none. */
 export function meaningOf(parent: string, name: string): string | undefined {
   const own = below[`${parent}.${name}`]
   return own ?? (Object.hasOwn(meanings, name) ? meanings[name] : undefined)

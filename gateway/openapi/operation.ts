@@ -1,6 +1,6 @@
-// What the documents tell of a route beside its row: words, answers, refusals of its own and an example; it must not describe inputs.
+// What the documents say of a route beside its row: words, answers, refusals of its own and an example.
 import type { TSchema } from 'typebox'
-import type { Reason } from '#core/errors.ts'
+import type { Reason } from '#core/errors/errors.ts'
 
 /** Method and path of a route. */
 export type OperationName = `${'GET' | 'POST'} /${string}`
@@ -23,7 +23,7 @@ export type Example = {
   form?: { texts: Record<string, string>; files: string[] }
 }
 
-/** A success: `fields` stand beside those of the envelope. */
+/** A success: `fields` are added to those of the envelope. */
 export type Success = {
   says: string
   fields: Record<string, TSchema>
@@ -41,7 +41,7 @@ export type Operation = {
   successes: Record<number, Success>
   /** Refusals that do not follow from the row. */
   reasons: readonly Reason[]
-  /** Those among them that are told inside `data`. */
+  /** Those among them that are reported inside `data`. */
   reasonsInData?: readonly Reason[]
   examples: Record<string, Example>
 }

@@ -1,8 +1,8 @@
-// The headers and query parameters of a route as OpenAPI tells them; it must not check a request.
-import type { RouteRow } from '../route.ts'
+// The headers and query parameters of a route in OpenAPI form.
+import type { RouteRow } from '../http/route.ts'
 import { describedSchema, type JsonSchema } from './described-schema.ts'
 
-/** Headers that requests carry, by the name of their component. The subscription key is the security scheme. */
+/** Headers of requests, by the name of their component. The subscription key is the security scheme. */
 export const requestHeaders: Record<string, JsonSchema> = {
   originCountry: header('PW-origin-country', {
     description:
@@ -48,7 +48,7 @@ export const requestHeaders: Record<string, JsonSchema> = {
   }),
 }
 
-/** Headers that answers carry. */
+/** Headers of answers. */
 export const answerHeaders: Record<string, JsonSchema> = {
   'PW-request-id': {
     description: 'Id of the request. Quote it when you ask for help.',

@@ -1,6 +1,6 @@
-// Holds the Postman files against the routes and against their committed copies; `-u` writes those anew.
+// Compares the Postman files with the routes and their committed copies; `-u` writes those anew.
 import { describe, expect, it } from 'vitest'
-import { routeRows } from '../app.ts'
+import { routeRows } from '../http/app.ts'
 import { operations } from './document.ts'
 import { postmanCollection, postmanEnvironment } from './postman.ts'
 

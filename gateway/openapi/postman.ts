@@ -1,5 +1,5 @@
-// Makes the Postman collection (format v2.1) and its environment out of what the documents tell; it must not hold a credential.
-import type { RouteRow } from '../route.ts'
+// Makes the Postman collection (format v2.1) and its environment, without credentials, out of the documents.
+import type { RouteRow } from '../http/route.ts'
 import {
   demo,
   type Example,
@@ -83,18 +83,18 @@ export function postmanEnvironment(): object {
 
 /** The collection: every example of every route. */
 export function postmanCollection(rows: readonly RouteRow[], operations: Operations): object {
-  const told = rows.map((row) => {
+  const items = rows.map((row) => {
     const name: OperationName = `${row.method} ${row.path as `/${string}`}`
     const operation = operations[name]
     if (operation === undefined) throw new Error(`${name} has no words for the collection`)
     return { row, name, operation }
   })
-  const tags = new Set(told.map(({ operation }) => operation.tag))
+  const tags = new Set(items.map(({ operation }) => operation.tag))
   const item = [...tags]
     .toSorted((one, other) => order.indexOf(one) - order.indexOf(other))
     .map((tag) => ({
       name: tag,
-      item: told
+      item: items
         .filter(({ operation }) => operation.tag === tag)
         .toSorted((one, other) => Number(gives(other.name)) - Number(gives(one.name)))
         .flatMap(({ row, name, operation }) =>
@@ -115,7 +115,7 @@ export function postmanCollection(rows: readonly RouteRow[], operations: Operati
   }
 }
 
-/** Tells whether later requests need something of its answer. */
+/** Whether later requests need something of its answer. */
 function gives(name: OperationName): boolean {
   return Object.values(variableFields).some(({ of }) => of === name)
 }

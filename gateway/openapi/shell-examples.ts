@@ -1,5 +1,5 @@
-// Writes the examples out as commands for a shell that has read `sandbox.env`; it must not run anything.
-import type { RouteRow } from '../route.ts'
+// Writes the examples as commands for a shell that has sourced `sandbox.env`.
+import type { RouteRow } from '../http/route.ts'
 import { demo, type Example, type OperationName, type Variable } from './operation.ts'
 
 /** Writes one example of a route, with the calls that give what it needs before it. */

@@ -1,6 +1,6 @@
-// The pushes that clients receive, as OpenAPI tells them; it must not render or send one.
+// The pushes that clients receive, in OpenAPI form.
 import type { TSchema } from 'typebox'
-import { callbackBody, notifyBody, onboardingBody } from '../schemas/push-bodies.ts'
+import { callbackBody, notifyBody, onboardingBody } from '../routes/push-bodies.ts'
 import { describedSchema, type JsonSchema } from './described-schema.ts'
 
 const atLeastOnce =

@@ -1,4 +1,4 @@
-// Holds what a payer's page says in each state and offers on each channel.
+// Tests what a payer's page says in each state and offers on each channel.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
 import {
@@ -11,7 +11,7 @@ import {
   paymentChannels,
   paymentMethods,
   paymentStates,
-} from '#core/payment-words.ts'
+} from '#core/payment/words.ts'
 import { type CheckoutMessage, checkoutView } from './checkout-view.ts'
 import { languageCodes } from './language.ts'
 
@@ -43,7 +43,7 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
 }
 
 describe('an open request', () => {
-  it('shows the total with its fee, the deadline and every way of its channel', () => {
+  it('shows the total with its fee, the deadline and every method of its channel', () => {
     const view = checkoutView(checkout({}), 'en')
     expect(view).toMatchObject({
       total: '102.90',

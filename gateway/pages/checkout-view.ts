@@ -1,6 +1,6 @@
-// Decides what a payer's page says and offers, from the checkout as payments tells it. Pure; it must not know HTML or HTTP.
+// Decides what a payer's page says and offers, from the checkout that payments returns. Pure: no HTML, no HTTP.
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
-import { formatAmount } from '#core/money.ts'
+import { formatAmount } from '#core/money/money.ts'
 import {
   maxRefusedAttempts,
   type PayerState,
@@ -9,11 +9,11 @@ import {
   paymentMethods,
   paymentStates,
   wordOf,
-} from '#core/payment-words.ts'
-import { formatDateTime, formatIso } from '#core/time.ts'
+} from '#core/payment/words.ts'
+import { formatDateTime, formatIso } from '#core/text/time.ts'
 import { fill, type Language, languages, type Messages } from './language.ts'
 
-/** A checkout as payments.v1.CheckoutService tells it. */
+/** A checkout as payments.v1.CheckoutService returns it. */
 export type CheckoutMessage = {
   businessName: string
   description: string
@@ -40,7 +40,7 @@ export type Means = 'wallet' | 'card' | 'cash_code'
 /** What a page is about: something to pay, an attempt on its way, or an end. */
 export type Phase = 'open' | 'processing' | 'ended'
 
-/** The picture beside the title. It tells nothing that the words do not. */
+/** The picture beside the title. It adds no information to the words. */
 export type Mark = 'wait' | 'done' | 'stop' | 'back'
 
 /** How much of a request of several payers is paid. */
@@ -49,7 +49,7 @@ export type Share = { label: string; percent: number }
 /** Everything that the page's template shows. */
 export type CheckoutView = {
   phase: Phase
-  /** Changes whenever the page would say something else. Tells nothing that the page does not. */
+  /** Changes whenever the content of the page does. Reveals nothing that the page does not. */
   stamp: string
   /** True while the page can come to say something else. */
   isLive: boolean
@@ -63,7 +63,7 @@ export type CheckoutView = {
   share: Share | undefined
   businessName: string
   description: string
-  /** The exact figure; the currency stands beside it. */
+  /** The exact figure; the currency is a field of its own. */
   total: string
   currency: string
   amount: string
@@ -191,7 +191,7 @@ function valuesOf(checkout: CheckoutMessage): Record<string, string> {
   }
 }
 
-/** The state in words; what others have paid is told beside it. */
+/** The state in words; what others have paid is shown beside it. */
 function wordsOf(
   checkout: CheckoutMessage,
   state: PayerState,

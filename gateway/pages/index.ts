@@ -1,13 +1,13 @@
-// Serves a payer's hosted page and takes his wallet PIN to payments; it must not keep, log or show a PIN or link token.
+// Serves a payer's hosted page and sends wallet PINs to payments; never keeps, logs or shows a PIN or link token.
 import type { Client } from '@connectrpc/connect'
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Failure } from '#core/errors.ts'
-import type { KeySource } from '#core/key-ring.ts'
-import { paymentMethods } from '#core/payment-words.ts'
+import { Failure } from '#core/errors/errors.ts'
+import type { KeySource } from '#core/identity/key-ring.ts'
+import { paymentMethods } from '#core/payment/words.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
-import type { Logger } from '#runtime/log.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
 import { type CheckoutMessage, checkoutView, progressOf } from './checkout-view.ts'
 import { languageOf } from './language.ts'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
@@ -38,7 +38,7 @@ const formLimitBytes = 4 * 1024
 const statePath = '/pay/:token/state'
 const pinPattern = /^\d{4,12}$/
 
-/** Tells whether a target is meant for a page, however broken the rest of it is. */
+/** Whether a target is a page's path, even if the rest of it is malformed. */
 export function isPagePath(target: string): boolean {
   return target.startsWith('/pay/') || target.startsWith('/receipts/')
 }
@@ -54,7 +54,7 @@ export function refusePage(
 /** Registers `/pay/<token>`, what its form posts to and its script asks, and `/receipts/<token>`. */
 export async function registerPages(app: FastifyInstance, options: PagesOptions): Promise<void> {
   const mayCall = callLimit(options)
-  // Apart: pages left open behind one address must not keep the next payer from opening his.
+  // A limit of its own: open pages behind one address must not block the next payer from opening theirs.
   const mayWatch = callLimit(options)
   await app.register(async (scope) => {
     await scope.register(formbody, { bodyLimit: formLimitBytes })

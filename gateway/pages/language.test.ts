@@ -1,4 +1,4 @@
-// Holds that every language says everything, and which one a payer gets.
+// Tests that every language has every text, and which one a payer gets.
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { directionOf, fill, languageCodes, languageOf, languages } from './language.ts'

@@ -1,4 +1,4 @@
-// Chooses the language of a hosted page and fills in its sentences; it must not know which page it is.
+// Chooses the language of a hosted page and fills in its sentences.
 import type { FastifyRequest } from 'fastify'
 import { ar } from './messages/ar.ts'
 import { en } from './messages/en.ts'
@@ -30,7 +30,7 @@ export function fill(sentence: string, values: Record<string, string>): string {
   return sentence.replaceAll(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
 }
 
-/** `chosen` is what the payer asked for by `?lang`; it is carried from page to page. */
+/** `chosen` is what the payer asked for by `?lang`; it is passed from page to page. */
 export type LanguageChoice = { language: Language; chosen: Language | undefined }
 
 /** The language of an answer: `?lang`, else what the browser prefers, else English. */

@@ -1,4 +1,4 @@
-// Holds when the script of a watched page loads it anew, run in a bare context in the place of a browser.
+// Tests when the script of a live page reloads it, run in a bare context instead of a browser.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
@@ -16,7 +16,7 @@ type Page = {
   isOffline?: boolean
 }
 
-/** Runs the script up to its first look; tells where it went, what it asked and whether it looks again. */
+/** Runs the script up to its first poll; returns where it went, what it requested and whether it polls again. */
 async function look({ phase = 'ended', stamp = '3-3-0', ok = true, ...page }: Page) {
   const waits: Array<() => unknown> = []
   const asked: string[] = []
@@ -46,7 +46,7 @@ async function look({ phase = 'ended', stamp = '3-3-0', ok = true, ...page }: Pa
   return { went, asked, looksAgain: waits.length === 2 }
 }
 
-it('a change loads the page anew, in its language, and the script rests', async () => {
+it('a change reloads the page, in its language, and the script stops', async () => {
   expect(await look({})).toEqual({
     went: ['/pay/x?lang=fr'],
     asked: ['/pay/x/state'],
@@ -56,7 +56,7 @@ it('a change loads the page anew, in its language, and the script rests', async 
   expect((await look({ phase: 'processing', stamp: '2-1-0' })).went).toHaveLength(1)
 })
 
-it('the end of a payment is shown whatever the payer is doing', async () => {
+it('the end of a payment is shown also while the payer is typing', async () => {
   expect((await look({ pin: '12', hasFrame: true })).went).toHaveLength(1)
 })
 
@@ -70,6 +70,6 @@ it.each<[string, Page]>([
   expect(await look(page)).toEqual({ went: [], asked: ['/pay/x/state'], looksAgain: true })
 })
 
-it('a page that nobody sees asks nothing', async () => {
+it('a hidden page does not poll', async () => {
   expect(await look({ hidden: true })).toEqual({ went: [], asked: [], looksAgain: true })
 })

@@ -1,4 +1,4 @@
-// Holds what keeps a hosted page safe: form tokens, origins and link tokens.
+// Tests what protects a hosted page: form tokens, origins and link tokens.
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
@@ -16,7 +16,7 @@ describe('form tokens', () => {
     expect(isFormToken([{ key }], link, token, nowMs + 2 * 3_600_000 + 1_000)).toBe(false)
   })
 
-  it('a page that was opened before a rotation can be submitted after it, and the other way round', () => {
+  it('a page that was opened before a rotation can be submitted after it, and vice versa', () => {
     const live = [{ key }, { key: other }]
     for (const signing of [key, other]) {
       expect(isFormToken(live, link, formToken(signing, link, nowMs), nowMs)).toBe(true)
@@ -44,7 +44,7 @@ describe('origins', () => {
     expect(crossSite({ host: 'pay.example', 'sec-fetch-site': 'same-origin' })).toBe(false)
   })
 
-  it('a form from elsewhere does not', () => {
+  it('a form of another site does not', () => {
     expect(crossSite({ host: 'pay.example', origin: 'https://evil.example' })).toBe(true)
     expect(crossSite({ host: 'pay.example', origin: 'null' })).toBe(true)
     expect(crossSite({ host: 'pay.example', 'sec-fetch-site': 'cross-site' })).toBe(true)

@@ -1,12 +1,12 @@
-// Keeps hosted pages safe: headers, cross-site request forgery, shape of link tokens. It must not know what a page shows.
+// Protects hosted pages: security headers, cross-site request forgery, shape of link tokens.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { digestsEqual } from '#core/token.ts'
+import { digestsEqual } from '#core/identity/token.ts'
 
 /** How long a page that was opened can still be submitted. */
 const formLifetimeS = 2 * 60 * 60
 
-/** Tells whether a text can be a link token: base64url of 32 bytes. */
+/** Whether a text can be a link token: base64url of 32 bytes. */
 export function isLinkToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text)
 }
@@ -17,7 +17,7 @@ export function formToken(pageKey: Buffer, linkToken: string, nowMs: number): st
   return `${expiresS}.${formMac(pageKey, linkToken, expiresS).toString('base64url')}`
 }
 
-/** Tells whether a form token was made for this page, under one of the keys, and is still good. */
+/** Whether a form token was made for this page, under one of the keys, and is still good. */
 export function isFormToken(
   keys: readonly { key: Buffer }[],
   linkToken: string,
@@ -35,7 +35,7 @@ function formMac(pageKey: Buffer, linkToken: string, expiresS: number): Buffer {
   return createHmac('sha256', pageKey).update(`form ${linkToken} ${expiresS}`).digest()
 }
 
-/** Tells whether a form was sent from another site, as far as the browser says where it came from. */
+/** Whether a form was sent from another site, as far as the browser's headers show. */
 export function isCrossSite({ headers }: FastifyRequest, publicOrigin: string): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true

@@ -1,9 +1,9 @@
-// Serves a printable receipt at its unguessable link; it must not keep or log the link's token.
+// Serves a printable receipt at its unguessable link; never keeps or logs the link's token.
 import type { Client } from '@connectrpc/connect'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import type { BillingService } from '#gen/billing/v1/billing_pb.js'
-import type { Logger } from '#runtime/log.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
 import { isLinkToken } from './page-guard.ts'
 import { sendMessage } from './render.ts'
 

@@ -1,9 +1,9 @@
-// Turns views into HTML answers with their protection; it must not decide what a payer may do.
+// Renders views as HTML answers with their security headers.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
-import { retryAfterOf } from '../failures.ts'
+import { retryAfterOf } from '../http/failures.ts'
 import type { CheckoutView } from './checkout-view.ts'
 import {
   directionOf,

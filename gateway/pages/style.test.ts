@@ -1,4 +1,4 @@
-// Holds the colours of the pages against the contrast that WCAG 2.2 AA asks for, and the style against motion.
+// Tests the colours of the pages for the contrast of WCAG 2.2 AA, and that the style has no motion.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

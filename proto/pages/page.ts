@@ -9,7 +9,7 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf'
 import { MethodOptions_IdempotencyLevel as Level } from '@bufbuild/protobuf/wkt'
-import { anyKnownCaller, callers, permissionOf } from '#runtime/rpc/callers.ts'
+import { anyKnownCaller, callers, permissionOf } from '#platform/rpc/auth/callers.ts'
 import { commentOf, type Described } from './comment.ts'
 import { isRequired, rulesOf } from './rules.ts'
 

@@ -6,7 +6,7 @@ import {
   Ignore,
   oneof as oneofRules,
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js'
-import { patternWords } from '#runtime/rpc/rule-words.ts'
+import { patternWords } from '#platform/rpc/validation/rule-words.ts'
 
 /** The rules of a field as one sentence; empty when it has none. */
 export function rulesOf(field: DescField): string {
@@ -90,16 +90,16 @@ function range({ greaterThan, lessThan }: Range): string[] {
 
 function bound({ case: kind, value }: Range['lessThan'], strict: string, loose: string): string[] {
   if (value === undefined) return []
-  return [`${kind === 'gt' || kind === 'lt' ? strict : loose} ${grouped(value)}`]
+  return [`${kind === 'gt' || kind === 'lt' ? strict : loose} ${batched(value)}`]
 }
 
 function lengths(least: bigint, most: bigint, unit: string): string[] {
   if (least === 0n && most === 0n) return []
-  if (least === 0n) return [`must have at most ${grouped(most)} ${unit}`]
-  return [`must have ${grouped(least)} to ${grouped(most)} ${unit}`]
+  if (least === 0n) return [`must have at most ${batched(most)} ${unit}`]
+  return [`must have ${batched(least)} to ${batched(most)} ${unit}`]
 }
 
-function grouped(number: number | bigint): string {
+function batched(number: number | bigint): string {
   return number.toLocaleString('en-US')
 }
 

@@ -1,4 +1,4 @@
-// Starts the accounts service: who may use the API, customers and their accounts, the ledger; it must not hold a rule.
+// Starts the accounts service: access to the API, customers and their accounts, the ledger.
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { KeyAdministrationService } from '#gen/accounts/v1/key_administration_pb.js'
 import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
@@ -6,27 +6,28 @@ import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { KeyService } from '#gen/keys/v1/keys_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
-import { readSettings, type SettingsOf } from '#runtime/config.ts'
-import { connectNats } from '#runtime/events/nats.ts'
-import { natsFrom } from '#runtime/events/nats-access.ts'
-import { startOutbox } from '#runtime/events/outbox.ts'
-import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics } from '#runtime/metrics.ts'
-import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
-import type { Identity } from '#runtime/rpc/identity.ts'
-import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { openKeys } from '#runtime/secrets.ts'
-import { openServiceDatabase } from '#runtime/service-database.ts'
-import { serveService } from '#runtime/service-ports.ts'
-import { accountKeyFiles, accountSecrets } from './credentials.ts'
-import { reviewBackend } from './customers/backend.ts'
-import type { CustomerSettings } from './customers/customers.ts'
+import { readSettings, type SettingsOf } from '#platform/config/config.ts'
+import { openServiceDatabase } from '#platform/db/service-database.ts'
+import { natsFrom } from '#platform/events/nats/access.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { startOutbox } from '#platform/events/outbox.ts'
+import { jetStreamMetric } from '#platform/events/stream-health.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import { openKeys } from '#platform/process/secrets.ts'
+import { serveService } from '#platform/process/service-ports.ts'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
+import { createMetrics } from '#platform/telemetry/metrics.ts'
+import { accessService } from './access/api/access.ts'
+import { accountKeyFiles, accountSecrets } from './access/domain/credentials.ts'
+import { startAccountKeys } from './access/operations/key-administration.ts'
+import { accessSubject, onboardingSubject, publishAccessChanged } from './access/ports/events.ts'
 import { customerServices, startCustomers } from './customers/engine.ts'
-import { accessSubject, onboardingSubject, tellAccessChanged } from './events.ts'
-import { startAccountKeys } from './keys/key-administration.ts'
+import type { CustomerSettings } from './customers/operations/customers.ts'
+import { reviewBackend } from './customers/ports/backend.ts'
 import { ledgerServices, startLedger } from './ledger/engine.ts'
-import { accessService } from './service.ts'
-import { startSettlements } from './settlements/settlements.ts'
+import { startSettlements } from './ledger/settlements.ts'
 
 runProcess('accounts', async (stopping, log) => {
   const settings = readSettings('accounts')
@@ -42,6 +43,7 @@ runProcess('accounts', async (stopping, log) => {
   const secrets = accountSecrets(keys)
   const db = await openServiceDatabase({ service: 'accounts', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'accounts', log })
+  jetStreamMetric(metrics, nats)
   const others = connectOthers(settings, identity)
   const subjects = {
     [accessSubject]: { consumers: {} },
@@ -57,8 +59,8 @@ runProcess('accounts', async (stopping, log) => {
     sessionKeys: keys['session.key'],
     settings: customerSettings(settings),
     backend: reviewBackend(others.reviews),
-    tellAccessChanged,
-    kickOutbox: outbox.kick,
+    publishAccessChanged,
+    notifyOutbox: outbox.notify,
   })
   const operatorKeys = startAccountKeys({ db, files: keys, log })
   const ledger = startLedger({ db, settings, log, registry: metrics })
@@ -79,7 +81,7 @@ runProcess('accounts', async (stopping, log) => {
       ...ledgerServices,
     ],
     routes: (router) => {
-      const administration = { db, secrets, tellAccessChanged, kick: outbox.kick }
+      const administration = { db, secrets, publishAccessChanged, notify: outbox.notify }
       settlements.routes(router)
       router.service(AccessService, accessService(administration))
       customers.routes(router)

@@ -1,13 +1,13 @@
-// Puts the sandbox's projects, keys, merchants, institutions, grants and people in place; it must never run against production.
-import { newId } from '#core/id.ts'
-import type { Database, Queryable } from '#runtime/db.ts'
+// Seeds the sandbox's projects, keys, merchants, institutions, grants and people; never runs against production.
+import { newId } from '#core/identity/id.ts'
+import type { Database, Queryable } from '#platform/db/db.ts'
 import {
   type Environment,
   grantableEndpoints,
   type InstitutionKey,
   maxActiveKeys,
   usualCurrency,
-} from './access.ts'
+} from './access/domain/access.ts'
 import {
   type AccountSecrets,
   keyDigest,
@@ -16,28 +16,28 @@ import {
   newInstitutionKey,
   newSubscriptionKey,
   sealInstitutionKey,
-} from './credentials.ts'
-import { seedPeople } from './customers/seed-people.ts'
+} from './access/domain/credentials.ts'
 import {
   findInstitutionByName,
   insertGrants,
   insertInstitution,
   insertInstitutionKey,
   retireInstitutionKeys,
-} from './institution-store.ts'
+} from './access/store/institution-store.ts'
 import {
   findApiKey,
   findSubscriptionKey,
   insertApiKey,
   insertSubscriptionKey,
   revokeOtherKeys,
-} from './key-store.ts'
+} from './access/store/key-store.ts'
 import {
   findMerchantByName,
   findProjectByName,
   insertMerchant,
   insertProject,
-} from './project-store.ts'
+} from './access/store/project-store.ts'
+import { seedPeople } from './customers/seed-people.ts'
 
 /** The projects of a sandbox, by the key under which `sandbox.json` shows them. */
 const projects = {
@@ -110,7 +110,7 @@ export function newSandboxCredentials(): SandboxCredentials {
   }
 }
 
-/** What tells a person or a program about each seeded project, beside its credentials. */
+/** What describes each seeded project to people and programs, beside its credentials. */
 export function sandboxProjects(): Record<ProjectName, { accountAccess: boolean }> {
   return projects
 }

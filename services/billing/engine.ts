@@ -1,15 +1,16 @@
-// Puts the parts of billing together and runs its workers; it must not read settings nor open connections.
+// Wires the parts of billing and runs its workers.
 import type { Registry } from 'prom-client'
-import type { KeySource } from '#core/key-ring.ts'
-import type { Database } from '#runtime/db.ts'
-import type { Logger } from '#runtime/log.ts'
-import type { Billers } from './backend.ts'
-import { type CatalogueCache, catalogueCache } from './catalogue-cache.ts'
-import type { Ledger } from './ledger.ts'
+import type { KeySource } from '#core/identity/key-ring.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
 import { billingMetrics } from './metrics.ts'
-import type { Billing } from './pay.ts'
-import { readBacklog } from './settle-store.ts'
-import { startEnquiries, startSettling } from './workers.ts'
+import { startReleasing } from './operations/abandon.ts'
+import { type CatalogueCache, catalogueCache } from './operations/catalogue-cache.ts'
+import type { Billing } from './operations/pay.ts'
+import type { Billers } from './ports/backend.ts'
+import type { Ledger } from './ports/ledger.ts'
+import { readBacklog } from './store/settle-store.ts'
+import { startEnquiries, startOutcomePosting } from './workers/workers.ts'
 
 /** What billing stands on. */
 export type EngineOptions = {
@@ -27,28 +28,31 @@ export type EngineOptions = {
 export type Engine = {
   billing: Billing
   catalogue: CatalogueCache
-  /** Stops the workers, with the work in hand finished. */
+  /** Stops the workers after their current work. */
   close(): Promise<void>
 }
 
-/** Starts the workers. Every replica runs them; what is in one's hand is left by the others. */
+/** Starts the workers. Every replica runs them; what one has claimed is skipped by the others. */
 export function startBilling(options: EngineOptions): Engine {
   const { metrics, ...parts } = options
   const catalogue = catalogueCache(options.db)
   const billing: Billing = {
     ...parts,
+    unfreed: new Map(),
     metrics: billingMetrics(metrics, () => readBacklog(options.db)),
     catalogue: () => catalogue.read(),
-    kickSettling: () => settling.kick(),
-    kickEnquiries: () => enquiries.kick(),
+    notifyOutcomes: () => settling.notify(),
+    notifyEnquiries: () => enquiries.notify(),
+    notifyReleasing: () => releasing.notify(),
   }
-  const settling = startSettling(billing)
+  const settling = startOutcomePosting(billing)
   const enquiries = startEnquiries(billing)
+  const releasing = startReleasing(billing)
   return {
     billing,
     catalogue,
     async close() {
-      await Promise.all([settling.close(), enquiries.close()])
+      await Promise.all([settling.close(), enquiries.close(), releasing.close()])
     },
   }
 }

@@ -1,7 +1,7 @@
-// The numbers of billing for Prometheus. It must not take a label from a request.
+// Metrics of billing. No label comes from a request.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { BillEnd } from './bill.ts'
-import type { Backlog } from './settle-store.ts'
+import type { BillEnd } from './domain/bill.ts'
+import type { Backlog } from './store/settle-store.ts'
 
 /** What billing counts. */
 export type BillingMetrics = {

@@ -1,7 +1,7 @@
-// Puts the sandbox's billers in place; it must never run against production.
-import type { Database } from '#runtime/db.ts'
-import type { Biller, Product } from './catalogue.ts'
-import { putBiller, putProduct, readCatalogue } from './catalogue-store.ts'
+// Seeds the sandbox's billers; never runs against production.
+import type { Database } from '#platform/db/db.ts'
+import type { Biller, Product } from './domain/catalogue.ts'
+import { putBiller, putProduct, readCatalogue } from './store/catalogue-store.ts'
 
 const billers: Biller[] = [
   { billerCode: 'DEMO_POWER', name: 'Demo Power', active: true },

@@ -1,20 +1,21 @@
-// Puts the parts of the delivery engine together for main.ts; it must not read the environment.
+// Wires the parts of the delivery engine for main.ts.
 import type { Client } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import type { AccessService } from '#gen/accounts/v1/access_pb.js'
-import type { SettingsOf } from '#runtime/config.ts'
-import type { Database } from '#runtime/db.ts'
-import type { HandleEvents } from '#runtime/events/inbox.ts'
-import type { Nats } from '#runtime/events/nats.ts'
-import type { Logger } from '#runtime/log.ts'
-import { takeIn } from './events.ts'
-import { startMaintenance } from './maintenance.ts'
+import type { SettingsOf } from '#platform/config/config.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { HandleEvents } from '#platform/events/inbox.ts'
+import type { Nats } from '#platform/events/nats/nats.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { createTail, type Tail } from './api/tail.ts'
 import { deliveryMetrics } from './metrics.ts'
-import { createPoster } from './post.ts'
-import { startReplayRunner } from './replay-runner.ts'
-import { startSigner } from './signing.ts'
-import { createTail, type Tail } from './tail.ts'
-import { startWorker } from './worker.ts'
+import { takeIn } from './operations/event-intake.ts'
+import { startSigner } from './operations/signing.ts'
+import { createPoster } from './ports/post.ts'
+import { startInstance } from './workers/instance.ts'
+import { startMaintenance } from './workers/maintenance.ts'
+import { startReplayRunner } from './workers/replay-runner.ts'
+import { startWorker } from './workers/worker.ts'
 
 /** What the engine needs. */
 export interface EngineOptions {
@@ -39,18 +40,18 @@ export interface EngineOptions {
   nowMs?: (() => number) | undefined
 }
 
-const kickAfterMs = 3
+const notifyAfterMs = 3
 
 /** Starts to send what is due. */
 export function startDeliveries(options: EngineOptions): {
   /** Takes events in and has their deliveries sent soon. */
   takeIn: HandleEvents
   /** Says that deliveries became due. */
-  kick(): void
+  notify(): void
   /** Says that there is a new replay job. */
-  kickReplays(): void
+  notifyReplays(): void
   tail: Tail
-  /** Ends what is in hand. */
+  /** Drains what is in flight. */
   close(): Promise<void>
 } {
   const { db, settings, log, metrics, nats, version } = options
@@ -59,8 +60,10 @@ export function startDeliveries(options: EngineOptions): {
   const poster = createPoster({ allowLoopback, timeoutMs, version })
   const tail = createTail({ nats, log })
   const signer = startSigner({ db, nats, log, access: options.access, nowMs: options.nowMs })
+  const instance = startInstance({ db, log, onDue: () => worker.notify() })
   const worker = startWorker({
     db,
+    leases: instance,
     poster,
     sign: signer.sign,
     log,
@@ -70,21 +73,22 @@ export function startDeliveries(options: EngineOptions): {
     timeoutMs,
     onEnded: tail.report,
   })
-  const maintenance = startMaintenance({ db, log, onDue: worker.kick })
-  const replays = startReplayRunner({ db, log, onDue: worker.kick })
+  const maintenance = startMaintenance({ db, log, onDue: worker.notify })
+  const replays = startReplayRunner({ db, log, onDue: worker.notify })
   return {
     async takeIn(tx, events) {
       const pushes = await takeIn(tx, events)
-      // The transaction commits right after this; a kick that comes too early shortens the next polls.
-      if (pushes > 0) setTimeout(worker.kick, kickAfterMs)
+      // The transaction commits right after this; a notify that comes too early shortens the next polls.
+      if (pushes > 0) setTimeout(worker.notify, notifyAfterMs)
     },
-    kick: worker.kick,
-    kickReplays: replays.kick,
+    notify: worker.notify,
+    notifyReplays: replays.notify,
     tail,
     async close() {
       tail.close()
       await Promise.all([maintenance.close(), replays.close()])
       await worker.close()
+      await instance.close()
       signer.close()
       await poster.close()
     },

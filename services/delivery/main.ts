@@ -1,27 +1,28 @@
-// Starts the delivery service: intake of events, the worker that posts, the RPCs that show it; it must not hold a rule.
+// Starts the delivery service: intake of events, the worker that posts, and the RPCs.
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
 import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
-import { serveAdmin } from '#runtime/admin.ts'
-import { readSettings } from '#runtime/config.ts'
-import { startConsumer } from '#runtime/events/inbox.ts'
-import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
-import { connectNats } from '#runtime/events/nats.ts'
-import { natsFrom } from '#runtime/events/nats-access.ts'
-import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics, rpcMetrics } from '#runtime/metrics.ts'
-import { longestStreamMs } from '#runtime/rpc/admission.ts'
-import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { serveRpc } from '#runtime/rpc/server.ts'
-import { openServiceDatabase } from '#runtime/service-database.ts'
+import { readSettings } from '#platform/config/config.ts'
+import { openServiceDatabase } from '#platform/db/service-database.ts'
+import { startConsumer } from '#platform/events/inbox.ts'
+import { inboxRoutes } from '#platform/events/inbox-routes.ts'
+import { natsFrom } from '#platform/events/nats/access.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { jetStreamMetric, streamAnswers } from '#platform/events/stream-health.ts'
+import { serveAdmin } from '#platform/process/admin.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { maxStreamMs } from '#platform/rpc/server/admission.ts'
+import { serveRpc } from '#platform/rpc/server/server.ts'
+import { createMetrics, rpcMetrics } from '#platform/telemetry/metrics.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { deliveryService } from './api/deliveries.ts'
+import { endpointService, replayService } from './api/replays.ts'
 import { startDeliveries } from './engine.ts'
-import { subjects } from './events.ts'
-import { endpointService, replayService } from './replay-service.ts'
-import { deliveryService } from './service.ts'
+import { subjects } from './operations/event-intake.ts'
 
 runProcess('delivery', async (stopping, log) => {
   const settings = readSettings('delivery')
@@ -30,6 +31,7 @@ runProcess('delivery', async (stopping, log) => {
   const identity = processIdentity('delivery', settings, log)
   const db = await openServiceDatabase({ service: 'delivery', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'delivery', log })
+  jetStreamMetric(metrics, nats)
   const { accountsUrl: url } = settings
   const accounts = createRpcPool(url, { audience: 'accounts', identity })
   const deliveries = startDeliveries({
@@ -50,7 +52,7 @@ runProcess('delivery', async (stopping, log) => {
     log,
     metrics,
   })
-  // The database alone: with the broker down, pushes that are due go out all the same.
+  // The database only: with the broker down, due pushes are still sent.
   const ready = async () => ({ database: await db.ready() })
   const rpc = await serveRpc({
     host,
@@ -62,15 +64,16 @@ runProcess('delivery', async (stopping, log) => {
     metrics: rpcMetrics(metrics),
     services: [DeliveryService, ReplayService, EndpointService, InboxService],
     routes: (router) => {
-      const { tail, kick, kickReplays } = deliveries
+      const { tail, notify, notifyReplays } = deliveries
       // A tail ends when the process does, and may last longer than a call.
-      const lasting = { shutdownSignal: stopping, maxTimeoutMs: longestStreamMs }
-      router.service(DeliveryService, deliveryService({ db, tail, onDue: kick }), lasting)
-      router.service(ReplayService, replayService({ db, onJob: kickReplays }))
+      const lasting = { shutdownSignal: stopping, maxTimeoutMs: maxStreamMs }
+      router.service(DeliveryService, deliveryService({ db, tail, onDue: notify }), lasting)
+      router.service(ReplayService, replayService({ db, onJob: notifyReplays }))
       router.service(EndpointService, endpointService(db))
       inboxRoutes(router, db)
     },
     ready: () => db.ready(),
+    healthApart: { 'delivery.events': () => streamAnswers(nats) },
   })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [

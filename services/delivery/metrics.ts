@@ -1,8 +1,8 @@
-// What operators see of deliveries; it must not decide anything.
+// Metrics of deliveries.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Database } from '#runtime/db.ts'
-import type { Logger } from '#runtime/log.ts'
-import { type Backlog, readBacklog } from './read-store.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { type Backlog, readBacklog } from './store/read-store.ts'
 
 /** What the worker counts. */
 export interface DeliveryMetrics {
@@ -11,11 +11,11 @@ export interface DeliveryMetrics {
   attemptTimes: Histogram<'outcome'>
   firstPost: Histogram
   egressBlocks: Counter<'cause'>
-  /** Shows from now on what a worker has in hand. */
+  /** Exports from now on what a worker has in flight. */
   watchInHand(hand: InHand): void
 }
 
-/** What a worker has in hand, and how much that may be. */
+/** What a worker has in flight, and its limit. */
 export interface InHand {
   inHand: () => number
   inHandLimit: number
@@ -93,7 +93,7 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
   const registers = [metrics]
   let reading: Promise<Backlog | undefined> | undefined
 
-  /** One read for all gauges of a scrape. A database that is down must not take the other metrics with it. */
+  /** One read for all gauges of a scrape. When the database is down, the other metrics are still exported. */
   function backlog(): Promise<Backlog | undefined> {
     reading ??= readBacklog(db)
       .catch((error: unknown) => {

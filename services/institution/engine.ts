@@ -1,12 +1,13 @@
-// Puts the parts of the institution service together and runs its worker; it must not read settings nor open connections.
+// Wires the parts of the institution service and runs its worker.
 import type { Registry } from 'prom-client'
-import type { Database } from '#runtime/db.ts'
-import type { Logger } from '#runtime/log.ts'
-import type { Institution, InstitutionSettings, Peers } from './institution.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
 import { transactionMetrics } from './metrics.ts'
-import { rateKeeper } from './rates.ts'
-import { backlog } from './work-store.ts'
-import { startWorker } from './worker.ts'
+import type { Institution, InstitutionSettings } from './operations/institution.ts'
+import type { Peers } from './ports/peers.ts'
+import { rateKeeper } from './ports/rates.ts'
+import { backlog } from './store/work-store.ts'
+import { startWorker } from './workers/worker.ts'
 
 /** What the service stands on. */
 export type EngineOptions = {
@@ -15,20 +16,20 @@ export type EngineOptions = {
   metrics: Registry
   settings: InstitutionSettings
   peers: Peers
-  /** Wakes the relay of the outbox. */
-  kickOutbox: () => void
+  /** Notifies the relay of the outbox. */
+  notifyOutbox: () => void
 }
 
 /** The service with its worker running. */
 export type Engine = {
   institution: Institution
-  /** Stops the worker, with the work in hand finished. */
+  /** Stops the worker after its current work. */
   close(): Promise<void>
 }
 
 /** Starts the worker. */
 export function startInstitution(options: EngineOptions): Engine {
-  const { db, log, settings, peers, kickOutbox } = options
+  const { db, log, settings, peers, notifyOutbox } = options
   const institution: Institution = {
     db,
     log,
@@ -36,9 +37,9 @@ export function startInstitution(options: EngineOptions): Engine {
     peers,
     rateOf: rateKeeper(peers.quotes),
     metrics: transactionMetrics(options.metrics, () => backlog(db)),
-    kick() {
-      kickOutbox()
-      worker.kick()
+    notify() {
+      notifyOutbox()
+      worker.notify()
     },
   }
   const worker = startWorker(institution)

@@ -1,4 +1,4 @@
-// Starts the institution service: its RPCs, its worker, its outbox; it must not hold a rule.
+// Starts the institution service: its RPCs, its worker, its outbox.
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { MovementService } from '#gen/accounts/v1/movement_pb.js'
@@ -6,22 +6,23 @@ import { TransferService } from '#gen/backend/v1/transfers_pb.js'
 import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
-import { readSettings, type SettingsOf } from '#runtime/config.ts'
-import { connectNats } from '#runtime/events/nats.ts'
-import { natsFrom } from '#runtime/events/nats-access.ts'
-import { startOutbox } from '#runtime/events/outbox.ts'
-import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics } from '#runtime/metrics.ts'
-import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
-import type { Identity } from '#runtime/rpc/identity.ts'
-import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { openServiceDatabase } from '#runtime/service-database.ts'
-import { serveService } from '#runtime/service-ports.ts'
+import { readSettings, type SettingsOf } from '#platform/config/config.ts'
+import { openServiceDatabase } from '#platform/db/service-database.ts'
+import { natsFrom } from '#platform/events/nats/access.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { startOutbox } from '#platform/events/outbox.ts'
+import { jetStreamMetric } from '#platform/events/stream-health.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import { serveService } from '#platform/process/service-ports.ts'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
+import { createMetrics } from '#platform/telemetry/metrics.ts'
+import { transactionSubject } from './api/events.ts'
+import { transferReportService } from './api/reports.ts'
+import { institutionService } from './api/transactions.ts'
 import { startInstitution } from './engine.ts'
-import { transactionSubject } from './events.ts'
-import type { Peers } from './institution.ts'
-import { institutionService } from './service.ts'
-import { transferReportService } from './service-reports.ts'
+import type { Peers } from './ports/peers.ts'
 
 // A lease outlasts every call that is made under it, one after the other.
 const leaseMs = 30_000
@@ -35,6 +36,7 @@ runProcess('institution', async (stopping, log) => {
   const identity = processIdentity('institution', settings, log)
   const db = await openServiceDatabase({ service: 'institution', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'institution', log })
+  jetStreamMetric(metrics, nats)
   const others = connectOthers(settings, identity)
   const subjects = { [transactionSubject]: { consumers: {} } }
   const outbox = startOutbox({ db, nats, subjects, log, metrics })
@@ -49,7 +51,7 @@ runProcess('institution', async (stopping, log) => {
       patienceMs,
     },
     peers: others.peers,
-    kickOutbox: outbox.kick,
+    notifyOutbox: outbox.notify,
   })
   const { institution } = engine
   return await serveService({

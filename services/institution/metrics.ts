@@ -1,7 +1,7 @@
-// The numbers of the institution service for Prometheus. It must not take a label from a request, but for ISO 4217 codes.
+// Metrics of the institution service. The only label from requests is the ISO 4217 code.
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Reason } from '#core/errors.ts'
-import type { TransactionEvent, TransactionType } from './transaction.ts'
+import type { Reason } from '#core/errors/errors.ts'
+import type { TransactionEvent, TransactionType } from './domain/transaction.ts'
 
 /** What the service counts. */
 export type TransactionMetrics = {

@@ -1,19 +1,19 @@
-// Puts the parts of payments together and runs its workers; it must not read settings nor open connections.
+// Wires the parts of payments and runs its workers.
 import type { Registry } from 'prom-client'
-import type { KeySource } from '#core/key-ring.ts'
-import type { Database } from '#runtime/db.ts'
-import type { EventInHand } from '#runtime/events/outbox.ts'
-import type { Logger } from '#runtime/log.ts'
-import type { Backend } from './backend.ts'
-import { startCharges } from './charges-in-hand.ts'
-import type { Checkouts } from './checkout.ts'
-import { groupingReader, groupingStore } from './groups.ts'
-import type { FindMerchant } from './merchants.ts'
+import type { KeySource } from '#core/identity/key-ring.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { CommittedEvent } from '#platform/events/outbox.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
 import { paymentMetrics } from './metrics.ts'
-import type { PaymentSettings, Payments } from './payments.ts'
-import { taskBacklog } from './task-store.ts'
-import { startTasks } from './tasks.ts'
-import { startEnquiries, startExpiry, startPayouts } from './workers.ts'
+import { batchingReader, batchingStore } from './operations/batching.ts'
+import type { Checkouts } from './operations/checkout.ts'
+import type { PaymentSettings, Payments } from './operations/payments.ts'
+import type { Backend } from './ports/backend.ts'
+import type { FindMerchant } from './ports/merchants.ts'
+import { taskBacklog } from './store/task-store.ts'
+import { startChargeAnnouncer } from './workers/charge-announcer.ts'
+import { startTasks } from './workers/tasks.ts'
+import { startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
 
 /** What payments stands on. */
 export type EngineOptions = {
@@ -24,35 +24,35 @@ export type EngineOptions = {
   settings: PaymentSettings
   findMerchant: FindMerchant
   backend: Backend
-  /** Carries an event on that was committed in hand. */
-  carryEvent: (event: EventInHand) => void
+  /** Publishes a committed event directly. */
+  publishEvent: (event: CommittedEvent) => void
 }
 
 /** Payments with its workers running. */
 export type Engine = {
   payments: Payments
   checkouts: Checkouts
-  /** Stops the workers, with the work in hand finished. */
+  /** Stops the workers after their current work. */
   close(): Promise<void>
 }
 
 /** Starts the workers. */
 export function startPayments(options: EngineOptions): Engine {
-  const { db, log, backend, linkKeys, settings, findMerchant, carryEvent } = options
+  const { db, log, backend, linkKeys, settings, findMerchant, publishEvent } = options
   const tasks = startTasks({ db, log, backend, linkKeys })
-  const charges = startCharges({ db, log, backend, linkKeys })
+  const charges = startChargeAnnouncer({ db, log, backend, linkKeys })
   const payments: Payments = {
     db,
-    storePayment: groupingStore(db),
-    findPayment: groupingReader(db),
+    storePayment: batchingStore(db),
+    findPayment: batchingReader(db),
     log,
     linkKeys,
     settings,
     findMerchant,
     metrics: paymentMetrics(options.metrics, () => taskBacklog(db)),
-    carry: carryEvent,
+    publish: publishEvent,
     announce: charges.announce,
-    kick: tasks.kick,
+    notify: tasks.notify,
   }
   const loops = [
     tasks,

@@ -1,4 +1,4 @@
-// Starts the payments service: its RPCs, its workers, its outbox; it must not hold a rule.
+// Starts the payments service: its RPCs, its workers, its outbox.
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { ChargeService } from '#gen/backend/v1/charges_pb.js'
 import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
@@ -8,29 +8,30 @@ import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
-import { readSettings, type SettingsOf } from '#runtime/config.ts'
-import { connectNats } from '#runtime/events/nats.ts'
-import { natsFrom } from '#runtime/events/nats-access.ts'
-import { startOutbox } from '#runtime/events/outbox.ts'
-import { startProcessKeys } from '#runtime/keys/key-service.ts'
-import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics } from '#runtime/metrics.ts'
-import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
-import type { Identity } from '#runtime/rpc/identity.ts'
-import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { openKeys } from '#runtime/secrets.ts'
-import { openServiceDatabase } from '#runtime/service-database.ts'
-import { serveService } from '#runtime/service-ports.ts'
-import { backendPort } from './backend.ts'
+import { readSettings, type SettingsOf } from '#platform/config/config.ts'
+import { openServiceDatabase } from '#platform/db/service-database.ts'
+import { natsFrom } from '#platform/events/nats/access.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { startOutbox } from '#platform/events/outbox.ts'
+import { jetStreamMetric } from '#platform/events/stream-health.ts'
+import { startProcessKeys } from '#platform/keys/key-service.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import { openKeys } from '#platform/process/secrets.ts'
+import { serveService } from '#platform/process/service-ports.ts'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
+import { createMetrics } from '#platform/telemetry/metrics.ts'
+import { checkoutService } from './api/checkout.ts'
+import { paymentSubjects } from './api/events.ts'
+import { paymentsService } from './api/payments.ts'
+import { chargeReportService } from './api/reports.ts'
+import { settlementService } from './api/settlements.ts'
 import { startPayments } from './engine.ts'
-import { paymentSubjects } from './events.ts'
-import { linkDependants } from './link-key-store.ts'
-import { merchantFinder } from './merchants.ts'
-import type { PaymentSettings } from './payments.ts'
-import { paymentsService } from './service.ts'
-import { checkoutService } from './service-checkout.ts'
-import { chargeReportService } from './service-reports.ts'
-import { settlementService } from './service-settlements.ts'
+import type { PaymentSettings } from './operations/payments.ts'
+import { backendPort } from './ports/backend.ts'
+import { merchantFinder } from './ports/merchants.ts'
+import { linkDependants } from './store/link-key-store.ts'
 
 runProcess('payments', async (stopping, log) => {
   const settings = readSettings('payments')
@@ -39,6 +40,7 @@ runProcess('payments', async (stopping, log) => {
   const keys = openKeys({ dir: settings.secretsDir, names: ['link.key'], log, metrics })
   const db = await openServiceDatabase({ service: 'payments', settings, metrics, log, stopping })
   const nats = connectNats({ ...natsFrom(settings), name: 'payments', log })
+  jetStreamMetric(metrics, nats)
   const others = connectOthers(settings, identity)
   const outbox = startOutbox({
     db,
@@ -55,7 +57,7 @@ runProcess('payments', async (stopping, log) => {
     settings: paymentSettings(settings),
     findMerchant: merchantFinder(others.accounts),
     backend: others.backend,
-    carryEvent: outbox.carry,
+    publishEvent: outbox.publish,
   })
   const operatorKeys = startProcessKeys({
     db,

@@ -1,7 +1,7 @@
-// The numbers of payments for Prometheus. It must not take a label from a request.
+// Metrics of payments. No label comes from a request.
 import { Counter, type Registry } from 'prom-client'
-import { type Backlog, backlogMetrics } from '#runtime/metrics.ts'
-import type { TransitionKind } from './transition.ts'
+import { type Backlog, backlogMetrics } from '#platform/telemetry/metrics.ts'
+import type { TransitionKind } from './domain/transition.ts'
 
 /** What payments counts. */
 export type PaymentMetrics = {

@@ -1,24 +1,24 @@
-// Starts the quotes service: its RPCs and the clients that it needs; it must not hold a rule.
+// Starts the quotes service: its RPCs and the clients that it needs.
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { MovementService } from '#gen/accounts/v1/movement_pb.js'
 import { RateService } from '#gen/backend/v1/rates_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
-import { readSettings } from '#runtime/config.ts'
-import { startRetention } from '#runtime/events/retention.ts'
-import { runProcess } from '#runtime/lifecycle.ts'
-import { createMetrics } from '#runtime/metrics.ts'
-import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { processIdentity } from '#runtime/rpc/process-identity.ts'
-import { openServiceDatabase } from '#runtime/service-database.ts'
-import { serveService } from '#runtime/service-ports.ts'
-import { accountsPort } from './accounts.ts'
-import { groupingQuotes } from './groups.ts'
+import { readSettings } from '#platform/config/config.ts'
+import { openServiceDatabase } from '#platform/db/service-database.ts'
+import { startRetention } from '#platform/events/retention.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import { serveService } from '#platform/process/service-ports.ts'
+import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { createMetrics } from '#platform/telemetry/metrics.ts'
+import { quotesService } from './api/quotes.ts'
 import { quoteMetrics } from './metrics.ts'
-import type { Quotes } from './quotes.ts'
-import { rateFinder } from './rates.ts'
-import { quotesService } from './service.ts'
-import { rateSource } from './source.ts'
-import { countReserved, deleteUnused } from './store.ts'
+import { batchingQuotes } from './operations/batching.ts'
+import type { Quotes } from './operations/quotes.ts'
+import { accountsPort } from './ports/accounts.ts'
+import { rateFinder } from './ports/rates.ts'
+import { rateSource } from './ports/source.ts'
+import { countReserved, deleteUnused } from './store/quote-store.ts'
 
 // The gateway's own five seconds hold for all calls of a quote together.
 const accountsTimeoutMs = 4_000
@@ -64,7 +64,7 @@ runProcess('quotes', async (stopping, log) => {
       log,
       onAsked: metrics.asked,
     }),
-    storeQuote: groupingQuotes(db, settings.quoteTtlS),
+    storeQuote: batchingQuotes(db, settings.quoteTtlS),
   }
   const retention = startRetention({ db, log, deleteOld: deleteUnused })
   return await serveService({

@@ -1,6 +1,6 @@
-// The numbers of quotes for Prometheus. It must not take a label from a request.
+// Metrics of quotes. No label comes from a request.
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { QuoteKind } from './quote.ts'
+import type { QuoteKind } from './domain/quote.ts'
 
 /** What quotes counts. */
 export type QuoteMetrics = {

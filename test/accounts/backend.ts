@@ -1,7 +1,7 @@
-// A back end that remembers what it was told about customers and can be made to fail. It must not decide anything.
+// A fake back end that records the customer data submitted to it and can be made to fail. No business logic here.
 import type { MessageShape } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import type {
   RequestConsentRequestSchema,
   ReviewService,

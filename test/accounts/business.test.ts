@@ -1,8 +1,8 @@
 // Shows that a business account gets credentials that work, once, and that none of them is in the database.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '#runtime/db.ts'
-import { authenticateApiKey } from '../../services/accounts/authenticate.ts'
-import { refusal, startWorld, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { authenticateApiKey } from '../../services/accounts/access/operations/authenticate.ts'
+import { refusal, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {

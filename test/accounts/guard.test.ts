@@ -1,9 +1,12 @@
 // Shows that the tables let an account, a review and a question go where their machines say, and nowhere else.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isCheckViolation, sql } from '#runtime/db.ts'
-import { type AccountStatus, accountMachine } from '../../services/accounts/customers/account.ts'
-import { refusal, startWorld, type World } from './world.ts'
+import { isCheckViolation, sql } from '#platform/db/db.ts'
+import {
+  type AccountStatus,
+  accountMachine,
+} from '../../services/accounts/customers/domain/account.ts'
+import { refusal, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -51,7 +54,7 @@ describe('an account', () => {
     expect(reached.toSorted()).toEqual(Object.values(accountMachine[from]).toSorted())
   })
 
-  it('that is available has a number', async () => {
+  it('an available account has a number', async () => {
     const withoutNumber = sql(
       'test_take_number',
       "update account set account_number = null where account_number = '1000000100'",

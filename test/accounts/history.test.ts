@@ -4,8 +4,8 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
-import { refusal, startWorld, type World } from './world.ts'
+import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
+import { refusal, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -63,13 +63,13 @@ describe('a balance', () => {
     }
   })
 
-  it('of a suspended account is shown with its status', async () => {
+  it('the balance of a suspended account is shown with its status', async () => {
     const { account, currentBalance } = await balanceOf('+12025550110')
     expect(account?.accountStatus).toBe(AccountStatus.UNAVAILABLE)
     expect(currentBalance?.minorUnits).toBe(10_000n)
   })
 
-  it('of an unknown, an ambiguous or a foreign number is refused', async () => {
+  it('the balance of an unknown, an ambiguous or a foreign number is refused', async () => {
     expect(await refusal(balanceOf('+12025550199'))).toBe('ACCOUNT_NOT_FOUND')
     expect(await refusal(balanceOf('+12025550109'))).toBe('AMBIGUOUS_MATCH')
     const { stranger } = world.projects
@@ -159,7 +159,7 @@ describe('a history', () => {
     for (const call of wrong) expect(await refusal(call())).toBe('INVALID_PARAMETER page_token')
   })
 
-  it('covers seven days unless it is told otherwise, by the clock of the database', async () => {
+  it('covers the last seven days by default, by the clock of the database', async () => {
     await credit(kofi, 5n, 'before')
     world.testClock.advance(7 * 86_400_000 + 60_000)
     await credit(kofi, 6n, 'after')
@@ -171,7 +171,7 @@ describe('a history', () => {
     expect(none.transactions).toEqual([])
   })
 
-  it('with a window or a page that cannot be is refused', async () => {
+  it('a history with an invalid window or page is refused', async () => {
     const backwards = history(kofi, {
       startTime: timestampFromDate(new Date(2_000)),
       endTime: timestampFromDate(new Date(1_000)),

@@ -1,7 +1,7 @@
-// Shows a personal account from its profile to its callback, whoever repeats, fails or races.
+// Tests a personal account from its profile to its callback, under repeats, failures and races.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { open as openSealed } from '#core/seal.ts'
+import { open as openSealed } from '#core/identity/seal.ts'
 import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
 import {
   AccountStatus,
@@ -10,9 +10,9 @@ import {
   OnboardingStatus,
   RegistrationStatus,
 } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { sql } from '#runtime/db.ts'
-import { claimTasks } from '../../services/accounts/customers/task-store.ts'
-import { freshNumber, type ProfileInit, refusal, startWorld, until, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { claimTasks } from '../../services/accounts/customers/store/task-store.ts'
+import { freshNumber, type ProfileInit, refusal, startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -38,7 +38,7 @@ const lookUp = (lookupValue: string | undefined) =>
   world.open({ lookupType: LookupType.MOBILE, lookupValue: lookupValue ?? '' })
 
 describe('a profile', () => {
-  it('becomes an account that waits for its review, and the back end is told of it', async () => {
+  it('a profile becomes an account pending review and is submitted to the back end', async () => {
     const { account, reviewId } = await createWithReview({
       details: { dob: '1990-01-31', country: 'GH' },
     })
@@ -49,8 +49,8 @@ describe('a profile', () => {
       accountType: 'personal',
       country: 'GH',
     })
-    const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
-    expect(told).toMatchObject({
+    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    expect(sent).toMatchObject({
       institutionName: 'Demo Wallet',
       firstName: 'Efua',
       mobileNumber: account?.mobileNumber,
@@ -91,7 +91,7 @@ describe('a profile', () => {
     for (const [more, reason] of wrong) expect(await refusal(world.create(more))).toBe(reason)
   })
 
-  it('is refused while an available account has the number, whoever asks', async () => {
+  it('a profile is refused for every project while an available account has its number', async () => {
     const taken = { mobileNumber: '+12025550100' }
     expect(await refusal(world.create(taken))).toBe('ACCOUNT_EXISTS')
     const theirs = world.accounts.createPersonalAccount({
@@ -101,7 +101,7 @@ describe('a profile', () => {
     expect(await refusal(theirs)).toBe('ACCOUNT_EXISTS')
   })
 
-  it('of a project without a grant has no institution', async () => {
+  it('a profile of a project without a grant is refused for its institution', async () => {
     const call = world.accounts.createPersonalAccount({
       projectId: world.projects.stranger,
       profile: world.profile(),
@@ -111,7 +111,7 @@ describe('a profile', () => {
 })
 
 describe('a review', () => {
-  it('that ends well makes the account available, with number, level and an empty balance', async () => {
+  it('an approved review makes the account available, with number, level and an empty balance', async () => {
     const { account, reviewId } = await createWithReview()
     await world.reports.reportOnboarding({ reviewId, outcome: completed({ currency: 'TTD' }) })
     const found = await lookUp(account?.mobileNumber)
@@ -188,7 +188,7 @@ describe('a review', () => {
     expect(row?.text).not.toContain(token)
   })
 
-  it('calls nobody back who did not ask for it', async () => {
+  it('no callback is sent for a profile without a callback URL', async () => {
     const { account, reviewId } = await createWithReview()
     await world.reports.reportOnboarding({ reviewId, outcome: completed() })
     expect(await world.eventsOf(account?.accountId)).toEqual([])
@@ -232,7 +232,7 @@ describe('a review', () => {
 })
 
 describe('the back end', () => {
-  it('is told again until it has answered', async () => {
+  it('a review is submitted to the back end again until it answers', async () => {
     const mobileNumber = freshNumber()
     world.backend.failNext(mobileNumber, 2)
     const { reviewId } = await createWithReview({ mobileNumber })
@@ -241,15 +241,15 @@ describe('the back end', () => {
     expect(times()).toBe(3)
   })
 
-  it('is told of a review that a killed worker had in hand', async () => {
+  it('the back end receives a review that a killed worker had leased', async () => {
     await world.engine.close()
     const { reviewId } = await createWithReview()
     const claimed = await claimTasks(world.db, 10, 15_000)
     expect(claimed.map(({ subjectId }) => subjectId)).toContain(reviewId)
     const engine = world.start()
     world.testClock.advance(15_000)
-    const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
-    expect(told.institutionName).toBe('Demo Wallet')
+    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    expect(sent.institutionName).toBe('Demo Wallet')
     await engine.close()
   })
 })

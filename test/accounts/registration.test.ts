@@ -1,10 +1,10 @@
-// Shows how a holder is asked for consent and how his answer, or his silence, reaches the client.
+// Tests how a holder is asked for consent and how their answer, or the lack of one, reaches the client.
 import { randomUUID } from 'node:crypto'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { sql } from '#runtime/db.ts'
-import { refusal, settings, startWorld, until, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { refusal, settings, startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -154,7 +154,7 @@ describe("a holder's answer", () => {
     })
   })
 
-  it('that does not come in time is a refusal, and a later one is not heard', async () => {
+  it('a missing answer counts as a refusal after the deadline, and a later answer is ignored', async () => {
     const requestId = randomUUID()
     const { challengeId } = await register({ requestId })
     world.testClock.advance(settings.challengeTtlS * 1_000)

@@ -1,18 +1,18 @@
-// Shows on a real database how values at rest come under a new key while accounts works: all of them, once, whoever else writes.
+// Shows on a real database how values at rest come under a new key while accounts works: all of them, once, beside other writers.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sealedUnder } from '#core/seal.ts'
+import { sealedUnder } from '#core/identity/seal.ts'
 import { FundsAccessStatus, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 
-import { type Queryable, sql } from '#runtime/db.ts'
-import { countPage } from '#runtime/keys/dependants.ts'
-import { createInstitution } from '../../services/accounts/administer.ts'
-import { sealedColumns } from '../../services/accounts/at-rest.ts'
-import { signingSecrets } from '../../services/accounts/institution-keys.ts'
-import { accountDependants } from '../../services/accounts/keys/key-administration.ts'
-import { resealPage } from '../../services/accounts/keys/reseal.ts'
+import { type Queryable, sql } from '#platform/db/db.ts'
+import { countPage } from '#platform/keys/dependants.ts'
+import { sealedColumns } from '../../services/accounts/access/domain/at-rest.ts'
+import { createInstitution } from '../../services/accounts/access/operations/administer.ts'
+import { signingSecrets } from '../../services/accounts/access/operations/institution-keys.ts'
+import { accountDependants } from '../../services/accounts/access/operations/key-administration.ts'
+import { resealPage } from '../../services/accounts/access/operations/reseal.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'
-import { startWorld, until, type World } from './world.ts'
+import { startWorld, until, type World } from './harness.ts'
 
 const keys = testKeys('untimed')
 const nowhere = 'https://client.example/hook'
@@ -41,7 +41,9 @@ async function oneOfEach() {
   }
   const { account } = await world.accounts.uploadPersonalAccount(parts())
   const reviewId = await world.reviewOf(account?.accountId)
-  const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+  const submission = await until(() =>
+    world.backend.submitted.find((one) => one.reviewId === reviewId),
+  )
   const number = '+12025550100'
   const { challengeId } = await world.accounts.registerAccount({
     projectId,
@@ -63,7 +65,12 @@ async function oneOfEach() {
     mobileNumber: '+12025550177',
   })
   const { institution, key } = await createInstitution(
-    { db: world.db, secrets: world.secrets, tellAccessChanged: async () => {}, kick: () => {} },
+    {
+      db: world.db,
+      secrets: world.secrets,
+      publishAccessChanged: async () => {},
+      notify: () => {},
+    },
     { caller: 'test', requestId: undefined },
     `Bank ${randomUUID()}`,
     'sandbox',
@@ -75,7 +82,7 @@ async function oneOfEach() {
       expect(await signingSecrets(world.db, world.secrets, institutionId)).toEqual([
         key.signingSecret,
       ])
-      const artefactId = told.artefacts[0]?.artefactId ?? ''
+      const artefactId = submission.artefacts[0]?.artefactId ?? ''
       const chunks: Uint8Array[] = []
       for await (const { chunk } of world.reports.readArtefact({ reviewId, artefactId })) {
         chunks.push(chunk)
@@ -159,7 +166,7 @@ it('every column comes under the new key and into its row, and then the old key 
   await other.check()
 })
 
-it('a run that dies goes on where it was, or from the beginning, and does nothing twice', async () => {
+it('a run that dies resumes where it was, or from the beginning, and does nothing twice', async () => {
   await oneOfEach()
   const newest = keys.rotate()
   const { left } = await run({ checkOnly: true })
@@ -187,7 +194,7 @@ it('several runs at once, beside accounts at work, leave no value unsealed or un
   for (const one of [...before.slice(1), ...during]) await one.check()
 })
 
-it('a row that somebody else has locked is left, and nobody waits', async () => {
+it('a row that another transaction has locked is skipped without waiting', async () => {
   const { reviewId } = await oneOfEach()
   keys.rotate()
   const { left } = await run({ checkOnly: true })

@@ -1,10 +1,10 @@
-// Shows what of customers is deleted after a month, and what stays.
+// Tests which customer data is deleted after a month, and which is kept.
 import { hash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
-import { sql } from '#runtime/db.ts'
-import { oldRows } from '../../services/accounts/customers/retention-store.ts'
-import { startWorld, until, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { oldRows } from '../../services/accounts/customers/store/retention-store.ts'
+import { startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -39,7 +39,7 @@ async function deleteAll(limit: number): Promise<number[]> {
   ]
 }
 
-it('old sessions, request ids and told tasks go in batches, spent sessions stay', async () => {
+it('old sessions, request ids and finished tasks are deleted in batches, spent sessions stay', async () => {
   const { session: spent } = await open()
   await world.db.run(spend, [])
   for (let opened = 0; opened < 3; opened += 1) {

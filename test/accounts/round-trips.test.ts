@@ -2,18 +2,21 @@
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Failure } from '#core/errors.ts'
-import { seal } from '#core/seal.ts'
-import { type Database, sql } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import type { Customers } from '../../services/accounts/customers/customers.ts'
+import type { Failure } from '#core/errors/errors.ts'
+import { seal } from '#core/identity/seal.ts'
+import { type Database, sql } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
 import { customerMetrics } from '../../services/accounts/customers/metrics.ts'
-import { openSession, sessionResolver } from '../../services/accounts/customers/session.ts'
+import type { Customers } from '../../services/accounts/customers/operations/customers.ts'
+import {
+  openSession,
+  sessionResolver,
+} from '../../services/accounts/customers/operations/session.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
-import { settings } from './world.ts'
+import { settings } from './harness.ts'
 
 const institutionName = 'Demo Wallet'
 const credentials = newSandboxCredentials()
@@ -39,8 +42,8 @@ beforeAll(async () => {
     sessionKeys: fixedKeys(),
     settings,
     metrics: customerMetrics(new Registry(), () => Promise.resolve([])),
-    tellAccessChanged: () => Promise.resolve(),
-    kick: () => undefined,
+    publishAccessChanged: () => Promise.resolve(),
+    notify: () => undefined,
   }
 })
 afterAll(async () => {
@@ -102,7 +105,7 @@ it('forty that are asked for at once are two round trips, and each gets its own 
   const before = wire.roundTrips()
   const answers = await Promise.allSettled(asked.map((one) => resolveSession(one)))
   expect(wire.roundTrips() - before).toBe(2)
-  const told = answers.map((answer) =>
+  const results = answers.map((answer) =>
     answer.status === 'rejected'
       ? (answer.reason as Failure).reason
       : [
@@ -116,7 +119,7 @@ it('forty that are asked for at once are two round trips, and each gets its own 
       ? [people[index % 2], people[(index + 1) % 2], one.limits !== undefined]
       : 'SESSION_INVALID',
   )
-  expect(told).toEqual(expected)
+  expect(results).toEqual(expected)
 })
 
 it('a sealed token costs one more, the first time that its key is met', async () => {

@@ -3,11 +3,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { sql } from '#runtime/db.ts'
-import { createInstitution } from '../../services/accounts/administer.ts'
-import { signingSecrets } from '../../services/accounts/institution-keys.ts'
+import { sql } from '#platform/db/db.ts'
+import { createInstitution } from '../../services/accounts/access/operations/administer.ts'
+import { signingSecrets } from '../../services/accounts/access/operations/institution-keys.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'
-import { refusal, startWorld, until, type World } from './world.ts'
+import { refusal, startWorld, until, type World } from './harness.ts'
 
 const keys = testKeys('untimed')
 let world: World
@@ -34,8 +34,10 @@ async function onboarded(content = selfie()) {
   }
   const { account } = await world.accounts.uploadPersonalAccount(parts())
   const reviewId = await world.reviewOf(account?.accountId)
-  const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
-  const artefactId = told.artefacts[0]?.artefactId ?? ''
+  const submission = await until(() =>
+    world.backend.submitted.find((one) => one.reviewId === reviewId),
+  )
+  const artefactId = submission.artefacts[0]?.artefactId ?? ''
   return { reviewId, artefactId, content, account }
 }
 
@@ -55,8 +57,8 @@ const complete = (reviewId: string) => {
 const administration = () => ({
   db: world.db,
   secrets: world.secrets,
-  tellAccessChanged: async () => {},
-  kick: () => {},
+  publishAccessChanged: async () => {},
+  notify: () => {},
 })
 
 const newInstitution = () =>
@@ -102,7 +104,7 @@ describe('after the first rotation of seal.key', () => {
     expect((await fileOf(other)).equals(other.content)).toBe(true)
   })
 
-  it('a token that is copied to another review is sent to nobody', async () => {
+  it('a token that is copied to another review is never sent', async () => {
     const [one, other] = [await onboarded(), await onboarded()]
     await world.db.run(
       sql(

@@ -1,11 +1,11 @@
-// Shows that the sandbox's people are there once, whatever happened since, and never in production.
+// Tests that the sandbox's people are seeded exactly once, also on later runs, and never in production.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
 import { people } from '../../services/accounts/customers/seed-people.ts'
-import { postTransfer, readBalance } from '../../services/accounts/ledger/ledger.ts'
+import { postTransfer, readBalance } from '../../services/accounts/ledger/operations/ledger.ts'
 import { seedSandbox } from '../../services/accounts/seed.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const seedAgain = (environment: 'local' | 'production') =>
   seedSandbox(world.db, world.secrets, world.credentials, environment)
 
 describe('the seed', () => {
-  it('gives each person an account number of his own', async () => {
+  it('the seed gives each person a unique account number', async () => {
     expect(new Set(people.map(({ accountNumber }) => accountNumber)).size).toBe(people.length)
     for (const { accountNumber, firstName } of people) {
       const { account } = await world.open({

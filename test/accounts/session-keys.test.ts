@@ -2,10 +2,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
-import { sql } from '#runtime/db.ts'
-import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
+import { sql } from '#platform/db/db.ts'
+import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'
-import { refusal, settings, startWorld, type World } from './world.ts'
+import { refusal, settings, startWorld, type World } from './harness.ts'
 
 const keys = testKeys('untimed')
 const number = '+12025550101'
@@ -33,7 +33,7 @@ async function stateOf(token: string | undefined) {
   return state
 }
 
-it('a repeat shows the token of its session again, whichever keys came since', async () => {
+it('a repeat shows the token of its session again after later rotations', async () => {
   const [ofRelease, ofOld] = [lookUp(), lookUp()]
   const before = await ofRelease()
   // As the release before stores a session: without the id of a key.

@@ -1,11 +1,11 @@
-// Shows who finds which account, and what a session token is worth where.
+// Tests which callers find which account, and where a session token is valid.
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seal } from '#core/seal.ts'
+import { seal } from '#core/identity/seal.ts'
 import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { sql } from '#runtime/db.ts'
-import { refusal, settings, startWorld, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { refusal, settings, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -27,7 +27,7 @@ const forgetUse = sql('test_forget_use', 'delete from limit_usage')
 const fingerprintOf = (text: string) => createHash('sha256').update(text).digest()
 
 describe('a look-up', () => {
-  it('by number, e-mail or account number opens a session of 900 seconds for the one account', async () => {
+  it('a look-up by number, e-mail or account number opens a session of 900 s for the one account', async () => {
     const lookups = [
       byMobile('+12025550100'),
       byEmail('AMA@example.com'),
@@ -47,13 +47,13 @@ describe('a look-up', () => {
     }
   })
 
-  it('of a suspended account answers without a session', async () => {
+  it('a look-up of a suspended account returns no session', async () => {
     const { account, session } = await world.open(byMobile('+12025550110'))
     expect(account?.accountStatus).toBe(AccountStatus.UNAVAILABLE)
     expect(session).toBeUndefined()
   })
 
-  it('of a number with two accounts is ambiguous, by e-mail it is not', async () => {
+  it('a look-up of a number with two accounts is ambiguous, by e-mail it is not', async () => {
     expect(await refusal(world.open(byMobile('+12025550109')))).toBe('AMBIGUOUS_MATCH')
     const { account } = await world.open(byEmail('kojo@example.com'))
     expect(account?.firstName).toBe('Kojo')
@@ -61,7 +61,7 @@ describe('a look-up', () => {
     expect(named.account?.firstName).toBe('Adwoa')
   })
 
-  it('of a number with a suspended account beside an available one is ambiguous all the same', async () => {
+  it('a look-up of a number with a suspended and an available account is ambiguous as well', async () => {
     const move = sql(
       'test_move_kojo',
       `update account set status = $1::account_status where account_number = '2000000109'`,
@@ -73,7 +73,7 @@ describe('a look-up', () => {
     await world.db.run(move, ['available'])
   })
 
-  it('of an unknown number finds nothing and says what was looked up by', async () => {
+  it('a look-up of an unknown number finds nothing and returns the lookup type', async () => {
     const call = world.open(byMobile('+12025550199'))
     expect(await refusal(call)).toBe('ACCOUNT_NOT_FOUND')
     await expect(call).rejects.toMatchObject({ details: { lookup_type: 'MOBILE' } })
@@ -116,7 +116,7 @@ describe('a look-up', () => {
     expect(await refusal(world.open(lookup))).toBe('ACCOUNT_NOT_FOUND')
   })
 
-  it('without a type or with a text that cannot be is refused', async () => {
+  it('a look-up without a type or with an invalid value is refused', async () => {
     expect(await refusal(world.open({ lookupValue: 'x' }))).toBe('MISSING_PARAMETER lookup_type')
     const nul = world.open(byMobile('+1202\u0000'))
     expect(await refusal(nul)).toBe('INVALID_PARAMETER lookup_value')
@@ -150,7 +150,7 @@ describe('a request id', () => {
     }
   })
 
-  it('that found an unavailable account finds it again, and no other', async () => {
+  it('a request id that found an unavailable account finds it again, and no other', async () => {
     const requestId = randomUUID()
     const lookup = { ...byMobile('+12025550110'), requestId }
     for (let time = 0; time < 2; time += 1) {
@@ -161,7 +161,7 @@ describe('a request id', () => {
     expect(await refusal(other)).toBe('REQUEST_ID_REUSED')
   })
 
-  it('of one project says nothing to another', async () => {
+  it('a request id of one project reveals nothing to another project', async () => {
     const requestId = randomUUID()
     const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('ama') }
     const own = await world.open(lookup)
@@ -196,7 +196,7 @@ describe('a session token', () => {
     return seal(Buffer.from(token), { keyId, key: Buffer.from(sharedKey, 'base64'), purpose })
   }
 
-  it('tells its account, plain or sealed, and the accounts that go with it', async () => {
+  it('a session token resolves to its account, plain or sealed, and to the related accounts', async () => {
     const token = await world.tokenOf('+12025550100')
     const references = [{ mobileNumber: '+12025550101' }, { accountNumber: '1000000110' }]
     for (const form of [plain(token), sealed(sealUnder(token))]) {
@@ -214,7 +214,7 @@ describe('a session token', () => {
     }
   })
 
-  it('tells what room the limits leave its account, when that is asked', async () => {
+  it('a session token resolves to the remaining limits of its account on request', async () => {
     const token = plain(await world.tokenOf('+12025550100'))
     expect((await resolve(token)).limitRoom).toBeUndefined()
     const roomLeft = async () => {
@@ -234,7 +234,7 @@ describe('a session token', () => {
     await world.db.run(forgetUse, [])
   })
 
-  it('finds a reference by account number first, and says what is unknown or ambiguous', async () => {
+  it('a reference is found by account number first, and reported as unknown or ambiguous', async () => {
     const token = await world.tokenOf('+12025550100')
     const two = await resolve({
       ...plain(token),
@@ -251,7 +251,7 @@ describe('a session token', () => {
     expect(none.references[0]?.account).toBeUndefined()
   })
 
-  it('is refused alike for whatever is wrong with it', async () => {
+  it('a session token is refused in the same way for every defect', async () => {
     const token = await world.tokenOf('+12025550100')
     const good = sealUnder(token)
     const wrong = [

@@ -4,9 +4,9 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { UploadPersonalAccountRequestSchema } from '#gen/accounts/v1/accounts_pb.js'
 import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { sql } from '#runtime/db.ts'
-import { beginArtefact } from '../../services/accounts/customers/artefact.ts'
-import { refusal, startWorld, until, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { beginArtefact } from '../../services/accounts/customers/operations/artefact.ts'
+import { refusal, startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 afterEach(async () => {
-  // Whatever a test sent, what has no review has gone.
+  // After each test, all uploads that got no review must be deleted.
   await until(async () => (await orphans()) === 0)
 })
 
@@ -78,8 +78,8 @@ describe('an upload', () => {
       profile(),
     )
     const reviewId = await world.reviewOf(account?.accountId)
-    const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
-    const fields = told.artefacts.map(({ field, mediaType, sizeBytes }) => [
+    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    const fields = sent.artefacts.map(({ field, mediaType, sizeBytes }) => [
       field,
       mediaType,
       Number(sizeBytes),
@@ -88,12 +88,12 @@ describe('an upload', () => {
       ['id_document1_file', 'image/png', front.length],
       ['selfie', 'image/png', selfie.length],
     ])
-    const [first, second] = told.artefacts.map(({ artefactId }) => artefactId)
+    const [first, second] = sent.artefacts.map(({ artefactId }) => artefactId)
     expect((await read(reviewId, first ?? '')).equals(front)).toBe(true)
     expect((await read(reviewId, second ?? '')).equals(selfie)).toBe(true)
   })
 
-  it('without artefacts is a profile like any other', async () => {
+  it('an upload without artefacts is an ordinary profile', async () => {
     const { account, mobileNumberAsSent } = await upload(header(), profile())
     expect(await world.reviewOf(account?.accountId)).toBeDefined()
     expect(mobileNumberAsSent).toBe(account?.mobileNumber)
@@ -137,7 +137,7 @@ describe('an upload', () => {
     expect(await refusal(nobody)).toBe('INVALID_PARAMETER project_id')
   })
 
-  it('of something else than it says is refused', async () => {
+  it('an upload whose content does not match its declared type is refused', async () => {
     const wrong = [
       artefact('selfie', picture(1_000), 'image/gif'),
       artefact('selfie', picture(1_000), 'application/pdf'),
@@ -149,7 +149,7 @@ describe('an upload', () => {
     }
   })
 
-  it('with a file over 10 MiB or more than 25 MiB in all is refused', async () => {
+  it('an upload with a file over 10 MiB or more than 25 MiB in total is refused', async () => {
     const large = upload(header(), artefact('selfie', picture(10 * mebibyte + 1)), profile())
     expect(await refusal(large)).toBe('PAYLOAD_TOO_LARGE')
     const fields = ['id_document1_file', 'id_document2_file', 'selfie']
@@ -159,14 +159,14 @@ describe('an upload', () => {
     expect(await refusal(upload(header(), chunkTooLong, profile()))).toBe('INVALID_PARAMETER chunk')
   })
 
-  it('whose profile is refused leaves nothing', async () => {
+  it('an upload whose profile is refused stores nothing', async () => {
     const taken = world.profile({ mobileNumber: '+12025550100' })
     const last: Part = { part: { case: 'profile', value: taken } }
     const call = upload(header(), artefact('selfie', picture(100_000)), last)
     expect(await refusal(call)).toBe('ACCOUNT_EXISTS')
   })
 
-  it('that breaks off leaves nothing', async () => {
+  it('an interrupted upload stores nothing', async () => {
     async function* broken(): AsyncGenerator<Part> {
       yield header()
       yield* artefact('selfie', picture(200_000))
@@ -181,8 +181,8 @@ describe('an artefact', () => {
   async function uploaded() {
     const { account } = await upload(header(), artefact('selfie', picture(5_000)), profile())
     const reviewId = await world.reviewOf(account?.accountId)
-    const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
-    return { reviewId, artefactId: told.artefacts[0]?.artefactId ?? '' }
+    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    return { reviewId, artefactId: sent.artefacts[0]?.artefactId ?? '' }
   }
 
   it('is read for its own review alone, and only while that is open', async () => {
@@ -200,15 +200,15 @@ describe('an artefact', () => {
     expect(await refusal(read(reviewId, one.artefactId))).toBe('REVIEW_NOT_FOUND')
   })
 
-  it('whose chunks were exchanged in the table is not given out', async () => {
+  it('an artefact whose chunks were exchanged in the table is not returned', async () => {
     const { account } = await upload(
       header(),
       artefact('selfie', picture(2 * chunkBytes)),
       profile(),
     )
     const reviewId = await world.reviewOf(account?.accountId)
-    const told = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
-    const artefactId = told.artefacts[0]?.artefactId ?? ''
+    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    const artefactId = sent.artefacts[0]?.artefactId ?? ''
     await world.db.run(
       sql(
         'test_exchange',
@@ -220,7 +220,7 @@ describe('an artefact', () => {
     expect(await refusal(read(reviewId, artefactId))).toBe('INTERNAL_ERROR')
   })
 
-  it('that a killed process left without a review is swept up', async () => {
+  it('an artefact that a killed process left without a review is deleted', async () => {
     const wanted = { projectId: world.projects.demo, field: 'selfie', mediaType: 'image/png' }
     const writer = await beginArtefact(world, wanted)
     await writer.write(picture(2 * chunkBytes))

@@ -5,15 +5,15 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
-import { openIdentity } from '#runtime/rpc/identity.ts'
-import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
-import { writeIdentities } from '#runtime/rpc/trust.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { openIdentity } from '#platform/rpc/auth/identity.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
+import { accessService } from '../../services/accounts/access/api/access.ts'
 import {
   authenticateApiKey,
   authenticateSubscriptionKey,
-} from '../../services/accounts/authenticate.ts'
-import { accessService } from '../../services/accounts/service.ts'
+} from '../../services/accounts/access/operations/authenticate.ts'
 import { runHere, runProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   writeIdentities(dir, ['accounts'], [{ name: 'operator', sha256, rpcs: ['*'] }])
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
   db = database.open()
-  const administration = { db, secrets, tellAccessChanged: async () => {}, kick: () => {} }
+  const administration = { db, secrets, publishAccessChanged: async () => {}, notify: () => {} }
   server = await serveRpc({
     host: '127.0.0.1',
     port: 0,
@@ -154,7 +154,7 @@ describe('payweave project and key', () => {
     expect(names).toContain('Changing')
   })
 
-  it('make nothing twice for one request id, and tell what was made', async () => {
+  it('project and key create nothing twice for one request id, and print what was created', async () => {
     await run('project', 'create', 'Repeated')
     const words = ['key', 'issue', '--project', 'Repeated', '--request-id', randomUUID()]
     const { key_id: keyId = 'none' } = await one(...words)
@@ -164,7 +164,7 @@ describe('payweave project and key', () => {
     expect(again.err).toContain(keyId)
   })
 
-  it('tell how to go on when the answer is lost', async () => {
+  it('project and key print how to proceed when the response is lost', async () => {
     const words = ['project', 'create', 'Lost', '--url', 'http://127.0.0.1:1', '--token', 'x']
     const { code, err } = await run(...words)
     expect(code).toBe(1)

@@ -2,9 +2,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { parseKeyRing } from '#core/key-ring.ts'
+import { parseKeyRing } from '#core/identity/key-ring.ts'
 import { lastingSecrets } from '../../deploy/bootstrap/lasting-secrets.ts'
-import { accountSecrets } from '../../services/accounts/credentials.ts'
+import { accountSecrets } from '../../services/accounts/access/domain/credentials.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { runHere } from '../support/command-line.ts'
 import {
@@ -16,7 +16,7 @@ import {
   startKeyWorld,
   statesOf,
   token,
-} from './keys-world.ts'
+} from './keys-harness.ts'
 
 let world: KeyWorld
 let out: string
@@ -139,7 +139,7 @@ it('gateways, which nobody can ask, are given time', async () => {
   expect(statesOf(list('gateway/page.key'))).toEqual(['current', 'old'])
 })
 
-it('without an address of the service nothing is changed, and status shows the folder alone', async () => {
+it('without a service address nothing is changed, and status shows only the folder', async () => {
   const before = idsOf(list('billing/link.key'))
   const bare = (...words: string[]) => runHere(world.dir, 'keys', ...words, '--out', out)
   const { code, err } = await bare('rotate', 'billing/link.key')

@@ -3,10 +3,13 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { parseKeyRing } from '#core/key-ring.ts'
-import { sql } from '#runtime/db.ts'
+import { parseKeyRing } from '#core/identity/key-ring.ts'
+import { sql } from '#platform/db/db.ts'
 import { keyFileNames } from '../../deploy/bootstrap/lasting-secrets.ts'
-import { type AccountSecrets, accountSecrets } from '../../services/accounts/credentials.ts'
+import {
+  type AccountSecrets,
+  accountSecrets,
+} from '../../services/accounts/access/domain/credentials.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { runHere } from '../support/command-line.ts'
 import {
@@ -18,7 +21,7 @@ import {
   startKeyWorld,
   statesOf,
   token,
-} from './keys-world.ts'
+} from './keys-harness.ts'
 
 let world: KeyWorld
 let dataDir: string
@@ -63,7 +66,7 @@ async function json(...words: string[]) {
   return { code, err, rows: lines.map((line) => JSON.parse(line) as Record<string, unknown>) }
 }
 
-it('status tells every list, how old its keys are and who has read it', async () => {
+it('status shows every list, the age of its keys and the processes that have read it', async () => {
   const { code, rows } = await json('status')
   expect(code).toBe(0)
   expect(rows.map(({ file }) => file)).toEqual(keyFileNames)

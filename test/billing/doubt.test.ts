@@ -1,11 +1,11 @@
-// What nobody answered for, and what a dying process leaves behind: always one outcome, never a second execution.
+// Tests payments with an unknown outcome, or left by a crashed process: one outcome, never a second execution.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
-import { newId, randomId } from '#core/id.ts'
-import { resolveReview } from '../../services/billing/administer.ts'
-import { claimKey } from '../../services/billing/bill-store.ts'
-import { order, startWorld, until, type World } from './world.ts'
+import { Failure } from '#core/errors/errors.ts'
+import { newId, randomId } from '#core/identity/id.ts'
+import { resolveReview } from '../../services/billing/operations/administer.ts'
+import { claimKey } from '../../services/billing/store/bill-store.ts'
+import { order, startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeEach(async () => {
@@ -42,7 +42,7 @@ describe('a payment that the biller did not answer for', () => {
     await until(() => holds()[0] === 'posted')
   })
 
-  it('fails when the biller never heard of it, and can never be executed afterwards', async () => {
+  it('a payment that the biller never received fails, and can never be executed afterwards', async () => {
     world.billers.before = lost
     const { bill } = await world.pay()
     world.testClock.advance(31_000)
@@ -131,13 +131,14 @@ describe('a process that dies', () => {
     return wanted
   }
 
-  it('before the hold leaves a failed payment, and no money behind', async () => {
-    await abandoned('claimed')
+  it('before the hold leaves a free key, and no money behind', async () => {
+    const wanted = await abandoned('claimed')
     expect((await only()).state).toBe('claimed')
     world.testClock.advance(minuteMs + 1_000)
-    await until(async () => (await only()).state === 'failed')
+    await until(async () => (await world.rows()).length === 0)
     await until(() => holds()[0] === 'voided')
     expect(world.billers.executed).toEqual([])
+    expect((await world.pay(wanted)).bill.state).toBe('succeeded')
   })
 
   it('before the hold, with nothing on the float, leaves nothing', async () => {
@@ -150,12 +151,16 @@ describe('a process that dies', () => {
     })
   })
 
-  it('between hold and biller leaves a failed payment and lets the money go', async () => {
-    await abandoned('held')
+  it('between hold and biller leaves a free key and releases the hold', async () => {
+    const wanted = await abandoned('held')
     world.testClock.advance(minuteMs + 1_000)
-    await until(async () => (await only()).failureCode === 'UNCONFIRMED_NOT_FOUND')
+    await until(async () => (await world.rows()).length === 0)
     await until(() => holds()[0] === 'voided')
     expect(world.billers.executed).toEqual([])
+    const { bill, replayed } = await world.pay(wanted)
+    expect([bill.state, replayed]).toEqual(['succeeded', false])
+    await until(() => holds()[1] === 'posted')
+    expect(world.billers.executed).toEqual([bill.billPaymentId])
   })
 
   it('between biller and commit leaves a success with one execution', async () => {
@@ -178,17 +183,43 @@ describe('a process that dies', () => {
     const sleeping = world.pay()
     await asked.promise
     world.testClock.advance(10 * minuteMs)
-    await until(async () => (await only()).state === 'failed')
+    await until(async () => (await world.rows()).length === 0)
     answer.resolve()
-    const { bill } = await sleeping
-    expect(bill).toMatchObject({ state: 'failed', failureCode: 'UNCONFIRMED_NOT_FOUND' })
+    await expect(sleeping).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
     expect(world.billers.executed).toEqual([])
-    expect((await only()).state).toBe('failed')
+    expect(await world.rows()).toEqual([])
+    await until(() => holds()[0] === 'voided')
+  })
+})
+
+describe('a payment that lost its lease', () => {
+  it('is in progress until the worker that has it knows what became of it', async () => {
+    const called = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    const enquired = Promise.withResolvers<void>()
+    const found = Promise.withResolvers<void>()
+    world.billers.before = async () => {
+      called.resolve()
+      await answer.promise
+    }
+    world.billers.beforeEnquiry = async () => {
+      enquired.resolve()
+      await found.promise
+    }
+    const sleeping = world.pay()
+    await called.promise
+    world.testClock.advance(minuteMs)
+    await enquired.promise
+    answer.resolve()
+    await expect(sleeping).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
+    found.resolve()
+    await until(async () => (await only()).state === 'succeeded')
+    expect(world.billers.executed).toHaveLength(1)
   })
 })
 
 describe('the ledger', () => {
-  it('is told until it knows, whoever tells it', async () => {
+  it('the ledger receives an outcome again until it confirms, from any worker', async () => {
     let failures = 3
     world.ledger.before = async (call) => {
       if (call === 'post' && failures-- > 0) throw new Failure('SERVICE_UNAVAILABLE', 'away')
@@ -201,16 +232,5 @@ describe('the ledger', () => {
     })
     await until(async () => (await only()).settled)
     expect(failures).toBeLessThan(1)
-  })
-
-  it('that does not answer a hold leaves the key taken until the outcome is known', async () => {
-    world.ledger.before = lost
-    const wanted = order()
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'TIMEOUT' })
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
-    world.ledger.before = async () => {}
-    world.testClock.advance(2 * minuteMs)
-    await until(async () => (await only()).state === 'failed')
-    expect((await world.pay(wanted)).bill.failureCode).toBe('UNCONFIRMED_NOT_FOUND')
   })
 })

@@ -1,8 +1,8 @@
 // One payment and one execution for a key: repeats, conflicts, races, refusals that keep nothing.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
-import { order, startWorld, until, type World } from './world.ts'
+import { Failure } from '#core/errors/errors.ts'
+import { order, startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('a bill payment', () => {
     await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'posted')
   })
 
-  it('that the biller refuses fails with its code, and its money is let go', async () => {
+  it('a bill payment that the biller refuses fails with its code, and its hold is released', async () => {
     world.billers.decides = () => ({
       state: 'refused',
       failureCode: 'BILL_ALREADY_PAID',
@@ -53,7 +53,7 @@ describe('a bill payment', () => {
     await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'voided')
   })
 
-  it('whose hold stood in a queue for too long asks for it once more', async () => {
+  it('a bill payment whose hold request was queued for too long requests it once more', async () => {
     let asked = 0
     world.ledger.before = async (call) => {
       if (call !== 'hold') return
@@ -65,7 +65,7 @@ describe('a bill payment', () => {
     await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'posted')
   })
 
-  it('is answered again as it stands when it is repeated, whatever the catalogue has become', async () => {
+  it('a repeated bill payment returns its current state, even after the catalogue changed', async () => {
     const idempotencyKey = randomUUID()
     const first = await world.pay({ idempotencyKey })
     const again = await world.pay({ idempotencyKey })
@@ -86,7 +86,7 @@ describe('a bill payment', () => {
     )
   })
 
-  it('of another project has its own keys', async () => {
+  it('idempotency keys of bill payments are separate for each project', async () => {
     const idempotencyKey = randomUUID()
     const first = await world.pay({ idempotencyKey })
     const other = await world.pay({ idempotencyKey, projectId: randomUUID() })
@@ -110,7 +110,7 @@ describe('a bill payment', () => {
     expect(world.billers.executed.length - before).toBe(1)
   })
 
-  it('that is running says so', async () => {
+  it('a bill payment in flight is reported as in flight to a repeat', async () => {
     const idempotencyKey = randomUUID()
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
@@ -140,7 +140,7 @@ describe('a bill payment', () => {
     ['AMOUNT_OUT_OF_RANGE', { billerCode: 'DEMO_WATER', productCode: 'BILL', amountMinor: 2_501n }],
   ] as const)('is refused with %s and keeps nothing', async (reason, changed) => {
     const wanted = order(changed)
-    // Payments of other tests may still be told to the ledger.
+    // Outcomes of other tests' payments may still be sent to the ledger.
     const keys = async () => (await world.rows()).map(({ key }) => key)
     const before = await keys()
     await expect(world.pay(wanted)).rejects.toMatchObject({ reason })

@@ -1,14 +1,14 @@
 // Shows that the link of a receipt stays the same while link.key rotates, and what becomes of it when its key is retired.
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sql } from '#runtime/db.ts'
-import { countPage } from '#runtime/keys/dependants.ts'
-import type { Bill } from '../../services/billing/bill.ts'
-import { findByLink, findByTransaction } from '../../services/billing/bill-store.ts'
-import { linkDependants } from '../../services/billing/link-key-store.ts'
-import { receiptTokenOf } from '../../services/billing/receipt-link.ts'
+import { sql } from '#platform/db/db.ts'
+import { countPage } from '#platform/keys/dependants.ts'
+import type { Bill } from '../../services/billing/domain/bill.ts'
+import { receiptTokenOf } from '../../services/billing/operations/receipt-link.ts'
+import { findByLink, findByTransaction } from '../../services/billing/store/bill-store.ts'
+import { linkDependants } from '../../services/billing/store/link-key-store.ts'
 import { testKeys } from '../support/keys.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld, type World } from './harness.ts'
 
 const linkKeys = testKeys('untimed')
 let world: World
@@ -36,7 +36,7 @@ const printed = async (bill: Bill, keys = linkKeys) =>
 const opened = async (token: string) =>
   (await findByLink(world.db, createHash('sha256').update(token).digest()))?.billPaymentId
 
-it('a receipt shows the same link again, whichever keys came since', async () => {
+it('a receipt shows the same link again after later rotations', async () => {
   const { bill: ofRelease } = await world.pay()
   await world.db.run(forgetKeyId, [ofRelease.billPaymentId])
   const { bill: old } = await world.pay()
@@ -70,7 +70,7 @@ it('every receipt is counted as needing its key', async () => {
   )
 })
 
-it('of a retired key a print makes a new link, the same for all who print, and the old one ends', async () => {
+it('printing a receipt of a retired key makes one new link for all, and the old link ends', async () => {
   const { bill } = await world.pay()
   const before = await printed(bill)
   const retired = linkKeys().current.keyId

@@ -1,17 +1,17 @@
 // Proves what a bill payment costs: round trips counted on the wire between billing and PostgreSQL, and calls of others.
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { Database } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { catalogueCache } from '../../services/billing/catalogue-cache.ts'
+import type { Database } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
 import { billingMetrics } from '../../services/billing/metrics.ts'
-import { type Billing, payBill } from '../../services/billing/pay.ts'
+import { catalogueCache } from '../../services/billing/operations/catalogue-cache.ts'
+import { type Billing, payBill } from '../../services/billing/operations/pay.ts'
 import { seedBillers } from '../../services/billing/seed.ts'
-import { readBacklog } from '../../services/billing/settle-store.ts'
+import { readBacklog } from '../../services/billing/store/settle-store.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
-import { newBillers, newLedger, order } from './world.ts'
+import { newBillers, newLedger, order } from './harness.ts'
 
 let database: TestDatabase
 let wire: CountingWire
@@ -40,8 +40,10 @@ beforeAll(async () => {
     billerTimeoutMs: 1_000,
     enquiryScheduleS: [30],
     catalogue: () => catalogue.read(),
-    kickSettling: () => undefined,
-    kickEnquiries: () => undefined,
+    notifyOutcomes: () => undefined,
+    notifyEnquiries: () => undefined,
+    unfreed: new Map(),
+    notifyReleasing: () => undefined,
   }
   await catalogue.read()
 })

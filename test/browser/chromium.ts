@@ -1,4 +1,4 @@
-// Finds the Chromium of this machine, installs Debian's where it may, and starts it; it must not know what is tested.
+// Finds the Chromium of this machine, installs Debian's where it may, and starts it. No test logic here.
 import { execFile } from 'node:child_process'
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

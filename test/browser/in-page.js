@@ -39,7 +39,7 @@ export function notePrinting() {
   }
 }
 
-/** Tells whether the browser's viewer of PDF files fills the page. */
+/** Returns whether the browser's PDF viewer fills the page. */
 export function showsPdf() {
   return document.contentType === 'application/pdf' || document.plugins.length > 0
 }

@@ -1,4 +1,4 @@
-// Installs the browser of the tests ahead of them, where it may. It must not fail: the tests tell what is missing.
+// Installs the browser before the tests, where permitted. It must not fail: the tests report what is missing.
 import { findChromium } from './chromium.ts'
 
 await findChromium().catch(() => undefined)

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { contractVersions } from '#core/contract-version.ts'
+import { contractVersions } from '#core/text/contract-version.ts'
 import { directionOf, languageCodes, languages } from '../../gateway/pages/language.ts'
-import { printReceipt } from '../../services/billing/receipt.ts'
+import { printReceipt } from '../../services/billing/domain/receipt.ts'
 import {
   cardOrigin,
   decliningPin,
@@ -12,8 +12,8 @@ import {
   receiptLink,
   startPages,
   successUrl,
-} from '../edge/checkout-stand-in.ts'
-import { states } from '../edge/checkout-states.ts'
+} from '../edge/stand-ins/checkout.ts'
+import { states } from '../edge/stand-ins/checkout-states.ts'
 import { findChromium, launchChromium, passedOver } from './chromium.ts'
 import { cardForm, shopPage } from './far-pages.ts'
 import { letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
@@ -147,7 +147,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     }
   })
 
-  it('a mistaken PIN is told at the top, at the field, and leads there', async () => {
+  it('a malformed PIN is reported at the top, with a link to the field, and at the field', async () => {
     const { page, close } = await visit(browser, { javaScriptEnabled: false })
     await page.goto(pages.page({}).url)
     await page.locator('form').evaluate(uncheck)
@@ -177,7 +177,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await close()
   })
 
-  it('the way back is the stored one, whatever the address says', async () => {
+  it('the return URL is the stored one, and query parameters cannot change it', async () => {
     const { url } = pages.page({ payer: 'Expired', payment: 'Expired' })
     const page = await open(`${url}?error=https://evil.example&success=//evil.example&url=x`)
     const asked = page.waitForRequest(errorUrl)
@@ -224,12 +224,12 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
   it('/docs shows every version, asks nobody else, and fits a phone', async () => {
     const { page, origins, complaints, close } = await visit(browser, { viewport: wide })
     await page.goto(`${pages.origin}/docs`)
-    const told = { '2024-10-01': '/payments/request', '2026-07-01': '/bill_payments/pay' }
+    const paths = { '2024-10-01': '/payments/request', '2026-07-01': '/bill_payments/pay' }
     for (const version of contractVersions) {
       const choice = page.getByLabel('Select a definition')
       if (version !== contractVersions[0]) await choice.selectOption({ label: version })
       await page.locator('.info .version').filter({ hasText: version }).first().waitFor()
-      await page.locator('.opblock-summary-path', { hasText: told[version] }).first().waitFor()
+      await page.locator('.opblock-summary-path', { hasText: paths[version] }).first().waitFor()
     }
     expect(await page.locator('.topbar a').innerText()).toBe('Payweave API')
     await page.locator('.opblock-summary-control').first().click()

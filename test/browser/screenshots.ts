@@ -1,8 +1,8 @@
 // Takes the pictures of every state of a payer's page that docs/checkout.md shows: `npm run screenshots`.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cardOrigin, startPages } from '../edge/checkout-stand-in.ts'
-import { states } from '../edge/checkout-states.ts'
+import { cardOrigin, startPages } from '../edge/stand-ins/checkout.ts'
+import { states } from '../edge/stand-ins/checkout-states.ts'
 import { findChromium, launchChromium } from './chromium.ts'
 import { cardForm } from './far-pages.ts'
 import { uncheck } from './in-page.js'

@@ -1,4 +1,4 @@
-// Opens pages in a browser and notes what they load and complain of; it must not know which pages.
+// Opens pages in a browser and records what they load and which errors they log. Nothing specific to a page here.
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -97,7 +97,7 @@ export function stopsOf(page: Page): Promise<string[]> {
   return page.evaluate(reachable)
 }
 
-/** Walks through a page by the Tab key alone. Tells each stop, and whether one sees where one is. */
+/** Walks through a page by the Tab key alone. Returns each stop, and whether its focus is visible. */
 export async function walk(
   page: Page,
   stops: number,

@@ -3,18 +3,18 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { Health, HealthCheckResponse_ServingStatus as Serving } from '#gen/health/v1/health_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
-import type { CallContext } from '#runtime/rpc/context.ts'
-import { PayweaveError, Status } from '../../client/index.ts'
+import type { CallContext } from '#platform/rpc/context.ts'
+import { PayweaveError, Status } from '../../clients/grpc/index.ts'
 import { temporaryFolder } from '../support/servers.ts'
-import { atEnd, callContext, connect, errorOf, otherToken, serve, token } from './world.ts'
+import { atEnd, callContext, connect, errorOf, otherToken, serve, token } from './harness.ts'
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-/** Serves GetPayment by whatever the handler does, and notes the contexts of the calls. */
+/** Serves GetPayment with the given handler, and records the contexts of the calls. */
 async function servePayments(answer: (context: CallContext) => unknown = () => undefined) {
   const contexts: CallContext[] = []
   const server = await serve((router) =>
@@ -74,7 +74,7 @@ describe('a call', () => {
     expect(contexts.map((context) => context.requestId)).toEqual([requestId, requestId, requestId])
   })
 
-  it('tells the service its deadline, and ends by it', async () => {
+  it('a call sends its deadline to the service, and ends by it', async () => {
     const { url, contexts } = await servePayments(gone)
     const client = connect(url, { timeoutMs: 250 })
     // The time of a call is none to connect in.
@@ -92,7 +92,7 @@ describe('a call', () => {
     expect(own).toBeLessThan(250)
   })
 
-  it('has ten seconds when nobody says otherwise', async () => {
+  it('a call has a deadline of ten seconds by default', async () => {
     const { url, contexts } = await servePayments()
     const startedMs = Date.now()
     await connect(url).payments.getPayment({})
@@ -156,7 +156,7 @@ describe('a call', () => {
 })
 
 describe('an error', () => {
-  it('tells reason, facts and field of a refusal', async () => {
+  it('an error has the reason, facts and field of a refusal', async () => {
     const { url } = await servePayments(() => {
       throw new Failure('INVALID_PARAMETER', 'no such payment – naïve', {
         details: { field: 'payment_id', limit: '3' },

@@ -4,9 +4,9 @@ import { createServer } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { makeCertificate } from '../delivery/certificate.ts'
-import { atEnd, connect, errorOf, serve } from './world.ts'
+import { atEnd, connect, errorOf, serve } from './harness.ts'
 
-/** Serves GetPayment under a name that its answers tell. */
+/** Serves GetPayment with responses that name the server. */
 function servePayments(paymentId: string, port = 0) {
   return serve(
     (router) => router.service(PaymentsService, { getPayment: () => ({ payment: { paymentId } }) }),
@@ -38,7 +38,7 @@ describe('connections', () => {
     expect(payment?.paymentId).toBe('one')
   })
 
-  it('come back after a restart of the service', async () => {
+  it('connections are restored after a restart of the service', async () => {
     const before = await servePayments('before')
     const { payments } = connect(before.url, { retry: { maxAttempts: 50 } })
     expect((await payments.getPayment({})).payment?.paymentId).toBe('before')

@@ -15,7 +15,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { temporaryFolder } from '../support/servers.ts'
-import { serve, token } from './world.ts'
+import { serve, token } from './harness.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const folder = temporaryFolder('client-package')
@@ -69,7 +69,10 @@ function unpack(): void {
   // Of the folder itself, as the command line of npm does it. An npm that runs these tests passes the settings of this tree on,
   // by which no script of a package runs.
   const words = ['pack', '--json', '--ignore-scripts=false', '--pack-destination', folder]
-  const packed = execFileSync('npm', words, { cwd: join(root, 'client'), encoding: 'utf8' })
+  const packed = execFileSync('npm', words, {
+    cwd: join(root, 'clients', 'grpc'),
+    encoding: 'utf8',
+  })
   const [{ filename = '' } = {}] = JSON.parse(packed.slice(packed.indexOf('['))) as Array<{
     filename?: string
   }>

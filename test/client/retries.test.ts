@@ -1,12 +1,12 @@
 // When the published client makes a call again, and when it must not.
 import { assert, double, nat, property } from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
-import { backoffMs, createRetryBudget, defaultRetryPolicy } from '../../client/retry.ts'
+import { backoffMs, createRetryBudget, defaultRetryPolicy } from '../../clients/grpc/retry.ts'
 import { freePorts } from '../support/servers.ts'
-import { callContext, connect, errorOf, serve } from './world.ts'
+import { callContext, connect, errorOf, serve } from './harness.ts'
 
 const unavailable = () => new Failure('SERVICE_UNAVAILABLE', 'the database is away')
 
@@ -68,7 +68,7 @@ describe('a call that may be repeated', () => {
     }
   })
 
-  it('is given up after the allowed attempts', async () => {
+  it('a call fails after the maximum number of attempts', async () => {
     const { payments } = connect(await serveFailing(...Array.from({ length: 9 }, unavailable)), {
       retry: { initialBackoffMs: 1 },
     })
@@ -80,7 +80,7 @@ describe('a call that may be repeated', () => {
     expect(calls).toHaveLength(7)
   })
 
-  it('is given up at once when the next attempt would begin after its deadline', async () => {
+  it('a call fails at once when the next attempt would begin after its deadline', async () => {
     const busy = new Failure('SERVICE_UNAVAILABLE', 'restarting', { retryAfterS: 60 })
     const { payments } = connect(await serveFailing(busy))
     const startedMs = Date.now()
@@ -114,7 +114,7 @@ describe('a call that may be repeated', () => {
 })
 
 describe('a call that may not be repeated', () => {
-  it('is made once, whatever happens', async () => {
+  it('a call that may not be repeated is made once, also after a failure', async () => {
     const { quotes } = connect(await serveFailing(unavailable()))
     expect(await errorOf(quotes.createQuote({}))).toMatchObject({ status: 'UNAVAILABLE' })
     expect(calls).toHaveLength(1)

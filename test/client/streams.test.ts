@@ -1,10 +1,10 @@
 // The published client's streams: answers as they come, uploads as they are taken, ends of both.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
-import { callContext, connect, errorOf, serve } from './world.ts'
+import { callContext, connect, errorOf, serve } from './harness.ts'
 
 const heartbeat = { event: { case: 'heartbeat', value: {} } } as const
 

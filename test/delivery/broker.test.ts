@@ -4,12 +4,12 @@ import path from 'node:path'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { InboxService } from '#gen/events/v1/events_pb.js'
-import type { Database } from '#runtime/db.ts'
-import { connectNats, type Nats } from '#runtime/events/nats.ts'
-import { insertEvent, type Outbox, startOutbox } from '#runtime/events/outbox.ts'
-import { createRpcClient, createRpcPool, type RpcPool } from '#runtime/rpc/client.ts'
-import { bearerIdentity } from '#runtime/rpc/identity.ts'
-import { startBroker, type TestBroker } from '../events/world.ts'
+import type { Database } from '#platform/db/db.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { insertEvent, type Outbox, startOutbox } from '#platform/events/outbox.ts'
+import { bearerIdentity } from '#platform/rpc/auth/identity.ts'
+import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
+import { startBroker, type TestBroker } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { createdEvent } from './event.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
@@ -18,7 +18,7 @@ import { migrations, until } from './setting.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const producerMigrations = ['clock', 'outbox'].map((name) =>
-  path.join(root, 'runtime/migrations', name),
+  path.join(root, 'platform/db/migrations', name),
 )
 
 let broker: TestBroker
@@ -59,6 +59,28 @@ afterAll(async () => {
   await broker.remove()
 })
 
+/** What the process says of itself: ready for pushes, and whether events reach it. */
+async function healthOf(name: string): Promise<unknown> {
+  return (await service.call('grpc.health.v1.Health/Check', { service: name }))['status']
+}
+
+it('a broker without JetStream leaves the process ready; its health of events and its metric say so', async () => {
+  const metric = async () => {
+    const text = await (await fetch(`${service.adminUrl}/metrics`)).text()
+    return /^payweave_jetstream_up\{.*\} (\d)$/m.exec(text)?.[1]
+  }
+  const isReady = async () => (await fetch(`${service.adminUrl}/readyz`)).status
+  await until(async () => (await healthOf('delivery.events')) === 'SERVING')
+  expect(await metric()).toBe('1')
+  broker.disableJetStream()
+  await until(async () => (await healthOf('delivery.events')) === 'NOT_SERVING')
+  expect([await healthOf(''), await isReady(), await metric()]).toEqual(['SERVING', 200, '0'])
+  await broker.kill()
+  await broker.start()
+  await until(async () => (await healthOf('delivery.events')) === 'SERVING')
+  expect(await metric()).toBe('1')
+})
+
 it('a broker that is killed and wiped under load loses no push and repeats none', {
   timeout: 90_000,
 }, async () => {
@@ -70,7 +92,7 @@ it('a broker that is killed and wiped under load loses no push and repeats none'
       notify: `${receiver.url}/${n}`,
     })
     await producer.transaction((tx) => insertEvent(tx, { eventId, subject, projectId, payload }))
-    outbox.kick()
+    outbox.notify()
     if (n % 50 === 0) {
       await broker.kill()
       broker.wipe()

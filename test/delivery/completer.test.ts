@@ -1,13 +1,12 @@
-// Shows on a real database that an end which cannot be recorded holds up nobody else's.
+// Tests on a real database that a completion which cannot be recorded does not block others.
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sql } from '#runtime/db.ts'
-import type { Claimed } from '../../services/delivery/claim-store.ts'
-import { complete } from '../../services/delivery/complete-store.ts'
-import { createCompleter } from '../../services/delivery/completer.ts'
-import type { Verdict } from '../../services/delivery/delivery.ts'
+import { sql } from '#platform/db/db.ts'
+import type { Claimed, Verdict } from '../../services/delivery/domain/delivery.ts'
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
+import { complete } from '../../services/delivery/store/complete-store.ts'
+import { createCompleter } from '../../services/delivery/workers/completer.ts'
 import { silentLog } from '../support/database.ts'
 import { claimDeliveries, createSetting, until } from './setting.ts'
 

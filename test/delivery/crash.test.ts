@@ -1,10 +1,10 @@
-// Shows what a crash, a lost lease and a stop do to pushes in hand.
+// Tests what a crash, a lost lease and a graceful shutdown do to pushes in flight.
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
-import { complete } from '../../services/delivery/complete-store.ts'
-import { judge } from '../../services/delivery/delivery.ts'
-import { expireLeases, wakeForgotten } from '../../services/delivery/lease-store.ts'
+import { Failure } from '#core/errors/errors.ts'
+import { judge } from '../../services/delivery/domain/delivery.ts'
+import { complete } from '../../services/delivery/store/complete-store.ts'
+import { expireLeases, wakeForgotten } from '../../services/delivery/store/lease-store.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 import { claimDeliveries, createSetting, until } from './setting.ts'
 
@@ -122,7 +122,7 @@ describe('a worker that dies', () => {
 })
 
 describe('a lease', () => {
-  it('that still runs keeps everybody else away', async () => {
+  it('a lease that has not expired keeps all other workers away', async () => {
     await setting.push({ url: receiver.url })
     await claimOne()
     setting.clock.advance(50_000)
@@ -130,7 +130,7 @@ describe('a lease', () => {
     expect(await claimDeliveries(setting.db, tokens[1], limits)).toEqual([])
   })
 
-  it('that was lost fences off a failure, which is only noted at its attempt', async () => {
+  it('a lost lease fences off a failure, which is only recorded in its attempt', async () => {
     const [id = ''] = await setting.push({ url: receiver.url })
     const first = await claimOne()
     setting.clock.advance(61_000)
@@ -149,7 +149,7 @@ describe('a lease', () => {
     ])
   })
 
-  it('that was lost does not fence off a 2xx, which wins while the push has not ended', async () => {
+  it('a lost lease does not fence off a 2xx, which wins while the push has not ended', async () => {
     const [id = ''] = await setting.push({ url: receiver.url })
     const first = await claimOne()
     setting.clock.advance(61_000)
@@ -166,7 +166,7 @@ describe('a lease', () => {
     ])
   })
 
-  it('that was lost changes nothing once the push has ended', async () => {
+  it('a lost lease changes nothing once the push has ended', async () => {
     receiver.answer(status(410))
     const [id = ''] = await setting.push({ url: receiver.url })
     const first = await claimOne()
@@ -181,7 +181,7 @@ describe('a lease', () => {
 })
 
 describe('a stop', () => {
-  it('lets POSTs in hand end, records them and claims nothing more', async () => {
+  it('a stop lets POSTs in flight end, records them and claims nothing more', async () => {
     const stopping = Promise.withResolvers<void>()
     receiver.answer((_request, response) => void stopping.promise.then(() => response.end()))
     const worker = setting.worker({ inHandLimit: 1 })
@@ -218,7 +218,7 @@ describe('workers side by side', () => {
 })
 
 describe('a receiver', () => {
-  it('that was forgotten with overdue pushes is made ready again', async () => {
+  it('a receiver with overdue pushes that lost its ready time is made ready again', async () => {
     const [id = ''] = await setting.push({ url: receiver.url })
     await setting.asOwner("update delivery.endpoint set ready_at = 'infinity'")
     setting.clock.advance(6_000)

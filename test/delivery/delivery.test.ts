@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { replayDelivery } from '../../services/delivery/operate-store.ts'
+import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import { type Answer, type Received, type Receiver, startReceiver, status } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
 
@@ -42,7 +42,7 @@ function identifiersIn(headers: Received['headers']) {
 }
 
 describe('a push', () => {
-  it('that is answered with 2xx is delivered, once', async () => {
+  it('a push that gets a 2xx response is delivered, once', async () => {
     const to = await receiver(status(204))
     setting.worker()
     const [id = ''] = await setting.push({
@@ -106,7 +106,7 @@ describe('a push', () => {
     expect(seen.map(([, , event]) => event)).toEqual([eventId, eventId])
   })
 
-  it('that fails comes again with the same bytes until it is accepted', async () => {
+  it('a failed push is retried with the same bytes until it is accepted', async () => {
     let answers = 0
     const to = await receiver((request, response) => {
       answers += 1
@@ -142,7 +142,7 @@ describe('a push', () => {
     await until(() => to.requests.length === 2)
   })
 
-  it('that fails once more than the schedule has pauses is exhausted', async () => {
+  it('a push that fails once more than the schedule has pauses is exhausted', async () => {
     const to = await receiver(status(503))
     setting.worker({ scheduleS: [1, 2, 5] })
     const [id = ''] = await setting.push({ url: to.url })
@@ -194,7 +194,7 @@ describe('a push', () => {
     expect(nextS - setting.clock.now().getTime() / 1e3).toBeLessThanOrEqual(expectedS + 0.5)
   })
 
-  it('that cannot connect has failed and comes again', async () => {
+  it('a push that cannot connect has failed and is retried', async () => {
     const to = await receiver()
     await to.close()
     setting.worker({ scheduleS: [3_600] })
@@ -220,7 +220,7 @@ describe('a push', () => {
     expect(to.connections()).toBe(1)
   })
 
-  it('is laid down once, however often its event comes', async () => {
+  it('a push is stored once, however often its event is delivered', async () => {
     const to = await receiver()
     const [id = ''] = await setting.push({ url: to.url })
     await setting.push({ url: to.url, deliveryId: id, body: Buffer.from('other') })
@@ -232,7 +232,7 @@ describe('a push', () => {
 })
 
 describe('an answer', () => {
-  it('whose headers do not come in time is a time-out', async () => {
+  it('a response whose headers do not arrive in time is a time-out', async () => {
     const to = await receiver(() => undefined)
     setting.worker({ timeoutMs: 200, scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
@@ -240,7 +240,7 @@ describe('an answer', () => {
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'timed_out', error: 'timeout' }])
   })
 
-  it('whose headers drip without end is a time-out', async () => {
+  it('a response whose headers drip without end is a time-out', async () => {
     const to = await receiver((_request, response) => {
       const socket = response.socket
       socket?.write('HTTP/1.1 200 OK\r\n')
@@ -253,7 +253,7 @@ describe('an answer', () => {
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'timed_out' }])
   })
 
-  it('whose body drips counts by its status and is dropped in time', async () => {
+  it('a response whose body drips counts by its status and is dropped in time', async () => {
     const to = await receiver((_request, response) => {
       response.writeHead(200)
       const timer = setInterval(() => response.write('.'), 20)
@@ -266,7 +266,7 @@ describe('an answer', () => {
     expect(attempt?.totalMs).toBeLessThan(8_000)
   })
 
-  it('whose body never ends is read up to 16 KiB and counts by its status', async () => {
+  it('a response with an endless body is read up to 16 KiB and counts by its status', async () => {
     let sent = 0
     const to = await receiver((_request, response) => {
       response.writeHead(500)
@@ -284,7 +284,7 @@ describe('an answer', () => {
     expect(sent).toBeLessThan(50_000_000)
   })
 
-  it('with headers beyond 16 KiB is a failure', async () => {
+  it('a response with headers beyond 16 KiB is a failure', async () => {
     const to = await receiver(status(200, { 'x-big': 'a'.repeat(20_000) }))
     setting.worker({ scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
@@ -294,7 +294,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('that is cut off before its headers is a failure', async () => {
+  it('a response that is cut off before its headers is a failure', async () => {
     const to = await receiver((_request, response) => response.socket?.destroy())
     setting.worker({ scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
@@ -303,7 +303,7 @@ describe('an answer', () => {
     expect(to.requests).toHaveLength(1)
   })
 
-  it('that is a gzip bomb is never unpacked, and counts by its status', async () => {
+  it('a response that is a gzip bomb is never unpacked, and counts by its status', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1_048_576))
     const to = await receiver((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)
@@ -317,7 +317,7 @@ describe('an answer', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1_048_576)
   })
 
-  it('whose connection is reset after the whole body counts by its status', async () => {
+  it('a response whose connection is reset after the whole body counts by its status', async () => {
     const to = await receiver((_request, response) => {
       response.writeHead(200, { 'content-length': '2' }).end('ok', () => {
         response.socket?.resetAndDestroy()
@@ -331,7 +331,7 @@ describe('an answer', () => {
     expect(to.requests).toHaveLength(2)
   })
 
-  it('of which the connection is reset in the middle of the body counts by its status', async () => {
+  it('a response whose connection is reset in the middle of the body counts by its status', async () => {
     const to = await receiver((_request, response) => {
       response.writeHead(503, { 'content-length': '1000' })
       response.write('half', () => response.socket?.resetAndDestroy())
@@ -342,7 +342,7 @@ describe('an answer', () => {
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: 503 }])
   })
 
-  it('of 410 ends what waits and what comes later for the same payment and URL, and nothing else', async () => {
+  it('a 410 ends all pending and later pushes of the same payment and URL, and no others', async () => {
     const to = await receiver(status(500))
     setting.worker({ scheduleS: [3_600] })
     const url = `${to.url}/a`

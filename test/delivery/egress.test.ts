@@ -1,6 +1,10 @@
 // Shows that no push reaches an address that is not public, however it is written, named or answered.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createPoster, type Poster, type PosterOptions } from '../../services/delivery/post.ts'
+import {
+  createPoster,
+  type Poster,
+  type PosterOptions,
+} from '../../services/delivery/ports/post.ts'
 import { makeCertificate } from './certificate.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { NoticeKind } from '#gen/payments/v1/payment_event_pb.js'
-import { PoisonEvent } from '#runtime/events/inbox.ts'
-import { deliveriesOf, takeIn } from '../../services/delivery/events.ts'
+import { PoisonEvent } from '#platform/events/inbox.ts'
+import { deliveriesOf, takeIn } from '../../services/delivery/operations/event-intake.ts'
 import { createdEvent, occurredAt } from './event.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
@@ -109,7 +109,7 @@ describe('intake', () => {
     expect(receiver.requests).toHaveLength(21)
   })
 
-  it('of an address that is not public is laid down, blocked at its attempt and visible', async () => {
+  it('a push to an address that is not public is stored, blocked at its attempt and visible', async () => {
     const projectId = randomUUID()
     const event = createdEvent({ projectId, notify: 'https://10.0.0.1/hook' })
     await setting.db.transaction((tx) => takeIn(tx, [event]))

@@ -4,8 +4,8 @@ import {
   deleteEnded,
   forgetGone,
   keepAttemptDays,
-} from '../../services/delivery/maintenance-store.ts'
-import { listDeliveries } from '../../services/delivery/read-store.ts'
+} from '../../services/delivery/store/maintenance-store.ts'
+import { listDeliveries } from '../../services/delivery/store/read-store.ts'
 import { createSetting, until } from './setting.ts'
 
 let setting: Awaited<ReturnType<typeof createSetting>>
@@ -86,7 +86,7 @@ describe('maintenance', () => {
     expect(left).toContain('attempt_default')
   })
 
-  it('that is late loses no attempt: the default partition takes it, and its day stays there', async () => {
+  it('late maintenance loses no attempt: the default partition takes it, and its day stays there', async () => {
     setting.clock.advance(200 * dayMs)
     setting.worker()
     const [id = ''] = await setting.push({ url: 'https://10.0.0.1/' })
@@ -100,7 +100,7 @@ describe('maintenance', () => {
     expect(await setting.attempts(id)).toEqual([])
   })
 
-  it('deletes what ended 30 days ago, and what was given up after 90', async () => {
+  it('maintenance deletes delivered pushes after 30 days, and given-up ones after 90', async () => {
     const [done = '', dead = '', open = ''] = await setting.push(
       { url: 'https://a.example/' },
       { url: 'https://a.example/' },

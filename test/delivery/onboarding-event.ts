@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { seal } from '#core/seal.ts'
+import { seal } from '#core/identity/seal.ts'
 import {
   AccountStatus,
   FundsAccessStatus,

@@ -9,10 +9,10 @@ import {
   OnboardingStatus,
   RegistrationStatus,
 } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { PoisonEvent } from '#runtime/events/inbox.ts'
-import { deliveriesOf, takeIn } from '../../services/delivery/events.ts'
-import { replayDelivery } from '../../services/delivery/operate-store.ts'
-import { findSigning } from '../../services/delivery/signing-store.ts'
+import { PoisonEvent } from '#platform/events/inbox.ts'
+import { deliveriesOf, takeIn } from '../../services/delivery/operations/event-intake.ts'
+import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
+import { findSigning } from '../../services/delivery/store/signing-store.ts'
 import { completedAccount, onboardingEvent, someSealedToken } from './onboarding-event.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
@@ -35,7 +35,7 @@ describe('an onboarding event', () => {
     )
   })
 
-  it('of a registration also says what the holder answered', () => {
+  it('an onboarding event of a registration has the answer of the holder', () => {
     const [callback] = deliveriesOf(onboardingEvent(registration))
     expect(JSON.parse(callback?.body.toString() ?? '')).toMatchObject({
       account: { onboarding_status: 'completed' },
@@ -43,7 +43,7 @@ describe('an onboarding event', () => {
     })
   })
 
-  it('of a refused profile shows it as unavailable', () => {
+  it('an onboarding event of a refused profile shows it as unavailable', () => {
     const account = {
       ...completedAccount,
       accountStatus: AccountStatus.UNAVAILABLE,
@@ -135,7 +135,7 @@ describe('a callback that is laid down', () => {
     return deliveriesOf(event)[0]?.deliveryId ?? ''
   }
 
-  it('is one row with its institution and its sealed token, whatever comes twice', async () => {
+  it('a callback is one row with its institution and sealed token, also when events repeat', async () => {
     const authorisationTokenSealed = someSealedToken()
     const event = onboardingEvent({ authorisationTokenSealed })
     await setting.db.transaction((tx) => takeIn(tx, [event]))
@@ -145,7 +145,7 @@ describe('a callback that is laid down', () => {
     expect(await findSigning(setting.db, callback?.deliveryId ?? '')).toEqual(callback?.signing)
   })
 
-  it('that cannot be signed for a while waits, and loses none of its attempts', async () => {
+  it('a callback that cannot be signed for a while waits, and loses none of its attempts', async () => {
     let signs = 0
     setting.worker({
       scheduleS: [],
@@ -173,7 +173,7 @@ describe('a callback that is laid down', () => {
     expect(await setting.count('failures = 0')).toBe(1)
   })
 
-  it('whose first attempt was not sent tells no time until the first POST', async () => {
+  it('a callback whose first attempt was not sent records no latency until the first POST', async () => {
     const metrics = new Registry()
     let signs = 0
     setting.worker({
@@ -240,7 +240,7 @@ describe('a callback that is laid down', () => {
     expect(receiver.requests).toHaveLength(2)
   })
 
-  it('that nobody can sign is given up at once, where people see it', async () => {
+  it('a callback that can never be signed is given up at once, visibly to operators', async () => {
     setting.worker({
       sign: async () => ({
         end: { outcome: 'unsigned', unsignable: true, error: 'institution_unknown', totalMs: 0 },

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { writeIdentities } from '#runtime/rpc/trust.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { freePorts } from '../support/servers.ts'
 import { until } from './setting.ts'
 

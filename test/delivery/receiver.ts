@@ -1,4 +1,4 @@
-// A receiver of pushes on loopback that answers as a test tells it. It must not know deliveries.
+// A receiver of pushes on loopback that responds as a test configures it. It knows nothing of deliveries.
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'

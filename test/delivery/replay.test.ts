@@ -1,17 +1,17 @@
-// Shows that pushes can be sent again, one or many, each wish once, whatever dies meanwhile.
+// Tests that pushes can be replayed, one or many, once for each request, also across crashes.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '#runtime/db.ts'
-import { findEndpoint, listEndpoints } from '../../services/delivery/endpoint-store.ts'
-import { cancelDelivery, replayDelivery } from '../../services/delivery/operate-store.ts'
-import { startReplayRunner } from '../../services/delivery/replay-runner.ts'
+import { sql } from '#platform/db/db.ts'
+import { findEndpoint, listEndpoints } from '../../services/delivery/store/endpoint-store.ts'
+import { cancelDelivery, replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import {
   cancelReplayJob,
   createReplayJob,
   findReplayJob,
   type NewReplayJob,
   stepReplay,
-} from '../../services/delivery/replay-store.ts'
+} from '../../services/delivery/store/replay-store.ts'
+import { startReplayRunner } from '../../services/delivery/workers/replay-runner.ts'
 import { silentLog } from '../support/database.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
@@ -130,7 +130,7 @@ describe('a push that was given up', () => {
     expect(await setting.state(second)).toBe('exhausted')
   })
 
-  it('that still waits is not sent again, and its request id stays free', async () => {
+  it('a pending push is not replayed, and its request id stays free', async () => {
     const [id = ''] = await setting.push({ url })
     const requestId = randomUUID()
     await expect(replay(id, requestId)).rejects.toMatchObject({ reason: 'DELIVERY_NOT_ENDED' })
@@ -242,7 +242,7 @@ describe('a replay of many', () => {
     expect(await setting.count('round = 2')).toBe(3)
   })
 
-  it('that is cancelled stops where it is and stays so', async () => {
+  it('a cancelled bulk replay stops where it is and stays cancelled', async () => {
     await givenUp(10)
     const { jobId } = await job({ ratePerS: 4 })
     await stepReplay(setting.db, limits)
@@ -255,7 +255,7 @@ describe('a replay of many', () => {
     expect(await findReplayJob(setting.db, randomUUID(), jobId)).toBeUndefined()
   })
 
-  it('whose worker dies in the middle of a step goes on with another, and each push goes once', async () => {
+  it('a bulk replay whose worker dies within a step continues on another, and sends each push once', async () => {
     const ids = await givenUp(40)
     const { jobId } = await job({ ratePerS: 40 })
     expect(await stepReplay(setting.db, limits)).toBe(10)
@@ -287,7 +287,7 @@ describe('a replay of many', () => {
       startReplayRunner({ db: setting.db, log: silentLog, onDue: () => undefined }),
     )
     const { jobId } = await job()
-    for (const runner of runners) runner.kick()
+    for (const runner of runners) runner.notify()
     setting.worker()
     await until(async () => (await jobNow(jobId))?.state === 'done', 10_000)
     await until(async () => (await setting.count("state = 'delivered'")) === 300, 10_000)

@@ -7,10 +7,10 @@ import path from 'node:path'
 import { toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
-import { sql } from '#runtime/db.ts'
-import { connectNats, type Nats } from '#runtime/events/nats.ts'
-import { writeIdentities } from '#runtime/rpc/trust.ts'
-import { publishSurely } from '../events/world.ts'
+import { sql } from '#platform/db/db.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import { publishSurely } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { freePorts } from '../support/servers.ts'
 import { createdEvent } from './event.ts'
@@ -167,7 +167,7 @@ describe('the delivery process', () => {
     expect(text).toContain('payweave_delivery_dead{state="blocked",part="delivery"} 0')
   })
 
-  it('stops on SIGTERM when what it has in hand has ended', async () => {
+  it('the delivery process exits on SIGTERM once its pushes in flight have ended', async () => {
     const db = database.open()
     const states = sql('states', "select state from delivery where state <> 'delivered'")
     // The pushes of the tests before, which share a URL, wait for each other.

@@ -2,19 +2,25 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
-import { type Database, type Queryable, type Sql, sql } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { createTestClock } from '#runtime/test-clock.ts'
-import { type Claimed, type ClaimLimits, claimDue } from '../../services/delivery/claim-store.ts'
-import type { BreakerTerms } from '../../services/delivery/complete-store.ts'
-import { endpointId } from '../../services/delivery/delivery.ts'
-import type { EgressRule } from '../../services/delivery/egress.ts'
-import { insertDeliveries, type NewDelivery } from '../../services/delivery/intake-store.ts'
+import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { createTestClock } from '#platform/testing/clock.ts'
+import type { Claimed } from '../../services/delivery/domain/delivery.ts'
+import { endpointId } from '../../services/delivery/domain/delivery.ts'
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
-import { createPoster } from '../../services/delivery/post.ts'
-import { type AttemptRow, findDelivery, listAttempts } from '../../services/delivery/read-store.ts'
-import type { Sign } from '../../services/delivery/signing.ts'
-import { type DeliveryWorker, startWorker } from '../../services/delivery/worker.ts'
+import type { Sign } from '../../services/delivery/operations/signing.ts'
+import type { EgressRule } from '../../services/delivery/ports/egress.ts'
+import { createPoster } from '../../services/delivery/ports/post.ts'
+import { type ClaimLimits, claimDue } from '../../services/delivery/store/claim-store.ts'
+import type { BreakerTerms } from '../../services/delivery/store/complete-store.ts'
+import { insertDeliveries, type NewDelivery } from '../../services/delivery/store/intake-store.ts'
+import {
+  type AttemptRow,
+  findDelivery,
+  listAttempts,
+} from '../../services/delivery/store/read-store.ts'
+import type { LeaseOwner } from '../../services/delivery/workers/instance.ts'
+import { type DeliveryWorker, startWorker } from '../../services/delivery/workers/worker.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 
 /** The folders that make the delivery schema. */
@@ -30,6 +36,8 @@ export interface WorkerChanges extends Partial<EgressRule> {
   sign?: Sign
   /** In place of the setting's own. */
   db?: Database
+  /** In place of leases that nobody releases before they run out. */
+  leases?: LeaseOwner
   /** Where its metrics go; nowhere when unset. */
   metrics?: Registry
 }
@@ -39,12 +47,28 @@ export interface PushChanges extends Partial<NewDelivery> {
   url: string
 }
 
-const tables = ['delivery', 'signing', 'endpoint', 'attempt', 'gone_url', 'inbox', 'poison']
+const tables = [
+  'instance',
+  'delivery',
+  'signing',
+  'endpoint',
+  'attempt',
+  'gone_url',
+  'inbox',
+  'poison',
+]
 const emptyTables = `truncate ${tables.map((table) => `delivery.${table}`).join(', ')}`
 
 const cannotSign: Sign = async () => ({
   end: { outcome: 'unsigned', unsignable: true, error: 'signing_unknown', totalMs: 0 },
 })
+
+/** Leases of an instance that is not registered. */
+export const unownedLeases: LeaseOwner = {
+  settled: () => Promise.resolve(),
+  issueToken: () => randomUUID(),
+  abandonToken: () => undefined,
+}
 
 /** Makes the database and what works on it. */
 export async function createSetting() {
@@ -71,6 +95,7 @@ export async function createSetting() {
     })
     const started = startWorker({
       db: changes.db ?? db,
+      leases: changes.leases ?? unownedLeases,
       poster,
       sign: changes.sign ?? cannotSign,
       log: silentLog,

@@ -1,11 +1,11 @@
 // Shows signed onboarding callbacks from the event in accounts to the receiver, through rotation and with accounts down.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { open, verifyWebhook } from '#core/seal.ts'
+import { open, verifyWebhook } from '#core/identity/seal.ts'
 import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { type Received, type Receiver, startReceiver, status } from './receiver.ts'
 import { until } from './setting.ts'
-import { type SignedWorld, startSignedWorld } from './signed-world.ts'
+import { type SignedWorld, startSignedWorld } from './signed-harness.ts'
 
 let world: SignedWorld
 let receiver: Receiver
@@ -105,7 +105,7 @@ describe('the callback of an onboarding', () => {
     await until(async () => (await world.unconfirmed()) === 0, 15_000)
   })
 
-  it('of a registration says what the holder answered', async () => {
+  it('the callback of a registration has the answer of the holder', async () => {
     const wallet = await institution()
     const { callbackUrl, first } = ownPath()
     await world.onboard(randomUUID(), wallet, {
@@ -183,7 +183,7 @@ describe('without the secrets', () => {
     expect(verifies(arrived()[0] as Received, wallet.key)).toBe(true)
   })
 
-  it('a callback of an institution that nobody knows ends blocked', async () => {
+  it('a callback of an unknown institution ends blocked', async () => {
     const wallet = await institution()
     const { callbackUrl, arrived } = ownPath()
     const projectId = randomUUID()
@@ -196,7 +196,7 @@ describe('without the secrets', () => {
     expect(arrived()).toHaveLength(0)
   })
 
-  it('nobody but delivery is told them', async () => {
+  it('signing secrets are returned to no service but delivery', async () => {
     const { institutionId, key } = await institution()
     const ask = (caller: string) => world.access(caller).getSigningSecrets({ institutionId })
     expect((await ask('delivery')).signingSecrets).toEqual([key.signingSecret])

@@ -1,4 +1,4 @@
-// Shows what a reader of the live tail who stops reading costs: nothing but what he misses, and then his stream.
+// Tests that a reader of the live tail that stops reading only misses changes itself, and then loses its stream.
 import { createHash, randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import http2 from 'node:http2'
@@ -13,13 +13,13 @@ import {
   DeliveryService,
   type TailDeliveriesResponse,
 } from '#gen/delivery/v1/delivery_pb.js'
-import { connectNats, type Nats } from '#runtime/events/nats.ts'
-import { createRpcClient, createRpcPool } from '#runtime/rpc/client.ts'
-import { bearerIdentity, openIdentity } from '#runtime/rpc/identity.ts'
-import { serveRpc } from '#runtime/rpc/server.ts'
-import { writeIdentities } from '#runtime/rpc/trust.ts'
-import { deliveryService } from '../../services/delivery/service.ts'
-import { createTail } from '../../services/delivery/tail.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { bearerIdentity, openIdentity } from '#platform/rpc/auth/identity.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { serveRpc } from '#platform/rpc/server/server.ts'
+import { deliveryService } from '../../services/delivery/api/deliveries.ts'
+import { createTail } from '../../services/delivery/api/tail.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { ownNats, type TestServer, temporaryFolder } from '../support/servers.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
@@ -46,7 +46,7 @@ afterAll(async () => {
   await broker.remove()
 })
 
-/** Tells of attempts as another replica does. */
+/** Publishes attempts as another replica does. */
 function announce(count: number, deliveryId = randomUUID()): void {
   const change = {
     deliveryId,
@@ -119,7 +119,7 @@ async function stallOverHttp2(port: number) {
   }
 }
 
-/** A reader who reads; tells how many changes came and how many were missed. */
+/** A reader that keeps up; counts the changes that it received and missed. */
 function readWell(url: string) {
   const pool = createRpcPool(url, { lasting: true })
   const identity = bearerIdentity(bearer)
@@ -149,7 +149,7 @@ function readWell(url: string) {
   }
 }
 
-/** Tells so many times of attempts, each time when the reader has the ones before. */
+/** Publishes attempts so many times, each time once the reader has the previous ones. */
 async function passBy({ seen }: ReturnType<typeof readWell>, times: number): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     const before = seen.changes

@@ -1,9 +1,9 @@
-// Shows that whoever tails sees attempts of all replicas as they end, and hears of what he missed.
+// Tests that a tail receives the attempts of all replicas as they end, and a count of those it missed.
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { connectNats, type Nats } from '#runtime/events/nats.ts'
-import type { EndedAttempt } from '../../services/delivery/completer.ts'
-import { createTail, type TailItem, type TailOptions } from '../../services/delivery/tail.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { createTail, type TailItem, type TailOptions } from '../../services/delivery/api/tail.ts'
+import type { EndedAttempt } from '../../services/delivery/workers/completer.ts'
 import { silentLog } from '../support/database.ts'
 import { until } from './setting.ts'
 
@@ -91,7 +91,7 @@ describe('a tail', () => {
     ).not.toContain('secret')
   })
 
-  it('tells a slow reader how much he missed, where he missed it', async () => {
+  it('a tail reports to a slow reader how many changes it missed, at the place of the gap', async () => {
     const tail = await replica({ bufferLimit: 10 })
     const { next } = await open(tail)
     const { next: quick } = await open(tail)
@@ -109,7 +109,7 @@ describe('a tail', () => {
     expect(valueOf(await next())).toMatchObject({ deliveryId: last.claimed.deliveryId })
   })
 
-  it('says that it is alive while nothing happens, and ends when it is told to', async () => {
+  it('a tail sends heartbeats while it is idle, and ends when it is aborted', async () => {
     const tail = await replica({ heartbeatMs: 50 })
     const { abort, next } = await open(tail)
     expect(caseOf(await next())).toBe('heartbeat')

@@ -4,10 +4,10 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it, type TestContext } from 'vitest'
-import { schemaOwners } from '#runtime/schemas.ts'
-import { cacheFolder } from '../../deploy/local/nats-program.ts'
-import { programFromPackage } from '../../deploy/local/system-package.ts'
-import { findProgram } from '../../deploy/local/tied-process.ts'
+import { schemaOwners } from '#platform/db/schemas.ts'
+import { cacheFolder } from '../../deploy/local/nats/program.ts'
+import { programFromPackage } from '../../deploy/local/preflight/system-package.ts'
+import { findProgram } from '../../deploy/local/process/tied-process.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { ofKind, render } from './kustomize.ts'
 
@@ -21,6 +21,8 @@ type Panel = { title: string; targets: { expr: string }[] }
 
 const root = path.join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
+/** The sections of each runbook, in this order. */
+const sections = ['Symptom', 'Impact', 'Diagnosis', 'Fix', 'Prevention']
 const folder = temporaryFolder('alerts')
 const manifests = render('production')
 const { groups } = ofKind(manifests, 'PrometheusRule')[0]?.spec ?? {}
@@ -71,6 +73,7 @@ describe('alerts and dashboard', () => {
       expect(text).toContain(`# ${alert}\n`)
       expect(text).toContain(`\`\`\`promql\n${expr}\n\`\`\``)
       expect(text).toContain(`Severity \`${labels.severity}\``)
+      expect([...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)).toEqual(sections)
     }
     const files = fs.readdirSync(path.join(root, 'docs', 'runbooks'))
     const wanted = rules.map(({ annotations }) => path.basename(annotations.runbook))

@@ -6,20 +6,20 @@ import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { Client } from 'pg'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { newId, randomId } from '#core/id.ts'
+import { newId, randomId } from '#core/identity/id.ts'
 import { InboxService } from '#gen/events/v1/events_pb.js'
-import { type Database, openDatabase, sql } from '#runtime/db.ts'
-import { startConsumer } from '#runtime/events/inbox.ts'
-import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
-import { connectNats } from '#runtime/events/nats.ts'
-import { insertEvent, startOutbox } from '#runtime/events/outbox.ts'
-import { migrate } from '#runtime/migrate.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { type PostgresServer, startPostgres } from '../../deploy/local/postgres.ts'
-import { checkLedger } from '../../services/accounts/ledger/check.ts'
-import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
-import { moving, newCustomer } from '../ledger/world.ts'
-import { patientLimits, silentLog } from '../support/database.ts'
+import { type Database, openDatabase, sql } from '#platform/db/db.ts'
+import { migrate } from '#platform/db/migrate.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { startConsumer } from '#platform/events/inbox.ts'
+import { inboxRoutes } from '#platform/events/inbox-routes.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { insertEvent, startOutbox } from '#platform/events/outbox.ts'
+import { type PostgresServer, startPostgres } from '../../deploy/local/postgres/postgres.ts'
+import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
+import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
+import { moving, newCustomer } from '../ledger/harness.ts'
+import { silentLog } from '../support/database.ts'
 import { freePorts, keepStream, ownNats, temporaryFolder } from '../support/servers.ts'
 
 const subject = 'pw.accounts.drill'
@@ -84,9 +84,9 @@ async function session(server: PostgresServer): Promise<Client> {
 }
 
 const open = (server: PostgresServer, service: string) =>
-  openDatabase({ url: server.adminUrl, service, log: silentLog, limits: patientLimits })
+  openDatabase({ url: server.adminUrl, service, log: silentLog })
 
-/** Transfers between two customers, each with an event in its transaction, until they are told to end. */
+/** Transfers between two customers, each with an event in its transaction, until the caller stops them. */
 function startLoad(db: Database, customers: [string, string]) {
   const acknowledged: { transferId: string; eventId: string }[] = []
   const ending = new AbortController()
@@ -251,10 +251,10 @@ afterAll(async () => {
 describe('a database that was brought back to a moment', () => {
   it('has every transfer and event that was acknowledged before it, and forgot later ones', async () => {
     const kept = await idsOf(accounts, transfers)
-    const told = await idsOf(accounts, events, [subject])
+    const published = await idsOf(accounts, events, [subject])
     expect(before.filter(({ transferId }) => !kept.has(transferId))).toEqual([])
-    expect(before.filter(({ eventId }) => !told.has(eventId))).toEqual([])
-    // Of each of the two writers, one may have been committed by then and told later.
+    expect(before.filter(({ eventId }) => !published.has(eventId))).toEqual([])
+    // Each of the two writers may have committed one transfer by then and reported it later.
     expect(after.filter(({ transferId }) => kept.has(transferId)).length).toBeLessThanOrEqual(2)
     expect(after.length).toBeGreaterThan(20)
   })
@@ -270,13 +270,13 @@ describe('a database that was brought back to a moment', () => {
     expect(waiting?.n).toBeGreaterThan(50)
     const again = await startEvents(accounts, delivery)
     try {
-      again.outbox.kick()
+      again.outbox.notify()
       await vi.waitFor(async () => {
         expect(await accounts.row(unconfirmed, [subject])).toEqual({ n: 0 })
       }, 40_000)
       const done = await delivery.rows<{ event_id: string }>(handled, [])
-      const told = await idsOf(accounts, events, [subject])
-      expect(done.map(({ event_id }) => event_id).toSorted()).toEqual([...told].toSorted())
+      const published = await idsOf(accounts, events, [subject])
+      expect(done.map(({ event_id }) => event_id).toSorted()).toEqual([...published].toSorted())
     } finally {
       await again.close()
     }

@@ -105,7 +105,7 @@ const ignoreLines = fs
   .map((line) => ({ isException: line.startsWith('!'), pattern: line.replace(/^!/, '') }))
 const matches = new Map<string, boolean[]>()
 
-/** Tells of each line whether it is about a file or folder, by its own name or that of a folder above. */
+/** Returns for each line whether it is about a file or folder, by its own name or that of a parent folder. */
 function linesAbout(name: string): boolean[] {
   const known = matches.get(name)
   if (known !== undefined) return known

@@ -5,8 +5,8 @@ import fs from 'node:fs'
 import { builtinModules } from 'node:module'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { processNames } from '../../deploy/local/parts.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { processNames } from '../../deploy/local/process/parts.ts'
 import { prepareSecrets, secretsFolder } from '../../deploy/local/secrets.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
@@ -136,7 +136,7 @@ describe('the files of the image', () => {
   })
 
   it('cannot be changed by the process', async () => {
-    const script = "require('fs').writeFileSync('core/errors.ts', '')"
+    const script = "require('fs').writeFileSync('core/errors/errors.ts', '')"
     const { code, text } = await outputOf(start(['-e', script], {}))
     expect(code).toBe(1)
     expect(text).toMatch(/EACCES|EROFS|EPERM/)

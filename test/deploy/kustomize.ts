@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { parseAllDocuments } from 'yaml'
-import { findProgram } from '../../deploy/local/tied-process.ts'
+import { findProgram } from '../../deploy/local/process/tied-process.ts'
 
 /** What every Kubernetes object has; the rest depends on its kind. */
 export type Manifest = {

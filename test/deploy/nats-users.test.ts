@@ -5,12 +5,12 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { connectNats, type Nats } from '#runtime/events/nats.ts'
-import { type StreamController, startStreamController } from '#runtime/events/stream-controller.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { type StreamController, startStreamController } from '#platform/events/stream-controller.ts'
 import { makeMissing } from '../../deploy/bootstrap/installation.ts'
 import { openVault } from '../../deploy/bootstrap/vault.ts'
-import { natsProgram } from '../../deploy/local/nats-program.ts'
-import { publishSurely } from '../events/world.ts'
+import { natsProgram } from '../../deploy/local/nats/program.ts'
+import { publishSurely } from '../events/harness.ts'
 import { silentLog } from '../support/database.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 import { manifestsRoot } from './kustomize.ts'
@@ -134,7 +134,7 @@ describe('the users of the broker', () => {
     batches.stop()
   })
 
-  it('accounts tells the gateway news and takes settlements in', async () => {
+  it('accounts publishes news to the gateway and consumes settlements', async () => {
     const [accounts, gateway] = await Promise.all([as('accounts'), as('gateway')])
     const heard: string[] = []
     gateway.subscribe('pw.accounts.access', (payload) => {
@@ -143,16 +143,16 @@ describe('the users of the broker', () => {
     const durable = { durable: 'accounts-pw-payments-settled', subject: 'pw.payments.settled' }
     const batches = await vi.waitFor(() => accounts.openDurable(durable), 15_000)
     batches.stop()
-    let told = 0
+    let published = 0
     // The broker may hear of the subscription later than of the news.
     await vi.waitFor(async () => {
-      told += 1
-      await accounts.publish('pw.accounts.access', Buffer.from('revoked'), `second ${told}`)
+      published += 1
+      await accounts.publish('pw.accounts.access', Buffer.from('revoked'), `second ${published}`)
       expect(heard).toContain('revoked')
     }, 15_000)
   })
 
-  it('nobody publishes for another, and the gateway nothing at all', async () => {
+  it('no user publishes events of another, and the gateway publishes none', async () => {
     const [institution, gateway] = await Promise.all([as('institution'), as('gateway')])
     await publishSurely(institution, 'pw.institution.transaction', Buffer.from('done'), 'third')
     await Promise.all(

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Setting } from '#runtime/setting.ts'
-import { settings } from '#runtime/settings.ts'
+import type { Setting } from '#platform/config/setting.ts'
+import { settings } from '#platform/config/settings.ts'
 import { type Manifest, ofKind, overlays, podTemplates, render } from './kustomize.ts'
 
 type Fields = Manifest['spec']
@@ -117,7 +117,7 @@ function portsOfIngress(manifests: Manifest[]): Record<string, string> {
 
 /** The ranges that delivery's own guard refuses. */
 function specialRanges(): string[] {
-  const file = path.join(import.meta.dirname, '..', '..', 'core', 'address.ts')
+  const file = path.join(import.meta.dirname, '..', '..', 'core', 'text', 'address.ts')
   const lists = /const specialV4 = [^]*?const globalV6|const specialV6 = .*/g
   const text = (readFileSync(file, 'utf8').match(lists) ?? []).join(' ')
   return text.match(/[0-9a-f:.]+\/\d+/g) ?? []
@@ -126,11 +126,11 @@ function specialRanges(): string[] {
 describe.each(overlays)('the network of %s', (overlay) => {
   const { policies, names, connects, halfOpen } = network(render(overlay))
 
-  it('denies whatever is not allowed', () => {
+  it('the network denies all traffic that is not allowed', () => {
     expect(policies).toContainEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
   })
 
-  it('lets a part call those whose address it reads, and nobody else', () => {
+  it('a pod may call exactly the services whose address it reads', () => {
     const wanted = callers()
     for (const from of names) {
       for (const to of names.filter((name) => name !== 'nats' && name !== from)) {

@@ -2,13 +2,16 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { serving } from '#runtime/setting.ts'
-import { settings } from '#runtime/settings.ts'
+import { serving } from '#platform/config/setting.ts'
+import { settings } from '#platform/config/settings.ts'
+import { isAtLeast, minVersions } from '#platform/events/nats/version.ts'
 import { jobs, type Manifest, ofKind, overlays, podTemplates, render } from './kustomize.ts'
 
 type Container = Manifest['spec']['containers'][number]
 
 const root = path.join(import.meta.dirname, '..', '..')
+/** Folders of the processes that are not services. */
+const folders: Record<string, string> = { gateway: 'gateway', simulator: 'connectors/simulator' }
 
 /** `owner: fault` for each container that has one. */
 function faults(manifests: Manifest[], faultOf: (container: Container, pod: Manifest) => string[]) {
@@ -112,6 +115,17 @@ describe.each(overlays)('parts of %s', (overlay) => {
     expect(names).toEqual(wanted.toSorted())
   })
 
+  it('have one time for billers: the gateway waits as long as billing does', () => {
+    const timeouts = ['gateway', 'billing'].map((name) => {
+      const part = parts.find(({ metadata }) => metadata.name === name)
+      const [container] = part?.spec.template.spec.containers ?? []
+      const given = environmentOf(container, manifests)['BILLER_TIMEOUT_S']
+      return given ?? settings.BILLER_TIMEOUT_S.defaults[overlay]
+    })
+    expect(new Set(timeouts).size).toBe(1)
+    expect(settings.BILLER_TIMEOUT_S.for).toEqual(['gateway', 'billing'])
+  })
+
   it('trust no proxy by default', () => {
     const believed = faults(manifests, (container) => {
       const proxies = environmentOf(container, manifests)['TRUSTED_PROXIES'] ?? ''
@@ -124,7 +138,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
   it('start as the process of their name, on the ports of their settings', () => {
     for (const { metadata, spec } of parts) {
       const [container] = spec.template.spec.containers
-      const folder = metadata.name === 'gateway' ? 'gateway' : `services/${metadata.name}`
+      const folder = folders[metadata.name] ?? `services/${metadata.name}`
       expect(container.args).toEqual([`${folder}/main.ts`])
       expect(readFileSync(path.join(root, folder, 'main.ts'), 'utf8')).toContain(
         `runProcess('${metadata.name}'`,
@@ -160,7 +174,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
   })
 
   it('have more time to stop than the process takes for it', () => {
-    const source = readFileSync(path.join(root, 'runtime', 'lifecycle.ts'), 'utf8')
+    const source = readFileSync(path.join(root, 'platform', 'process', 'lifecycle.ts'), 'utf8')
     const stopWithinS =
       Number(/stopWithinMs = ([\d_]+)/.exec(source)?.[1]?.replace('_', '')) / 1_000
     expect(stopWithinS).toBeGreaterThan(0)
@@ -176,9 +190,21 @@ describe.each(overlays)('parts of %s', (overlay) => {
       const { livenessProbe, readinessProbe } = spec.template.spec.containers[0]
       expect(livenessProbe.httpGet).toEqual({ path: '/livez', port: 'admin' })
       const byGrpc = overlay === 'sandbox' && metadata.name !== 'gateway'
-      expect(readinessProbe.grpc?.port).toBe(byGrpc ? 8080 : undefined)
-      expect(readinessProbe.httpGet?.port).toBe(byGrpc ? undefined : 'admin')
+      // Of the whole server, which no state of the broker counts for; never the gateway's public /readyz.
+      expect(readinessProbe.grpc).toEqual(byGrpc ? { port: 8080 } : undefined)
+      const ofProcess = { path: '/readyz', port: 'admin' }
+      expect(readinessProbe.httpGet).toEqual(byGrpc ? undefined : ofProcess)
     }
+  })
+
+  it('have a nats-server beside them that is new enough for production', () => {
+    const servers = ofKind(manifests, 'StatefulSet').filter(
+      ({ metadata }) => metadata.name === 'nats',
+    )
+    expect(servers).toHaveLength(1)
+    const { image } = servers[0]?.spec.template.spec.containers[0] ?? {}
+    const [, version] = /^nats:([^-]+)-/.exec(image) ?? []
+    expect(isAtLeast(version, minVersions.production), image).toBe(true)
   })
 
   it('have an autoscaler and a budget that lets nodes be emptied', () => {

@@ -61,13 +61,13 @@ describe.each([...overlays, ...jobs])('the objects of %s', (overlay) => {
     }
   })
 
-  it('name secrets that a certificate makes or that the guide tells how to make', () => {
+  it('all named secrets are made by a certificate or explained in the guide', () => {
     const made = new Set(ofKind(manifests, 'Certificate').map(({ spec }) => spec.secretName))
-    const told = pods.flatMap(({ pod }) => wantedBy(pod).secrets).filter((name) => !made.has(name))
-    const untold = told.filter(
+    const named = pods.flatMap(({ pod }) => wantedBy(pod).secrets).filter((name) => !made.has(name))
+    const unexplained = named.filter(
       (name) => !guide.includes(`\`${name.replace(/^[a-z]+-secrets$/, '<part>-secrets')}\``),
     )
-    expect(untold).toEqual([])
+    expect(unexplained).toEqual([])
   })
 
   it('mount what they declare, and declare what they mount', () => {
@@ -100,7 +100,7 @@ describe.each(overlays)('the selectors of %s', (overlay) => {
     }
   })
 
-  it('of services find ports that the pods have', () => {
+  it('the selectors of services match pods that have their ports', () => {
     for (const { metadata, spec } of ofKind(manifests, 'Service')) {
       const ports = selected(spec.selector).flatMap(({ pod }) =>
         pod['spec'].containers.flatMap((container: Fields) => container.ports),
@@ -112,7 +112,7 @@ describe.each(overlays)('the selectors of %s', (overlay) => {
     }
   })
 
-  it('of ways in and of monitors find a service and its port', () => {
+  it('the selectors of ingresses and monitors match a service and its port', () => {
     const services = ofKind(manifests, 'Service')
     for (const { spec } of ofKind(manifests, 'Ingress')) {
       const { service } = spec.rules[0].http.paths[0].backend

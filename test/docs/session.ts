@@ -100,8 +100,8 @@ function makeCheckout(folder: string, { dataDir }: SharedMesh): string {
   fs.symlinkSync(dataDir, path.join(checkout, '.payweave'))
   const client = path.join(folder, 'node_modules', '@payweave', 'client')
   fs.mkdirSync(client, { recursive: true })
-  for (const name of ['client', 'gen']) fs.symlinkSync(path.join(root, name), `${client}/${name}`)
-  const exports = { '.': './client/index.ts', './gen/*.js': './gen/*.js' }
+  for (const name of ['clients', 'gen']) fs.symlinkSync(path.join(root, name), `${client}/${name}`)
+  const exports = { '.': './clients/grpc/index.ts', './gen/*.js': './gen/*.js' }
   fs.writeFileSync(`${client}/package.json`, JSON.stringify({ type: 'module', exports }))
   return checkout
 }
@@ -127,7 +127,7 @@ program=$1
 shift
 case $program in
   payweave)
-    if [ -z "$DOCS_CHECK" ]; then exec "$DOCS_NODE" "$DOCS_ROOT/deploy/cli/payweave.mjs" "$@"; fi
+    if [ -z "$DOCS_CHECK" ]; then exec "$DOCS_NODE" "$DOCS_ROOT/clients/cli/payweave.mjs" "$@"; fi
     [ $# -eq 0 ] || { printf '%s\\0' "$@"; echo; } >> "$DOCS_COMMANDS" ;;
   buf) [ -n "$DOCS_CHECK" ] || exec "$DOCS_ROOT/node_modules/.bin/buf" "$@" ;;
   vitest)

@@ -1,7 +1,7 @@
 // Proves that every verifier in docs/webhooks-signed.md takes what we send and refuses everything else.
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { seal, signWebhook, verifyWebhook } from '#core/seal.ts'
+import { seal, signWebhook, verifyWebhook } from '#core/identity/seal.ts'
 import { startReceiver } from '../delivery/receiver.ts'
 import { examples, type Question, type Sealed, sendTestCallback } from './examples.ts'
 

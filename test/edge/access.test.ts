@@ -1,7 +1,7 @@
 // Steps 3 to 7 and 11 as clients meet them: headers, keys and their cache, addresses, rates; and what happens when a service is away.
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import {
   allowedIp,
   apiKey,
@@ -13,7 +13,7 @@ import {
   paymentId,
   sendRaw,
   startEdge,
-} from './fixture.ts'
+} from './harness.ts'
 
 let edge: EdgeFixture
 afterEach(() => edge.close())
@@ -83,7 +83,7 @@ describe('headers', () => {
     expect((await get(at(1_000))).body['errorCode']).toBe('INVALID_HEADER')
   })
 
-  it('of account session must have a request id and accept JSON', async () => {
+  it('account session requires a request id and Accept of JSON', async () => {
     edge = await startEdge()
     const open = (more: Record<string, string>) =>
       call(edge.url, 'POST', '/account/account_session?version=2024-10-01', {
@@ -105,7 +105,7 @@ describe('headers', () => {
     }
   })
 
-  it('of bill pay must have an Idempotency-Key of visible ASCII', async () => {
+  it('bill pay requires an Idempotency-Key of visible ASCII', async () => {
     edge = await startEdge()
     const pay = (more: Record<string, string>) =>
       call(edge.url, 'POST', '/bill_payments/pay?version=2026-07-01', {
@@ -244,6 +244,40 @@ describe('a rate limit', () => {
 })
 
 describe('a service that is away', () => {
+  it('stalls no key that was accepted, unless access has changed since', async () => {
+    let nowMs = 0
+    edge = await startEdge({}, { hearsChanges: true, nowMs: () => nowMs })
+    expect((await get()).status).toBe(200)
+    await edge.stopAccounts()
+    nowMs = 34_999
+    expect((await get()).status).toBe(200)
+    expect((await get({ 'PW-subscription-key': keys.paymentsOnly })).status).toBe(503)
+    expect(await edge.metrics()).toMatch(/cache_lookups_total\{kind="api_key",result="stale"\} 1/)
+    edge.access.drop()
+    expect((await get()).status).toBe(503)
+  })
+
+  it('leaves an accepted key good for 30 s past its time', async () => {
+    let nowMs = 0
+    edge = await startEdge({}, { hearsChanges: true, nowMs: () => nowMs })
+    expect((await get()).status).toBe(200)
+    await edge.stopAccounts()
+    nowMs = 35_000
+    expect((await get()).status).toBe(503)
+  })
+
+  it('a recovered access service that refuses a key ends its use at once', async () => {
+    let nowMs = 0
+    edge = await startEdge({}, { hearsChanges: true, nowMs: () => nowMs })
+    expect((await get()).status).toBe(200)
+    edge.seen.onKeyLookup = () => {
+      throw new Failure('PW_INVALID_SUBSCRIPTION_KEY', 'revoked')
+    }
+    // Of this no change was heard.
+    nowMs = 5_000
+    expect((await get()).status).toBe(401)
+  })
+
   const create = () =>
     call(edge.url, 'POST', '/payments/request?version=2024-10-01', { body: goodPayment() })
 
@@ -275,7 +309,7 @@ describe('a service that is away', () => {
     expect(seen.body).toMatchObject({ code: 504, errorCode: 'TIMEOUT' })
   })
 
-  it('that refuses us is our own fault, not the client’s', async () => {
+  it('a refusal of our own credentials by a service is our error, not the client’s', async () => {
     edge = await startEdge()
     edge.seen.onKeyLookup = () => {
       throw new Failure('UNAUTHENTICATED', 'unknown issuer gateway')
@@ -288,7 +322,7 @@ describe('a service that is away', () => {
 })
 
 describe('a stop', () => {
-  it('answers what is under way and takes nothing new', async () => {
+  it('a stop completes requests in flight and accepts no new ones', async () => {
     edge = await startEdge()
     const release = Promise.withResolvers<void>()
     edge.seen.onCreate = async () => {

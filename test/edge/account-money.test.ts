@@ -1,8 +1,8 @@
 // Balance and history at the edge: amounts, dates, windows and pages.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Failure, type Reason } from '#core/errors.ts'
-import { forget, get, post, projectId, version } from './account-calls.ts'
-import { call, type EdgeFixture, startEdge } from './fixture.ts'
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import { call, type EdgeFixture, startEdge } from './harness.ts'
+import { forget, get, post, projectId, version } from './stand-ins/account-calls.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -41,7 +41,7 @@ describe('GET /account/balance', () => {
   it.each<[Reason, number]>([
     ['ACCOUNT_NOT_FOUND', 404],
     ['AMBIGUOUS_MATCH', 409],
-  ])('tells %s at top level', async (reason, code) => {
+  ])('a balance query returns %s at top level', async (reason, code) => {
     edge.seen.accounts.refuseWith = reason
     const seen = await get(edge, 'balance', { mobile_number: '+18683501234' })
     expect(seen.body).toMatchObject({ code, errorCode: reason })

@@ -1,9 +1,9 @@
 // New accounts at the edge: profiles, business accounts, registrations.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Failure, type Reason } from '#core/errors.ts'
-import { forget, holder, person, post, projectId, requestId } from './account-calls.ts'
-import { accountId, secrets } from './accounts-stand-in.ts'
-import { type EdgeFixture, startEdge } from './fixture.ts'
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import { type EdgeFixture, startEdge } from './harness.ts'
+import { forget, holder, person, post, projectId, requestId } from './stand-ins/account-calls.ts'
+import { accountId, secrets } from './stand-ins/accounts.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe('POST /account/personal_account', () => {
     })
   })
 
-  it('tells that the number has an account', async () => {
+  it('returns ACCOUNT_EXISTS when the number has an account', async () => {
     edge.seen.accounts.refuseWith = 'ACCOUNT_EXISTS'
     const seen = await post(edge, 'personal_account', body)
     expect(seen.body).toMatchObject({ code: 409, errorCode: 'ACCOUNT_EXISTS' })
@@ -117,7 +117,7 @@ describe('POST /account/register_account', () => {
     })
   })
 
-  it.each<Reason>(['SESSION_INVALID', 'SESSION_EXPIRED'])('tells %s as 401', async (reason) => {
+  it.each<Reason>(['SESSION_INVALID', 'SESSION_EXPIRED'])('returns %s as 401', async (reason) => {
     edge.seen.accounts.refuseWith = reason
     const seen = await post(edge, 'register_account', body)
     expect(seen.body).toMatchObject({ code: 401, errorCode: reason })

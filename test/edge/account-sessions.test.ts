@@ -1,9 +1,10 @@
 // Look-ups at the edge: what reaches the service, what the client sees, what is counted, what is logged.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Failure, type Reason } from '#core/errors.ts'
-import { fingerprint } from '#core/fingerprint.ts'
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import { fingerprint } from '#core/identity/fingerprint.ts'
 import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { call, type EdgeFixture, goodHeaders, type Seen, startEdge } from './harness.ts'
 import {
   forget,
   get,
@@ -14,9 +15,8 @@ import {
   projectId,
   requestId,
   version,
-} from './account-calls.ts'
-import { secrets } from './accounts-stand-in.ts'
-import { call, type EdgeFixture, goodHeaders, type Seen, startEdge } from './fixture.ts'
+} from './stand-ins/account-calls.ts'
+import { secrets } from './stand-ins/accounts.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -110,7 +110,7 @@ describe('POST /account/account_session', () => {
   it.each<[Reason, number]>([
     ['ACCOUNT_NOT_FOUND', 404],
     ['AMBIGUOUS_MATCH', 409],
-  ])('tells %s inside data, with the lookup type, and nowhere else', async (reason, code) => {
+  ])('returns %s inside data only, with the lookup type', async (reason, code) => {
     edge.seen.accounts.refuseWith = reason
     const seen = await post(edge, 'account_session', lookup)
     expect(seen.status).toBe(code)
@@ -126,14 +126,14 @@ describe('POST /account/account_session', () => {
     })
   })
 
-  it('tells how to tell several accounts apart', async () => {
+  it('an ambiguous match names the key that distinguishes the accounts', async () => {
     edge.seen.accounts.refuseWith = 'AMBIGUOUS_MATCH'
     expect((await post(edge, 'account_session', lookup)).body['message']).toContain(
       'use the email key',
     )
   })
 
-  it('tells every other refusal at top level', async () => {
+  it('a session request returns every other refusal at top level', async () => {
     edge.seen.accounts.refuseWith = 'REQUEST_ID_REUSED'
     const seen = await post(edge, 'account_session', lookup)
     expect(seen.body).toMatchObject({ code: 409, errorCode: 'REQUEST_ID_REUSED' })
@@ -174,7 +174,7 @@ describe('GET /account/account', () => {
     })
   })
 
-  it('tells an unknown account at top level', async () => {
+  it('GET /account/account returns an unknown account as an error at top level', async () => {
     edge.seen.accounts.refuseWith = new Failure('ACCOUNT_NOT_FOUND', 'no', {
       details: { lookup_type: 'MOBILE' },
     })
@@ -194,7 +194,7 @@ describe('GET /account/account', () => {
 })
 
 describe('look-ups', () => {
-  it('of one value are limited by minute, project and value, and others go on', async () => {
+  it('look-ups of one value are limited by minute, project and value; other values are not', async () => {
     const limited = await startEdge({ sessionLookupsPerMin: 4, gatewayReplicas: 2 })
     const open = (value: string, type = 'MOBILE') =>
       call(limited.url, 'POST', `/account/account_session?version=${version}`, {
@@ -202,7 +202,7 @@ describe('look-ups', () => {
         body: { lookup_type: type, lookup_value: value },
       })
     expect((await open('868 350-1234')).status).toBe(200)
-    // However it is written, and by whichever route, it is the same number.
+    // Any notation of the number, on any route, counts as the same number.
     const query = new URLSearchParams({ version, ...holder }).toString()
     expect((await call(limited.url, 'GET', `/account/account?${query}`)).status).toBe(200)
     const third = await open('+18683501234')

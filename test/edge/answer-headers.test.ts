@@ -1,12 +1,12 @@
 // Headers of answers of every layer: Retry-After and Strict-Transport-Security.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
-import { createRpcClient } from '#runtime/rpc/client.ts'
+import { createRpcClient } from '#platform/rpc/client/client.ts'
 import type { PageServices } from '../../gateway/options.ts'
 import { fixedKeys } from '../support/keys.ts'
-import { call, type EdgeFixture, goodHeaders, parseRaw, sendRaw, startEdge } from './fixture.ts'
-import { draftOf, goodRequests, targetOf } from './good-requests.ts'
+import { call, type EdgeFixture, goodHeaders, parseRaw, sendRaw, startEdge } from './harness.ts'
+import { draftOf, goodRequests, targetOf } from './stand-ins/good-requests.ts'
 
 /** Pages in front of services that are away. */
 const pages: PageServices = {

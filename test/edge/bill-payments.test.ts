@@ -1,9 +1,9 @@
 // What clients of the bill payment routes see: exact fields, codes and headers for every outcome.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Reason } from '#core/errors.ts'
+import type { Reason } from '#core/errors/errors.ts'
 import { BillPaymentState, RetryCategory } from '#gen/billing/v1/billing_pb.js'
-import { billId, newSeenBills } from './billing-stand-in.ts'
-import { call, type EdgeFixture, goodHeaders, startEdge } from './fixture.ts'
+import { call, type EdgeFixture, goodHeaders, startEdge } from './harness.ts'
+import { billId, newSeenBills } from './stand-ins/billing.ts'
 
 const version = 'version=2026-07-01'
 const body = {
@@ -62,7 +62,7 @@ describe('POST /bill_payments/pay', () => {
     expect((await pay()).headers.get('idempotency-replayed')).toBe('true')
   })
 
-  it('tells a definitive refusal with its code and whether to try again', async () => {
+  it('a definitive refusal is returned with its code and retry category', async () => {
     edge.seen.bills.answer = {
       state: BillPaymentState.FAILED,
       receiptId: '',
@@ -79,14 +79,14 @@ describe('POST /bill_payments/pay', () => {
     })
   })
 
-  it('answers 202 without a status while nobody knows', async () => {
+  it('a payment with an unknown outcome is 202 without a status', async () => {
     edge.seen.bills.answer = { state: BillPaymentState.PENDING, receiptId: '' }
     const seen = await pay()
     expect(seen.status).toBe(202)
     expect(seen.body).toMatchObject({ code: 202, normalized_status: null, receipt_id: null })
   })
 
-  it('gives bodies one fingerprint whatever their order, and another for another text', async () => {
+  it('the fingerprint of a body ignores the order of fields and depends on their text', async () => {
     await pay()
     const reversed = Object.fromEntries(Object.entries(body).toReversed())
     await pay(reversed)
@@ -100,7 +100,7 @@ describe('POST /bill_payments/pay', () => {
     expect(prints[3]).toBe(prints[0])
   })
 
-  it('has ids told apart that are absent, empty and given', async () => {
+  it('an absent client_receipt_id is distinguished from an empty one', async () => {
     await pay({ client_receipt_id: '' })
     await pay()
     expect(edge.seen.bills.paid.map((request) => request.clientReceiptId)).toEqual(['', undefined])
@@ -160,7 +160,7 @@ describe('GET /bill_payments/status', () => {
     })
   })
 
-  it('answers 404 for what is unknown', async () => {
+  it('an unknown bill payment is 404', async () => {
     expect((await read('status', 'bill_other')).body['errorCode']).toBe('BILL_PAYMENT_NOT_FOUND')
   })
 })

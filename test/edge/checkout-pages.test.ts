@@ -1,7 +1,7 @@
 // Hosted pages as the edge serves them, in every state and language, without a browser.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { languageCodes, languages } from '../../gateway/pages/language.ts'
-import { formOf, open, submit, unescaped } from '../system/browser.ts'
+import { formOf, open, submit, unescaped } from '../system/payments/browser.ts'
 import {
   cardOrigin,
   errorUrl,
@@ -9,8 +9,8 @@ import {
   type Shown,
   startPages,
   successUrl,
-} from './checkout-stand-in.ts'
-import { states } from './checkout-states.ts'
+} from './stand-ins/checkout.ts'
+import { states } from './stand-ins/checkout-states.ts'
 
 const pages = await startPages()
 afterAll(() => pages.close())
@@ -93,7 +93,7 @@ describe('a state', () => {
     expect(html).toContain('name="pin"')
   })
 
-  it('that is over leads to the stored URL by a link, never by itself', async () => {
+  it('a final state leads to the stored URL by a link, never automatically', async () => {
     const paid = await show({ payer: 'paid', payment: 'paid' })
     expect(unescaped(paid.html)).toContain(`href="${successUrl}" rel="noreferrer">`)
     const expired = await show({ payer: 'Expired', payment: 'Expired' })
@@ -124,7 +124,7 @@ describe('a state', () => {
     expect(html).not.toContain('name="pin"')
   })
 
-  it('without a card form says so and shows no frame', async () => {
+  it('a state without a card form says so and shows no frame', async () => {
     const { html } = await show({ method: 'card', description: noCardForms })
     expect(html).toContain(languages.en.cardUnavailable)
     expect(html).not.toContain('<iframe')
@@ -149,7 +149,7 @@ describe('a hostile name', () => {
     expect(unescaped(html)).toContain(hostile)
   })
 
-  it('of a language or method is not shown', async () => {
+  it('a hostile name of a language or method is not shown', async () => {
     const { html } = await show({}, `?lang=${encodeURIComponent(hostile)}&method=%22%3E%3Cimg%3E`)
     expect(html).toContain('<html lang="en"')
     expect(html).not.toMatch(/<img|%3Cimg|alert\(1\)/)
@@ -165,7 +165,7 @@ describe('the language', () => {
     expect((await show({}, '?lang=es', asked)).html).toContain('<html lang="es"')
   })
 
-  it('that was chosen survives the form', async () => {
+  it('a chosen language survives the form', async () => {
     const page = await show({}, '?lang=ar')
     const answer = await submit(formOf(page), { pin: '123456' })
     expect(answer.status).toBe(303)
@@ -178,7 +178,7 @@ describe('the language', () => {
     expect(pages.seen.pins).toEqual(['123456'])
   })
 
-  it('that was not chosen stays out of addresses', async () => {
+  it('a language that was not chosen stays out of URLs', async () => {
     const answer = await submit(formOf(await show({})), { pin: '123456' })
     expect(answer.headers.get('location')).toBe(`/pay/${pages.link}`)
   })
@@ -240,7 +240,7 @@ describe('a page that watches its payment', () => {
     return JSON.parse(html) as { phase: string; stamp: string }
   }
 
-  it('asks its own origin and is told of every change', async () => {
+  it('a payment page polls its own origin and sees every change of state', async () => {
     const { html, headers } = await show({}, '?lang=fr&method=card')
     expect(dataOf(html, 'page')).toBe(`/pay/${pages.link}?lang=fr&method=card`)
     expect(dataOf(html, 'watch')).toBe(`/pay/${pages.link}/state`)
@@ -283,7 +283,7 @@ describe('a page that watches its payment', () => {
     await limited.close()
   })
 
-  it('is answered nothing for a link that nobody has', async () => {
+  it('a poll of an unknown link is 404, and a POST is 405', async () => {
     const answer = await open(`${pages.origin}/pay/${'B'.repeat(43)}/state`)
     expect(answer.status).toBe(404)
     const posted = await open(`${pages.url}/state`, { method: 'POST' })

@@ -1,6 +1,6 @@
 // The documents and their page as anybody gets them, without a key.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type EdgeFixture, startEdge } from './fixture.ts'
+import { type EdgeFixture, startEdge } from './harness.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -49,7 +49,7 @@ describe('/openapi.json', () => {
     },
   )
 
-  it('is told unchanged to who has it already', async () => {
+  it('/openapi.json returns 304 to a client that has the current version', async () => {
     const etag = (await get('/openapi.json')).headers.get('etag') ?? ''
     const again = await get('/openapi.json', { 'if-none-match': etag })
     expect([again.status, await again.text()]).toEqual([304, ''])

@@ -1,7 +1,7 @@
 // What helps a client to correct a request: every missing field, the form of a value, the field and page of an error, unknown fields.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, type EdgeFixture, goodPayment, startEdge } from './fixture.ts'
-import { change, draftOf, goodRequests, targetOf } from './good-requests.ts'
+import { call, type EdgeFixture, goodPayment, startEdge } from './harness.ts'
+import { change, draftOf, goodRequests, targetOf } from './stand-ins/good-requests.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -101,7 +101,7 @@ describe('a refusal', () => {
     expect(await page.text()).toContain('<section id="MISSING_PARAMETER">')
   })
 
-  it('of a query has its first missing parameter in field', async () => {
+  it('a refusal of a query has its first missing parameter in field', async () => {
     const { method, path, headers } = draftOf(
       goodRequests.find(({ path }) => path === '/payments/status')!,
     )
@@ -109,7 +109,7 @@ describe('a refusal', () => {
     expect(body['field']).toBe('version')
   })
 
-  it('of a quote has neither field nor doc_url', async () => {
+  it('a refusal of a quote has neither field nor doc_url', async () => {
     const { body } = await call(edge.url, 'POST', '/quote?version=2024-10-01', { body: {} })
     expect(Object.keys(body).toSorted()).toEqual(['code', 'message', 'status'])
   })

@@ -2,7 +2,6 @@
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { SeenUpload } from './accounts-stand-in.ts'
 import {
   call,
   type EdgeFixture,
@@ -13,7 +12,8 @@ import {
   type Seen,
   sendRaw,
   startEdge,
-} from './fixture.ts'
+} from './harness.ts'
+import type { SeenUpload } from './stand-ins/accounts.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -95,7 +95,7 @@ async function expectNothingStored(): Promise<void> {
 }
 
 describe('a form', () => {
-  it('with its fields and artefacts is passed on whole, with the types that the contents say', async () => {
+  it('a form is forwarded with all fields and artefacts, with types detected from the contents', async () => {
     const files = {
       selfie: jpeg,
       poa_file: pdf,
@@ -137,7 +137,7 @@ describe('a form', () => {
     })
   })
 
-  it('without artefacts is a profile with details', async () => {
+  it('a form without artefacts is a profile with details', async () => {
     expect((await send(form({}, { nationality: 'GH' }))).status).toBe(200)
     expect(edge.seen.accounts.uploads).toEqual([])
     expect(edge.seen.accounts.personal[0]?.profile?.details).toEqual({
@@ -152,7 +152,7 @@ describe('a form', () => {
     expect((await endOfUpload())?.outcome).toBe('stored')
   })
 
-  it('whose texts are refused after its files has nothing stored', async () => {
+  it('a form whose texts are refused after its files has nothing stored', async () => {
     const { email: _, ...rest } = person
     const seen = await sendBody(`${filePart('selfie', '%PDF-1.7')}${parts(rest)}--b--\r\n`)
     expect(seen.body).toMatchObject({ code: 400, message: 'email is required.' })
@@ -224,7 +224,7 @@ describe('a form', () => {
     expect((await send(form({ selfie: big }))).status).toBe(200)
     const [artefact] = (await endOfUpload())?.artefacts ?? []
     expect(artefact?.bytes).toBe(big.length)
-    expect(artefact?.longestChunk).toBeLessThanOrEqual(64 * 1024)
+    expect(artefact?.maxChunk).toBeLessThanOrEqual(64 * 1024)
     edge.seen.accounts.uploads.length = 0
     const tooBig = await send(form({ selfie: Buffer.concat([jpeg, Buffer.alloc(10 * mebibyte)]) }))
     expect(tooBig.body).toMatchObject({ code: 413, errorCode: 'PAYLOAD_TOO_LARGE' })
@@ -237,7 +237,7 @@ describe('a form', () => {
     await expectNothingStored()
   })
 
-  it('may have 25 MiB in all also when its length is not told', async () => {
+  it('a form may have 25 MiB in total, also without a Content-Length', async () => {
     const files = form({ selfie: jpeg })
     for (let index = 0; index < 3; index += 1) {
       files.append(`other${index}`, new Blob([Buffer.alloc(9 * mebibyte)]), 'a')
@@ -279,7 +279,7 @@ describe('a form', () => {
     await expectNothingStored()
   })
 
-  it('that is malformed is a 400', async () => {
+  it('a malformed form is a 400', async () => {
     const bad = [
       await sendBody('', 'multipart/form-data'),
       await sendBody('x'.repeat(100), 'multipart/form-data'),
@@ -350,7 +350,7 @@ describe('an upload', () => {
     expect((await endOfUpload())?.artefacts[0]?.bytes).toBe(jpeg.length + 9 * mebibyte)
   })
 
-  it('of a client that stalls ends with 408, and nothing is stored', async () => {
+  it('an upload of a stalled client ends with 408, and nothing is stored', async () => {
     // Longer than a machine may stall before the upload has begun.
     const hasty = await startEdge({ requestTimeoutMs: 4_000 })
     const start = `${parts(person)}--b\r\nContent-Disposition: form-data; name="selfie"; filename="a"\r\n\r\n%PDF-1.7 and then no more`
@@ -368,7 +368,7 @@ describe('an upload', () => {
     await hasty.close()
   })
 
-  it('of a client that leaves is broken off', async () => {
+  it('an upload of a client that disconnects is aborted', async () => {
     const start = `--b\r\nContent-Disposition: form-data; name="selfie"; filename="a"\r\n\r\n%PDF-1.7 x`
     const socket = net.connect(edge.port, '127.0.0.1')
     socket.on('error', () => undefined)
@@ -379,13 +379,13 @@ describe('an upload', () => {
     await expectNothingStored()
   })
 
-  it('that accounts refuses is told so', async () => {
+  it('an upload that accounts refuses returns the reason', async () => {
     edge.seen.accounts.refuseWith = 'ACCOUNT_EXISTS'
     const seen = await send(form({ selfie: jpeg }))
     expect(seen.body).toMatchObject({ code: 409, errorCode: 'ACCOUNT_EXISTS' })
   })
 
-  it('that accounts breaks off in the middle is a 500 and no hang', async () => {
+  it('an upload that accounts aborts midway is a 500 and does not hang', async () => {
     edge.seen.accounts.beforePart = () => Promise.reject(new Error('disk full'))
     const seen = await send(form({ selfie: Buffer.concat([jpeg, Buffer.alloc(5 * mebibyte)]) }))
     expect(seen.body).toMatchObject({ code: 500, errorCode: 'INTERNAL_ERROR' })

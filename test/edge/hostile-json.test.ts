@@ -1,6 +1,6 @@
 // Valid JSON with hostile values at every place of every body: never a 500, and numbers that overflow are refused.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, type EdgeFixture, startEdge } from './fixture.ts'
+import { call, type EdgeFixture, startEdge } from './harness.ts'
 import {
   draftOf,
   type GoodRequest,
@@ -8,7 +8,7 @@ import {
   refusedAs,
   shapeOf,
   targetOf,
-} from './good-requests.ts'
+} from './stand-ins/good-requests.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {

@@ -2,13 +2,13 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
-import { createRpcClient } from '#runtime/rpc/client.ts'
+import { createRpcClient } from '#platform/rpc/client/client.ts'
 import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
 import { fixedKeys } from '../support/keys.ts'
-import { call, type EdgeFixture, goodHeaders, goodPayment, parseRaw, startEdge } from './fixture.ts'
-import { refusedAs, shapeOf } from './good-requests.ts'
+import { call, type EdgeFixture, goodHeaders, goodPayment, parseRaw, startEdge } from './harness.ts'
+import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
 
 let edge: EdgeFixture
 let release = Promise.withResolvers<void>()

@@ -1,9 +1,9 @@
 // The routes of institution transactions: both shapes of the body, what they ask, and exactly what they answer.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Failure, reasons } from '#core/errors.ts'
+import { Failure, reasons } from '#core/errors/errors.ts'
 import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
-import { call, type EdgeFixture, type Seen, startEdge } from './fixture.ts'
+import { call, type EdgeFixture, type Seen, startEdge } from './harness.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -122,7 +122,7 @@ describe('POST /institution/transaction', () => {
     expect(time && timestampDate(time).toISOString()).toBe('2026-01-02T23:58:00.000Z')
   })
 
-  it('knows a repeat whose token was sealed anew, and fields that nobody knows', async () => {
+  it('a repeat with a resealed token or unknown fields has the same fingerprint', async () => {
     await post(asObjects)
     await post({ ...asObjects, session_token_enc: 'BAUG', favourite_colour: 'blue' })
     await post({ ...asObjects, amount: '10.0' })
@@ -256,7 +256,7 @@ describe('POST /institution/transaction', () => {
     'QUOTE_ALREADY_USED',
     'QUOTE_MISMATCH',
     'CURRENCY_NOT_SUPPORTED',
-  ] as const)('tells of %s what it means', async (reason) => {
+  ] as const)('a refusal with %s returns the meaning of the reason', async (reason) => {
     edge.seen.transactions.refuseWith = new Failure(reason, 'internal words')
     const { status, body } = await post(asObjects)
     expect([status, body['errorCode'], body['message']]).toEqual([
@@ -266,7 +266,7 @@ describe('POST /institution/transaction', () => {
     ])
   })
 
-  it('tells a refused field in the words of the service', async () => {
+  it("a refused field is returned with the service's own message", async () => {
     const details = { field: 'fees.recipient_pays' }
     edge.seen.transactions.refuseWith = new Failure(
       'INVALID_PARAMETER',

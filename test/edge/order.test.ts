@@ -1,7 +1,7 @@
 // Every route against every check: the first failing check answers, in the envelope of the route's group.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { routeRows } from '../../gateway/app.ts'
-import { call, type EdgeFixture, keys, type Seen, startEdge } from './fixture.ts'
+import { routeRows } from '../../gateway/http/app.ts'
+import { call, type EdgeFixture, keys, type Seen, startEdge } from './harness.ts'
 import {
   change,
   type Draft,
@@ -11,7 +11,7 @@ import {
   refusedAs,
   shapeOf,
   targetOf,
-} from './good-requests.ts'
+} from './stand-ins/good-requests.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -176,7 +176,7 @@ describe.each(goodRequests)('$method $path', (good) => {
     expect(shapeOf(await send(draft))).toEqual(refused(good, code, reason))
   })
 
-  it.each(applicable)('refuses when $name, whatever else is wrong later', async (spoil) => {
+  it.each(applicable)('refuses when $name, also when later checks would fail', async (spoil) => {
     const draft = draftOf(good)
     // Later ones first, so that the tested one has the last word on what it spoils.
     for (const later of applicable.slice(applicable.indexOf(spoil)).toReversed()) {
@@ -211,7 +211,7 @@ describe.each(goodRequests)('$method $path', (good) => {
     )
   })
 
-  it('refuses a repeated parameter that nobody knows', async () => {
+  it('a repeated unknown parameter is refused', async () => {
     const draft = draftOf(good)
     const { method, headers, body } = draft
     const seen = await call(edge.url, method, `${targetOf(draft)}&other=1&other=2`, {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type EdgeFixture, goodHeaders, startEdge } from './fixture.ts'
+import { type EdgeFixture, goodHeaders, startEdge } from './harness.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {

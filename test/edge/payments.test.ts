@@ -1,6 +1,6 @@
 // POST /payments/request and its two companions at the edge: what reaches the service, and what the client sees.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
 import {
   apiKey,
@@ -11,7 +11,7 @@ import {
   merchantId,
   paymentId,
   startEdge,
-} from './fixture.ts'
+} from './harness.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -116,7 +116,7 @@ describe('POST /payments/request', () => {
     expect(edge.seen.created.map((request) => request.fraudCheck)).toEqual([true, false])
   })
 
-  it('gives a repeat the same fingerprint, whatever the order of fields and unknown ones', async () => {
+  it('a repeat has the same fingerprint, also with reordered and unknown fields', async () => {
     const body = goodPayment()
     const inner = body['transaction_request'] as object
     const turned = Object.fromEntries(Object.entries({ ...inner, extra: 1 }).toReversed())
@@ -130,7 +130,7 @@ describe('POST /payments/request', () => {
     expect(third).not.toBe(first)
   })
 
-  it('tells a refusal of the service with the path of the field', async () => {
+  it('a refusal of the service is returned with the path of the field', async () => {
     edge.seen.onCreate = () => {
       throw new Failure('UNSUPPORTED_CHANNEL_METHOD', 'payers[0].payment_method is not offered', {
         details: { field: 'payers[0].payment_method' },

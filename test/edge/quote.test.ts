@@ -1,8 +1,8 @@
 // The /quote routes and the quotes of /institution: what they ask, and exactly what they answer.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Failure, type Reason, reasons } from '#core/errors.ts'
+import { Failure, type Reason, reasons } from '#core/errors/errors.ts'
 import { QuoteKind, QuoteStatus, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
-import { call, type EdgeFixture, type Seen, startEdge } from './fixture.ts'
+import { call, type EdgeFixture, type Seen, startEdge } from './harness.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -109,7 +109,7 @@ describe('POST /quote', () => {
     expect(edge.seen.quotes.created).toEqual([])
   })
 
-  const told: Array<[Reason, string]> = [
+  const refused: Array<[Reason, string]> = [
     ['SESSION_INVALID', reasons.SESSION_INVALID.meaning],
     ['SESSION_EXPIRED', reasons.SESSION_EXPIRED.meaning],
     ['ACCOUNT_UNAVAILABLE', reasons.ACCOUNT_UNAVAILABLE.meaning],
@@ -117,7 +117,7 @@ describe('POST /quote', () => {
     ['SERVICE_UNAVAILABLE', reasons.SERVICE_UNAVAILABLE.meaning],
     ['TIMEOUT', reasons.TIMEOUT.meaning],
   ]
-  it.each(told)('tells %s with status, code and message alone', async (reason, message) => {
+  it.each(refused)('returns %s as status, code and message only', async (reason, message) => {
     edge.seen.quotes.refuseWith = new Failure(reason, 'inside')
     const { status, body } = await post('/quote', asked)
     const { http: code } = reasons[reason]
@@ -203,7 +203,7 @@ describe('POST /institution/quote', () => {
     expect(request?.creditParty).toBeUndefined()
   })
 
-  it('tells a refusal with its code', async () => {
+  it('POST /institution/quote returns a refusal with its code', async () => {
     edge.seen.quotes.refuseWith = new Failure('LIMIT_EXCEEDED', 'inside')
     const { status, body } = await post('/institution/quote', asked)
     expect([status, body['errorCode']]).toEqual([403, 'LIMIT_EXCEEDED'])
@@ -219,7 +219,7 @@ describe('GET /institution/post', () => {
     transaction_status: null,
   }
 
-  it('answers the terms and that nobody has used them', async () => {
+  it('a new quote is returned with its terms, as unused', async () => {
     const { status, body } = await get('/institution/post')
     expect(status).toBe(200)
     expect(body).toMatchObject({ ...institutionQuote, ...unused, request_date: '2026-01-02' })

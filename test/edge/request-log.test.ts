@@ -1,6 +1,6 @@
 // What the log and the metrics show of requests, with a key and without.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { apiKey, call, type EdgeFixture, goodHeaders, keys, sendRaw, startEdge } from './fixture.ts'
+import { apiKey, call, type EdgeFixture, goodHeaders, keys, sendRaw, startEdge } from './harness.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {

@@ -5,7 +5,6 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
 import { formToken } from '../../gateway/pages/page-guard.ts'
 import { fixedKeys } from '../support/keys.ts'
-import { holder } from './account-calls.ts'
 import {
   call,
   type EdgeFixture,
@@ -14,8 +13,9 @@ import {
   keys,
   parseRaw,
   startEdge,
-} from './fixture.ts'
-import { refusedAs, shapeOf } from './good-requests.ts'
+} from './harness.ts'
+import { holder } from './stand-ins/account-calls.ts'
+import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
 
 let edge: EdgeFixture
 const sockets: net.Socket[] = []

@@ -2,7 +2,7 @@
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
-import { createRpcClient } from '#runtime/rpc/client.ts'
+import { createRpcClient } from '#platform/rpc/client/client.ts'
 import { fixedKeys } from '../support/keys.ts'
 import {
   call,
@@ -13,8 +13,8 @@ import {
   type Seen,
   sendRaw,
   startEdge,
-} from './fixture.ts'
-import { refusedAs, shapeOf } from './good-requests.ts'
+} from './harness.ts'
+import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -160,7 +160,7 @@ describe('a target', () => {
     )
   })
 
-  it('of a page that is broken is a page that says so', async () => {
+  it('a malformed target of a page gets an error page', async () => {
     const nobody = createRpcClient(CheckoutService, {
       url: 'http://127.0.0.1:1',
       audience: 'payments',
@@ -184,19 +184,19 @@ describe('a target', () => {
     expect(shapeOf(seen)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
   })
 
-  it('with escaped letters is answered in the form of its route', async () => {
+  it('a target with escaped letters gets a response in the format of its route', async () => {
     const quote = await send(head('GET /%71uote HTTP/1.1'))
     expect(shapeOf(quote)).toEqual(refusedAs('quote', 400, 'MISSING_PARAMETER'))
     const account = await send(head('GET /%61ccount/account HTTP/1.1'))
     expect(account.body['observed_client_ip']).toBeUndefined()
   })
 
-  it('of CONNECT leads nowhere', async () => {
+  it('a CONNECT request has no route', async () => {
     const seen = await send(head('CONNECT example.com:443 HTTP/1.1'))
     expect(shapeOf(seen)).toEqual(refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'))
   })
 
-  it('with a broken query is read as far as it goes', async () => {
+  it('a target with a broken query is parsed as far as possible', async () => {
     const seen = await send(
       head(`GET ${status}&%zz=%&=&&a[b]=1&__proto__=x&constructor=y HTTP/1.1`),
     )
@@ -214,17 +214,17 @@ describe('a slow client', { concurrent: true }, () => {
   })
   afterAll(() => hasty.close())
 
-  it('is told 408 while it sends headers', async () => {
+  it('a slow client receives 408 while it sends headers', async () => {
     const seen = await send(`GET ${status} HTTP/1.1\r\nHost: localhost\r\n`, hasty)
     expect(shapeOf(seen)).toEqual(refusedAs('full', 408, 'TIMEOUT'))
   })
 
-  it('is told 408 while it sends a body', async () => {
+  it('a slow client receives 408 while it sends a body', async () => {
     const seen = await send(post('{"a":1}', { 'Content-Length': '500' }), hasty)
     expect(shapeOf(seen)).toEqual(refusedAs('full', 408, 'TIMEOUT'))
   })
 
-  it('of a route that was read is told so in its form and under its request id', async () => {
+  it("a slow client of a known route receives 408 in the route's format, with its request id", async () => {
     const json = { 'Content-Type': 'application/json', 'Content-Length': '500' }
     const requestId = '0198c000-0000-7000-8000-000000000001'
     const pay = head('POST /bill_payments/pay HTTP/1.1', { ...json, 'PW-request-id': requestId })

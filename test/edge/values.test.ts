@@ -1,7 +1,7 @@
 // The rules of single values: what a field takes, what it refuses, and that a refusal reaches no service.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, type EdgeFixture, goodPayment, startEdge } from './fixture.ts'
-import { change, draftOf, goodRequests, targetOf } from './good-requests.ts'
+import { call, type EdgeFixture, goodPayment, startEdge } from './harness.ts'
+import { change, draftOf, goodRequests, targetOf } from './stand-ins/good-requests.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -119,7 +119,7 @@ describe('a payment request', () => {
     expect(seen.reached).toBe(0)
   })
 
-  it('that lacks a field is told so, even when another one is malformed', async () => {
+  it('a missing field is reported first, even when another one is malformed', async () => {
     const body = change(change(full, at('id'), 5), at('payers[0].payment_method'))
     const seen = await call(edge.url, 'POST', '/payments/request?version=2024-10-01', { body })
     expect(seen.body['message']).toBe('transaction_request.payers[0].payment_method is required.')

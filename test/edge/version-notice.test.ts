@@ -1,4 +1,4 @@
-// What answers say of a contract version that ends.
+// Tests the deprecation headers of responses in a contract version that ends.
 import { afterEach, expect, it } from 'vitest'
 import {
   call,
@@ -8,7 +8,7 @@ import {
   parseRaw,
   sendRaw,
   startEdge,
-} from './fixture.ts'
+} from './harness.ts'
 
 let edge: EdgeFixture
 afterEach(() => edge.close())
@@ -46,7 +46,7 @@ it('answers of a version that ends say since when, until when and where to read 
   expect(noticeOf(bill.headers)).toEqual([null, null, null])
 })
 
-it('a refusal says so too that no route has seen', async () => {
+it('refusals before routing have the version notice too', async () => {
   edge = await startEdge({ versionNotices: { '2024-10-01': notice } })
   const path = '/payments/request?version=2024-10-01'
   const text = goodHeaders({ 'content-type': 'text/plain' })
@@ -57,8 +57,8 @@ it('a refusal says so too that no route has seen', async () => {
     [415, call(edge.url, 'POST', path, { headers: text, body: '{}' })],
   ] as const
   for (const [status, answer] of unread) {
-    const { status: told, headers } = await answer
-    expect([told, noticeOf(headers)]).toEqual([status, wanted])
+    const { status: received, headers } = await answer
+    expect([received, noticeOf(headers)]).toEqual([status, wanted])
   }
   const expects = `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 0\r\n\r\n`
   const below = parseRaw(await sendRaw(edge.port, expects))

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { connectNats } from '#runtime/events/nats.ts'
-import { natsFrom } from '#runtime/events/nats-access.ts'
+import { natsFrom } from '#platform/events/nats/access.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
 import { silentLog } from '../support/database.ts'
 
 let folder: string
@@ -18,6 +18,7 @@ it('a process with a wrong password tries again, and comes in with the right one
   const natsPasswordFile = path.join(folder, 'nats-password')
   await writeFile(natsPasswordFile, 'wrong\n')
   const settings = {
+    payweaveEnv: 'local' as const,
     natsUrl: `nats://${url.host}`,
     natsPasswordFile,
     natsCredsFile: undefined,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { type Cluster, startCluster } from './cluster.ts'
-import { makeWorld, type World, worldSubjects } from './world.ts'
+import { makeWorld, type World, worldSubjects } from './harness.ts'
 
 /** Elections and time-outs of the servers are most of it. */
 const scenarioMs = 60_000
@@ -27,12 +27,12 @@ async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Out
   const writers = startWriters(world)
   try {
     world.startConsumer()
-    const { kick } = world.startProducer()
+    const { notify } = world.startProducer()
     const handles = async (eventId: string) => {
       await soon(async () => {
         // Waits that the database counts are not waited for.
         world.clock.advance(1_000)
-        kick()
+        notify()
         expect(await world.handled()).toContain(eventId)
       })
     }
@@ -44,7 +44,7 @@ async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Out
     const written = await writers.end()
     await soon(async () => {
       world.clock.advance(1_000)
-      expect(await world.unended()).toBe(0)
+      expect(await world.pendingRows()).toBe(0)
     })
     expect(watch.elapsedMs()).toBeLessThan(scenarioMs)
     return { written: written.toSorted(), handled: (await world.handled()).toSorted() }

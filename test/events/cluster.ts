@@ -6,7 +6,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { connect, type StreamInfo } from 'nats'
 import { vi } from 'vitest'
-import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
+import { type NatsServer, startNats } from '../../deploy/local/nats/nats.ts'
 import { freeze } from '../support/freeze.ts'
 import { freePorts, keepStream, temporaryFolder } from '../support/servers.ts'
 
@@ -106,7 +106,7 @@ function clusterConfig(own: Place, all: Place[]): string[] {
     'cluster {',
     '  name: test',
     `  listen: "127.0.0.1:${own.routePort}"`,
-    // What servers tell each other of this one, so that no route goes past us.
+    // The address that the other servers learn for this one, so that every route uses the proxy.
     `  advertise: "127.0.0.1:${own.proxyPort}"`,
     `  routes: [${others.map(({ proxyPort }) => `"nats-route://127.0.0.1:${proxyPort}"`).join(', ')}]`,
     '  no_advertise: true',

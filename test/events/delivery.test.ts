@@ -1,12 +1,12 @@
-// Events from the commit to their handler: once, whatever is repeated, refused or stopped on the way.
+// Events from the commit to their handler: processed once, under repeats, refusals and shutdowns on the way.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { randomId } from '#core/id.ts'
-import { sql } from '#runtime/db.ts'
-import { PoisonEvent } from '#runtime/events/inbox.ts'
-import { listenForNews } from '#runtime/events/news.ts'
-import { insertEvent } from '#runtime/events/outbox.ts'
-import { claimDue } from '#runtime/events/outbox-store.ts'
-import { publishEvent } from '#runtime/events/relay.ts'
+import { randomId } from '#core/identity/id.ts'
+import { sql } from '#platform/db/db.ts'
+import { PoisonEvent } from '#platform/events/inbox.ts'
+import { subscribeInvalidation } from '#platform/events/invalidation.ts'
+import { insertEvent } from '#platform/events/outbox.ts'
+import { claimDue } from '#platform/events/outbox-store.ts'
+import { publishEvent } from '#platform/events/relay.ts'
 import { gapsOf, noteGaps } from './gaps.ts'
 import {
   emptyStream,
@@ -20,7 +20,7 @@ import {
   subject,
   type TestBroker,
   type World,
-} from './world.ts'
+} from './harness.ts'
 
 let broker: TestBroker
 let world: World
@@ -47,7 +47,7 @@ describe('the way of an event', () => {
     const producer = world.startProducer()
     const projectId = randomId()
     const eventId = await world.write({ projectId, traceparent: 't', requestId: 'r' })
-    producer.kick()
+    producer.notify()
     await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
     expect(await world.handled()).toEqual([eventId])
     expect(await world.row(eventId)).toMatchObject({
@@ -82,7 +82,7 @@ describe('the way of an event', () => {
     })
   })
 
-  it('an event without a kick is found by the poll', async () => {
+  it('an event without a notify is found by the poll', async () => {
     world.startConsumer()
     world.startProducer()
     const eventId = await world.write()
@@ -101,7 +101,7 @@ describe('the way of an event', () => {
         throw new Error('changed our mind')
       }),
     ).rejects.toThrow('changed our mind')
-    expect(await world.unended()).toBe(0)
+    expect(await world.pendingRows()).toBe(0)
   })
 
   it('writers that commit out of order lose nothing', async () => {
@@ -122,11 +122,11 @@ describe('the way of an event', () => {
           await tx.run(wait, [Math.random() * 0.02])
           written.push(eventId)
         })
-        producer.kick()
+        producer.notify()
       }
     }
     await Promise.all(Array.from({ length: 10 }, writer))
-    await eventually(async () => expect(await world.unended()).toBe(0))
+    await eventually(async () => expect(await world.pendingRows()).toBe(0))
     expect((await world.handled()).toSorted()).toEqual(written.toSorted())
   })
 
@@ -136,7 +136,7 @@ describe('the way of an event', () => {
     const first = world.startProducer()
     const second = world.startProducer()
     const written = await Promise.all(Array.from({ length: 400 }, () => world.write()))
-    await eventually(async () => expect(await world.unended()).toBe(0))
+    await eventually(async () => expect(await world.pendingRows()).toBe(0))
     expect((await world.handled()).toSorted()).toEqual(written.toSorted())
     const published = await Promise.all(
       [first, second].map(({ metrics }) => metricValue(metrics, 'payweave_outbox_published_total')),
@@ -144,9 +144,9 @@ describe('the way of an event', () => {
     expect(published.reduce((sum, count) => sum + count, 0)).toBe(400)
   })
 
-  it('news ends when the broker has it and reaches whoever listens', async () => {
+  it('an invalidation is confirmed once the broker has it, and reaches every subscriber', async () => {
     const heard: string[] = []
-    const news = listenForNews({
+    const news = subscribeInvalidation({
       nats: world.openNats(),
       subject: newsSubject,
       log,
@@ -236,7 +236,7 @@ describe('repetition', () => {
 })
 
 describe('refusal', () => {
-  it('a message that is no event is kept as poison and its event parked', async () => {
+  it('a message that is no event becomes a dead letter, and its event too', async () => {
     const consumer = world.startConsumer()
     const nats = world.openNats()
     const eventId = await world.write()
@@ -258,7 +258,7 @@ describe('refusal', () => {
     expect(await metricValue(consumer.metrics, 'payweave_inbox_poison')).toBe(1)
   })
 
-  it('a message that does not even tell its id is kept as poison and not delivered again', async () => {
+  it('a message without a readable id is kept as a dead letter and not delivered again', async () => {
     const consumer = world.startConsumer()
     const nats = world.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))
@@ -273,7 +273,7 @@ describe('refusal', () => {
     )
   })
 
-  it('an event that its handler refuses for good is parked and the others are handled', async () => {
+  it('an event that its handler refuses permanently becomes a dead letter; the others are handled', async () => {
     const written = await Promise.all(Array.from({ length: 20 }, () => world.write()))
     const bad = written[7] ?? ''
     world.startConsumer({
@@ -283,7 +283,7 @@ describe('refusal', () => {
       },
     })
     world.startProducer()
-    await eventually(async () => expect(await world.unended()).toBe(0))
+    await eventually(async () => expect(await world.pendingRows()).toBe(0))
     expect((await world.handled()).toSorted()).toEqual(
       written.filter((eventId) => eventId !== bad).toSorted(),
     )
@@ -293,7 +293,7 @@ describe('refusal', () => {
     ])
   })
 
-  it('a failure that passes is tried again later, holds up nobody and is never poison', async () => {
+  it('a temporary failure is retried later, blocks no other event and is never a dead letter', async () => {
     const written = await Promise.all(Array.from({ length: 10 }, () => world.write()))
     const slow = written[3] ?? ''
     const triedAtMs: number[] = []
@@ -308,7 +308,7 @@ describe('refusal', () => {
     })
     world.startProducer()
     await eventually(async () => expect(await world.handled()).toHaveLength(9))
-    await eventually(async () => expect(await world.unended()).toBe(0))
+    await eventually(async () => expect(await world.pendingRows()).toBe(0))
     expect((await world.handled()).toSorted()).toEqual(written.toSorted())
     expect(await world.consumerDb.rows(poisonRows, [])).toEqual([])
     expect((triedAtMs[1] ?? 0) - (triedAtMs[0] ?? 0)).toBeGreaterThan(900)
@@ -349,17 +349,17 @@ describe('stopping', () => {
   it('a consumer that is stopped while it is being opened stops', async () => {
     const nats = world.openNats()
     const asked = Promise.withResolvers<void>()
-    const told = Promise.withResolvers<void>()
+    const opened = Promise.withResolvers<void>()
     const openDurable: typeof nats.openDurable = async (wanted) => {
       const batches = await nats.openDurable(wanted)
       asked.resolve()
-      await told.promise
+      await opened.promise
       return batches
     }
     const consumer = world.startConsumer({ nats: { ...nats, openDurable } })
     await asked.promise
     const closed = consumer.close()
-    told.resolve()
+    opened.resolve()
     await expect(closed).resolves.toBeUndefined()
   })
 
@@ -389,7 +389,7 @@ describe('stopping', () => {
     expect(taken).toBeGreaterThan(0)
     expect(await world.handled()).toHaveLength(taken)
     world.startConsumer()
-    await eventually(async () => expect(await world.unended()).toBe(0))
+    await eventually(async () => expect(await world.pendingRows()).toBe(0))
     expect((await world.handled()).toSorted()).toEqual(written.toSorted())
   })
 })

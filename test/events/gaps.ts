@@ -1,5 +1,5 @@
-// How long an event is left alone after each publication, as the database notes it: nobody can look as soon as that.
-import { type Database, sql } from '#runtime/db.ts'
+// The delays between publications of an event, as recorded in the database, since polling would be too slow.
+import { type Database, sql } from '#platform/db/db.ts'
 
 const makeNotes = [
   sql('make_gaps', 'create table gap (event_id uuid, attempts integer, ms integer)'),

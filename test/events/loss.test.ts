@@ -1,6 +1,6 @@
 // Events come through although the broker loses them or parts are down.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { connectNats } from '#runtime/events/nats.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
 import {
   deleteStream,
   eventually,
@@ -10,7 +10,7 @@ import {
   startBroker,
   type TestBroker,
   type World,
-} from './world.ts'
+} from './harness.ts'
 
 let broker: TestBroker
 let world: World
@@ -34,7 +34,7 @@ describe('a broker that loses events', () => {
     await broker.start()
     world.startConsumer()
     world.clock.advance(3_000)
-    producer.kick()
+    producer.notify()
     await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
     expect(await world.handled()).toEqual([eventId])
     expect((await world.row(eventId)).attempts).toBeGreaterThan(1)
@@ -49,9 +49,9 @@ describe('a broker that loses events', () => {
     broker.wipe()
     await broker.start()
     const after = await world.write()
-    producer.kick()
+    producer.notify()
     await eventually(async () => expect(await world.handled()).toContain(after))
-    await eventually(async () => expect(await world.unended()).toBe(0))
+    await eventually(async () => expect(await world.pendingRows()).toBe(0))
     expect(await world.handled()).toHaveLength(2)
   })
 
@@ -62,9 +62,9 @@ describe('a broker that loses events', () => {
     await eventually(async () => expect(await world.handled()).toEqual([before]))
     await deleteStream(broker)
     const after = await world.write()
-    producer.kick()
+    producer.notify()
     await eventually(async () => expect(await world.handled()).toContain(after))
-    await eventually(async () => expect(await world.unended()).toBe(0))
+    await eventually(async () => expect(await world.pendingRows()).toBe(0))
   })
 
   it('under load, kills and wipes of the broker lose nothing and repeat nothing', async () => {
@@ -75,7 +75,7 @@ describe('a broker that loses events', () => {
     const writer = async (): Promise<void> => {
       while (!ending.signal.aborted) {
         written.push(await world.write())
-        producer.kick()
+        producer.notify()
       }
     }
     const writers = Array.from({ length: 4 }, writer)
@@ -90,7 +90,7 @@ describe('a broker that loses events', () => {
     await Promise.all(writers)
     await eventually(async () => {
       world.clock.advance(1_000)
-      expect(await world.unended()).toBe(0)
+      expect(await world.pendingRows()).toBe(0)
     })
     expect((await world.handled()).toSorted()).toEqual(written.toSorted())
   })
@@ -110,7 +110,7 @@ describe('parts that are down', () => {
     await nats.close()
   })
 
-  it('connecting to a broker that never comes can be given up', async () => {
+  it('connecting to a broker that never responds can be aborted', async () => {
     await broker.kill()
     const nats = connectNats({ url: broker.url, name: 'test', log })
     await expect(nats.publish('pw.test.event', Buffer.from('x'), 'id')).rejects.toMatchObject({

@@ -3,15 +3,15 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { connect } from 'nats'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { connectNats, type Nats } from '#runtime/events/nats.ts'
-import { type StreamController, startStreamController } from '#runtime/events/stream-controller.ts'
-import { consumedSubjects, durableName, durablesOf } from '#runtime/events/topology.ts'
-import { brokerUsers } from '#runtime/setting.ts'
+import { brokerUsers } from '#platform/config/setting.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { type StreamController, startStreamController } from '#platform/events/stream-controller.ts'
+import { consumedSubjects, durableName, durablesOf } from '#platform/events/topology.ts'
 import { natsPasswordLine } from '../../deploy/bootstrap/nats-passwords.ts'
-import { natsProgram } from '../../deploy/local/nats-program.ts'
-import { spawnTied, type TiedProcess } from '../../deploy/local/tied-process.ts'
-import { settledSubject } from '../../services/accounts/settlements/consumer.ts'
-import { subjects as deliverySubjects } from '../../services/delivery/events.ts'
+import { natsProgram } from '../../deploy/local/nats/program.ts'
+import { spawnTied, type TiedProcess } from '../../deploy/local/process/tied-process.ts'
+import { settledSubject } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
+import { subjects as deliverySubjects } from '../../services/delivery/operations/event-intake.ts'
 import { silentLog } from '../support/database.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
@@ -103,6 +103,13 @@ it('each process publishes its own events and no others', async () => {
       expect(publish(user, subject), `${user} ${subject}`).rejects.toThrow('the broker refused'),
     ),
   )
+})
+
+it('processes with a health check for events ask for the stream, and no other process does', async () => {
+  for (const user of ['gateway', 'payments', 'accounts', 'institution', 'delivery'] as const) {
+    await vi.waitFor(() => as[user].checkStream(), 15_000)
+  }
+  await expect(as.billing.checkStream()).rejects.toThrow('the broker refused')
 })
 
 it('the controller makes the consumers that the processes open', () => {

@@ -1,11 +1,11 @@
 // Statements that have the ids of their rows go by these, however many others are open: never through all that are.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { newId } from '#core/id.ts'
-import { type Database, type Queryable, type Sql, sql } from '#runtime/db.ts'
-import { noteAnswers } from '#runtime/events/confirmation-store.ts'
-import { endInHand, markFailed, markPublished } from '#runtime/events/outbox-store.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { markDone, markLater } from '../../services/payments/task-store.ts'
+import { newId } from '#core/identity/id.ts'
+import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { noteAnswers } from '#platform/events/confirmation-store.ts'
+import { endInHand, markFailed, markPublished } from '#platform/events/outbox-store.ts'
+import { markDone, markLater } from '../../services/payments/store/task-store.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
@@ -21,7 +21,7 @@ const eventId = newId()
 const subjectIds = [newId()]
 
 it.each<[string, (asked: Queryable) => Promise<unknown>]>([
-  ['the end of events in hand', (asked) => endInHand(asked, [eventId])],
+  ['the confirmation of leased events', (asked) => endInHand(asked, [eventId])],
   ['events that failed', (asked) => markFailed(asked, [{ eventId, error: '' }], 0)],
   [
     'events that were published',
@@ -39,7 +39,7 @@ it.each<[string, (asked: Queryable) => Promise<unknown>]>([
   expect(plans.length).toBeGreaterThan(0)
   for (const plan of plans) {
     expect(plan).toMatch(/Index (Only )?Scan using (outbox|task)_pkey/)
-    expect(plan).not.toMatch(/outbox_(fresh|published|unended)|task_open/)
+    expect(plan).not.toMatch(/outbox_(fresh|published|pendingRows)|task_open/)
   }
 })
 

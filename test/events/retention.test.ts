@@ -1,14 +1,14 @@
-// How long events are known, and what a consumer says of them.
+// Tests how long events are kept, and what a consumer answers about them.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { randomId } from '#core/id.ts'
-import { type Database, sql } from '#runtime/db.ts'
-import { noteAnswers } from '#runtime/events/confirmation-store.ts'
-import { answerSeen } from '#runtime/events/inbox-routes.ts'
-import { deleteTaken, keepPoison, takeIn } from '#runtime/events/inbox-store.ts'
-import { insertEvent } from '#runtime/events/outbox.ts'
-import { deleteConfirmed } from '#runtime/events/outbox-store.ts'
-import { createTestClock, type TestClock } from '#runtime/test-clock.ts'
-import { makeDatabase } from './world.ts'
+import { randomId } from '#core/identity/id.ts'
+import { type Database, sql } from '#platform/db/db.ts'
+import { noteAnswers } from '#platform/events/confirmation-store.ts'
+import { answerSeen } from '#platform/events/inbox-routes.ts'
+import { deleteTaken, keepPoison, takeIn } from '#platform/events/inbox-store.ts'
+import { insertEvent } from '#platform/events/outbox.ts'
+import { deleteConfirmed } from '#platform/events/outbox-store.ts'
+import { createTestClock, type TestClock } from '#platform/testing/clock.ts'
+import { makeDatabase } from './harness.ts'
 
 const dayMs = 86_400_000
 const count = sql(
@@ -58,7 +58,7 @@ describe('old rows', () => {
     expect(await db.row(count, [])).toEqual({ events: 2, answers: 1 })
   })
 
-  it('a deletion takes no more rows than it was told', async () => {
+  it('a deletion removes at most the given number of rows', async () => {
     await takeIn(db, Array.from({ length: 5 }, randomId))
     clock.advance(30 * dayMs + 1)
     expect(await deleteTaken(db, 3)).toBe(3)

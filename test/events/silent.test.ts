@@ -1,8 +1,8 @@
-// A server of the broker that falls silent is left, whatever it still owes us.
+// Tests that the client leaves a broker server that falls silent, even with responses outstanding.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { connectNats, type Nats } from '#runtime/events/nats.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
-import { log, startBroker, subject, type TestBroker } from './world.ts'
+import { log, startBroker, subject, type TestBroker } from './harness.ts'
 
 let first: TestBroker
 let second: TestBroker
@@ -30,7 +30,7 @@ async function resumes(): Promise<void> {
 }
 
 describe('a server that is frozen', () => {
-  it('is left for another, and a publication under way is soon given up', async () => {
+  it('a frozen server is left for another, and its publication in flight soon fails', async () => {
     const watch = startStopwatch()
     await expect(nats.publish(subject, Buffer.from('fact'), 'first')).rejects.toMatchObject({
       reason: 'SERVICE_UNAVAILABLE',
@@ -48,7 +48,7 @@ describe('a server that is frozen', () => {
     await resumes()
   })
 
-  it('keeps nobody from stopping', async () => {
+  it('a frozen server does not block a shutdown', async () => {
     const watch = startStopwatch()
     await nats.close()
     expect(watch.elapsedMs()).toBeLessThan(3_000)

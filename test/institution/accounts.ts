@@ -2,8 +2,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { create, equals } from '@bufbuild/protobuf'
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { Failure, type Reason } from '#core/errors.ts'
-import { hashToken } from '#core/token.ts'
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import { hashToken } from '#core/identity/token.ts'
 import { CheckGrantResponseSchema } from '#gen/accounts/v1/access_pb.js'
 import {
   AccountSchema,
@@ -20,7 +20,7 @@ import {
   CompleteMovementResponseSchema,
 } from '#gen/accounts/v1/movement_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import type { Peers } from '../../services/institution/institution.ts'
+import type { Peers } from '../../services/institution/ports/peers.ts'
 
 export const institutionId = '0198c000-0000-7000-8000-0000000000f1'
 export const institutionName = 'Demo Wallet'

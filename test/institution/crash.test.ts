@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import {
   CreateTransactionRequestSchema,
   type Transaction,
@@ -12,13 +12,13 @@ import {
   TransactionType,
 } from '#gen/institution/v1/institution_pb.js'
 import { QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
-import type { Database, Sql } from '#runtime/db.ts'
+import type { Database, Sql } from '#platform/db/db.ts'
+import { institutionService } from '../../services/institution/api/transactions.ts'
 import { type Engine, startInstitution } from '../../services/institution/engine.ts'
-import type { Peers } from '../../services/institution/institution.ts'
-import { reportTransfer } from '../../services/institution/reports.ts'
-import { institutionService } from '../../services/institution/service.ts'
+import { reportTransfer } from '../../services/institution/operations/reports.ts'
+import type { Peers } from '../../services/institution/ports/peers.ts'
 import { silentLog } from '../support/database.ts'
-import { type Order, settings, startWorld, until, type World } from './world.ts'
+import { type Order, settings, startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -93,7 +93,7 @@ function startProcess(point?: Point) {
     metrics: new Registry(),
     settings,
     peers,
-    kickOutbox: () => {},
+    notifyOutbox: () => {},
   })
   return { engine, steps, died, isDead: () => isDead }
 }
@@ -243,7 +243,7 @@ async function runFirst(
     )
     if (word === 'refused') return
     await ending(first.engine, asked, kind, transfers)
-    // The quotes service is told after the end.
+    // The quotes service is notified after the end.
     await until(() => quote === undefined || quote.status > QuoteTransactionStatus.PENDING)
     await new Promise((resolve) => setTimeout(resolve, 30))
   }
@@ -290,7 +290,7 @@ describe.each(kinds)('a %s', (kind) => {
   })
 })
 
-it('a claim whose money went elsewhere while nobody had it in hand is dropped and can never begin', async () => {
+it('an unleased claim whose money was spent meanwhile is dropped and can never begin', async () => {
   const { ama, token, asked } = scenario('p2p')
   const first = startProcess({ name: 'beginMovement', time: 1, when: 'before' })
   void send(first.engine, asked).catch(() => {})

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
 import { institutionName } from './accounts.ts'
-import { type Order, refusal, startWorld, type World } from './world.ts'
+import { type Order, refusal, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -343,7 +343,7 @@ describe('a refused transaction leaves nothing behind', () => {
     expect(one.ama.balance).toBe(1_000_000n)
   })
 
-  it('over the limits, which are told before the funds', async () => {
+  it('a transaction over the limits is refused for them before its funds are checked', async () => {
     const { order, token } = pair()
     world.accounts.state.limitMinor = 100n
     expect(await refusal(world.create(order({ amount: '999999.00' })))).toBe('LIMIT_EXCEEDED')
@@ -355,7 +355,7 @@ describe('a refused transaction leaves nothing behind', () => {
     expect(world.accounts.isSpent(token)).toBe(false)
   })
 
-  it('with a token that is spent or has expired', async () => {
+  it('a transaction with a spent or expired token is refused', async () => {
     const { ama, kofi, order } = pair()
     await world.create(order())
     expect(await refusal(world.create(order()))).toBe('SESSION_INVALID')

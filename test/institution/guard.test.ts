@@ -1,12 +1,12 @@
 // That the database holds the machine of a transaction by itself, and lets only claims go.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Database, sql } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
+import { type Database, sql } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
 import {
   type TransactionState,
   transactionMachine,
-} from '../../services/institution/transaction.ts'
+} from '../../services/institution/domain/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase

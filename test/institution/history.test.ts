@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Person } from './accounts.ts'
-import { refusal, startWorld, type World } from './world.ts'
+import { refusal, startWorld, type World } from './harness.ts'
 
 let world: World
 let ama: Person

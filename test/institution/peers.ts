@@ -15,7 +15,7 @@ import {
   ReserveQuoteRequestSchema,
   ReserveQuoteResponseSchema,
 } from '#gen/quotes/v1/quotes_pb.js'
-import type { Peers } from '../../services/institution/institution.ts'
+import type { Peers } from '../../services/institution/ports/peers.ts'
 import { init, no } from './accounts.ts'
 
 export type Quote = {
@@ -144,7 +144,7 @@ export function newBackend() {
           const bytes = (one: MessageInitShape<typeof CreateTransferRequestSchema>) =>
             toBinary(CreateTransferRequestSchema, create(CreateTransferRequestSchema, one))
           if (known !== undefined && !Buffer.from(bytes(known.request)).equals(bytes(request))) {
-            throw new Error('a transfer was told in two ways')
+            throw new Error('a transfer was reported in two ways')
           }
           if (known === undefined)
             transfers.set(transferId, { request, state: TransferState.PENDING })

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
 import { QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+import { type Order, refusal, startWorld, until, type World } from './harness.ts'
 import type { Quote } from './peers.ts'
-import { type Order, refusal, startWorld, until, type World } from './world.ts'
 
 let world: World
 beforeAll(async () => {
@@ -184,7 +184,7 @@ describe('a quote', () => {
     expect(limitUse?.amount).toMatchObject({ currency: 'TTD', minorUnits: 135_658n })
   })
 
-  it('of one currency needs no exchange', async () => {
+  it('a quote in one currency needs no exchange', async () => {
     const money = { currency: 'USD', minorUnits: 10_000n }
     const quote = world.quotes.quote({ debit: money, credit: money })
     const { accounts } = world

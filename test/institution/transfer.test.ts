@@ -1,9 +1,9 @@
-// Transactions that wait for the back end: held, told, enquired about, taken back, ended; never guessed.
+// Transactions that wait for the back end: held, submitted, queried, reversed, completed; the outcome is never guessed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransferState } from '#gen/backend/v1/transfers_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
-import { type Order, refusal, settings, startWorld, until, type World } from './world.ts'
+import { type Order, refusal, settings, startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -13,7 +13,7 @@ afterAll(() => world.stop())
 
 const outside = { accountNumber: 'ELSEWHERE-1', organizationId: 'Far Bank' }
 
-/** A holder, his session, and a transaction to the outside. */
+/** A holder, their session, and a transaction to the outside. */
 function sender(more: Order = {}) {
   const ama = world.accounts.person()
   const token = world.accounts.session(ama)
@@ -61,7 +61,7 @@ describe('a transfer to the outside', () => {
     expect(await world.events(made.transactionId)).toEqual(['ACCEPTED', 'FAILED'])
   })
 
-  it('tells the back end both sides, what each pays and gets, and who they are', async () => {
+  it('a transfer submits both parties to the back end, with the amounts and fees of each', async () => {
     const { ama, asked } = sender({
       fees: [
         { type: 'sender_pays', amount: '2.00' },
@@ -135,7 +135,7 @@ describe('an outcome that nobody reports', () => {
     expect(ama.balance).toBe(1_000_000n)
   })
 
-  it('stays pending while the back end says so, until the deadline takes the transfer back', async () => {
+  it('a transfer stays pending while the back end says so, until the deadline cancels it', async () => {
     const { ama, asked } = sender()
     const { movementId, transactionId } = await world.create(asked)
     const transfer = await until(() => world.backend.transfers.get(movementId))
@@ -188,7 +188,7 @@ describe('an outcome that nobody reports', () => {
 })
 
 describe('a report', () => {
-  it('counts once: the first outcome stands', async () => {
+  it('a report counts once: the first outcome stays', async () => {
     const { ama, asked } = sender()
     const { movementId, transactionId } = await world.create(asked)
     await world.end(movementId, TransferOutcome.COMPLETED)
@@ -201,7 +201,7 @@ describe('a report', () => {
     expect(await world.events(transactionId)).toEqual(['ACCEPTED', 'COMPLETED'])
   })
 
-  it('of a transfer that nobody made is refused', async () => {
+  it('a report of an unknown transfer is refused', async () => {
     const { order, accounts } = world
     const ama = accounts.person()
     const p2p = await world.create(order(accounts.session(ama), ama, accounts.person()))

@@ -1,20 +1,24 @@
 // Shows that the checker finds every rule broken that somebody with a superuser's hands can break, and nothing in a whole ledger.
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '#core/id.ts'
-import type { Database, Queryable } from '#runtime/db.ts'
-import { checkLedger, type Finding, startChecks } from '../../services/accounts/ledger/check.ts'
-import { countUnfolded } from '../../services/accounts/ledger/fold-store.ts'
-import { createHold, voidHold } from '../../services/accounts/ledger/hold.ts'
+import { newId } from '#core/identity/id.ts'
+import type { Database, Queryable } from '#platform/db/db.ts'
+import { ledgerMetrics } from '../../services/accounts/ledger/metrics.ts'
+import { createHold, voidHold } from '../../services/accounts/ledger/operations/hold.ts'
 import {
   postTransfer,
   readBalance,
   reverseTransfer,
-} from '../../services/accounts/ledger/ledger.ts'
-import { ledgerMetrics } from '../../services/accounts/ledger/metrics.ts'
-import { foldInternal } from '../../services/accounts/ledger/workers.ts'
+} from '../../services/accounts/ledger/operations/ledger.ts'
+import { countPendingRollUp } from '../../services/accounts/ledger/store/roll-up-store.ts'
+import {
+  checkLedger,
+  type Finding,
+  startChecks,
+} from '../../services/accounts/ledger/workers/check.ts'
+import { rollUpInternal } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
-import { type LedgerWorld, ledgerWorld, moving, newCustomer, statement } from './world.ts'
+import { type LedgerWorld, ledgerWorld, moving, newCustomer, statement } from './harness.ts'
 
 let world: LedgerWorld
 let db: Database
@@ -74,7 +78,7 @@ async function hold(q: Queryable, livesS: number): Promise<string> {
 }
 
 describe('a whole ledger', () => {
-  it('has no findings, whatever is folded and whatever is held', async () => {
+  it('a sound ledger has no findings, with and without roll-ups and holds', async () => {
     await hold(db, 600)
     await voidHold(db, projectId, await hold(db, 600))
     const [reversesId, back] = [newId(), newId()]
@@ -83,9 +87,9 @@ describe('a whole ledger', () => {
     await reverseTransfer(db, { projectId, transferId: back, reversesId, description: '' })
     for (const most of [2, 1_000]) {
       expect(await checkLedger(db)).toMatchObject({ findings: [], transfersChecked: 5n })
-      await foldInternal(db, most)
+      await rollUpInternal(db, most)
     }
-    expect(await countUnfolded(db)).toBe(0)
+    expect(await countPendingRollUp(db)).toBe(0)
     expect((await checkLedger(db)).findings).toEqual([])
     const balance = await readBalance(db, { address: clearing, projectId, currency: 'TTD' })
     expect(balance.postedMinor).toBe(300n)
@@ -110,7 +114,7 @@ describe('the checker finds', () => {
     const more = 'update ledger_account set posted_minor = posted_minor + 1'
     expect(await rulesAfter(more)).toEqual(['L2', 'L3'])
     const lost = `delete from internal_balance where internal = 'opening'`
-    expect(await rulesAfter((tx) => foldInternal(tx), lost)).toEqual(['L2', 'L3'])
+    expect(await rulesAfter((tx) => rollUpInternal(tx), lost)).toEqual(['L2', 'L3'])
   })
 
   it('L3: money that changed its holder, and lines that changed their account', async () => {
@@ -155,9 +159,9 @@ describe('the checker finds', () => {
        select project_id, gen_random_uuid(), '', 2, transfer_id, '', '', '', '{}', post_time
        from transfer cross join generate_series(1, 2) where transfer_id = '${transferId}'`,
     )
-    const told = findings.map(({ description }) => description).join('\n')
-    expect(told).toContain(`${transferId} of project ${projectId} was taken back 2 times`)
-    expect(told).toContain(`does not take back ${transferId}`)
+    const descriptions = findings.map(({ description }) => description).join('\n')
+    expect(descriptions).toContain(`${transferId} of project ${projectId} was taken back 2 times`)
+    expect(descriptions).toContain(`does not take back ${transferId}`)
   })
 
   it('L5: a protection that is gone', async () => {
@@ -171,7 +175,7 @@ describe('the checker finds', () => {
     ])
   })
 
-  it('L6: a hold that nobody let go, and one whose end is not what it says', async () => {
+  it('L6: a hold that was never released, and one with a wrong final state', async () => {
     const later = (seconds: number) =>
       `select set_config('payweave.clock_offset', '${seconds} seconds', true)`
     const short: Planting = (tx) => hold(tx, 5)
@@ -184,7 +188,7 @@ describe('the checker finds', () => {
 
   it('shows what fx_rounding has in each currency, folded or not, of all projects', async () => {
     const registry = new Registry()
-    const metrics = ledgerMetrics(registry, () => countUnfolded(db))
+    const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
     const rounding = { internal: 'fx_rounding' } as const
     const position = { internal: 'fx_position' } as const
     const post = (projectId: string, amountMinor: bigint, currency: string) => {
@@ -192,7 +196,7 @@ describe('the checker finds', () => {
       return postTransfer(db, { projectId, transferId: newId(), lines })
     }
     await post(projectId, 3n, 'TTD')
-    await foldInternal(db, 100)
+    await rollUpInternal(db, 100)
     await post(newId(), 4n, 'TTD')
     await post(projectId, 1n, 'JPY')
     const checks = startChecks(db, silentLog, metrics)
@@ -212,7 +216,7 @@ describe('the checker finds', () => {
     const { findings } = await checkLedger(db)
     expect(findings.filter(({ rule }) => rule === 'L3')).toHaveLength(100)
     const registry = new Registry()
-    const metrics = ledgerMetrics(registry, () => countUnfolded(db))
+    const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
     const checks = startChecks(db, silentLog, metrics)
     await expect
       .poll(() => registry.metrics(), { timeout: 10_000 })

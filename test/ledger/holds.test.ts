@@ -1,12 +1,20 @@
 // Shows on a real database that a hold keeps money back and ends in exactly one way.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId } from '#core/id.ts'
-import type { Database } from '#runtime/db.ts'
-import { createHold, postHold, requireHold, voidHold } from '../../services/accounts/ledger/hold.ts'
-import { listAccountPostings, postTransfer } from '../../services/accounts/ledger/ledger.ts'
-import { releaseLapsedHolds } from '../../services/accounts/ledger/workers.ts'
+import { newId } from '#core/identity/id.ts'
+import type { Database } from '#platform/db/db.ts'
+import {
+  createHold,
+  postHold,
+  requireHold,
+  voidHold,
+} from '../../services/accounts/ledger/operations/hold.ts'
+import {
+  listAccountPostings,
+  postTransfer,
+} from '../../services/accounts/ledger/operations/ledger.ts'
+import { releaseLapsedHolds } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
-import { balanceOf, type LedgerWorld, ledgerWorld, moving, newCustomer } from './world.ts'
+import { balanceOf, type LedgerWorld, ledgerWorld, moving, newCustomer } from './harness.ts'
 
 let world: LedgerWorld
 let db: Database
@@ -48,7 +56,7 @@ describe('a hold', () => {
     await expect(createHold(db, tooMuch)).rejects.toMatchObject({ reason: 'INSUFFICIENT_FUNDS' })
   })
 
-  it('becomes a transfer of the same UUID, and what is not used is let go', async () => {
+  it('a hold becomes a transfer of the same UUID, and the unused amount is released', async () => {
     const { projectId, holdId, accountId } = await held(700n)
     const lines = moving({ accountId }, clearing, 450n)
     const posted = await postHold(db, { projectId, holdId, lines })
@@ -76,7 +84,7 @@ describe('a hold', () => {
     expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 700n })
   })
 
-  it('is let go once, and is not posted then', async () => {
+  it('a hold is released once, and cannot be posted then', async () => {
     const { projectId, holdId, accountId } = await held(700n)
     expect(await voidHold(db, projectId, holdId)).toMatchObject({ state: 'voided' })
     expect(await voidHold(db, projectId, holdId)).toMatchObject({ state: 'voided' })

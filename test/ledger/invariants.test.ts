@@ -1,18 +1,21 @@
 // Shows that random transfers, holds, voids, posts and reversals keep the rules of the ledger, one by one and all at once.
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
-import { newId } from '#core/id.ts'
-import type { Database } from '#runtime/db.ts'
-import { checkLedger } from '../../services/accounts/ledger/check.ts'
-import { createHold, postHold, voidHold } from '../../services/accounts/ledger/hold.ts'
+import { Failure } from '#core/errors/errors.ts'
+import { newId } from '#core/identity/id.ts'
+import type { Database } from '#platform/db/db.ts'
+import { createHold, postHold, voidHold } from '../../services/accounts/ledger/operations/hold.ts'
 import {
   type Address,
   postTransfer,
   readBalance,
   reverseTransfer,
-} from '../../services/accounts/ledger/ledger.ts'
-import { foldInternal, releaseLapsedHolds } from '../../services/accounts/ledger/workers.ts'
+} from '../../services/accounts/ledger/operations/ledger.ts'
+import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
+import {
+  releaseLapsedHolds,
+  rollUpInternal,
+} from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
 import {
   balanceOf,
@@ -21,7 +24,7 @@ import {
   moving,
   newCustomer,
   statement,
-} from './world.ts'
+} from './harness.ts'
 
 let world: LedgerWorld
 let db: Database
@@ -167,7 +170,7 @@ async function attempt(made: Made, step: Step): Promise<void> {
       await releaseLapsedHolds(db, silentLog)
       return
     case 'fold':
-      await foldInternal(db, 7)
+      await rollUpInternal(db, 7)
   }
 }
 

@@ -1,13 +1,13 @@
 // Shows on a real database that user limits hold for one movement, a UTC day and a UTC month, also under a race.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { newId, randomId } from '#core/id.ts'
-import type { Database } from '#runtime/db.ts'
+import { newId, randomId } from '#core/identity/id.ts'
+import type { Database } from '#platform/db/db.ts'
 import {
   beginMovement,
   cancelMovement,
   checkLimits,
   type Movements,
-} from '../../services/accounts/ledger/movement.ts'
+} from '../../services/accounts/ledger/operations/movement.ts'
 import {
   type LedgerWorld,
   ledgerWorld,
@@ -16,7 +16,7 @@ import {
   newShop,
   type Shop,
   userLimits,
-} from './world.ts'
+} from './harness.ts'
 
 let world: LedgerWorld
 let db: Database
@@ -77,12 +77,12 @@ describe('limits', () => {
     [0, 50_000n],
     [1, 500_000n],
     [2, 2_500_000n],
-  ])('of level %i hold for one movement', async (level, mostMinor) => {
+  ])('of level %i hold for one movement', async (level, maxMinor) => {
     await useLevel(level)
-    await expect(use(mostMinor + 1n)).rejects.toMatchObject(refused)
-    await expect(check(mostMinor + 1n)).rejects.toMatchObject(refused)
-    await check(mostMinor)
-    await use(mostMinor)
+    await expect(use(maxMinor + 1n)).rejects.toMatchObject(refused)
+    await expect(check(maxMinor + 1n)).rejects.toMatchObject(refused)
+    await check(maxMinor)
+    await use(maxMinor)
   })
 
   it('hold for the largest amount that there is', async () => {
@@ -136,7 +136,7 @@ describe('limits', () => {
     for (const { reason } of refusals) expect(reason).toMatchObject(refused)
   })
 
-  it('are not told of accounts that the project does not see', async () => {
+  it('limits of an account that the project cannot see are refused as not found', async () => {
     const other = await newShop(db)
     const amountMinor = 1n
     const unknown = { reason: 'LEDGER_ACCOUNT_NOT_FOUND' }

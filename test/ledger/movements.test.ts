@@ -1,17 +1,17 @@
 // Shows on a real database that token, limits and money of a movement change together, once, and in which order they refuse.
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { newId, randomId } from '#core/id.ts'
-import type { Database } from '#runtime/db.ts'
-import { requireHold } from '../../services/accounts/ledger/hold.ts'
-import { readBalance, requireTransfer } from '../../services/accounts/ledger/ledger.ts'
+import { newId, randomId } from '#core/identity/id.ts'
+import type { Database } from '#platform/db/db.ts'
+import { requireHold } from '../../services/accounts/ledger/operations/hold.ts'
+import { readBalance, requireTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import {
   beginMovement,
   cancelMovement,
   completeMovement,
   type Movements,
   type NewMovement,
-} from '../../services/accounts/ledger/movement.ts'
+} from '../../services/accounts/ledger/operations/movement.ts'
 import {
   balanceOf,
   type LedgerWorld,
@@ -23,7 +23,7 @@ import {
   type Shop,
   statement,
   userLimits,
-} from './world.ts'
+} from './harness.ts'
 
 let world: LedgerWorld
 let db: Database
@@ -148,7 +148,7 @@ describe('a token', () => {
     }
   })
 
-  it('that may be used again is not spent', async () => {
+  it('a reusable token is not spent', async () => {
     token = await newSession(db, shop, accountId, { singleUse: false })
     await begin(posting())
     await begin(posting())
@@ -166,7 +166,7 @@ describe('a token', () => {
     expect(await begin(late)).toEqual({ beginTime, repeated: true })
   })
 
-  it('that is unknown, bound elsewhere, spent or expired is refused', async () => {
+  it('a token that is unknown, bound elsewhere, spent or expired is refused', async () => {
     const elsewhere = await newShop(db)
     const foreign = await newSession(db, elsewhere, accountId)
     const short = await newSession(db, shop, accountId, { livesS: 1 })
@@ -253,7 +253,7 @@ describe('a movement that waits', () => {
     expect(await used()).toEqual([20_000n, 20_000n])
   })
 
-  it('without a hold posts money that comes from outside', async () => {
+  it('a pending movement without a hold posts money that comes from outside', async () => {
     const wanted = posting({ lines: [] })
     await begin(wanted)
     const lines = moving(clearing, { accountId }, 20_000n)

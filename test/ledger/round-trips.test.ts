@@ -1,14 +1,14 @@
 // Proves what the ledger costs in round trips to the database, counted on the wire.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { newId } from '#core/id.ts'
-import type { Database } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { createHold, postHold } from '../../services/accounts/ledger/hold.ts'
-import { postTransfer, readBalance } from '../../services/accounts/ledger/ledger.ts'
-import { beginMovement } from '../../services/accounts/ledger/movement.ts'
+import { newId } from '#core/identity/id.ts'
+import type { Database } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { createHold, postHold } from '../../services/accounts/ledger/operations/hold.ts'
+import { postTransfer, readBalance } from '../../services/accounts/ledger/operations/ledger.ts'
+import { beginMovement } from '../../services/accounts/ledger/operations/movement.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
-import { moving, newAccount, newCustomer, newSession, newShop, userLimits } from './world.ts'
+import { moving, newAccount, newCustomer, newSession, newShop, userLimits } from './harness.ts'
 
 let database: TestDatabase
 let wire: CountingWire

@@ -5,16 +5,21 @@ import { join } from 'node:path'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type Client, Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { newId, randomId } from '#core/id.ts'
+import { newId, randomId } from '#core/identity/id.ts'
 import { HoldState, InternalAccount, LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/accounts/v1/movement_pb.js'
-import { createRpcClient, createRpcPool, type RpcPool, withProject } from '#runtime/rpc/client.ts'
-import { openIdentity } from '#runtime/rpc/identity.ts'
-import { type RpcServer, serveRpc } from '#runtime/rpc/server.ts'
-import { writeIdentities } from '#runtime/rpc/trust.ts'
-import { listAccountPostings } from '../../services/accounts/ledger/ledger.ts'
-import { ledgerService } from '../../services/accounts/ledger/service.ts'
-import { movementService } from '../../services/accounts/ledger/service-movement.ts'
+import { openIdentity } from '#platform/rpc/auth/identity.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import {
+  createRpcClient,
+  createRpcPool,
+  type RpcPool,
+  withProject,
+} from '#platform/rpc/client/client.ts'
+import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
+import { ledgerService } from '../../services/accounts/ledger/api/ledger.ts'
+import { movementService } from '../../services/accounts/ledger/api/movements.ts'
+import { listAccountPostings } from '../../services/accounts/ledger/operations/ledger.ts'
 import { silentLog } from '../support/database.ts'
 import {
   type LedgerWorld,
@@ -24,7 +29,7 @@ import {
   newShop,
   type Shop,
   userLimits,
-} from './world.ts'
+} from './harness.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'payweave-ledger-'))
 const pools: RpcPool[] = []
@@ -220,7 +225,7 @@ describe('movements over RPC', () => {
     const hold = { accountId, amount: money(2_000n), feeMinorUnits: 50n, expireTime: inAnHour() }
     const asked = { projectId, movementId, sessionTokenHash, institutionId, limitUse, hold }
     expect(await movements.beginMovement(asked)).toMatchObject({ repeatedCall: false })
-    // As a process of the release before repeats it: it tells no fees.
+    // As a process of the previous release repeats it: without fees.
     const later = {
       ...hold,
       feeMinorUnits: 0n,

@@ -1,14 +1,14 @@
 // Shows on a real database what a transfer does, what it refuses, and that it happens once.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newId, randomId } from '#core/id.ts'
-import type { Database } from '#runtime/db.ts'
+import { newId, randomId } from '#core/identity/id.ts'
+import type { Database } from '#platform/db/db.ts'
 import {
   listAccountPostings,
   postTransfer,
   readBalance,
   requireTransfer,
   reverseTransfer,
-} from '../../services/accounts/ledger/ledger.ts'
+} from '../../services/accounts/ledger/operations/ledger.ts'
 import {
   balanceOf,
   type LedgerWorld,
@@ -16,7 +16,7 @@ import {
   moving,
   newCustomer,
   statement,
-} from './world.ts'
+} from './harness.ts'
 
 let world: LedgerWorld
 let db: Database
@@ -92,7 +92,7 @@ describe('a transfer', () => {
     expect(await internalBalance(projectId)).toBe(0n)
   })
 
-  it('refuses an unknown customer, an unknown currency of his, and the float of another project', async () => {
+  it('a transfer refuses an unknown customer or currency and the float of another project', async () => {
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, amountMinor: 10n })
     const refused = [
@@ -163,7 +163,7 @@ describe('amounts', () => {
     expect((await balanceOf(db, accountId)).postedMinor).toBe(most)
   })
 
-  it('of an internal account may pass 64 bits, since nobody could refuse', async () => {
+  it('amounts of an internal account may exceed 64 bits, since nobody could refuse', async () => {
     const most = 2n ** 63n - 1n
     const projectId = newId()
     const lines = moving({ internal: 'held' }, clearing, most)
@@ -174,7 +174,7 @@ describe('amounts', () => {
 })
 
 describe('a reversal', () => {
-  it('takes a transfer back once, and says so to whoever asks', async () => {
+  it('a reversal happens once, and every later attempt is refused or repeated', async () => {
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, amountMinor: 1_000n })
     const reversesId = newId()

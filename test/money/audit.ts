@@ -2,10 +2,10 @@
 import { expect } from 'vitest'
 import { type Transaction, TransactionStatus } from '#gen/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
-import { checkLedger } from '../../services/accounts/ledger/check.ts'
-import { balanceOf, statement, userLimits } from '../ledger/world.ts'
+import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
+import { balanceOf, statement, userLimits } from '../ledger/harness.ts'
+import type { World } from './harness.ts'
 import type { Ledger, Made } from './history.ts'
-import type { World } from './world.ts'
 import { covers, worthOf } from './worth.ts'
 
 const open = statement(
@@ -98,7 +98,7 @@ const countedBy = statement(
    from movement where project_id = $1 and limit_account_id is not null`,
 )
 const usage = statement(
-  `select account_id as "accountId", span::text, sum(used_minor)::bigint as minor, max(used_minor) as "mostMinor"
+  `select account_id as "accountId", span::text, sum(used_minor)::bigint as minor, max(used_minor) as "maxMinor"
    from limit_usage where account_id = any($1::uuid[]) group by account_id, span`,
 )
 
@@ -116,9 +116,9 @@ async function expectLimits({ accountsDb }: World, ledger: Ledger): Promise<void
     accountId: string
     span: 'day' | 'month'
     minor: bigint
-    mostMinor: bigint
+    maxMinor: bigint
   }>(usage, [accounts])
-  for (const { accountId, span, minor, mostMinor } of used) {
+  for (const { accountId, span, minor, maxMinor } of used) {
     const standing = counted.filter(
       (one) => one.accountId === accountId && one.state !== 'cancelled',
     )
@@ -126,7 +126,7 @@ async function expectLimits({ accountsDb }: World, ledger: Ledger): Promise<void
     const { level } = ledger.people.find((person) => person.accountId === accountId) ?? {}
     const limits = userLimits.levels[level ?? 0]
     const most = span === 'day' ? limits?.dailyMinor : limits?.monthlyMinor
-    expect(mostMinor <= (most ?? 0n)).toBe(true)
+    expect(maxMinor <= (most ?? 0n)).toBe(true)
     const largest = standing.map((one) => one.minor).toSorted((a, b) => (a < b ? 1 : -1))[0] ?? 0n
     expect(largest <= (limits?.singleMinor ?? 0n)).toBe(true)
   }

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectSound, settle } from './audit.ts'
+import { startWorld, type World } from './harness.ts'
 import { newLedger, run, step } from './history.ts'
-import { startWorld, type World } from './world.ts'
 
 let world: World
 beforeAll(async () => {

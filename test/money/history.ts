@@ -1,14 +1,14 @@
 // Random histories of quotes and transactions, and what carries them out as clients do: refusals are answers, defects are not.
 import * as fc from 'fast-check'
-import { Failure, reasons } from '#core/errors.ts'
-import { newId } from '#core/id.ts'
-import { formatAmount } from '#core/money.ts'
+import { Failure, reasons } from '#core/errors/errors.ts'
+import { newId } from '#core/identity/id.ts'
+import { formatAmount } from '#core/money/money.ts'
 import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
 import { type Transaction, TransactionType } from '#gen/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
 import { type Quote, QuoteKind } from '#gen/quotes/v1/quotes_pb.js'
-import { newAccount, newShop, type Shop } from '../ledger/world.ts'
-import type { World } from './world.ts'
+import { newAccount, newShop, type Shop } from '../ledger/harness.ts'
+import type { World } from './harness.ts'
 import { currencies } from './worth.ts'
 
 /** A customer of a ledger, by the place in `Ledger.people`. */

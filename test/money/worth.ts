@@ -1,6 +1,6 @@
 // What amounts are worth at the table of the sandbox, exactly: for tests that compare money of several currencies.
-import { currencyDigits } from '#core/money.ts'
-import { rateBetween, unitsPerDollar } from '../../services/simulator/rate.ts'
+import { currencyDigits } from '#core/money/money.ts'
+import { rateBetween, unitsPerDollar } from '../../connectors/simulator/domain/rate.ts'
 
 /** Currencies with a rate. */
 export const currencies = Object.keys(unitsPerDollar)
@@ -11,12 +11,12 @@ function perDollar(code: string): bigint {
   return BigInt(whole) * 100_000n + BigInt(fraction.padEnd(5, '0'))
 }
 
-const mostDigits = 4n
+const maxDigits = 4n
 const allPrices = currencies.reduce((product, code) => product * perDollar(code), 1n)
 
 /** A worth as a whole number of a unit so small that every minor unit of every currency is a multiple of it. */
 export function worthOf(minor: bigint, currency: string): bigint {
-  const scale = 10n ** (mostDigits - BigInt(currencyDigits(currency) ?? 0))
+  const scale = 10n ** (maxDigits - BigInt(currencyDigits(currency) ?? 0))
   return minor * scale * (allPrices / perDollar(currency))
 }
 

@@ -1,6 +1,6 @@
 // The world outside payments for the tests of this folder: a back end that does what a test says, and accounts.
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/accounts/v1/access_pb.js'
 import {
   AttemptOutcome,
@@ -17,9 +17,9 @@ import type {
 /** What a wallet does with an attempt: an outcome, or no answer at all. */
 export type Wallet = (attemptId: string, pin: string) => Promise<AttemptOutcome> | AttemptOutcome
 
-/** A back end that remembers what it was told. */
+/** A fake back end that records the calls that it receives. */
 export function newBackend() {
-  const told = {
+  const received = {
     charges: new Map<string, Charge>(),
     withdrawals: new Map<string, Withdrawal>(),
     payouts: new Map<string, CreatePayoutRequest>(),
@@ -46,49 +46,50 @@ export function newBackend() {
   const charges: ServiceImpl<typeof ChargeService> = {
     announceCharges: ({ charges: announced }) =>
       answer(() => {
-        told.announcements += 1
+        received.announcements += 1
         if (announced.some((charge) => state.refuses(charge))) {
           throw new Failure('INVALID_PARAMETER', 'a charge that cannot be taken')
         }
-        for (const charge of announced) told.charges.set(charge.chargeId, charge)
+        for (const charge of announced) received.charges.set(charge.chargeId, charge)
         return {}
       }),
     withdrawCharges: ({ withdrawals }) =>
       answer(() => {
-        for (const withdrawal of withdrawals) told.withdrawals.set(withdrawal.chargeId, withdrawal)
+        for (const withdrawal of withdrawals)
+          received.withdrawals.set(withdrawal.chargeId, withdrawal)
         return {}
       }),
     async payWithWallet({ chargeId, attemptId, pin }) {
-      told.walletCalls += 1
-      if (!told.charges.has(chargeId)) throw new Failure('CHARGE_NOT_FOUND', 'no such charge')
+      received.walletCalls += 1
+      if (!received.charges.has(chargeId)) throw new Failure('CHARGE_NOT_FOUND', 'no such charge')
       const outcome = await state.wallet(attemptId, pin)
-      told.attempts.set(attemptId, outcome)
+      received.attempts.set(attemptId, outcome)
       return { outcome }
     },
     getAttempt: ({ attemptId }) =>
       answer(() => {
-        told.enquiries += 1
-        return { outcome: told.attempts.get(attemptId) ?? AttemptOutcome.UNSPECIFIED }
+        received.enquiries += 1
+        return { outcome: received.attempts.get(attemptId) ?? AttemptOutcome.UNSPECIFIED }
       }),
     openCardFrame: ({ chargeId, returnUrl }) =>
       answer(() => ({ frameUrl: `http://cards.test/${chargeId}?back=${returnUrl}` })),
   }
   const payouts: ServiceImpl<typeof PayoutService> = {
     async createPayout(request) {
-      told.payoutCalls += 1
+      received.payoutCalls += 1
       await state.paysOutAfter
       return answer(() => {
-        told.payouts.set(request.payoutId, request)
+        received.payouts.set(request.payoutId, request)
         return {}
       })
     },
     createRefund: (request) =>
       answer(() => {
-        told.refunds.set(request.refundId, request)
+        received.refunds.set(request.refundId, request)
         return {}
       }),
   }
-  return { told, state, charges, payouts }
+  return { received, state, charges, payouts }
 }
 
 /** Accounts that know some merchants and count the questions. */

@@ -1,4 +1,4 @@
-// What a payer's page can do, whatever the back end answers and however often the button is pressed.
+// Tests a payer's page under every response of the back end and repeated presses of the button.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
@@ -8,8 +8,8 @@ import {
   PaymentMethod,
   PaymentState,
 } from '#gen/payments/v1/payments_pb.js'
-import { sql } from '#runtime/db.ts'
-import { at, payer, refusal, startWorld, states, until, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { at, payer, refusal, startWorld, states, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -24,7 +24,7 @@ afterAll(() => world.stop())
 async function announced(more: object = {}) {
   const made = await world.create({ payers: [payer(0n, more)], description: 'Two coffees' })
   const { payerId, linkToken } = at(made.payers)
-  await until(() => world.backend.told.charges.has(payerId))
+  await until(() => world.backend.received.charges.has(payerId))
   return { paymentId: made.paymentId, payerId, linkToken }
 }
 
@@ -54,12 +54,12 @@ describe('a payer’s page', () => {
     })
   })
 
-  it('of an agent shows the cash code that the back end was told', async () => {
+  it('a page for an agent shows the cash code that the back end received', async () => {
     const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
     const { linkToken, payerId } = await announced(agent)
     const { checkout } = await world.checkouts.getCheckout({ linkToken })
     expect(checkout?.cashCode).toMatch(/^\d{12}$/)
-    expect(checkout?.cashCode).toBe(world.backend.told.charges.get(payerId)?.cashCode)
+    expect(checkout?.cashCode).toBe(world.backend.received.charges.get(payerId)?.cashCode)
   })
 
   it.each(['', 'x'.repeat(43), 'short'])('does not exist for the token %j', async (linkToken) => {
@@ -90,7 +90,7 @@ describe('paying with a wallet', () => {
   it('counts once when the back end reports what it has answered already', async () => {
     const { linkToken, paymentId, payerId } = await announced()
     await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
-    const attemptId = at([...world.backend.told.attempts.keys()].slice(-1))
+    const attemptId = at([...world.backend.received.attempts.keys()].slice(-1))
     await world.report(payerId, ChargeOutcome.PAID, attemptId)
     const movements = await world.movements(paymentId)
     expect(movements.filter((movement) => movement.includes('receipt'))).toEqual([
@@ -98,7 +98,7 @@ describe('paying with a wallet', () => {
     ])
   })
 
-  it('that is refused can be tried again, five times in all', async () => {
+  it('a refused wallet payment can be retried, five times in total', async () => {
     world.backend.state.wallet = () => AttemptOutcome.REFUSED
     const { linkToken, paymentId } = await announced()
     for (const count of [1, 2, 3, 4]) {
@@ -119,10 +119,10 @@ describe('paying with a wallet', () => {
 
   it('submitted twice at once is one attempt', async () => {
     const { linkToken, paymentId } = await announced()
-    const before = world.backend.told.walletCalls
+    const before = world.backend.received.walletCalls
     const submit = () => world.checkouts.payWithWallet({ linkToken, pin: '123456' })
     await Promise.all([submit(), submit(), submit()])
-    expect(world.backend.told.walletCalls - before).toBe(1)
+    expect(world.backend.received.walletCalls - before).toBe(1)
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
@@ -130,7 +130,7 @@ describe('paying with a wallet', () => {
     const { linkToken, paymentId } = await announced()
     const answered = Promise.withResolvers<void>()
     world.backend.state.wallet = async (attemptId) => {
-      world.backend.told.attempts.set(attemptId, AttemptOutcome.PAID)
+      world.backend.received.attempts.set(attemptId, AttemptOutcome.PAID)
       await answered.promise
       return AttemptOutcome.PAID
     }
@@ -145,7 +145,7 @@ describe('paying with a wallet', () => {
     answered.resolve()
   })
 
-  it('that never reached the back end returns to the payer without counting', async () => {
+  it('a wallet payment that never reached the back end returns to the payer without counting', async () => {
     const { linkToken, paymentId } = await announced()
     world.backend.state.wallet = () => {
       throw new Error('the back end lost it')
@@ -174,7 +174,7 @@ describe('paying with a wallet', () => {
     expect(await stateOf(other.paymentId)).toEqual(['PENDING', 'PENDING'])
   })
 
-  it('stays under way while the back end says what nobody here understands', async () => {
+  it('a wallet payment stays in flight while the back end returns an unknown outcome', async () => {
     const { linkToken, paymentId } = await announced()
     let attemptId = ''
     world.backend.state.wallet = (id) => {
@@ -182,36 +182,36 @@ describe('paying with a wallet', () => {
       throw new Error('the back end lost it')
     }
     await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
-    const { told } = world.backend
-    told.attempts.set(attemptId, 99 as AttemptOutcome)
-    const before = told.enquiries
+    const { received } = world.backend
+    received.attempts.set(attemptId, 99 as AttemptOutcome)
+    const before = received.enquiries
     world.testClock.advance(3_000)
-    await until(() => told.enquiries > before)
-    told.attempts.set(attemptId, AttemptOutcome.PAID)
+    await until(() => received.enquiries > before)
+    received.attempts.set(attemptId, AttemptOutcome.PAID)
     world.testClock.advance(10_000)
     await until(async () => (await stateOf(paymentId))[0] === 'PAID')
     const events = await world.events(paymentId)
     expect(events.map(({ transition }) => transition)).not.toContain('PAYER_REFUSED')
   })
 
-  it('that the back end works on is reported later', async () => {
+  it('a wallet payment that the back end is still processing is reported later', async () => {
     world.backend.state.wallet = () => AttemptOutcome.PROCESSING
     const { linkToken, paymentId, payerId } = await announced()
     const { checkout } = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(checkout?.payerState).toBe(PayerState.PROCESSING)
-    const attemptId = at([...world.backend.told.attempts.keys()].slice(-1))
+    const attemptId = at([...world.backend.received.attempts.keys()].slice(-1))
     await world.report(payerId, ChargeOutcome.PAID, attemptId)
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
   it('need not wait for the announcement of the charge', async () => {
     const { linkToken, paymentId, payerId } = await announced()
-    world.backend.told.charges.delete(payerId)
+    world.backend.received.charges.delete(payerId)
     await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
-  it('is not possible while the back end cannot be told of the charge', async () => {
+  it('paying with a wallet is refused while the charge cannot be announced to the back end', async () => {
     world.backend.state.isDown = true
     const { linkToken, paymentId } = await (async () => {
       const made = await world.create()
@@ -230,10 +230,10 @@ describe('paying with a wallet', () => {
     ['1234567890123', 'INVALID_PARAMETER'],
   ])('refuses the PIN %j', async (pin, reason) => {
     const { linkToken, paymentId } = await announced()
-    const before = world.backend.told.walletCalls
+    const before = world.backend.received.walletCalls
     const paying = world.checkouts.payWithWallet({ linkToken, pin })
     expect(await refusal(paying)).toBe(`${reason} pin`)
-    expect(world.backend.told.walletCalls).toBe(before)
+    expect(world.backend.received.walletCalls).toBe(before)
     expect(await world.events(paymentId)).toHaveLength(1)
   })
 
@@ -247,13 +247,13 @@ describe('paying with a wallet', () => {
   it('leaves a share alone that has ended', async () => {
     const { linkToken, paymentId } = await announced()
     await world.cancel(paymentId)
-    const before = world.backend.told.walletCalls
+    const before = world.backend.received.walletCalls
     const { checkout, refused } = await world.checkouts.payWithWallet({
       linkToken,
       pin: '123456',
     })
     expect([checkout?.payerState, refused]).toEqual([PayerState.CANCELLED, false])
-    expect(world.backend.told.walletCalls).toBe(before)
+    expect(world.backend.received.walletCalls).toBe(before)
   })
 })
 

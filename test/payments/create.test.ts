@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { FraudCheckStatus, PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
-import { sql } from '#runtime/db.ts'
+import { sql } from '#platform/db/db.ts'
+import { at, type Order, payer, refusal, startWorld, states, until, type World } from './harness.ts'
 import { quietCounts, rowCounts } from './row-counts.ts'
-import { at, type Order, payer, refusal, startWorld, states, until, type World } from './world.ts'
 
 let world: World
 beforeAll(async () => {
@@ -87,8 +87,8 @@ describe('a new payment request', () => {
       ],
     })
     const [first, second] = made.payers.map(({ payerId }) => payerId)
-    const { told } = world.backend
-    const announced = await until(() => told.charges.get(second ?? '') && told.charges)
+    const { received } = world.backend
+    const announced = await until(() => received.charges.get(second ?? '') && received.charges)
     expect(announced.get(first ?? '')).toMatchObject({
       amount: { currency: 'USD', minorUnits: 4_020n },
       mobileNumber: '+12025550100',
@@ -103,7 +103,7 @@ describe('a new payment request', () => {
     world.backend.state.isDown = true
     const made = await world.create()
     world.backend.state.isDown = false
-    const announced = await until(() => world.backend.told.charges.get(at(made.payers).payerId))
+    const announced = await until(() => world.backend.received.charges.get(at(made.payers).payerId))
     expect(announced.amount?.minorUnits).toBe(10_000n)
   })
 
@@ -159,10 +159,10 @@ describe('the fraud rules', () => {
     expect(await refusal(world.report(at(made.payers).payerId, ChargeOutcome.PAID))).toBe(
       'CHARGE_NOT_FOUND',
     )
-    expect(world.backend.told.charges.has(at(made.payers).payerId)).toBe(false)
+    expect(world.backend.received.charges.has(at(made.payers).payerId)).toBe(false)
   })
 
-  it('stop the thirty-first request of a payer within a minute, and let him go on later', async () => {
+  it('fraud rules stop the thirty-first request of a payer in a minute and allow later ones', async () => {
     const order = { fraudCheck: true, payers: [payer(0n, { mobileNumberE164: '+12025550150' })] }
     const checks: FraudCheckStatus[] = []
     for (let round = 0; round < 31; round += 1) {
@@ -181,7 +181,7 @@ describe('the fraud rules', () => {
 })
 
 describe('a repeat', () => {
-  it('with the same content answers the first request and makes nothing', async () => {
+  it('a repeat with the same content returns the first response and creates nothing', async () => {
     const order = world.order()
     const first = await world.payments.createPayment(order)
     const before = await quietCounts(world)
@@ -191,7 +191,7 @@ describe('a repeat', () => {
     expect(await rowCounts(world)).toEqual(before)
   })
 
-  it('with other content is refused and makes nothing', async () => {
+  it('a repeat with other content is refused and creates nothing', async () => {
     const order = world.order()
     await world.payments.createPayment(order)
     const before = await quietCounts(world)
@@ -202,7 +202,7 @@ describe('a repeat', () => {
     expect(await rowCounts(world)).toEqual(before)
   })
 
-  it('is told by the fingerprint when the caller gives one', async () => {
+  it('a repeat is recognised by the fingerprint when the caller gives one', async () => {
     const requestFingerprint = new Uint8Array(32).fill(7)
     const order = world.order({ requestFingerprint })
     await world.payments.createPayment(order)
@@ -220,7 +220,7 @@ describe('a repeat', () => {
     expect(await world.events(answers[0]?.payment?.paymentId ?? '')).toHaveLength(1)
   })
 
-  it('of another merchant is another payment', async () => {
+  it('a repeated id of another merchant is another payment', async () => {
     const order = world.order()
     const mine = await world.payments.createPayment(order)
     const theirs = await world.payments.createPayment({
@@ -246,7 +246,7 @@ describe('a cancelled request', () => {
     })
     expect(rest).toEqual([])
     const payerId = at(cancelled.payers).payerId
-    const withdrawn = await until(() => world.backend.told.withdrawals.get(payerId))
+    const withdrawn = await until(() => world.backend.received.withdrawals.get(payerId))
     expect(withdrawn.reason).toBe(WithdrawReason.CANCELLED)
     expect(await world.movements(paymentId)).toEqual([])
   })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentChannel, PayoutState } from '#gen/payments/v1/payments_pb.js'
-import { at, payer, refusal, startWorld, states, until, type World } from './world.ts'
+import { at, payer, refusal, startWorld, states, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -24,11 +24,11 @@ describe('a request whose time runs out', () => {
       notices: ['PAYMENT_EXPIRED 0'],
       callbackSequence: 1,
     })
-    const withdrawn = await until(() => world.backend.told.withdrawals.get(payerId))
+    const withdrawn = await until(() => world.backend.received.withdrawals.get(payerId))
     expect(withdrawn.reason).toBe(WithdrawReason.EXPIRED)
   })
 
-  it('expires with the first of its deadlines and refunds who has paid', async () => {
+  it('a request expires with the first of its deadlines and refunds those who paid', async () => {
     const made = await world.create({
       payers: [payer(4_000n, { paymentChannel: PaymentChannel.DIRECT_POS }), payer(6_000n)],
     })
@@ -41,7 +41,7 @@ describe('a request whose time runs out', () => {
     expect(await world.movements(made.paymentId)).toEqual(['payer_receipt 6000', 'refund 6000'])
   })
 
-  it('goes on while its only late payer is paying, and expires when he is refused', async () => {
+  it('a late request stays open while its only payer is paying, and expires once refused', async () => {
     const { paymentId, payerId } = await world.one()
     const bystander = await world.one()
     await world.report(payerId, PROCESSING, 'a')
@@ -51,7 +51,7 @@ describe('a request whose time runs out', () => {
     await until(async () => (await world.stateOf(paymentId))[0] === 'EXPIRED')
   })
 
-  it('is still paid by the late payer when his attempt succeeds', async () => {
+  it('a late request is paid when the attempt in flight succeeds', async () => {
     const { paymentId, payerId } = await world.one()
     await world.report(payerId, PROCESSING, 'a')
     world.testClock.advance(25 * hourMs)
@@ -59,7 +59,7 @@ describe('a request whose time runs out', () => {
     expect(await world.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
-  it('leaves a paying payer to his attempt: refused, he expires too', async () => {
+  it('an attempt in flight outlives the request: if refused, its payer expires too', async () => {
     const { paymentId, payerIds } = await world.shared(4_000n, 6_000n)
     await world.report(at(payerIds), PROCESSING, 'a')
     await world.expireNow(paymentId)
@@ -72,7 +72,7 @@ describe('a request whose time runs out', () => {
     })
   })
 
-  it('leaves a paying payer to his attempt: paid, he is refunded at once', async () => {
+  it('an attempt in flight outlives the request: if paid, its payer is refunded at once', async () => {
     const { paymentId, payerIds } = await world.shared(4_000n, 6_000n)
     await world.report(at(payerIds), PROCESSING, 'a')
     await world.expireNow(paymentId)
@@ -216,7 +216,7 @@ describe('refunding', () => {
     const { paymentId, payerId } = await world.one()
     await world.report(payerId, PAID)
     const payeeId = at((await world.get(paymentId)).payees).payeeId
-    await until(() => world.backend.told.payouts.has(payeeId))
+    await until(() => world.backend.received.payouts.has(payeeId))
     await world.refund(paymentId)
     expect(await world.movements(paymentId)).toEqual([
       'fee 50',
@@ -228,7 +228,7 @@ describe('refunding', () => {
     ])
   })
 
-  it('that the back end refuses for good is noted as money that came back', async () => {
+  it('a refund that the back end refuses permanently is recorded as returned money', async () => {
     const { paymentId, payerId } = await world.one()
     await world.cancel(paymentId)
     await world.report(payerId, PAID)

@@ -1,8 +1,12 @@
 // The database repeats the state machines: every pair of states is tried, and money rows cannot be changed.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Database, type Sql, sql } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { payerMachine, paymentMachine, payoutMachine } from '../../services/payments/payment.ts'
+import { type Database, type Sql, sql } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import {
+  payerMachine,
+  paymentMachine,
+  payoutMachine,
+} from '../../services/payments/domain/payment.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase

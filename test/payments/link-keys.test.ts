@@ -1,11 +1,11 @@
 // Shows that payers' links and cash codes stay what they were while link.key rotates.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
-import { sql } from '#runtime/db.ts'
-import { countPage } from '#runtime/keys/dependants.ts'
-import { linkDependants } from '../../services/payments/link-key-store.ts'
+import { sql } from '#platform/db/db.ts'
+import { countPage } from '#platform/keys/dependants.ts'
+import { linkDependants } from '../../services/payments/store/link-key-store.ts'
 import { testKeys } from '../support/keys.ts'
-import { at, payer, refusal, startWorld, states, until, type World } from './world.ts'
+import { at, payer, refusal, startWorld, states, until, type World } from './harness.ts'
 
 const keys = testKeys('untimed')
 const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
@@ -40,7 +40,7 @@ async function cashCodeOf(linkToken: string | undefined) {
   return checkout?.cashCode
 }
 
-it('a repeat shows the links of its request again, whichever keys came since', async () => {
+it('a repeat shows the links of its request again after later rotations', async () => {
   const ofRelease = await made()
   // As the release before stores a payer: without the id of a key.
   await world.db.run(forgetKeyId, [ofRelease.payment.paymentId])
@@ -58,13 +58,13 @@ it('a repeat shows the links of its request again, whichever keys came since', a
 
 it('a link from before a rotation is paid on after it', async () => {
   const { payment, links } = await made()
-  await until(() => world.backend.told.charges.has(at(payment.payers).payerId))
+  await until(() => world.backend.received.charges.has(at(payment.payers).payerId))
   keys.rotate()
   await world.checkouts.payWithWallet({ linkToken: at(links), pin: '123456' })
   expect(states(await world.get(payment.paymentId))).toEqual(['PAID', 'PAID'])
 })
 
-it('the cash code that an agent is told later is the one that the payer saw before', async () => {
+it('the cash code that an agent receives later is the one that the payer saw before', async () => {
   world.backend.state.isDown = true
   const { payment, links } = await made([payer(0n, agent)])
   const shown = await cashCodeOf(at(links))
@@ -73,8 +73,8 @@ it('the cash code that an agent is told later is the one that the payer saw befo
   expect(await cashCodeOf(at(links))).toBe(shown)
   world.backend.state.isDown = false
   const { payerId } = at(payment.payers)
-  const told = await until(() => world.backend.told.charges.get(payerId))
-  expect(told.cashCode).toBe(shown)
+  const charge = await until(() => world.backend.received.charges.get(payerId))
+  expect(charge.cashCode).toBe(shown)
 })
 
 it('open payments need the key of their links, ended ones do not', async () => {
@@ -97,7 +97,7 @@ it('open payments need the key of their links, ended ones do not', async () => {
 it('a key that is retired at once takes its links from repeats, not from payers', async () => {
   const linked = await made()
   const cash = await made([payer(0n, agent)])
-  await until(() => world.backend.told.charges.has(at(cash.payment.payers).payerId))
+  await until(() => world.backend.received.charges.has(at(cash.payment.payers).payerId))
   const retired = keys().current.keyId
   keys.rotate()
   keys.retire(retired)
@@ -118,7 +118,7 @@ it('a charge without its key does not hold up those that were announced with it'
   keys.retire(retired)
   world.backend.state.isDown = false
   for (const { payment } of others) {
-    await until(() => world.backend.told.charges.has(at(payment.payers).payerId))
+    await until(() => world.backend.received.charges.has(at(payment.payers).payerId))
   }
-  expect(world.backend.told.charges.has(at(lost.payment.payers).payerId)).toBe(false)
+  expect(world.backend.received.charges.has(at(lost.payment.payers).payerId)).toBe(false)
 })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentMethod, PayoutState } from '#gen/payments/v1/payments_pb.js'
-import { at, payer, refusal, startWorld, states, until, type World } from './world.ts'
+import { at, payer, refusal, startWorld, states, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -54,7 +54,7 @@ describe('a payer who pays', () => {
     expect(await world.stateOf(paymentId)).toEqual(['PAID', 'PAID', 'PAID'])
   })
 
-  it('is told by the method that he paid with', async () => {
+  it('a payer who pays is shown with the payment method that they used', async () => {
     const { paymentId, payerId } = await world.one()
     const paymentMethod = PaymentMethod.DEBIT
     await world.reports.reportCharge({
@@ -123,7 +123,7 @@ describe('a payer who is refused', () => {
       notices: ['PAYMENT_FAILED 0'],
       callbackSequence: 1,
     })
-    const withdrawn = await until(() => world.backend.told.withdrawals.get(payerId))
+    const withdrawn = await until(() => world.backend.received.withdrawals.get(payerId))
     expect(withdrawn.reason).toBe(WithdrawReason.FAILED)
     expect(await world.movements(paymentId)).toEqual([])
   })
@@ -135,7 +135,7 @@ describe('a payer who is refused', () => {
     expect(await world.stateOf(paymentId)).toEqual(['PENDING', 'PENDING'])
   })
 
-  it('takes the others down with him: who paid gets his money back', async () => {
+  it('a refused payer fails the whole request, and those who paid are refunded', async () => {
     const { paymentId, payerIds } = await world.shared(3_000n, 3_000n, 4_000n)
     const [first = '', second = '', third = ''] = payerIds
     await world.report(first, PAID)
@@ -148,8 +148,8 @@ describe('a payer who is refused', () => {
     })
     expect(await world.movements(paymentId)).toEqual(['payer_receipt 3000', 'refund 3000'])
     await until(() => world.refundsOf(first).length === 1)
-    await until(() => world.backend.told.withdrawals.has(third))
-    expect(world.backend.told.withdrawals.has(first)).toBe(false)
+    await until(() => world.backend.received.withdrawals.has(third))
+    expect(world.backend.received.withdrawals.has(first)).toBe(false)
   })
 
   it('stays in an attempt that another, older attempt’s refusal does not end', async () => {
@@ -205,12 +205,12 @@ describe('a payout', () => {
     expect(made.payees.map(({ feeMinor }) => feeMinor)).toEqual([136n, 204n])
     await world.report(at(made.payers).payerId, PAID)
     const [later = '', sooner = ''] = made.payees.map(({ payeeId }) => payeeId)
-    const sent = await until(() => world.backend.told.payouts.get(sooner))
+    const sent = await until(() => world.backend.received.payouts.get(sooner))
     expect(sent).toMatchObject({
       amount: { currency: 'USD', minorUnits: 5_796n },
       mobileNumber: '+12025550112',
     })
-    expect(world.backend.told.payouts.has(later)).toBe(false)
+    expect(world.backend.received.payouts.has(later)).toBe(false)
     expect(await world.reportPayout(sooner, TransferOutcome.COMPLETED)).toBe('COMPLETED')
     expect(await world.lastEvent(made.paymentId)).toMatchObject({
       transition: 'PAYOUT_COMPLETED',
@@ -218,7 +218,7 @@ describe('a payout', () => {
       callbackSequence: 0,
     })
     world.testClock.advance(49 * hourMs)
-    await until(() => world.backend.told.payouts.has(later))
+    await until(() => world.backend.received.payouts.has(later))
     expect(await world.reportPayout(later, TransferOutcome.FAILED)).toBe('FAILED')
     expect(await world.reportPayout(later, TransferOutcome.COMPLETED)).toBe('FAILED')
     expect(await world.lastEvent(made.paymentId)).toMatchObject({

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { type Order, payer, refusal, startWorld, type World } from './harness.ts'
 import { quietCounts, rowCounts } from './row-counts.ts'
-import { type Order, payer, refusal, startWorld, type World } from './world.ts'
 
 let world: World
 beforeAll(async () => {
@@ -172,7 +172,7 @@ describe('a refused request', () => {
     )
   })
 
-  it('of an unknown merchant answers like an unknown key, and leaves nothing', async () => {
+  it('a request of an unknown merchant is answered like an unknown key, and stores nothing', async () => {
     const before = await quietCounts(world)
     expect(await refusal(world.create({ merchantId: randomUUID() }))).toBe('PW_INVALID_API_KEY')
     expect(await rowCounts(world)).toEqual(before)
@@ -180,7 +180,7 @@ describe('a refused request', () => {
 })
 
 describe('an id that is not the caller’s', () => {
-  it('answers like an unknown one, whatever is asked', async () => {
+  it('an id of another caller is answered like an unknown one by every operation', async () => {
     const { paymentId } = await world.create()
     const { payments, projectId, merchantId, otherMerchantId } = world
     const foreign = [

@@ -1,18 +1,22 @@
 // Proves what a request costs in round trips to the database, counted on the wire between payments and PostgreSQL.
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { newId } from '#core/id.ts'
-import type { Database } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { groupingReader, groupingStore } from '../../services/payments/groups.ts'
+import { newId } from '#core/identity/id.ts'
+import type { Database } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import type { NewPayment } from '../../services/payments/domain/new-payment.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
-import type { NewPayment } from '../../services/payments/new-payment.ts'
-import { createPayment, getPayment, type Payments } from '../../services/payments/payments.ts'
-import { reportCharge } from '../../services/payments/reports.ts'
+import { batchingReader, batchingStore } from '../../services/payments/operations/batching.ts'
+import {
+  createPayment,
+  getPayment,
+  type Payments,
+} from '../../services/payments/operations/payments.ts'
+import { reportCharge } from '../../services/payments/operations/reports.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
-import { settings } from './world.ts'
+import { settings } from './harness.ts'
 
 /** `begin` and `commit`. */
 const transactionEnds = 2
@@ -28,17 +32,17 @@ beforeAll(async () => {
   db = database.open({ url: wire.url, poolSize: 1 })
   payments = {
     db,
-    storePayment: groupingStore(db),
-    findPayment: groupingReader(db),
+    storePayment: batchingStore(db),
+    findPayment: batchingReader(db),
     log: silentLog,
     linkKeys: fixedKeys(),
     settings,
     findMerchant: (_, merchantId) =>
       Promise.resolve({ merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }),
     metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
-    carry: () => undefined,
+    publish: () => undefined,
     announce: () => undefined,
-    kick: () => undefined,
+    notify: () => undefined,
   }
   // The first statement of a connection pays for the connection.
   await db.ready()

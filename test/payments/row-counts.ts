@@ -1,6 +1,6 @@
 // Counts the rows of payments once all that was to be announced has been. It must not change any.
-import { sql } from '#runtime/db.ts'
-import { until, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { until, type World } from './harness.ts'
 
 const counts = sql(
   'test_counts',

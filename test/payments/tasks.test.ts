@@ -1,16 +1,16 @@
-// What the back end is told although a part of it refuses or hangs.
+// Tests that calls reach the back end although a part of it refuses or hangs.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
-import { type Database, sql } from '#runtime/db.ts'
-import type { Backend } from '../../services/payments/backend.ts'
-import { startCharges } from '../../services/payments/charges-in-hand.ts'
-import type { Payment } from '../../services/payments/payment.ts'
-import { taskInHandUntil } from '../../services/payments/task-store.ts'
+import { type Database, sql } from '#platform/db/db.ts'
+import type { Payment } from '../../services/payments/domain/payment.ts'
+import type { Backend } from '../../services/payments/ports/backend.ts'
+import { taskInHandUntil } from '../../services/payments/store/task-store.ts'
+import { startChargeAnnouncer } from '../../services/payments/workers/charge-announcer.ts'
 import { silentLog } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
-import { at, payer, startWorld, until, type World } from './world.ts'
+import { at, payer, startWorld, until, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -19,31 +19,31 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 it('a charge that the back end refuses does not keep the others of its call from being announced', async () => {
-  const { state, told } = world.backend
+  const { state, received } = world.backend
   const refused = '+12025550177'
   state.refuses = ({ mobileNumber }) => mobileNumber === refused
   const payers = [payer(5_000n, { mobileNumberE164: refused }), payer(5_000n)]
   const made = await world.create({ payers })
-  await until(() => told.charges.has(at(made.payers, 1).payerId))
-  expect(told.charges.has(at(made.payers).payerId)).toBe(false)
+  await until(() => received.charges.has(at(made.payers, 1).payerId))
+  expect(received.charges.has(at(made.payers).payerId)).toBe(false)
   state.refuses = () => false
   world.testClock.advance(60_000)
-  await until(() => told.charges.has(at(made.payers).payerId))
+  await until(() => received.charges.has(at(made.payers).payerId))
 })
 
 it('charges are announced while payouts hang', async () => {
-  const { state, told } = world.backend
+  const { state, received } = world.backend
   const hanging = Promise.withResolvers<void>()
   state.paysOutAfter = hanging.promise
   const paid = await world.create()
   await world.report(at(paid.payers).payerId, ChargeOutcome.PAID)
   const payeeId = at((await world.get(paid.paymentId)).payees).payeeId
-  await until(() => told.payoutCalls > 0)
+  await until(() => received.payoutCalls > 0)
   const fresh = await world.create()
-  await until(() => told.charges.has(at(fresh.payers).payerId))
-  expect(told.payouts.has(payeeId)).toBe(false)
+  await until(() => received.charges.has(at(fresh.payers).payerId))
+  expect(received.payouts.has(payeeId)).toBe(false)
   hanging.resolve()
-  await until(() => told.payouts.has(payeeId))
+  await until(() => received.payouts.has(payeeId))
 })
 
 const writeTask = sql(
@@ -58,7 +58,7 @@ const doneTask = sql(
   "select kind from task where subject_id = $1 and kind = 'withdraw' and done_time is not null",
 )
 
-/** Charges in hand of a process of which the back end answers nothing before it is let go, and then an error. */
+/** A charge announcer whose back end does not respond until `letGo` is called, and then fails. */
 function hangingCharges(db: Database) {
   const hanging = Promise.withResolvers<void>()
   const called = Promise.withResolvers<void>()
@@ -67,7 +67,7 @@ function hangingCharges(db: Database) {
     return hanging.promise
   }
   const backend = { announce } as unknown as Backend
-  const charges = startCharges({ db, log: silentLog, backend, linkKeys: fixedKeys() })
+  const charges = startChargeAnnouncer({ db, log: silentLog, backend, linkKeys: fixedKeys() })
   return {
     called: called.promise,
     announce(payerId: string) {
@@ -96,15 +96,15 @@ it('charges that wait when their process stops are left to others, and do not ho
   const closed = charges.close()
   charges.letGo()
   await closed
-  // Long before the time in hand is over.
+  // Long before the lease of the task expires.
   await until(async () => (await db.row(findTask, [waiting])) === undefined)
 })
 
-it('of a charge that was announced no task is left, of one that was withdrawn there is', async () => {
+it('the task of an announced charge is deleted, that of a withdrawn one is kept', async () => {
   const made = await world.create()
   const { payerId } = at(made.payers)
   await until(async () => (await world.db.row(findTask, [payerId])) === undefined)
-  expect(world.backend.told.charges.has(payerId)).toBe(true)
+  expect(world.backend.received.charges.has(payerId)).toBe(true)
   await world.cancel(made.paymentId)
   await until(async () => (await world.db.row(doneTask, [payerId])) !== undefined)
 })

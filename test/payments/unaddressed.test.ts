@@ -1,21 +1,21 @@
-// Events of requests without a URL for pushes: they end with the broker's word, and delivery never has them.
+// Tests events of requests without a URL for pushes: the broker's acknowledgement ends them, and delivery gets none.
 import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { connect } from 'nats'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { InboxService } from '#gen/events/v1/events_pb.js'
-import { type Database, sql } from '#runtime/db.ts'
-import { startConsumer } from '#runtime/events/inbox.ts'
-import { inboxRoutes } from '#runtime/events/inbox-routes.ts'
-import { connectNats, type Nats } from '#runtime/events/nats.ts'
-import { type Outbox, type Subjects, startOutbox } from '#runtime/events/outbox.ts'
-import { inHandMs } from '#runtime/events/outbox-store.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { subjects, takeIn } from '../../services/delivery/events.ts'
-import { paymentSubjects } from '../../services/payments/events.ts'
-import { startBroker, type TestBroker } from '../events/world.ts'
+import { type Database, sql } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { startConsumer } from '#platform/events/inbox.ts'
+import { inboxRoutes } from '#platform/events/inbox-routes.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { type Outbox, type Subjects, startOutbox } from '#platform/events/outbox.ts'
+import { directLeaseMs } from '#platform/events/outbox-store.ts'
+import { subjects, takeIn } from '../../services/delivery/operations/event-intake.ts'
+import { paymentSubjects } from '../../services/payments/api/events.ts'
+import { startBroker, type TestBroker } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
-import { startWorld, until, type World } from './world.ts'
+import { startWorld, until, type World } from './harness.ts'
 
 const addressed = 'pw.payments.event'
 const unaddressed = 'pw.payments.event.unaddressed'
@@ -112,7 +112,7 @@ async function kept(): Promise<Record<string, number>> {
 }
 
 it('they end without delivery, those with one URL go through it, and the stream keeps both', async () => {
-  world.carryBy(startRelay(declared()).carry)
+  world.publishBy(startRelay(declared()).publish)
   const quiet = await world.create({ urls: nowhere })
   await world.cancel(quiet.paymentId)
   await world.create({ urls: { ...nowhere, notify: 'https://shop.example/notify' } })
@@ -124,10 +124,10 @@ it('they end without delivery, those with one URL go through it, and the stream 
   expect(await kept()).toEqual({ [addressed]: 2, [unaddressed]: 2 })
 })
 
-it('whose writer died after the commit are published by a relay, and end', async () => {
+it('unaddressed events whose writer died after the commit are published by a relay, and end', async () => {
   await world.create({ urls: nowhere })
   startRelay(declared())
-  world.testClock.advance(inHandMs)
+  world.testClock.advance(directLeaseMs)
   expect(await whenEnded(1)).toMatchObject([{ subject: unaddressed, attempts: 1 }])
   expect(await kept()).toEqual({ [unaddressed]: 1 })
   expect(await inDelivery()).toEqual([])
@@ -137,7 +137,7 @@ it('taken by a relay of an older release, they stay open until one that knows th
   const { [unaddressed]: _, ...known } = declared()
   await world.create({ urls: nowhere })
   const older = startRelay(known)
-  world.testClock.advance(inHandMs)
+  world.testClock.advance(directLeaseMs)
   await until(async () => (await outboxRowsNow())[0]?.attempts === 1)
   expect(await outboxRowsNow()).toMatchObject([{ ended: false }])
   await older.close()

@@ -1,9 +1,9 @@
 // Chains of quotes at the sandbox's rates: however much is exchanged, and however often, nobody ends with more than they began with.
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
-import { type Amount, priceQuote } from '../../services/quotes/quote.ts'
-import { rateBetween } from '../../services/simulator/rate.ts'
+import { Failure } from '#core/errors/errors.ts'
+import { rateBetween } from '../../connectors/simulator/domain/rate.ts'
+import { type Amount, priceQuote } from '../../services/quotes/domain/quote.ts'
 import { currencies, worthOf } from '../money/worth.ts'
 
 const sourceTime = new Date()
@@ -79,7 +79,7 @@ describe('a chain of quotes', () => {
     expect(gains).toEqual([])
   })
 
-  it('that made money when amounts were rounded half-even does not begin', () => {
+  it('a chain of quotes that made money under half-even rounding does not begin', () => {
     // 0.04 TTD were a cent, which was 0.07 TTD.
     expect(exchanged({ amountMinor: 4n, currency: 'TTD' }, 'USD')).toBeUndefined()
     expect(exchanged({ amountMinor: 7n, currency: 'TTD' }, 'USD')?.amountMinor).toBe(1n)

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { SessionState } from '#gen/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { QuoteKind, QuoteStatus } from '#gen/quotes/v1/quotes_pb.js'
-import { sql } from '#runtime/db.ts'
+import { sql } from '#platform/db/db.ts'
+import { type Asked, money, refusal, startWorld, ttlS, type World } from './harness.ts'
 import { accountId, institutionId, institutionName } from './peers.ts'
-import { type Asked, money, refusal, startWorld, ttlS, type World } from './world.ts'
 
 let world: World
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeEach(() => {
     currency: 'USD',
     limitCurrency: 'TTD',
     limitMinor: 2_500_000n,
-    tellsRoom: true,
+    showsRoom: true,
   })
   Object.assign(world.source.state, { isDown: false, ageMs: 0, rate: undefined })
   world.accounts.asked.limits.length = 0
@@ -88,7 +88,7 @@ describe('a quote', () => {
     expect(rate).toBe('149.3500')
   })
 
-  it('of one currency in itself asks nobody for a rate', async () => {
+  it('a quote within one currency requests no rate', async () => {
     world.accounts.state.limitCurrency = 'USD'
     const before = world.source.asked.length
     const quote = await world.quote({ creditParty: {} })
@@ -116,7 +116,7 @@ describe('the currency that is quoted', () => {
     expect(quote.quoted?.currency).toBe(currency)
   })
 
-  it('cannot be told of a number with several accounts, unless it is named', async () => {
+  it('a number with several accounts is ambiguous unless the currency is given', async () => {
     const several = { mobileNumber: '+12025550109' }
     expect(await refused({ creditParty: several })).toBe('AMBIGUOUS_MATCH credit_party')
     expect(await world.quote({ creditParty: { ...several, currency: 'TTD' } })).toBeDefined()
@@ -138,14 +138,14 @@ describe('a session', () => {
     expect(await refused()).toBe(reason)
   })
 
-  it('that is unknown, or of another institution or project, gets no quote', async () => {
+  it('an unknown session, or one of another institution or project, gets no quote', async () => {
     expect(await refused({ sessionToken: 'pws_x' })).toBe('SESSION_INVALID')
     expect(await refused({ institutionName: 'Other Bank' })).toBe('SESSION_INVALID')
     const other = '0198c000-0000-7000-8000-0000000000ff'
     expect(await refused({ projectId: other })).toBe('SESSION_INVALID')
   })
 
-  it('of an account that is not available gets no quote', async () => {
+  it('a session of an unavailable account gets no quote', async () => {
     for (const status of [AccountStatus.UNAVAILABLE, AccountStatus.PENDING_REVIEW]) {
       world.accounts.state.status = status
       expect(await refused()).toBe('ACCOUNT_UNAVAILABLE')
@@ -175,7 +175,7 @@ describe('the limits', () => {
   })
 
   it('are asked for by themselves where accounts is of the release before', async () => {
-    Object.assign(world.accounts.state, { tellsRoom: false, limitMinor: 6_783n })
+    Object.assign(world.accounts.state, { showsRoom: false, limitMinor: 6_783n })
     expect(await world.quote()).toBeDefined()
     expect(world.accounts.asked.limits[0]?.limitUse).toMatchObject({
       accountId,
@@ -202,7 +202,7 @@ describe('the limits', () => {
 })
 
 describe('a rate', () => {
-  it('that the source does not have is a refusal that names the field', async () => {
+  it('a rate that the source does not have is refused with the name of the field', async () => {
     expect(await refused({ requested: money('MXN', 100n) })).toBe(
       'CURRENCY_NOT_SUPPORTED credit_party.currency',
     )
@@ -211,14 +211,14 @@ describe('a rate', () => {
     )
   })
 
-  it('that is too old is not used', async () => {
+  it('a stale rate is not used', async () => {
     world.source.state.ageMs = 901_000
     expect(await refused()).toBe('SERVICE_UNAVAILABLE')
     world.source.state.ageMs = 890_000
     expect(await world.quote()).toBeDefined()
   })
 
-  it('that grows too old while it is remembered is asked for again', async () => {
+  it('a cached rate that becomes stale is requested again', async () => {
     world.source.state.ageMs = 896_500
     expect(await world.quote()).toBeDefined()
     world.testClock.advance(4_000)
@@ -245,7 +245,7 @@ describe('a rate', () => {
     expect(await refused({ requested })).toBe('SERVICE_UNAVAILABLE')
   })
 
-  it('is told to the institution as quotes use it', async () => {
+  it('getRate returns to the institution the rate that quotes use', async () => {
     const { rate, sourceTime } = await world.institution.getRate({
       baseCurrency: 'USD',
       quotedCurrency: 'JPY',
@@ -260,7 +260,7 @@ describe('a rate', () => {
 })
 
 describe('an amount', () => {
-  it('that is worth less than a minor unit of the other currency is refused, and a unit is not', async () => {
+  it('an amount worth less than a minor unit of the other currency is refused, and a unit is not', async () => {
     // At 604.10 for a dollar 6.041 XOF are worth a cent, and at 6.7829 so are 0.067829 TTD.
     for (const [currency, below, above] of [
       ['XOF', 6n, 7n],
@@ -275,12 +275,12 @@ describe('an amount', () => {
     }
   })
 
-  it('that is worth more than any amount is refused', async () => {
+  it('an amount above the maximum amount is refused', async () => {
     const asked = { requested: money('JPY', 10n ** 18n - 1n), creditParty: { currency: 'XOF' } }
     expect(await refused(asked)).toBe('INVALID_PARAMETER request_amount')
   })
 
-  it('of nothing, or of no currency, is refused', async () => {
+  it('an amount of zero, or without a currency, is refused', async () => {
     expect(await refused({ requested: money('USD', 0n) })).toBe('INVALID_PARAMETER requested')
     expect(await refused({ requested: money('XXX', 1n) })).toBe('INVALID_PARAMETER request_amount')
     expect(await refused({ kind: QuoteKind.UNSPECIFIED })).toBe('MISSING_PARAMETER kind')

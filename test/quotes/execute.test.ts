@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { QuoteKind, QuoteStatus, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
-import { money, refusal, startWorld, ttlS, type World } from './world.ts'
+import { money, refusal, startWorld, ttlS, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -22,7 +22,7 @@ function expire(): void {
 }
 
 describe('a reservation', () => {
-  it('of thirty movements at once is given to one', async () => {
+  it('a quote is reserved by one of thirty concurrent movements', async () => {
     const { quoteId } = await fresh()
     const movements: string[] = Array.from({ length: 30 }, () => randomUUID())
     const outcomes = await Promise.all(
@@ -38,7 +38,7 @@ describe('a reservation', () => {
     expect(outcomes.filter((outcome) => outcome === 'QUOTE_ALREADY_USED')).toHaveLength(29)
   })
 
-  it('of one movement thirty times at once is one', async () => {
+  it('thirty concurrent reservations by one movement are one', async () => {
     const { quoteId, movementId } = await fresh()
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => world.reserve(quoteId, movementId)),
@@ -105,7 +105,7 @@ describe('a reservation', () => {
     )
   })
 
-  it('by a caller of the release before, which names no account, is not checked for it', async () => {
+  it('a reservation by a caller of the previous release, without an account, skips its check', async () => {
     const { quoteId, movementId } = await fresh()
     expect(await world.reserve(quoteId, movementId, { accountId: '' })).toBeDefined()
   })
@@ -134,7 +134,7 @@ describe('a reservation', () => {
 })
 
 describe('a confirmation', () => {
-  it('makes the quote used and tells by what', async () => {
+  it('a confirmation marks the quote as used and records its transaction', async () => {
     const { quoteId, movementId } = await fresh()
     await world.reserve(quoteId, movementId)
     await world.confirm(quoteId, movementId)
@@ -158,7 +158,7 @@ describe('a confirmation', () => {
     expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
   })
 
-  it('by a movement that holds no reservation is refused', async () => {
+  it('a confirmation by a movement without the reservation is refused', async () => {
     const { quoteId, movementId } = await fresh()
     expect(await refusal(world.confirm(quoteId, movementId))).toBe('QUOTE_NOT_FOUND')
     await world.reserve(quoteId, movementId)
@@ -167,7 +167,7 @@ describe('a confirmation', () => {
     expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
   })
 
-  it('without a status is refused', async () => {
+  it('a confirmation without a status is refused', async () => {
     const { quoteId, movementId } = await fresh()
     expect(await refusal(world.confirm(quoteId, movementId, UNSPECIFIED))).toBe(
       'MISSING_PARAMETER transaction_status',
@@ -195,13 +195,13 @@ describe('a release', () => {
     expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_EXPIRED')
   })
 
-  it('that overtakes the reservation keeps it from being made', async () => {
+  it('a release that overtakes the reservation prevents it', async () => {
     const { quoteId, movementId } = await fresh()
     await world.release(quoteId, movementId)
     expect(await refusal(world.reserve(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
   })
 
-  it('by another movement takes nothing away', async () => {
+  it('a release by another movement changes nothing', async () => {
     const { quoteId, movementId } = await fresh()
     await world.reserve(quoteId, movementId)
     await world.release(quoteId, randomUUID())
@@ -209,7 +209,7 @@ describe('a release', () => {
     await world.confirm(quoteId, movementId)
   })
 
-  it('of a quote that the movement has used is refused, and of an unknown one nothing', async () => {
+  it('a release of a quote that its movement used is refused; of an unknown quote it does nothing', async () => {
     const { quoteId, movementId } = await fresh()
     await world.reserve(quoteId, movementId)
     await world.confirm(quoteId, movementId)
@@ -230,7 +230,7 @@ describe('a release', () => {
     await world.release(quoteId, randomUUID())
   })
 
-  it('of an expired or used quote by a movement that never had it changes nothing', async () => {
+  it('a release of an expired or used quote by a movement that never had it changes nothing', async () => {
     const { quoteId, movementId } = await fresh()
     await world.reserve(quoteId, movementId)
     await world.confirm(quoteId, movementId)
@@ -278,7 +278,7 @@ describe('the transaction of a used quote', () => {
     }
   })
 
-  it('is told by its own movement alone', async () => {
+  it("a quote's transaction can be updated by its own movement only", async () => {
     const { quoteId, movementId } = await fresh()
     await world.reserve(quoteId, movementId)
     expect(await refusal(world.update(quoteId, movementId, COMPLETED))).toBe('QUOTE_NOT_FOUND')

@@ -1,15 +1,19 @@
 // Quotes that are made together are stored together: each whole, and none suffers from another.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { newId } from '#core/id.ts'
-import { type Database, isCheckViolation } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { groupingQuotes, type StoreQuote, storingQuote } from '../../services/quotes/groups.ts'
-import { type DraftQuote, noFees } from '../../services/quotes/quote.ts'
-import { readQuote } from '../../services/quotes/store.ts'
+import { newId } from '#core/identity/id.ts'
+import { type Database, isCheckViolation } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { type DraftQuote, noFees } from '../../services/quotes/domain/quote.ts'
+import {
+  batchingQuotes,
+  type StoreQuote,
+  storingQuote,
+} from '../../services/quotes/operations/batching.ts'
+import { readQuote } from '../../services/quotes/store/quote-store.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
-import { ttlS } from './world.ts'
+import { ttlS } from './harness.ts'
 
 const projectId = randomUUID()
 const institutionName = `O'Neil "sells" \\ {x,NULL} 😀`
@@ -26,7 +30,7 @@ beforeAll(async () => {
   await db.ready()
 })
 beforeEach(() => {
-  store = groupingQuotes(db, ttlS)
+  store = batchingQuotes(db, ttlS)
 })
 afterAll(async () => {
   await database.drop()

@@ -1,8 +1,8 @@
 // The database repeats the machine of a quote: every pair of states is tried, and its terms cannot be changed.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Database, isCheckViolation, sql } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { type QuoteState, quoteMachine } from '../../services/quotes/quote.ts'
+import { type Database, isCheckViolation, sql } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { type QuoteState, quoteMachine } from '../../services/quotes/domain/quote.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase

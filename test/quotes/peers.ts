@@ -1,7 +1,7 @@
 // The world outside quotes for the tests of this folder: accounts and a source of rates that do what a test says.
 import type { ServiceImpl } from '@connectrpc/connect'
-import { Failure } from '#core/errors.ts'
-import { parseDecimal } from '#core/money.ts'
+import { Failure } from '#core/errors/errors.ts'
+import { parseDecimal } from '#core/money/money.ts'
 import type {
   AccountReference,
   AccountsService,
@@ -27,8 +27,8 @@ export function newAccounts(projectId: string) {
     limitCurrency: 'TTD',
     /** Largest amount in the limits' currency: at once, and what is left of the day and the month. */
     limitMinor: 2_500_000n,
-    /** False: accounts of the release before, which tells no room. */
-    tellsRoom: true,
+    /** False: accounts of the previous release, which returns no limit room. */
+    showsRoom: true,
   }
   const asked: { sessions: ResolveSessionRequest[]; limits: CheckLimitsRequest[] } = {
     sessions: [],
@@ -64,7 +64,7 @@ export function newAccounts(projectId: string) {
         account: { ...base, accountId, accountStatus, currency },
         references: request.references.map(referenced),
         limitCurrency: state.limitCurrency,
-        ...(request.withLimitRoom && state.tellsRoom && { limitRoom: room() }),
+        ...(request.withLimitRoom && state.showsRoom && { limitRoom: room() }),
       }
     },
   }

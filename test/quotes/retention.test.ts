@@ -1,8 +1,8 @@
 // Shows which quotes are deleted after a month, and which stay.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { deleteUnused } from '../../services/quotes/store.ts'
-import { startWorld, type World } from './world.ts'
+import { deleteUnused } from '../../services/quotes/store/quote-store.ts'
+import { startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 // Proves what a quote costs: calls to accounts, and round trips counted on the wire between quotes and PostgreSQL.
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type CountingWire, countRoundTrips } from '../support/round-trips.ts'
-import { refusal, startWorld, type World } from './world.ts'
+import { refusal, startWorld, type World } from './harness.ts'
 
 let wire: CountingWire
 let world: World

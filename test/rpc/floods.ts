@@ -1,7 +1,7 @@
-// Request bodies that never end, over each protocol that the RPC port takes. A flood has no opinion on what comes back.
+// Request bodies that never end, over each protocol that the RPC port takes. The response is not checked here.
 import http2 from 'node:http2'
 import net from 'node:net'
-import { FrameQueue, frameKind, preface } from '#runtime/rpc/frames.ts'
+import { FrameQueue, frameKind, preface } from '#platform/rpc/fast-path/frames.ts'
 
 /** What each message says its length is. */
 export const messageBytes = 4 * 1024 * 1024

@@ -2,7 +2,7 @@
 import http2 from 'node:http2'
 import net from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { migrationFolders } from '#runtime/schemas.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { check, floodsOf } from './floods.ts'
 import {
@@ -12,7 +12,7 @@ import {
   startServiceProcess,
 } from './service-process.ts'
 
-const mostGrowthBytes = 60 * 1024 * 1024
+const maxGrowthBytes = 60 * 1024 * 1024
 
 const unaryPaths: Record<MeasuredService, string> = {
   quotes: '/quotes.v1.QuotesService/GetQuote',
@@ -92,7 +92,7 @@ describe.each(['quotes', 'billing'] as const)('%s', (name) => {
     // Again and again, until nothing more comes.
     do await service.alive()
     while ((await Promise.race([settled, Promise.resolve('not yet')])) === 'not yet')
-    expect(service.peakBytes() - residentBytes).toBeLessThan(mostGrowthBytes)
+    expect(service.peakBytes() - residentBytes).toBeLessThan(maxGrowthBytes)
     flood?.stop()
     await expect.poll(() => healthAnswers(service?.port ?? 0)).toBe(true)
   })

@@ -1,16 +1,16 @@
-// Shows that settlements which no event brought reach the ledger all the same, once, whatever fails between.
+// Tests that settlements without an event still reach the ledger, exactly once, under failures on the way.
 import { fromBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
-import { postTransfer } from '../../services/accounts/ledger/ledger.ts'
-import { backfillPage, startBackfill } from '../../services/accounts/settlements/backfill.ts'
-import { listRefusals, readBackfill } from '../../services/accounts/settlements/backfill-store.ts'
-import { postEvents } from '../../services/accounts/settlements/consumer.ts'
-import { settlementPostingService } from '../../services/accounts/settlements/service.ts'
-import { until } from '../payments/world.ts'
-import { type SettlementWorld, startSettlementWorld } from './world.ts'
+import { settlementPostingService } from '../../services/accounts/ledger/api/settlements.ts'
+import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
+import { listRefusals, readBackfill } from '../../services/accounts/ledger/store/backfill-store.ts'
+import { backfillPage, startBackfill } from '../../services/accounts/ledger/workers/backfill.ts'
+import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
+import { until } from '../payments/harness.ts'
+import { type SettlementWorld, startSettlementWorld } from './harness.ts'
 
 const { PAID } = ChargeOutcome
 
@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.stop())
 
-/** Makes payments whose receipts, fees and payouts nobody tells the ledger of. */
+/** Makes payments whose receipts, fees and payouts are not published to the ledger. */
 async function payTimes(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const { payerId } = await world.one()
@@ -117,10 +117,10 @@ describe('the list of settlements', () => {
     await payTimes(1)
     world.settle()
     const { settlements } = await world.list.listSettlements({})
-    const told = (await world.settledEvents()).flatMap(
+    const published = (await world.settledEvents()).flatMap(
       ({ payload }) => fromBinary(PaymentEventSchema, payload).settlements,
     )
-    const inOrder = told.toSorted((a, b) => (a.settlementId < b.settlementId ? -1 : 1))
+    const inOrder = published.toSorted((a, b) => (a.settlementId < b.settlementId ? -1 : 1))
     expect(settlements).toEqual(inOrder)
   })
 

@@ -1,10 +1,10 @@
-// Shows that whatever payments moves is in the ledger, once, by events over a real broker.
+// Tests that each movement of money in payments is in the ledger, once, by events over a real broker.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
-import { postEvents } from '../../services/accounts/settlements/consumer.ts'
-import { startBroker, type TestBroker } from '../events/world.ts'
-import { at, payer, until } from '../payments/world.ts'
-import { type SettlementWorld, startSettlementWorld } from './world.ts'
+import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
+import { startBroker, type TestBroker } from '../events/harness.ts'
+import { at, payer, until } from '../payments/harness.ts'
+import { type SettlementWorld, startSettlementWorld } from './harness.ts'
 
 const { PAID } = ChargeOutcome
 const { COMPLETED, FAILED } = TransferOutcome
@@ -22,15 +22,15 @@ afterAll(async () => {
   await broker.remove()
 })
 
-/** Waits until the ledger has confirmed all that payments told it. */
-async function allTold(): Promise<void> {
+/** Waits until the ledger has confirmed all events of payments. */
+async function allNotified(): Promise<void> {
   await until(async () => (await world.openEvents()) === 0)
 }
 
 async function payoutOf(paymentId: string): Promise<string> {
   const payment = await until(async () => {
     const found = await world.get(paymentId)
-    return found.payees.some(({ payeeId }) => world.backend.told.payouts.has(payeeId)) && found
+    return found.payees.some(({ payeeId }) => world.backend.received.payouts.has(payeeId)) && found
   })
   return at(payment.payees).payeeId
 }
@@ -59,7 +59,7 @@ describe('a payment in the ledger', () => {
 
   it('posts every kind of settlement once, and its accounts sum to zero', async () => {
     await everyKind()
-    await allTold()
+    await allNotified()
     const settlements = await world.settlements()
     expect(new Set(settlements.map(({ kind }) => kind)).size).toBe(12)
     const transfers = await world.transfers()
@@ -70,7 +70,7 @@ describe('a payment in the ledger', () => {
   })
 
   it('posts nothing again when events come again', async () => {
-    await allTold()
+    await allNotified()
     const before = await world.balances()
     const events = await world.settledEvents()
     const posted = await Promise.all(

@@ -1,14 +1,14 @@
-// Kills the simulator under load, again and again: no id is executed twice and no word that it gave is taken back.
+// Kills the simulator repeatedly under load: no id is executed twice and no outcome that it returned changes.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { Failure } from '#core/errors.ts'
+import { Failure } from '#core/errors/errors.ts'
 import { BillState } from '#gen/backend/v1/billers_pb.js'
 import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import { startSurroundings } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
-import { startSurroundings } from './world.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
@@ -26,17 +26,17 @@ afterAll(async () => {
 const kills = 6
 const callTimeoutMs = 1_000
 const paceMs = 10
-/** Whoever hears nothing leaves the processor to the next start. */
+/** A client without a response waits, so that the restarting process gets the processor. */
 const unansweredPaceMs = 50
 const enquiriesAtOnce = 50
 const start = async () => void (await once(simulator.run({}).child, 'message'))
-/** Whoever was not answered does not know. */
+/** Without a response the outcome is unknown. */
 const unknownWhenUnclear = (error: unknown) => {
   if (error instanceof Failure && error.reason !== 'REFERENCE_REFUSED') return undefined
   throw error
 }
 
-/** Payers of bills and transfers, who keep what they were told. */
+/** Clients that pay bills and make transfers, and record the outcomes that they receive. */
 function load() {
   const words = new Map<string, Set<unknown>>()
   const note = (id: string, word: unknown) => {
@@ -124,10 +124,10 @@ it('killed under load, it executes each id at most once and keeps every word', a
   const broken: string[] = []
   const settled = async (billPaymentId: string) => {
     const { outcome } = await surroundings.bills.enquireBill({ billPaymentId })
-    const told = words.get(billPaymentId) ?? new Set()
+    const seen = words.get(billPaymentId) ?? new Set()
     const isPaid = outcome?.state === BillState.PAID
     if (isPaid) paid.push(billPaymentId)
-    const stands = isPaid ? told.add(outcome.providerReference).size === 1 : told.size === 0
+    const stands = isPaid ? seen.add(outcome.providerReference).size === 1 : seen.size === 0
     if (!stands || (!isPaid && outcome?.state !== BillState.NOT_FOUND)) broken.push(billPaymentId)
   }
   for (let from = 0; from < bills.length; from += enquiriesAtOnce) {

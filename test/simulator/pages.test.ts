@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
-import { newCharge, open, returnUrl, startWorld, submit, type World } from './world.ts'
+import { newCharge, open, returnUrl, startWorld, submit, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -157,7 +157,7 @@ describe('the agent’s till', () => {
     expect((await submit(`${world.publicUrl}/agent`, { cash_code: cashCode })).status).toBe(409)
   })
 
-  it('tells an unknown code, a malformed one and one that was withdrawn', async () => {
+  it('the agent page distinguishes an unknown, a malformed and a withdrawn cash code', async () => {
     const { chargeId, cashCode } = await announce({ channel: ChargeChannel.AGENT })
     await withdraw(chargeId)
     const collect = `${world.publicUrl}/agent/collect`

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { AttemptOutcome, ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
-import { newCharge, startWorld, type World } from './world.ts'
+import { newCharge, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -138,7 +138,7 @@ describe('wallets', () => {
     expect(await pay(chargeId, '123456')).toBe(AttemptOutcome.REFUSED)
   })
 
-  it('of many attempts at once one pays', async () => {
+  it('one of many concurrent attempts of a wallet pays', async () => {
     const { chargeId } = await announce({})
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => pay(chargeId, '123456')))
     expect(outcomes.filter((outcome) => outcome === AttemptOutcome.PAID)).toHaveLength(1)

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
+import { newCharge, startSurroundings } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
-import { newCharge, startSurroundings } from './world.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 

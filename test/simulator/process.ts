@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { startSurroundings } from './world.ts'
+import type { startSurroundings } from './harness.ts'
 
-const main = join(import.meta.dirname, '../../services/simulator/main.ts')
+const main = join(import.meta.dirname, '../../connectors/simulator/main.ts')
 
 export type SimulatorProcess = ReturnType<typeof simulatorProcess>
 

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { preface as linkPreface } from '#runtime/rpc/frames.ts'
-import { startWorld, type World } from './world.ts'
+import { preface as linkPreface } from '#platform/rpc/fast-path/frames.ts'
+import { startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {

@@ -1,10 +1,13 @@
 // Holds the quotas of the receivers on a real database: for each tag, for all of them, over restarts and failures.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Database, sql } from '#runtime/db.ts'
-import { migrationFolders } from '#runtime/schemas.ts'
-import { createReceiverQuota, receiverQuotas } from '../../services/simulator/receiver-quota.ts'
-import { insertReceived } from '../../services/simulator/receiver-store.ts'
+import { type Database, sql } from '#platform/db/db.ts'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import {
+  createReceiverQuota,
+  receiverQuotas,
+} from '../../connectors/simulator/operations/receiver-quota.ts'
+import { insertReceived } from '../../connectors/simulator/store/receiver-store.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase

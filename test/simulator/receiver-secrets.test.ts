@@ -1,8 +1,8 @@
 // Holds that receivers of a hosted sandbox keep to tags which are secrets, and that no tag is ever listed.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sql } from '#runtime/db.ts'
-import { startWorld, type World } from './world.ts'
+import { sql } from '#platform/db/db.ts'
+import { startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { insertReceived } from '../../services/simulator/receiver-store.ts'
+import { insertReceived } from '../../connectors/simulator/store/receiver-store.ts'
+import { startSurroundings } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
-import { startSurroundings } from './world.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 

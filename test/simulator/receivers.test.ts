@@ -1,9 +1,12 @@
 // Sends the receivers what merchants would be sent, and reads it back from their log.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { receiverQuotas } from '../../services/simulator/receiver-quota.ts'
-import { deleteOldFlaky, deleteOldReceived } from '../../services/simulator/receiver-store.ts'
-import { startWorld, type World } from './world.ts'
+import { receiverQuotas } from '../../connectors/simulator/operations/receiver-quota.ts'
+import {
+  deleteOldFlaky,
+  deleteOldReceived,
+} from '../../connectors/simulator/store/receiver-store.ts'
+import { startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { startWorld, type World } from './world.ts'
+import { startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {

@@ -1,5 +1,5 @@
-// Stand-ins for the services that the simulator reports to: they keep what they get and refuse as a test wants it.
-import { Failure, type Reason } from '#core/errors.ts'
+// Stand-ins for the services that the simulator reports to: they record reports and refuse on demand.
+import { Failure, type Reason } from '#core/errors/errors.ts'
 import { RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
 import { TransferOutcome, TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
@@ -9,8 +9,8 @@ import {
   type ReportChargeRequest,
 } from '#gen/payments/v1/charge_report_pb.js'
 import { PayerState, PaymentMethod, PayoutState } from '#gen/payments/v1/payments_pb.js'
-import type { Identity } from '#runtime/rpc/identity.ts'
-import { type ServeRpcOptions, serveRpc } from '#runtime/rpc/server.ts'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { type ServeRpcOptions, serveRpc } from '#platform/rpc/server/server.ts'
 import { silentLog } from '../support/database.ts'
 
 const host = '127.0.0.1'

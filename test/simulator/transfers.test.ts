@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
-import { startWorld, type World } from './world.ts'
+import { startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -90,7 +90,7 @@ describe('a transfer', () => {
     expect(await executionsOf(transfer)).toEqual([])
   })
 
-  it('that has ended is not cancelled any more', async () => {
+  it('a transfer that has ended cannot be cancelled', async () => {
     const [done, failed] = [await create(), await create('0402')]
     world.testClock.advance(1_000)
     await expectReports(done, ['COMPLETED'])
@@ -153,7 +153,7 @@ describe('a transfer', () => {
 })
 
 describe('a transfer that was given up before it came', () => {
-  it('by an enquiry is refused for ever, over a restart too', async () => {
+  it('a transfer queried before it arrived is refused permanently, also after a restart', async () => {
     const transfer = newTransfer()
     expect((await enquire(transfer)).state).toBe(TransferState.NOT_FOUND)
     await world.restart()
@@ -165,7 +165,7 @@ describe('a transfer that was given up before it came', () => {
     expect([reportsOf(transfer), await executionsOf(transfer)]).toEqual([[], []])
   })
 
-  it('by a cancellation is refused for ever', async () => {
+  it('a transfer cancelled before it arrived is refused permanently', async () => {
     const transfer = newTransfer()
     expect(await cancel(transfer)).toBe(TransferState.CANCELLED)
     await expect(world.transfers.createTransfer(transfer)).rejects.toMatchObject(refusedForEver)

@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { Writable } from 'node:stream'
-import { runCommandLine } from '../../deploy/cli/main.ts'
+import { runCommandLine } from '../../clients/cli/main.ts'
 
-const program = path.resolve(import.meta.dirname, '../../deploy/cli/payweave.mjs')
+const program = path.resolve(import.meta.dirname, '../../clients/cli/payweave.mjs')
 
 /** How a command ended and what it printed. */
 export type Ran = { code: number | null; out: string; err: string }

@@ -1,14 +1,14 @@
 // A fresh, migrated database for one test file. It must not know any service's tables.
 import { createHash, randomBytes } from 'node:crypto'
 import { Client } from 'pg'
-import { type Database, type DatabaseOptions, openDatabase } from '#runtime/db.ts'
-import { createLogger } from '#runtime/log.ts'
-import { migrate } from '#runtime/migrate.ts'
+import { type Database, type DatabaseOptions, openDatabase } from '#platform/db/db.ts'
+import { migrate } from '#platform/db/migrate.ts'
+import { createLogger } from '#platform/telemetry/log.ts'
 
 export type TestDatabase = {
   /** The superuser's URL of this database. */
   url: string
-  /** Opens a pool in the service's role and schema, with patience; it is closed by `drop`. */
+  /** Opens a pool in the service's role and schema, with the limits of production; `drop` closes it. */
   open(options?: Partial<DatabaseOptions>): Database
   /** Migrates a further service's schema into the same database. */
   migrate(service: string, directories: string[]): Promise<string[]>
@@ -18,17 +18,6 @@ export type TestDatabase = {
 
 /** A logger that says nothing. */
 export const silentLog = createLogger({ part: 'test', level: 'silent' })
-
-/**
- * What a stalled machine does not reach: of the limits of production, the tests of these tell. Answers that came too late
- * would look like refusals.
- */
-export const patientLimits = {
-  statementMs: 15_000,
-  lockMs: 15_000,
-  idleInTransactionMs: 30_000,
-  acquireMs: 15_000,
-}
 
 /** Makes a database on the server of the test run with the service's schema in it. */
 export async function createTestDatabase(
@@ -44,8 +33,7 @@ export async function createTestDatabase(
   return {
     url,
     open(options) {
-      const limits = { ...patientLimits, ...options?.limits }
-      const database = openDatabase({ url, service, log: silentLog, ...options, limits })
+      const database = openDatabase({ url, service, log: silentLog, ...options })
       opened.push(database)
       return database
     },

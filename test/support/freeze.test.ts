@@ -15,7 +15,7 @@ const stateOf = (pid: number) =>
 async function freezer(dataDir: string) {
   const [port] = await freePorts(1)
   const at = (file: string) => JSON.stringify(path.resolve(import.meta.dirname, '../..', file))
-  const script = `const { startNats } = await import(${at('deploy/local/nats.ts')})
+  const script = `const { startNats } = await import(${at('deploy/local/nats/nats.ts')})
     const { freeze } = await import(${at('test/support/freeze.ts')})
     const server = await startNats({ dataDir: ${JSON.stringify(dataDir)}, port: ${port}, log() {} })
     await freeze(server.pid)
@@ -36,7 +36,7 @@ describe('a frozen server', () => {
     expect(stateOf(server.pid())).toBe('T')
     thaw()
     await vi.waitFor(() => expect(stateOf(server.pid())).not.toBe('T'), 15_000)
-    // Once more does nothing to whoever has the pid by then.
+    // A second call has no effect on a process that may have reused the pid.
     thaw()
   })
 

@@ -1,11 +1,11 @@
-// Holds processes still for tests, so that none stays frozen when a test run is killed; it must not know what they are.
+// Holds processes still for tests, so that none stays frozen when a test run is killed.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * Stops a process in its tracks, with its connections open, and resolves to what lets it go on. A stopped process takes
- * no notice of the signal that tells of our death: a watchdog, which reads from us until we are gone, lets it go on then.
+ * no notice of the signal on our death: a watchdog, which reads from us until we are gone, resumes it then.
  */
 export async function freeze(pid: number): Promise<() => void> {
   const watchdog = spawn('/bin/sh', ['-c', 'read -r _; kill -CONT "$0"', String(pid)], {
@@ -31,6 +31,29 @@ function standsStill(pid: number): boolean {
     } catch {
       // It ended after we had its name.
       return true
+    }
+  })
+}
+
+/** Stops a process and all of its children, such as those of a PostgreSQL server; resolves to what lets them go on. */
+export async function freezeFamily(pid: number): Promise<() => void> {
+  // The parent first, so that it starts no more.
+  const goOn = [await freeze(pid)]
+  for (const child of childrenOf(pid)) goOn.push(await freeze(child))
+  return () => {
+    for (const one of goOn) one()
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const processes = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return processes.map(Number).filter((child) => {
+    try {
+      return new RegExp(`^PPid:\\s*${pid}$`, 'm').test(
+        fs.readFileSync(`/proc/${child}/status`, 'utf8'),
+      )
+    } catch {
+      return false
     }
   })
 }

@@ -1,8 +1,8 @@
 // Starts one PostgreSQL and one NATS server for the whole test run and removes them at its end.
 import fs from 'node:fs'
 import path from 'node:path'
-import { startNats } from '../../deploy/local/nats.ts'
-import { startPostgres } from '../../deploy/local/postgres.ts'
+import { startNats } from '../../deploy/local/nats/nats.ts'
+import { startPostgres } from '../../deploy/local/postgres/postgres.ts'
 import { freePorts, keepStream, temporaryFolder } from './servers.ts'
 
 const log = () => {}

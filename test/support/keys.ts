@@ -8,7 +8,7 @@ import {
   newKeyOf,
   removeKey,
   switchToNextKey,
-} from '#core/key-ring.ts'
+} from '#core/identity/key-ring.ts'
 
 const makeTime = new Date('2026-03-01T10:00:00Z')
 

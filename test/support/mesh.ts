@@ -4,11 +4,11 @@ import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type QueryResultRow } from 'pg'
+import { spawnTied, type TiedProcess } from '../../deploy/local/process/tied-process.ts'
 import type { SandboxFile } from '../../deploy/local/sandbox-file.ts'
-import { spawnTied, type TiedProcess } from '../../deploy/local/tied-process.ts'
 import { temporaryFolder } from './servers.ts'
 
-/** The running processes as processes.json tells them. */
+/** The running processes as listed in processes.json. */
 export type ProcessTable = Record<string, { pid: number; ports: number[] }>
 
 /** A system on this machine, seen from outside. */
@@ -28,14 +28,21 @@ export type Mesh = {
   ready(withinMs?: number): Promise<void>
   /** Sends SIGTERM, waits for the end and fails if anything is left running. */
   stop(): Promise<void>
-  /** Starts it again after a stop, on the same data and ports. */
+  /** Ends all of it by SIGKILL, as the loss of its machine would; resolves when nothing runs any more. */
+  kill(): Promise<void>
+  /** Starts it again after a stop or a kill, on the same data and ports. */
   start(): Promise<void>
   /** Stops it if it runs and removes its data. */
   remove(): Promise<void>
 }
 
 /** What a mesh is started with; settings are those of `npm start`. */
-export type MeshOptions = { settings?: Record<string, string>; name?: string }
+export type MeshOptions = {
+  settings?: Record<string, string>
+  name?: string
+  /** Where its data is, which goes with it; a new folder, if not given. */
+  folder?: string
+}
 
 const root = path.resolve(import.meta.dirname, '../..')
 const portBlock = 22
@@ -43,8 +50,8 @@ const startWithinMs = 180_000
 const stopWithinMs = 30_000
 
 /** Starts a system on free ports and a new data folder and waits until it is ready. */
-export async function startMesh({ settings = {}, name = 'mesh' }: MeshOptions = {}): Promise<Mesh> {
-  const folder = temporaryFolder(name)
+export async function startMesh(options: MeshOptions = {}): Promise<Mesh> {
+  const { settings = {}, name = 'mesh', folder = temporaryFolder(name) } = options
   const portBase = await freeBlock()
   const dataDir = path.join(folder, 'data')
   const env = {
@@ -133,6 +140,13 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
       await ready()
     },
     stop,
+    kill: async () => {
+      const pids = Object.values(view().processes()).map(({ pid }) => pid)
+      // The launcher first, so that it starts nothing again.
+      launcher?.child.kill('SIGKILL')
+      for (const pid of pids) if (runs(pid)) process.kill(pid, 'SIGKILL')
+      while (processesOf(folder).length > 0) await sleep(20)
+    },
     remove: async () => {
       try {
         if (isRunning()) await stop()
@@ -163,7 +177,7 @@ const startArguments = (): string[] => {
 
 type Launcher = TiedProcess & { output(): string }
 
-/** A launcher that is told to stop when the test's process is killed. */
+/** A launcher that is stopped when the test's process is killed. */
 async function launch(env: NodeJS.ProcessEnv): Promise<Launcher> {
   const launcher = await spawnTied({
     command: [process.execPath, ...startArguments()],
@@ -228,7 +242,7 @@ async function queryRows<T extends QueryResultRow>(
   }
 }
 
-/** Tells whether a process runs; one that only waits to be reaped has ended. */
+/** Returns whether a process runs; one that only waits to be reaped has ended. */
 export function runs(pid: number): boolean {
   try {
     return !/^State:\s*[ZX]/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))
@@ -237,7 +251,7 @@ export function runs(pid: number): boolean {
   }
 }
 
-/** Whatever has the folder in its command line or environment. */
+/** All processes that have the folder in their command line or environment. */
 function processesOf(folder: string): string[] {
   const found: string[] = []
   for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

@@ -1,6 +1,6 @@
 // A process for the tests of the lifecycle. It does what its first argument says; it must not be used elsewhere.
-import { readSettings } from '#runtime/config.ts'
-import { beginWhenTold, runProcess } from '#runtime/lifecycle.ts'
+import { readSettings } from '#platform/config/config.ts'
+import { runProcess, waitForStart } from '#platform/process/lifecycle.ts'
 
 const behaviour = process.argv[2]
 const say = (line: string): boolean => process.stdout.write(`${line}\n`)
@@ -45,4 +45,4 @@ runProcess('sample', async (stopping) => {
   ]
 })
 
-if (process.argv.includes(beginWhenTold)) say('loaded')
+if (process.argv.includes(waitForStart)) say('loaded')

@@ -4,17 +4,19 @@ import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectNats } from '#runtime/events/nats.ts'
-import { startStreamController } from '#runtime/events/stream-controller.ts'
-import { consumedSubjects, durablesOf } from '#runtime/events/topology.ts'
-import { createLogger } from '#runtime/log.ts'
-import { type NatsServer, startNats } from '../../deploy/local/nats.ts'
-import { type PostgresServer, startPostgres } from '../../deploy/local/postgres.ts'
+import { connectNats } from '#platform/events/nats/nats.ts'
+import { startStreamController } from '#platform/events/stream-controller.ts'
+import { consumedSubjects, durablesOf } from '#platform/events/topology.ts'
+import { createLogger } from '#platform/telemetry/log.ts'
+import { type NatsServer, startNats } from '../../deploy/local/nats/nats.ts'
+import { type PostgresServer, startPostgres } from '../../deploy/local/postgres/postgres.ts'
 
 /** A server on a port and folder that stay the same over stop, kill and start. */
 export type TestServer = {
   /** PostgreSQL: the superuser's URL on the database `postgres`. NATS: the URL with its user. */
   url: string
+  /** Holds all that it stores, and its configuration. */
+  dataDir: string
   pid(): number
   /** Ends it in an orderly way; what it has stored stays. */
   stop(): Promise<void>
@@ -83,7 +85,7 @@ export async function ownPostgres(settings?: Record<string, string>): Promise<Te
   const [port = 0] = await freePorts(1)
   const folder = temporaryFolder('postgres')
   const options = { dataDir: path.join(folder, 'postgres'), port, log: () => {} }
-  return testServer(folder, async () => {
+  return testServer(folder, options.dataDir, async () => {
     const server: PostgresServer = await startPostgres(
       settings ? { ...options, settings } : options,
     )
@@ -96,7 +98,18 @@ export async function ownNats(): Promise<TestServer> {
   const [port = 0] = await freePorts(1)
   const folder = temporaryFolder('nats')
   const dataDir = path.join(folder, 'nats')
-  return testServer(folder, () => startNats({ dataDir, port, log: () => {} }))
+  return testServer(folder, dataDir, () => startNats({ dataDir, port, log: () => {} }))
+}
+
+/**
+ * Makes a nats-server of ours go on without JetStream, as 2.9.10 does after a full disk: it takes connections and events have
+ * nowhere to go. Lasts until its next start.
+ */
+export function disableJetStream(dataDir: string, pid: number): void {
+  const config = path.join(dataDir, 'nats.conf')
+  const text = fs.readFileSync(config, 'utf8')
+  fs.writeFileSync(config, text.replace(/^jetstream: .*$/m, ''))
+  process.kill(pid, 'SIGHUP')
 }
 
 /** Starts a NATS server for one test with the stream and the consumers of the mesh, as an installation has it. */
@@ -134,13 +147,18 @@ export async function keepStream(
 
 type Started = { url: string } & Pick<NatsServer, 'pid' | 'exited' | 'stop'>
 
-async function testServer(folder: string, start: () => Promise<Started>): Promise<TestServer> {
+async function testServer(
+  folder: string,
+  dataDir: string,
+  start: () => Promise<Started>,
+): Promise<TestServer> {
   let server = await start()
   const stop = async () => {
     await server.stop()
   }
   return {
     url: server.url,
+    dataDir,
     pid: () => server.pid,
     stop,
     kill: async () => {

@@ -1,12 +1,12 @@
-// Measures promises of time fairly: a standstill of the whole machine does not count. It must not judge what is late.
+// Measures time limits fairly: a standstill of the whole machine does not count. No limits are asserted here.
 
 const tickMs = 25
 /** Longer than any pause of a process that gets its turns: what is above it, nobody on this machine has had. */
-const longestTickMs = 250
+const maxTickMs = 250
 
 /** A stopwatch that runs. */
 export type Stopwatch = {
-  /** Milliseconds since the start in which this process, and so whatever it waits for, got its turns. */
+  /** Milliseconds since the start in which this process, and so all that it waits for, was scheduled. */
   elapsedMs(): number
 }
 
@@ -16,7 +16,7 @@ export function startStopwatch(): Stopwatch {
   let countedMs = 0
   const count = () => {
     const nowMs = performance.now()
-    countedMs += Math.min(nowMs - lastMs, longestTickMs)
+    countedMs += Math.min(nowMs - lastMs, maxTickMs)
     lastMs = nowMs
   }
   setInterval(count, tickMs).unref()

@@ -13,7 +13,7 @@ export type ReceivedSpan = {
   attributes: Record<string, unknown>
   resource: Record<string, unknown>
   isError: boolean
-  /** Whatever else a span can carry and ours must not: a status message, events, links. */
+  /** All other content of a span, which ours must not have: a status message, events, links. */
   extra: unknown[]
 }
 

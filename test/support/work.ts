@@ -6,7 +6,7 @@ export type WorkOf = (length: number) => () => unknown
 /** Long enough for the clock, short enough to end before the scheduler takes the processor away. */
 const sampleMs = 0.1
 const rounds = 60
-const leastRounds = 3
+const minRounds = 3
 
 /**
  * How many times the work at `large` is that at `small`. The best of many short samples of each counts, so that neither a
@@ -23,7 +23,7 @@ export function workRatio(
   for (let round = 0; round < rounds; round += 1) {
     littleMs = Math.min(littleMs, little())
     muchMs = Math.min(muchMs, much())
-    if (round >= leastRounds && muchMs / littleMs <= enough) break
+    if (round >= minRounds && muchMs / littleMs <= enough) break
   }
   return muchMs / littleMs
 }

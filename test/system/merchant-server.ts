@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Json } from './world.ts'
+import type { Json } from './harness.ts'
 
 /** What came in, by the merchant's id of the payment: each different body once. */
 export type Received = Map<string, { notifies: Set<string>; callbacks: Set<string> }>

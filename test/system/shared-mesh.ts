@@ -18,7 +18,7 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
     name: 'shared',
     settings: {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      // Twice the time of the biller who is slow: a machine that stands still for seconds makes no doubt of his answer.
+      // Twice the time of the slow biller: a machine that stalls for seconds then does not make its response doubtful.
       BILLER_TIMEOUT_S: '10',
     },
   })

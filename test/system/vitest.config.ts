@@ -5,18 +5,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // quote-execution counts the money of people whom others pay too.
 const breaking = [
-  'sandbox',
-  'faults',
-  'keys',
-  'kill',
-  'kill-bills',
-  'kill-transfers',
-  'quote-times',
-  'quote-execution',
-  'exhaustion',
-  'rpc-input',
+  'tools/sandbox',
+  'recovery/faults',
+  'recovery/bill-faults',
+  'accounts/keys',
+  'recovery/kill',
+  'recovery/kill-bills',
+  'recovery/kill-pushes',
+  'recovery/kill-transfers',
+  'money/quote-times',
+  'money/quote-execution',
+  'recovery/exhaustion',
+  'recovery/disk-full',
+  'recovery/disk-full-writes',
+  'rpc-input/sweep',
 ].map((name) => `test/system/${name}.test.ts`)
-const last = ['test/system/secrets.test.ts']
+const last = ['test/system/accounts/secrets.test.ts']
 
 /** Begun last, one of them would keep a single worker busy at the end of its group. */
 const longest = [
@@ -25,6 +29,7 @@ const longest = [
   'faults',
   'kill-transfers',
   'kill-bills',
+  'kill-pushes',
   'quote-times',
   'settings',
   'onboarding',
@@ -73,7 +78,7 @@ export default defineConfig({
     globalSetup: ['test/system/shared-mesh.ts'],
     projects: [
       group('shared', 0, {
-        include: ['test/system/*.test.ts'],
+        include: ['test/system/**/*.test.ts'],
         exclude: [...breaking, ...last],
         // They wait more than they work.
         maxWorkers: 3,

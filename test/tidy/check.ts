@@ -1,4 +1,4 @@
-// Runs all checks of package.json side by side, each with its words together; it must not know what any of them looks at.
+// Runs all checks of package.json side by side, each with its output kept together. No check-specific code here.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 }
 const checks = Object.keys(scripts).filter((name) => name.startsWith('check:'))
 
-/** Runs one to its end and prints what it said; tells whether it found nothing. */
+/** Runs one to its end and prints its output; returns whether it found nothing. */
 async function passes(name: string): Promise<boolean> {
   const child = spawn('npm', ['run', '--silent', name], {
     cwd: root,

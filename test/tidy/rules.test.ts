@@ -14,12 +14,12 @@ import {
   type StringRules,
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js'
 import { expect, it } from 'vitest'
-import { hasWords } from '#runtime/rpc/rule-words.ts'
+import { hasWords } from '#platform/rpc/validation/rule-words.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const foreign = /^(google|grpc|buf)\./
 
-/** Credentials: bounded, but judged by their handlers alone, who answer alike to whatever is wrong with them. */
+/** Credentials: bounded, but judged by their handlers alone, who answer alike to everything that is wrong with them. */
 const opaque = new Set([
   'accounts.v1.AuthenticateSubscriptionKeyRequest.subscription_key',
   'accounts.v1.AuthenticateApiKeyRequest.api_key',
@@ -138,7 +138,7 @@ const piece = String.raw`(?:\[(?:[^\]\\]|\\.)+\]|\\[.+]|[A-Za-z0-9@_-])(?:\{\d+(
 const group = String.raw`\((?:${piece})+(?:\|(?:${piece})+)*\)\??`
 const plain = new RegExp(String.raw`^\^(?:${piece}|${group})+\$$`)
 
-it('every pattern takes linear time and is told in words', async () => {
+it('every pattern takes linear time and has words', async () => {
   const patterns = [...new Set((await requestFields()).flatMap(patternsOf))]
   expect(patterns.length).toBeGreaterThan(5)
   expect(patterns.filter((pattern) => !plain.test(pattern))).toEqual([])

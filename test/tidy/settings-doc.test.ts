@@ -1,12 +1,12 @@
 // Keeps docs/settings.md equal to the one table of settings; `npx vitest run test/tidy -u` writes it anew.
 import { expect, it } from 'vitest'
-import { renderSettingsTable } from '#runtime/config.ts'
+import { renderSettingsTable } from '#platform/config/config.ts'
 
 const intro = `# Settings
 
 Settings are environment variables. Every process checks its own at boot, before it listens, and names all bad ones at
 once; what it goes by is printed at the start of its log without the secret ones. An empty variable counts as unset.
-This page is made from the table in \`runtime/settings.ts\`.
+This page is made from the table in \`platform/config/settings.ts\`.
 
 `
 

@@ -45,13 +45,13 @@ it('core imports nothing but core and pure libraries', () => {
     'libphonenumber-js/max',
   ])
   const isPure = (specifier: string) =>
-    specifier.startsWith('./') || specifier.startsWith('#core/') || pure.has(specifier)
+    /^\.\.?\//.test(specifier) || specifier.startsWith('#core/') || pure.has(specifier)
   const core = source.filter((path) => path.startsWith('core/'))
   expect(offenders(core, (path) => importsOf(path).some((from) => !isPure(from)))).toEqual([])
 })
 
-it('SQL stands only in stores, in the runtime and in the local launcher', () => {
-  const mayHoldSql = /(^|\/)[a-z-]*store[a-z-]*\.ts$|^runtime\/|^deploy\/|^bench\//
+it('SQL stands only in stores, in the platform, the deployment and the tools', () => {
+  const mayHoldSql = /(^|\/)[a-z-]*store[a-z-]*\.ts$|^platform\/|^deploy\/|^tools\/|^clients\/cli\//
   const holdsSql = /\bsql\(\s*'/
   const suspects = source.filter((path) => !mayHoldSql.test(path))
   expect(offenders(suspects, (path) => holdsSql.test(read(path)))).toEqual([])
@@ -59,25 +59,28 @@ it('SQL stands only in stores, in the runtime and in the local launcher', () => 
 
 it('no service reaches into another service', () => {
   const foreign = (path: string) => {
-    const own = /^services\/([a-z]+)\//.exec(path)?.[1]
+    const own = /^(?:services|connectors)\/([a-z]+)\//.exec(path)?.[1]
     return importsOf(path).some((from) => {
       const place = from.startsWith('.') ? join(dirname(path), from) : from
-      const other = /services\/([a-z]+)\//.exec(place)?.[1]
+      const other = /(?:services|connectors)\/([a-z]+)\//.exec(place)?.[1]
       return own !== undefined && other !== undefined && other !== own
     })
   }
   expect(offenders(source, foreign)).toEqual([])
 })
 
-it('only the adapter knows the NATS client, and only runtime/rpc knows the transport', () => {
+it('only the adapter knows the NATS client, and only platform/rpc knows the transport', () => {
   const outside = (specifiers: string[], home: RegExp) =>
     offenders(
       source.filter((path) => !home.test(path)),
       (path) => importsOf(path).some((from) => specifiers.includes(from)),
     )
-  expect(outside(['nats'], /^runtime\/events\/nats\.ts$/)).toEqual([])
+  expect(outside(['nats'], /^platform\/events\/nats\/(nats|open)\.ts$/)).toEqual([])
   expect(
-    outside(['@connectrpc/connect-node', '@connectrpc/connect-fastify'], /^runtime\/rpc\//),
+    outside(
+      ['@connectrpc/connect-node', '@connectrpc/connect-fastify'],
+      /^platform\/(rpc|testing\/rpc)\//,
+    ),
   ).toEqual([])
 })
 

@@ -1,4 +1,4 @@
-// What hosted pages say in Arabic, read from right to left; it must not hold markup.
+// The texts of hosted pages in Arabic, written from right to left; no markup.
 import type { Messages } from '../language.ts'
 
 /** Arabic. What is filled in is isolated (U+2068, U+2069), so that an amount or a Latin name keeps its own direction. */

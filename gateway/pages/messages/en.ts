@@ -1,4 +1,4 @@
-// What hosted pages say in English. It sets the keys that every other language has; it must not hold markup.
+// The texts of hosted pages in English, which sets the keys that every other language has; no markup.
 
 /** English. `{name}` is filled in; everything else is shown as it stands. */
 export const en = {

@@ -1,4 +1,4 @@
-// What hosted pages say in Spanish; it must not hold markup.
+// The texts of hosted pages in Spanish; no markup.
 import type { Messages } from '../language.ts'
 
 /** Spanish. */

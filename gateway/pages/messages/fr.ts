@@ -1,4 +1,4 @@
-// What hosted pages say in French; it must not hold markup.
+// The texts of hosted pages in French; no markup.
 import type { Messages } from '../language.ts'
 
 /** French. */

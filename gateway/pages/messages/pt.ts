@@ -1,4 +1,4 @@
-// What hosted pages say in Portuguese; it must not hold markup.
+// The texts of hosted pages in Portuguese; no markup.
 import type { Messages } from '../language.ts'
 
 /** Portuguese. */

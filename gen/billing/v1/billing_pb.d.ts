@@ -502,7 +502,9 @@ export declare const BillingService: GenService<{
    * Pays a bill. Refused before acceptance, with nothing kept: NOT_FOUND (BILLER_NOT_FOUND, PRODUCT_NOT_FOUND),
    * INVALID_ARGUMENT (CUSTOMER_REFERENCE_INVALID, AMOUNT_OUT_OF_RANGE, CURRENCY_NOT_SUPPORTED), FAILED_PRECONDITION
    * (INSUFFICIENT_FUNDS). A used key: ALREADY_EXISTS (IDEMPOTENCY_KEY_CONFLICT) with another body, ABORTED or
-   * FAILED_PRECONDITION (IDEMPOTENCY_KEY_IN_PROGRESS) while the first call runs, else the stored payment.
+   * FAILED_PRECONDITION (IDEMPOTENCY_KEY_IN_PROGRESS) while the first call runs, else the stored payment. UNAVAILABLE and
+   * DEADLINE_EXCEEDED leave the key free when no biller was called: repeat the call. The biller has what is left of the call's
+   * deadline, BILLER_TIMEOUT_S at most; send a deadline 5 seconds longer than that.
    *
    * @generated from rpc billing.v1.BillingService.PayBill
    */

@@ -249,8 +249,8 @@ export declare type CreateTransactionRequest = Message<"institution.v1.CreateTra
   quoteId: string;
 
   /**
-   * SHA-256 (32 bytes) of the canonical form of the client's fields but the token, whose own hash is added here: tells a
-   * repeat from a conflict. Empty: made from this message.
+   * SHA-256 (32 bytes) of the canonical form of the client's fields but the token, whose own hash is added here. A repeat
+   * has the same one, a conflict another. Empty: made from this message.
    *
    * @generated from field: bytes request_fingerprint = 19;
    */
@@ -703,7 +703,7 @@ export declare const TransactionStatusSchema: GenEnum<TransactionStatus>;
 export declare const InstitutionService: GenService<{
   /**
    * Makes a transaction, checking in this order: the token, UNAUTHENTICATED (SESSION_INVALID, when it cannot be opened or is
-   * unknown); a repeat, which is answered whatever the token is worth by now, or ALREADY_EXISTS (DUPLICATE_TRANSACTION_ID);
+   * unknown); a repeat, which is answered even if the token is spent or expired by now, or ALREADY_EXISTS (DUPLICATE_TRANSACTION_ID);
    * the token once more, UNAUTHENTICATED (SESSION_INVALID when spent, SESSION_EXPIRED); the parties, PERMISSION_DENIED
    * (PARTY_NOT_ALLOWED), NOT_FOUND (ACCOUNT_NOT_FOUND), FAILED_PRECONDITION (AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE),
    * INVALID_ARGUMENT (SAME_PARTIES); currencies, amounts and fees, INVALID_ARGUMENT (INVALID_PARAMETER); the quote, NOT_FOUND (QUOTE_NOT_FOUND),

@@ -291,7 +291,7 @@ export declare const KeyStateSchema: GenEnum<KeyState>;
  */
 export declare const KeyService: GenService<{
   /**
-   * Tells which keys there are and which processes have read them.
+   * Lists the keys and the processes that have read them.
    *
    * @generated from rpc keys.v1.KeyService.ListKeys
    */

@@ -1,27 +1,27 @@
-// Puts the parts of customers together: context, workers, handlers. It must not hold a rule.
+// Wires the parts of customers: context, workers, handlers.
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
-import { startRetention } from '#runtime/events/retention.ts'
-import type { ReviewBackend } from './backend.ts'
-import type { Customers } from './customers.ts'
+import { startRetention } from '#platform/events/retention.ts'
+import { accountsService } from './api/accounts.ts'
+import { reviewReportService } from './api/reviews.ts'
 import { customerMetrics } from './metrics.ts'
-import { oldRows } from './retention-store.ts'
-import { accountsService } from './service.ts'
-import { reviewReportService } from './service-reviews.ts'
-import { taskBacklog } from './task-store.ts'
-import { startLapses, startSweeper, startTasks } from './workers.ts'
+import type { Customers } from './operations/customers.ts'
+import type { ReviewBackend } from './ports/backend.ts'
+import { oldRows } from './store/retention-store.ts'
+import { taskBacklog } from './store/task-store.ts'
+import { startChallengeExpiry, startSweeper, startTasks } from './workers/workers.ts'
 
 /** The services that customers serve. */
 export const customerServices = [AccountsService, ReviewReportService]
 
 /** What customers are started with. */
-export type CustomerOptions = Omit<Customers, 'metrics' | 'kick'> & {
+export type CustomerOptions = Omit<Customers, 'metrics' | 'notify'> & {
   registry: Registry
   backend: ReviewBackend
-  /** Wakes the relay: an event was committed. */
-  kickOutbox(): void
+  /** Notifies the relay: an event was committed. */
+  notifyOutbox(): void
 }
 
 /** Customers at work. */
@@ -37,13 +37,13 @@ export type CustomerEngine = {
 
 /** Starts the workers. */
 export function startCustomers(options: CustomerOptions): CustomerEngine {
-  const { registry, backend, kickOutbox, ...rest } = options
+  const { registry, backend, notifyOutbox, ...rest } = options
   const customers: Customers = {
     ...rest,
     metrics: customerMetrics(registry, () => taskBacklog(rest.db)),
-    kick() {
-      tasks.kick()
-      kickOutbox()
+    notify() {
+      tasks.notify()
+      notifyOutbox()
     },
   }
   const tasks = startTasks(customers, backend)
@@ -52,14 +52,14 @@ export function startCustomers(options: CustomerOptions): CustomerEngine {
   const retention = Object.values(oldRows).map((deleteOld) =>
     startRetention({ db, log, deleteOld }),
   )
-  const loops = [tasks, sweeper, startLapses(customers), ...retention]
+  const loops = [tasks, sweeper, startChallengeExpiry(customers), ...retention]
   return {
     customers,
     routes(router) {
       router.service(AccountsService, accountsService(customers))
       router.service(ReviewReportService, reviewReportService(customers))
     },
-    sweep: () => sweeper.kick(),
+    sweep: () => sweeper.notify(),
     async close() {
       await Promise.all(loops.map((loop) => loop.close()))
     },

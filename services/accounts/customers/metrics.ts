@@ -1,6 +1,6 @@
-// The numbers of customers for Prometheus. It must not take a label from a request.
+// Metrics of customers. No label comes from a request.
 import { Counter, type Registry } from 'prom-client'
-import { type Backlog, backlogMetrics } from '#runtime/metrics.ts'
+import { type Backlog, backlogMetrics } from '#platform/telemetry/metrics.ts'
 
 /** What customers counts. */
 export type CustomerMetrics = {

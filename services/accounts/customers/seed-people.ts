@@ -1,8 +1,8 @@
-// Puts the sandbox's people with their accounts and opening balances in place; it must never run against production.
-import type { Queryable } from '#runtime/db.ts'
-import { type Line, openCustomerLedger, postTransfer } from '../ledger/ledger.ts'
-import type { Account } from './account.ts'
-import { insertAccount } from './account-store.ts'
+// Seeds the sandbox's people with their accounts and opening balances; never runs against production.
+import type { Queryable } from '#platform/db/db.ts'
+import { type Line, openCustomerLedger, postTransfer } from '../ledger/operations/ledger.ts'
+import type { Account } from './domain/account.ts'
+import { insertAccount } from './store/account-store.ts'
 
 type Person = Pick<Account, 'firstName' | 'lastName' | 'level'> & {
   /** Last two digits of the number +1 202 555 01NN. */

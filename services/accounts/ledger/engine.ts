@@ -1,17 +1,17 @@
-// Puts the ledger together: its services and its workers; it must not hold a rule.
+// Wires the ledger: its services and its workers.
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
 import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import { MovementService } from '#gen/accounts/v1/movement_pb.js'
-import type { SettingsOf } from '#runtime/config.ts'
-import { type Database, openDatabase } from '#runtime/db.ts'
-import type { Logger } from '#runtime/log.ts'
-import { startChecks } from './check.ts'
-import { countUnfolded } from './fold-store.ts'
+import type { SettingsOf } from '#platform/config/config.ts'
+import { type Database, openDatabase } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { ledgerService } from './api/ledger.ts'
+import { movementService } from './api/movements.ts'
 import { ledgerMetrics } from './metrics.ts'
-import { ledgerService } from './service.ts'
-import { movementService } from './service-movement.ts'
-import { startFolding, startHoldExpiry } from './workers.ts'
+import { countPendingRollUp } from './store/roll-up-store.ts'
+import { startChecks } from './workers/check.ts'
+import { startHoldExpiry, startRollUp } from './workers/workers.ts'
 
 /** What the ledger stands on. */
 export type LedgerParts = {
@@ -45,12 +45,8 @@ export function startLedger(options: LedgerParts): {
     limits,
     readsWholeTables: true,
   })
-  const metrics = ledgerMetrics(registry, () => countUnfolded(db))
-  const loops = [
-    startHoldExpiry(db, log),
-    startFolding(db, log),
-    startChecks(checkDb, log, metrics),
-  ]
+  const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
+  const loops = [startHoldExpiry(db, log), startRollUp(db, log), startChecks(checkDb, log, metrics)]
   return {
     routes(router) {
       router.service(LedgerService, ledgerService({ db, checkDb }))

@@ -1,4 +1,4 @@
-// The numbers of the ledger for Prometheus. It must not take a label from a request.
+// Metrics of the ledger. No label comes from a request.
 import { Gauge, type Registry } from 'prom-client'
 
 /** What the ledger shows. */
@@ -11,10 +11,10 @@ export type LedgerMetrics = {
   checked(time: Date): void
 }
 
-/** Gauges of the last check, and of the lines that wait to be folded, counted at each scrape. */
+/** Gauges of the last check, and of the lines that wait to be rolled up, counted at each scrape. */
 export function ledgerMetrics(
   registry: Registry,
-  countUnfolded: () => Promise<number>,
+  countPendingRollUp: () => Promise<number>,
 ): LedgerMetrics {
   const findings = new Gauge({
     name: 'payweave_ledger_findings',
@@ -38,7 +38,7 @@ export function ledgerMetrics(
     help: 'Lines of internal accounts that are not yet in a folded balance.',
     registers: [registry],
     async collect() {
-      this.set(await countUnfolded())
+      this.set(await countPendingRollUp())
     },
   })
   return {

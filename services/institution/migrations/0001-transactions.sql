@@ -95,7 +95,7 @@ create index transaction_credit_history
   on transaction (project_id, credit_mobile_number, create_time desc, movement_id desc)
   where create_time is not null;
 
--- The machine of services/institution/transaction.ts once more, so that no statement can leave it.
+-- The machine of services/institution/domain/transaction.ts once more, so that no statement can leave it.
 create function guard_transaction_transition() returns trigger language plpgsql as $$
 begin
   if (old.state, new.state) in (

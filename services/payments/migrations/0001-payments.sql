@@ -122,7 +122,7 @@ create table payee (
 
 create index payee_release on payee (release_time) where payout_state = 'scheduled';
 
--- The machines of services/payments/payment.ts once more, so that no statement can leave them.
+-- The machines of services/payments/domain/payment.ts once more, so that no statement can leave them.
 create function guard_payment_transition() returns trigger language plpgsql as $$
 begin
   if (old.state, new.state) in (

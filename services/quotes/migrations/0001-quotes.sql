@@ -52,7 +52,7 @@ create table quote (
 -- Reservations that wait for the end of their movement.
 create index quote_reserved on quote (reserve_time) where state = 'reserved';
 
--- The machine of services/quotes/quote.ts once more, so that no statement can leave it. A price is never changed.
+-- The machine of services/quotes/domain/quote.ts once more, so that no statement can leave it. A price is never changed.
 create function guard_quote() returns trigger language plpgsql as $$
 begin
   if (old.state, new.state) not in (

@@ -1,0 +1,122 @@
+// Helpers of the commands on access: the client of accounts, names of projects and institutions, repeats.
+import { randomUUID } from 'node:crypto'
+import type { Client } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
+import { AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
+import { type CommandContext, optionsFor } from './command.ts'
+import { connect } from './connection.ts'
+import { valueOf } from './print.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options of every command that talks to accounts. */
+export const accountsOptions = optionsFor('accounts')
+
+/** Options of commands that take names, which are unique in their environment. */
+export const namingOptions = {
+  ...accountsOptions,
+  environment: 'sandbox or production, where names are looked up (sandbox)',
+} as const
+
+/** The option that names the project. */
+export const projectOption = { project: 'UUID or name of the project' } as const
+
+/** The option of commands that make something, for a repeat after a lost answer. */
+export const onceOption = {
+  'request-id': 'UUID of this request; the same one again makes nothing new',
+} as const
+
+type Access = Client<typeof AccessService>
+
+/** A command's work on access. */
+export type AccessWork = (context: CommandContext, access: Access) => Promise<void>
+
+/** Does work over a connection to accounts and closes it. */
+export async function withAccess(context: CommandContext, work: AccessWork): Promise<void> {
+  const connection = connect(context.options, context.env, 'accounts')
+  try {
+    await work(context, connection.client(AccessService))
+  } finally {
+    await connection.close()
+  }
+}
+
+/** The environment that is meant. */
+export function environmentOf({ options }: CommandContext): Environment {
+  return valueOf(Environment, options['environment'] ?? 'sandbox', 'environment')
+}
+
+/** UUID of the project with this name. Throws PROJECT_NOT_FOUND for an unknown name. */
+export async function projectNamed(
+  context: CommandContext,
+  access: Access,
+  word = context.options['project'],
+): Promise<string> {
+  if (word === undefined) throw new UsageError('--project is missing')
+  if (isUuid(word)) return word
+  const { projects } = await access.listProjects({
+    name: word,
+    environment: environmentOf(context),
+  })
+  const [project] = projects
+  if (project !== undefined) return project.projectId
+  throw new Failure('PROJECT_NOT_FOUND', 'there is no project of this name in the environment')
+}
+
+/** UUID of the institution with this name. Throws INSTITUTION_NOT_FOUND for an unknown name. */
+export async function institutionNamed(
+  context: CommandContext,
+  access: Access,
+  word: string,
+): Promise<string> {
+  if (isUuid(word)) return word
+  const { institutions } = await access.listInstitutions({
+    name: word,
+    environment: environmentOf(context),
+  })
+  const [institution] = institutions
+  if (institution !== undefined) return institution.institutionId
+  throw new Failure('INSTITUTION_NOT_FOUND', 'there is no institution of this name there')
+}
+
+/** Makes something under a request id, and says what to do when the answer does not come. */
+export async function once<T>(
+  { options, warn }: CommandContext,
+  make: (requestId: string) => Promise<T>,
+): Promise<T> {
+  const requestId = options['request-id'] ?? randomUUID()
+  if (!isUuid(requestId)) throw new UsageError('--request-id must be a UUID')
+  try {
+    return await make(requestId)
+  } catch (error) {
+    if (error instanceof Failure && lost.has(error.reason)) {
+      warn(`whether it was done is not known; say it again with --request-id ${requestId}`)
+    }
+    throw error
+  }
+}
+
+const lost = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'INTERNAL_ERROR'])
+
+/** The only operand of a command. */
+export function oneOperand({ operands }: CommandContext, what: string): string {
+  const [operand] = operands
+  if (operand === undefined || operands.length > 1) throw new UsageError(`say one ${what}`)
+  return operand
+}
+
+/** Pages of a list, until `limit` rows were shown or there are no more. */
+export async function eachPage(
+  limit: number,
+  page: (pageSize: number, pageToken: string) => Promise<{ shown: number; nextPageToken: string }>,
+): Promise<void> {
+  let left = limit
+  let pageToken = ''
+  do {
+    const { shown, nextPageToken } = await page(Math.min(left, maxPageSize), pageToken)
+    left -= shown
+    pageToken = nextPageToken
+  } while (pageToken !== '' && left > 0)
+}
+
+const maxPageSize = 200

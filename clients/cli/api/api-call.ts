@@ -1,0 +1,160 @@
+// Sends requests of the public API and records request and response.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import type { ProjectName, Target } from './target.ts'
+
+/** Any JSON object. */
+export type Json = Record<string, unknown>
+
+/** What came back. Names of headers are in lower case. */
+export type Answer = {
+  status: number
+  headers: Record<string, string>
+  text: string
+  /** The body, when it is a JSON object; else empty. */
+  body: Json
+}
+
+/** How a call differs from an ordinary one: what is undefined is left out. */
+export type CallOptions = {
+  query?: Record<string, string | undefined>
+  headers?: Record<string, string | undefined>
+  /** A text is sent as it is. */
+  body?: unknown
+  project?: ProjectName
+}
+
+/** One call as it was sent. */
+export type Sent = {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: string | undefined
+}
+
+/** One call and its answer, without anything secret. */
+export type Exchange = {
+  method: string
+  path: string
+  status: number
+  requestId: string
+  durationMs: number
+}
+
+export type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
+
+/** How a caller behaves. */
+export type CallerOptions = {
+  signal?: AbortSignal
+  /** Called before a request is sent. */
+  onSent?: (sent: Sent) => void
+  onAnswered?: (exchange: Exchange, answer: Answer) => void
+  /** Waits for the caller's turn, when calls are paced. */
+  turn?: () => Promise<void>
+}
+
+/** Thrown instead of a call that might make something with a production key. */
+export class WouldMake extends Error {}
+
+export const contractVersion = '2024-10-01'
+export const billVersion = '2026-07-01'
+
+const timeoutMs = 40_000
+const patienceOfLimits = 5
+const agent = new Agent({ connections: 32, bodyTimeout: timeoutMs, headersTimeout: timeoutMs })
+
+/** Makes the way to call a deployment. */
+export function caller(target: Target, options: CallerOptions = {}): Call {
+  return async (method, path, more = {}) => {
+    const sent = draft(target, method, path, more)
+    if (target.readOnly && !isHarmless(sent)) {
+      throw new WouldMake('not sent with a production key: it might make something there')
+    }
+    for (let refused = 0; ; refused += 1) {
+      await options.turn?.()
+      options.onSent?.(sent)
+      const answer = await send(sent, options)
+      if (answer.status !== 429 || refused === patienceOfLimits) return answer
+      await sleep(Number(answer.headers['retry-after'] ?? 1) * 1_000, undefined, options)
+    }
+  }
+}
+
+function draft(target: Target, method: string, path: string, options: CallOptions): Sent {
+  const keys = target.projects[options.project ?? 'demo'] ?? target.projects.demo
+  const version = path.startsWith('/bill_payments/') ? billVersion : contractVersion
+  const url = new URL(`${target.baseUrl}${path}`)
+  for (const [name, value] of given({ version, ...options.query })) {
+    url.searchParams.set(name, value)
+  }
+  const { body } = options
+  const headers = {
+    'PW-subscription-key': keys.subscriptionKey,
+    'PW-origin-country': 'US',
+    'PW-request-date': requestDate(),
+    'PW-ip-address': '127.0.0.1',
+    'User-Agent': 'payweave-cli/1.0',
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    ...options.headers,
+  }
+  return {
+    method,
+    url: url.href,
+    headers: Object.fromEntries(given(headers)),
+    body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+  }
+}
+
+async function send(sent: Sent, { signal, onAnswered }: CallerOptions): Promise<Answer> {
+  const startedMs = performance.now()
+  const deadline = AbortSignal.timeout(timeoutMs)
+  const response = await request(sent.url, {
+    method: sent.method as 'GET',
+    headers: sent.headers,
+    dispatcher: agent,
+    signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+    ...(sent.body !== undefined && { body: sent.body }),
+  })
+  const text = await response.body.text()
+  const headers = Object.fromEntries(
+    Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+  )
+  const answer = { status: response.statusCode, headers, text, body: jsonOf(text) }
+  onAnswered?.(
+    {
+      method: sent.method,
+      path: new URL(sent.url).pathname,
+      status: answer.status,
+      requestId: headers['pw-request-id'] ?? '',
+      durationMs: Math.round(performance.now() - startedMs),
+    },
+    answer,
+  )
+  return answer
+}
+
+/** Reads, and bodies that hold nothing of an order, make nothing anywhere. */
+function isHarmless({ method, body = '' }: Sent): boolean {
+  return method !== 'POST' || Object.keys(jsonOf(body)).length === 0
+}
+
+/** The JSON object of a text; empty when it is none. */
+export function jsonOf(text: string): Json {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Json)
+      : {}
+  } catch {
+    return {}
+  }
+}
+
+/** PW-request-date of a moment. */
+export function requestDate(date = new Date()): string {
+  return date.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+function given(values: Record<string, string | undefined>): [string, string][] {
+  return Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined)
+}

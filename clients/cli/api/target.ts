@@ -1,0 +1,110 @@
+// Which deployment of the public API is called, and with which credentials.
+import fs from 'node:fs'
+import path from 'node:path'
+import type { SandboxFile } from '../../../deploy/local/sandbox-file.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** Names of the projects of a sandbox. */
+export type ProjectName = keyof SandboxFile['projects']
+
+/** Credentials of one project. Without an `apiKey` no payment can be made. */
+export type ProjectKeys = {
+  subscriptionKey: string
+  apiKey?: string | undefined
+  authorisationToken?: string | undefined
+}
+
+/** A deployment, and what is known of it. */
+export type Target = {
+  baseUrl: string
+  projects: { demo: ProjectKeys } & Partial<Record<ProjectName, ProjectKeys>>
+  /** Keys of "Demo Wallet", and with them the people, billers and amounts of the sandbox. */
+  institution?: { keyId: string; sharedKey: string; signingSecret: string } | undefined
+  simulatorUrl?: string | undefined
+  /** A key that the deployment must refuse because it is one of the other environment. */
+  foreignKey?: string | undefined
+  /** Nothing may be made there: the key is one of production. */
+  readOnly: boolean
+}
+
+/** Options of every command that calls the public API. */
+export const targetOptions = {
+  'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
+  sandbox: 'sandbox.json to read in its place',
+  'base-url': 'address of another deployment, in place of that of sandbox.json',
+  'simulator-url': 'address of its simulator, where it has one',
+} as const
+
+/** Options that stand for a sandbox file where there is none. */
+export const keyOptions = {
+  'subscription-key': 'with --base-url (better: PAYWEAVE_SUBSCRIPTION_KEY)',
+  'api-key': 'goes with it (better: PAYWEAVE_API_KEY)',
+} as const
+
+type Given = Readonly<Record<string, string | undefined>>
+
+/** Reads options, environment and sandbox file. */
+export function readTarget(options: Given, env: NodeJS.ProcessEnv): Target {
+  const subscriptionKey = options['subscription-key'] ?? env['PAYWEAVE_SUBSCRIPTION_KEY']
+  const target =
+    options['sandbox'] === undefined && subscriptionKey !== undefined
+      ? targetOfKeys(options, env, subscriptionKey)
+      : targetOfFile(options, env)
+  const isProduction = target.projects.demo.subscriptionKey.startsWith('pwk_live_')
+  return { ...target, readOnly: isProduction }
+}
+
+function targetOfKeys(options: Given, env: NodeJS.ProcessEnv, subscriptionKey: string): Target {
+  const baseUrl = options['base-url']
+  if (baseUrl === undefined)
+    throw new UsageError('--base-url is missing: a key alone is no address')
+  const simulator = options['simulator-url']
+  return {
+    baseUrl: httpUrl(baseUrl, 'base-url'),
+    projects: { demo: { subscriptionKey, apiKey: options['api-key'] ?? env['PAYWEAVE_API_KEY'] } },
+    ...(simulator !== undefined && { simulatorUrl: httpUrl(simulator, 'simulator-url') }),
+    readOnly: false,
+  }
+}
+
+function targetOfFile(options: Given, env: NodeJS.ProcessEnv): Target {
+  const asked = options['sandbox'] ?? options['data-dir']
+  // Credentials of this machine's sandbox are not for another address.
+  if (options['base-url'] !== undefined && asked === undefined) {
+    throw new UsageError('--base-url wants --subscription-key, or --sandbox with its sandbox.json')
+  }
+  const folder = options['data-dir'] ?? env['PAYWEAVE_DATA_DIR'] ?? '.payweave'
+  const file = path.resolve(options['sandbox'] ?? path.join(folder, 'sandbox.json'))
+  if (!fs.existsSync(file)) {
+    throw new UsageError(
+      `${file} is not there: run "npm start" first, or say --data-dir or --base-url`,
+    )
+  }
+  const sandbox = JSON.parse(fs.readFileSync(file, 'utf8')) as SandboxFile
+  const wallet = sandbox.institutions['Demo Wallet']
+  const projects = Object.entries(sandbox.projects).map(([name, project]) => [
+    name,
+    {
+      subscriptionKey: project.subscription_key,
+      apiKey: project.api_key,
+      authorisationToken: project.authorisation_token,
+    },
+  ])
+  return {
+    baseUrl: httpUrl(options['base-url'] ?? sandbox.base_url, 'base-url'),
+    projects: Object.fromEntries(projects) as Target['projects'],
+    institution: {
+      keyId: wallet.key_id,
+      sharedKey: wallet.shared_key,
+      signingSecret: wallet.signing_secret,
+    },
+    simulatorUrl: httpUrl(options['simulator-url'] ?? sandbox.simulator_url, 'simulator-url'),
+    foreignKey: sandbox.production_key,
+    readOnly: false,
+  }
+}
+
+function httpUrl(text: string, option: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '')
+  throw new UsageError(`--${option} must be an http or https URL`)
+}

@@ -1,0 +1,150 @@
+// The commands on bill payments: the queue of those that need a manual decision, and receipts.
+import fs from 'node:fs'
+import { formatAmount } from '#core/money/money.ts'
+import {
+  BillingService,
+  type BillPayment,
+  BillPaymentSchema,
+  BillPaymentState,
+} from '#gen/billing/v1/billing_pb.js'
+import { type ReviewItem, ReviewItemSchema } from '#gen/billing/v1/catalogue_pb.js'
+import { eachPage, oneOperand } from './access.ts'
+import { withCatalogue } from './catalogue.ts'
+import { type Command, type CommandContext, optionsFor } from './command.ts'
+import { connect } from './connection.ts'
+import { wholeNumber } from './deliveries.ts'
+import { jsonLine, printable, time, wordOf } from './print.ts'
+import { UsageError } from './usage-error.ts'
+
+const billingOptions = optionsFor('billing')
+const projectOption = { project: 'UUID, or a name in sandbox.json (demo)' } as const
+
+/** The commands of `bill`. */
+export const billCommands: Command[] = [
+  {
+    name: 'bill reviews',
+    operands: '',
+    summary: 'Lists the payments that wait for a person, oldest first.',
+    options: { ...billingOptions, limit: 'how many (50)' },
+    run: reviews,
+  },
+  {
+    name: 'bill resolve',
+    operands: '<transaction id>',
+    summary:
+      'Says what became of a payment that waits for a person, or has the biller asked again.',
+    options: {
+      ...projectOption,
+      ...billingOptions,
+      'failed-with': 'the biller does not have the money: the failure code to show',
+      note: 'who found this out and how; kept in the audit',
+    },
+    flags: {
+      paid: 'the biller has the money',
+      again: 'ask the biller again, from the beginning of the schedule',
+    },
+    run: resolve,
+  },
+  {
+    name: 'bill receipt',
+    operands: '<transaction id>',
+    summary: 'Writes the receipt of a payment as PDF and prints its link, which anybody can open.',
+    options: {
+      ...projectOption,
+      ...billingOptions,
+      out: 'file to write; it must not be there yet',
+    },
+    run: receipt,
+  },
+]
+
+function reviews(context: CommandContext): Promise<void> {
+  const { options, json, print } = context
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  return withCatalogue(context, (_, catalogue) =>
+    eachPage(limit, async (pageSize, pageToken) => {
+      const { items, nextPageToken } = await catalogue.listReviews({ pageSize, pageToken })
+      for (const item of items) print(json ? jsonLine(ReviewItemSchema, item) : reviewLine(item))
+      return { shown: items.length, nextPageToken }
+    }),
+  )
+}
+
+async function resolve(context: CommandContext): Promise<void> {
+  const { options, json, print } = context
+  const transactionId = oneOperand(context, 'transaction id')
+  const decision = decisionOf(context)
+  const { note } = options
+  if (note === undefined) throw new UsageError('--note is missing')
+  const connection = connect(options, context.env, 'billing')
+  try {
+    const projectId = await connection.projectId()
+    await withCatalogue(context, async (_, catalogue) => {
+      const request = { projectId, transactionId, decision, note }
+      const { payment } = await catalogue.resolveReview(request)
+      if (payment === undefined) return
+      print(json ? jsonLine(BillPaymentSchema, payment) : billLine(payment))
+    })
+  } finally {
+    await connection.close()
+  }
+}
+
+function decisionOf({ flags, options }: CommandContext) {
+  const failedWith = options['failed-with']
+  const said = [flags.has('paid'), flags.has('again'), failedWith !== undefined]
+  if (said.filter(Boolean).length !== 1) {
+    throw new UsageError('say one of --paid, --failed-with and --again')
+  }
+  if (failedWith !== undefined) return { case: 'failedWith' as const, value: failedWith }
+  return { case: flags.has('paid') ? ('paid' as const) : ('enquireAgain' as const), value: true }
+}
+
+async function receipt(context: CommandContext): Promise<void> {
+  const { options, print } = context
+  const transactionId = oneOperand(context, 'transaction id')
+  const { out } = options
+  if (out === undefined) throw new UsageError('--out is missing')
+  const connection = connect(options, context.env, 'billing')
+  try {
+    const projectId = await connection.projectId()
+    const billing = connection.client(BillingService)
+    const { pdf, url } = await billing.printReceipt({ projectId, transactionId })
+    fs.writeFileSync(out, pdf, { flag: 'wx', mode: 0o600 })
+    print(context.json ? JSON.stringify({ file: out, url }) : url)
+  } finally {
+    await connection.close()
+  }
+}
+
+function reviewLine({
+  payment,
+  sinceTime,
+  projectId,
+  billPaymentId,
+  enquiries,
+}: ReviewItem): string {
+  return [
+    time(sinceTime),
+    payment === undefined ? '-' : billLine(payment),
+    `project ${projectId}`,
+    `at the back end ${billPaymentId}`,
+    `asked ${enquiries} times`,
+  ].join('  ')
+}
+
+function billLine(bill: BillPayment): string {
+  const { amount, failureCode, receiptId } = bill
+  const money =
+    amount === undefined
+      ? '-'
+      : `${formatAmount(amount.minorUnits, amount.currency)} ${amount.currency}`
+  return [
+    bill.transactionId,
+    wordOf(BillPaymentState, bill.state),
+    money,
+    `${bill.billerCode}/${bill.productCode}`,
+    printable(bill.customerReference),
+    ...[failureCode, receiptId].filter((text) => text !== ''),
+  ].join('  ')
+}

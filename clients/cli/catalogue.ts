@@ -1,0 +1,139 @@
+// The commands on billers and their products.
+import type { Client } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import { formatAmount, parseAmount } from '#core/money/money.ts'
+import {
+  BillerSchema,
+  CatalogueService,
+  type Product,
+  type ProductRange,
+  ProductSchema,
+} from '#gen/billing/v1/catalogue_pb.js'
+import { oneOperand } from './access.ts'
+import { type Command, type CommandContext, optionsFor } from './command.ts'
+import { connect } from './connection.ts'
+import { jsonLine, printable } from './print.ts'
+import { UsageError } from './usage-error.ts'
+
+const billingOptions = optionsFor('billing')
+const inactive = { inactive: 'its bills are refused as if it were unknown' } as const
+
+/** The commands of `biller` and `product`. */
+export const catalogueCommands: Command[] = [
+  {
+    name: 'biller list',
+    operands: '',
+    summary: 'Lists billers, each with its products.',
+    options: billingOptions,
+    run: (context) => withCatalogue(context, list),
+  },
+  {
+    name: 'biller put',
+    operands: '<code>',
+    summary: 'Makes a biller, or changes it to what is said.',
+    options: { ...billingOptions, name: 'its name, for receipts' },
+    flags: inactive,
+    run: (context) => withCatalogue(context, putBiller),
+  },
+  {
+    name: 'product put',
+    operands: '<biller code> <product code>',
+    summary: 'Makes a product of a biller, or changes it to what is said.',
+    options: {
+      ...billingOptions,
+      name: 'its name, for receipts',
+      pattern: 'what customer references look like as a whole, for example "[A-Z]\\d{7}"',
+      range: 'least and largest amount, for example USD:1.00-5000.00, one a currency, with commas',
+    },
+    flags: inactive,
+    run: (context) => withCatalogue(context, putProduct),
+  },
+]
+
+type CatalogueWork = (
+  context: CommandContext,
+  catalogue: Client<typeof CatalogueService>,
+) => Promise<void>
+
+/** Does work over a connection to billing and closes it. */
+export async function withCatalogue(context: CommandContext, work: CatalogueWork): Promise<void> {
+  const connection = connect(context.options, context.env, 'billing')
+  try {
+    await work(context, connection.client(CatalogueService))
+  } finally {
+    await connection.close()
+  }
+}
+
+const list: CatalogueWork = async ({ json, print }, catalogue) => {
+  const { billers, products } = await catalogue.listCatalogue({})
+  for (const biller of billers) {
+    const { billerCode, name, active } = biller
+    const own = products.filter((product) => product.billerCode === billerCode)
+    if (json) {
+      print(jsonLine(BillerSchema, biller))
+      for (const product of own) print(jsonLine(ProductSchema, product))
+    } else {
+      print(`${billerCode}  ${printable(name)}${active ? '' : '  inactive'}`)
+      for (const product of own) print(productLine(product))
+    }
+  }
+}
+
+const putBiller: CatalogueWork = async (context, catalogue) => {
+  const billerCode = oneOperand(context, 'code')
+  const active = !context.flags.has('inactive')
+  await catalogue.putBiller({ biller: { billerCode, name: optionOf(context, 'name'), active } })
+}
+
+const putProduct: CatalogueWork = async (context, catalogue) => {
+  const [billerCode, productCode, ...more] = context.operands
+  if (billerCode === undefined || productCode === undefined || more.length > 0) {
+    throw new UsageError('say the code of a biller and the code of its product')
+  }
+  await catalogue.putProduct({
+    product: {
+      billerCode,
+      productCode,
+      name: optionOf(context, 'name'),
+      referencePattern: optionOf(context, 'pattern'),
+      ranges: optionOf(context, 'range').split(',').map(rangeOf),
+      active: !context.flags.has('inactive'),
+    },
+  })
+}
+
+function optionOf({ options }: CommandContext, name: string): string {
+  const text = options[name]
+  if (text === undefined) throw new UsageError(`--${name} is missing`)
+  return text
+}
+
+function rangeOf(text: string) {
+  const [, currency = '', min = '', max = ''] = /^([A-Z]{3}):([\d.]+)-([\d.]+)$/.exec(text) ?? []
+  const moneyOf = (amount: string) => ({ currency, minorUnits: parseAmount(amount, currency) })
+  try {
+    return { min: moneyOf(min), max: moneyOf(max) }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new UsageError('--range must look like USD:1.00-5000.00,TTD:1.00-5000.00', {
+      cause: error,
+    })
+  }
+}
+
+function productLine({ productCode, name, referencePattern, active, ranges }: Product): string {
+  const parts = [
+    productCode,
+    printable(name),
+    printable(referencePattern),
+    ...ranges.map(rangeText),
+  ]
+  return `  ${parts.join('  ')}${active ? '' : '  inactive'}`
+}
+
+function rangeText({ min, max }: ProductRange): string {
+  if (min === undefined || max === undefined) return '-'
+  const text = (minor: bigint) => formatAmount(minor, min.currency)
+  return `${min.currency} ${text(min.minorUnits)}-${text(max.minorUnits)}`
+}

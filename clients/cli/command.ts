@@ -1,0 +1,70 @@
+// The type of a command of the command line: options, help and work.
+import type { parseArgs } from 'node:util'
+
+/** What a command works with. */
+export interface CommandContext {
+  /** Values of its options. */
+  options: Readonly<Record<string, string | undefined>>
+  /** Its options without a value that were given. */
+  flags: ReadonlySet<string>
+  /** `--json` was given. */
+  json: boolean
+  /** What stands after the command's name. */
+  operands: string[]
+  env: NodeJS.ProcessEnv
+  /** Fires when the person wants to end. */
+  stopping: AbortSignal
+  /** Writes one line on standard output. */
+  print(line: string): void
+  /** Writes one line on standard error. */
+  warn(line: string): void
+}
+
+/** One command. */
+export interface Command {
+  /** As it is typed, for example `deliveries list`. */
+  name: string
+  /** Names of what stands after it, for the help. */
+  operands: string
+  /** What may stand there, when that is known: for completion. */
+  operandWords?: readonly string[]
+  /** One sentence. */
+  summary: string
+  /** Its options with a value, and what they mean. */
+  options: Readonly<Record<string, string>>
+  /** Its options without a value, and what they mean. */
+  flags?: Readonly<Record<string, string>>
+  /** Answers the exit code, when it is another one than 0. */
+  run(context: CommandContext): Promise<number | undefined | void>
+}
+
+/** Options of every command that talks to a service. */
+export function optionsFor(part: 'delivery' | 'accounts' | 'billing') {
+  return {
+    'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
+    url: `address of the ${part} service, instead of that of sandbox.json`,
+    token: 'bearer that goes with --url (better: PAYWEAVE_TOKEN)',
+  } as const
+}
+
+/** Options of every command on deliveries. */
+export const connectionOptions = {
+  project: 'UUID, or a name in sandbox.json (demo)',
+  ...optionsFor('delivery'),
+} as const
+
+/** The options of a command as node:util reads them. */
+export function parserOptions(
+  command: Command,
+): NonNullable<Parameters<typeof parseArgs>[0]>['options'] {
+  return {
+    json: { type: 'boolean' as const },
+    help: { type: 'boolean' as const, short: 'h' },
+    ...Object.fromEntries(
+      Object.keys(command.flags ?? {}).map((name) => [name, { type: 'boolean' as const }]),
+    ),
+    ...Object.fromEntries(
+      Object.keys(command.options).map((name) => [name, { type: 'string' as const }]),
+    ),
+  }
+}

@@ -1,0 +1,197 @@
+// The commands on institutions and grants; they print a secret once, when it is made, and do not keep it.
+import {
+  CreateInstitutionResponseSchema,
+  Environment,
+  GetInstitutionResponseSchema,
+  type Grant,
+  GrantSchema,
+  type Institution,
+  type InstitutionKey,
+  InstitutionSchema,
+  RotateInstitutionKeyResponseSchema,
+} from '#gen/accounts/v1/access_pb.js'
+import {
+  type AccessWork,
+  accountsOptions,
+  eachPage,
+  environmentOf,
+  institutionNamed,
+  namingOptions,
+  once,
+  onceOption,
+  oneOperand,
+  projectNamed,
+  projectOption,
+  withAccess,
+} from './access.ts'
+import type { Command, CommandContext } from './command.ts'
+import { wholeNumber } from './deliveries.ts'
+import { jsonLine, printable, time, wordOf } from './print.ts'
+import { UsageError } from './usage-error.ts'
+
+const grantOptions = { ...namingOptions, ...projectOption } as const
+
+/** The commands of `institution` and `grant`. */
+export const institutionCommands: Command[] = [
+  {
+    name: 'institution create',
+    operands: '<name>',
+    summary: 'Makes an institution with its first key and signing secret.',
+    options: {
+      ...accountsOptions,
+      environment: 'sandbox or production (sandbox)',
+      currency: 'ISO 4217 code of accounts that name none (USD)',
+      ...onceOption,
+    },
+    run: (context) => withAccess(context, create),
+  },
+  {
+    name: 'institution list',
+    operands: '',
+    summary: 'Lists institutions, oldest first.',
+    options: {
+      ...accountsOptions,
+      environment: 'only those of sandbox or production',
+      limit: 'how many (50)',
+    },
+    run: (context) => withAccess(context, list),
+  },
+  {
+    name: 'institution rotate',
+    operands: '<institution>',
+    summary: 'Gives it a new key and signing secret; the oldest of three is retired.',
+    options: { ...namingOptions, ...onceOption },
+    run: (context) => withAccess(context, rotate),
+  },
+  {
+    name: 'institution show',
+    operands: '<institution>',
+    summary: 'Shows an institution and the ids of its live keys.',
+    options: namingOptions,
+    run: (context) => withAccess(context, show),
+  },
+  {
+    name: 'grant add',
+    operands: '<institution> <endpoint>…',
+    summary: 'Lets a project use endpoints of an institution: "POST /institution/quote".',
+    options: grantOptions,
+    run: (context) => withAccess(context, changeGrants('grantEndpoints')),
+  },
+  {
+    name: 'grant remove',
+    operands: '<institution> <endpoint>…',
+    summary: 'Takes grants back.',
+    options: grantOptions,
+    run: (context) => withAccess(context, changeGrants('revokeGrants')),
+  },
+  {
+    name: 'grant list',
+    operands: '[<institution>]',
+    summary: 'Lists what a project may use.',
+    options: grantOptions,
+    run: (context) => withAccess(context, listGrants),
+  },
+]
+
+const create: AccessWork = async (context, access) => {
+  const name = oneOperand(context, 'name')
+  const environment = environmentOf(context)
+  const defaultCurrency = context.options['currency'] ?? ''
+  const made = await once(context, (requestId) =>
+    access.createInstitution({ name, environment, defaultCurrency, requestId }),
+  )
+  if (context.json) {
+    context.print(jsonLine(CreateInstitutionResponseSchema, made))
+    return
+  }
+  printInstitution(context, made.institution)
+  printKey(context, made.key)
+}
+
+const list: AccessWork = async (context, access) => {
+  const { options, json, print } = context
+  const environment =
+    options['environment'] === undefined ? Environment.UNSPECIFIED : environmentOf(context)
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  await eachPage(limit, async (pageSize, pageToken) => {
+    const page = await access.listInstitutions({ environment, pageSize, pageToken })
+    for (const institution of page.institutions) {
+      print(json ? jsonLine(InstitutionSchema, institution) : institutionLine(institution))
+    }
+    return { shown: page.institutions.length, nextPageToken: page.nextPageToken }
+  })
+}
+
+const rotate: AccessWork = async (context, access) => {
+  const institutionId = await institutionNamed(context, access, oneOperand(context, 'institution'))
+  const made = await once(context, (requestId) =>
+    access.rotateInstitutionKey({ institutionId, requestId }),
+  )
+  if (context.json) context.print(jsonLine(RotateInstitutionKeyResponseSchema, made))
+  else printKey(context, made.key)
+}
+
+const show: AccessWork = async (context, access) => {
+  const institutionId = await institutionNamed(context, access, oneOperand(context, 'institution'))
+  const found = await access.getInstitution({ institutionId })
+  if (context.json) {
+    context.print(jsonLine(GetInstitutionResponseSchema, found))
+    return
+  }
+  printInstitution(context, found.institution)
+  for (const { keyId, issueTime } of found.liveKeys) {
+    context.print(`live key        ${keyId}  issued ${time(issueTime)}`)
+  }
+}
+
+function changeGrants(change: 'grantEndpoints' | 'revokeGrants'): AccessWork {
+  return async (context, access) => {
+    const [institution, ...endpoints] = context.operands
+    if (institution === undefined || endpoints.length === 0) {
+      throw new UsageError('say an institution and at least one endpoint')
+    }
+    const projectId = await projectNamed(context, access)
+    const institutionId = await institutionNamed(context, access, institution)
+    await access[change]({ projectId, institutionId, endpoints })
+    const { grants } = await access.listGrants({ projectId, institutionId })
+    printGrants(context, grants)
+  }
+}
+
+const listGrants: AccessWork = async (context, access) => {
+  const [institution, ...more] = context.operands
+  if (more.length > 0) throw new UsageError('say one institution, or none')
+  const projectId = await projectNamed(context, access)
+  const institutionId =
+    institution === undefined ? '' : await institutionNamed(context, access, institution)
+  const { grants } = await access.listGrants({ projectId, institutionId })
+  printGrants(context, grants)
+}
+
+function printGrants({ json, print }: CommandContext, grants: Grant[]): void {
+  for (const grant of grants) {
+    const { endpoint, institutionName, grantTime } = grant
+    const line = `${endpoint.padEnd(30)}  ${printable(institutionName)}  since ${time(grantTime)}`
+    print(json ? jsonLine(GrantSchema, grant) : line)
+  }
+}
+
+function printInstitution({ print }: CommandContext, institution: Institution | undefined): void {
+  if (institution === undefined) return
+  print(`institution     ${institution.institutionId}`)
+  print(`name            ${printable(institution.name)}`)
+  print(`environment     ${wordOf(Environment, institution.environment)}`)
+  print(`currency        ${institution.defaultCurrency}`)
+}
+
+function institutionLine({ institutionId, environment, ...rest }: Institution): string {
+  const world = wordOf(Environment, environment).padEnd(10)
+  return [institutionId, world, rest.defaultCurrency, printable(rest.name)].join('  ')
+}
+
+function printKey({ print }: CommandContext, key: InstitutionKey | undefined): void {
+  if (key === undefined) return
+  print(`key id          ${key.keyId}`)
+  print(`shared key      ${key.sharedKey}`)
+  print(`signing secret  ${key.signingSecret}`)
+}

@@ -1,0 +1,180 @@
+// The commands on keys and merchants; they print a secret once, when it is issued, and do not keep it.
+import { create } from '@bufbuild/protobuf'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import { Failure } from '#core/errors/errors.ts'
+import {
+  CreateMerchantResponseSchema,
+  IssueApiKeyResponseSchema,
+  type IssuedKey,
+  IssuedKeySchema,
+  IssueSubscriptionKeyResponseSchema,
+  MerchantSchema,
+  type RevokeSubscriptionKeyResponse,
+  RevokeSubscriptionKeyResponseSchema,
+} from '#gen/accounts/v1/access_pb.js'
+import {
+  type AccessWork,
+  accountsOptions,
+  eachPage,
+  namingOptions,
+  once,
+  onceOption,
+  oneOperand,
+  projectNamed,
+  projectOption,
+  withAccess,
+} from './access.ts'
+import type { Command } from './command.ts'
+import { wholeNumber } from './deliveries.ts'
+import { jsonLine, printable, time } from './print.ts'
+import { UsageError } from './usage-error.ts'
+
+const merchantOption = { merchant: 'UUID of a merchant: an API key of his' } as const
+
+/** The commands of `key` and `merchant`. */
+export const keyCommands: Command[] = [
+  {
+    name: 'key issue',
+    operands: '',
+    summary: 'Issues a subscription key, or an API key of a merchant; at most two are active.',
+    options: { ...namingOptions, ...projectOption, ...merchantOption, ...onceOption },
+    run: (context) =>
+      withAccess(context, context.options['merchant'] === undefined ? issue : issueForMerchant),
+  },
+  {
+    name: 'key revoke',
+    operands: '<key id>',
+    summary: 'Revokes a subscription key or API key at once.',
+    options: accountsOptions,
+    run: (context) => withAccess(context, revoke),
+  },
+  {
+    name: 'key list',
+    operands: '',
+    summary: 'Lists subscription keys and API keys by id and dates, newest first.',
+    options: { ...namingOptions, ...projectOption, ...merchantOption },
+    run: (context) => withAccess(context, list),
+  },
+  {
+    name: 'merchant create',
+    operands: '<business name>',
+    summary: 'Makes a merchant with its first API key.',
+    options: {
+      ...namingOptions,
+      ...projectOption,
+      mobile: 'its number in E.164 with plus sign',
+      ...onceOption,
+    },
+    run: (context) => withAccess(context, createMerchant),
+  },
+  {
+    name: 'merchant list',
+    operands: '',
+    summary: 'Lists the merchants of a project, oldest first.',
+    options: { ...namingOptions, ...projectOption, limit: 'how many (50)' },
+    run: (context) => withAccess(context, listMerchants),
+  },
+]
+
+const issue: AccessWork = async (context, access) => {
+  const projectId = await projectNamed(context, access)
+  const issued = await once(context, (requestId) =>
+    access.issueSubscriptionKey({ projectId, requestId }),
+  )
+  if (context.json) {
+    context.print(jsonLine(IssueSubscriptionKeyResponseSchema, issued))
+    return
+  }
+  context.print(`key id            ${issued.keyId}`)
+  context.print(`subscription key  ${issued.subscriptionKey}`)
+}
+
+const issueForMerchant: AccessWork = async (context, access) => {
+  const projectId = await projectNamed(context, access)
+  const merchantId = context.options['merchant'] ?? ''
+  const issued = await once(context, (requestId) =>
+    access.issueApiKey({ projectId, merchantId, requestId }),
+  )
+  if (context.json) {
+    context.print(jsonLine(IssueApiKeyResponseSchema, issued))
+    return
+  }
+  context.print(`key id   ${issued.keyId}`)
+  context.print(`api key  ${issued.apiKey}`)
+}
+
+const revoke: AccessWork = async (context, access) => {
+  const keyId = oneOperand(context, 'key id')
+  const revoked = await access.revokeSubscriptionKey({ keyId }).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.reason !== 'KEY_NOT_FOUND') throw error
+    return access.revokeApiKey({ keyId })
+  })
+  context.print(
+    context.json
+      ? jsonLine(RevokeSubscriptionKeyResponseSchema, sameAnswer(revoked))
+      : `revoked  ${time(revoked.revokeTime)}`,
+  )
+}
+
+/** Both kinds of keys are revoked with the same answer. */
+function sameAnswer({ revokeTime }: { revokeTime?: Timestamp }): RevokeSubscriptionKeyResponse {
+  return create(RevokeSubscriptionKeyResponseSchema, revokeTime === undefined ? {} : { revokeTime })
+}
+
+const list: AccessWork = async (context, access) => {
+  const projectId = await projectNamed(context, access)
+  const merchantId = context.options['merchant'] ?? ''
+  const subscriptions =
+    merchantId === '' ? (await access.listSubscriptionKeys({ projectId })).keys : []
+  const { keys } = await access.listApiKeys({ projectId, merchantId })
+  for (const key of [...subscriptions, ...keys]) {
+    context.print(context.json ? jsonLine(IssuedKeySchema, key) : keyLine(key))
+  }
+}
+
+function keyLine({ keyId, merchantId, issueTime, revokeTime }: IssuedKey): string {
+  return [
+    keyId,
+    merchantId === '' ? 'subscription' : 'api         ',
+    `issued ${time(issueTime)}`,
+    revokeTime === undefined ? 'active' : `revoked ${time(revokeTime)}`,
+    ...(merchantId === '' ? [] : [`merchant ${merchantId}`]),
+  ].join('  ')
+}
+
+const listMerchants: AccessWork = async (context, access) => {
+  const { options, json, print } = context
+  const projectId = await projectNamed(context, access)
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  await eachPage(limit, async (pageSize, pageToken) => {
+    const { merchants, nextPageToken } = await access.listMerchants({
+      projectId,
+      pageSize,
+      pageToken,
+    })
+    for (const one of merchants) {
+      const { merchantId, mobileNumber, businessName } = one
+      const columns = [merchantId, mobileNumber.padEnd(16), printable(businessName)]
+      print(json ? jsonLine(MerchantSchema, one) : columns.join('  '))
+    }
+    return { shown: merchants.length, nextPageToken }
+  })
+}
+
+const createMerchant: AccessWork = async (context, access) => {
+  const businessName = oneOperand(context, 'business name')
+  const mobileNumber = context.options['mobile']
+  if (mobileNumber === undefined) throw new UsageError('--mobile is missing')
+  const projectId = await projectNamed(context, access)
+  const made = await once(context, (requestId) =>
+    access.createMerchant({ projectId, businessName, mobileNumber, requestId }),
+  )
+  if (context.json) {
+    context.print(jsonLine(CreateMerchantResponseSchema, made))
+    return
+  }
+  context.print(`merchant  ${made.merchant?.merchantId ?? ''}`)
+  context.print(`name      ${printable(made.merchant?.businessName ?? '')}`)
+  context.print(`key id    ${made.keyId}`)
+  context.print(`api key   ${made.apiKey}`)
+}

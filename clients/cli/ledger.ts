@@ -1,0 +1,83 @@
+// The commands on the ledger.
+import { setTimeout as delay } from 'node:timers/promises'
+import { CheckLedgerResponseSchema, LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import {
+  GetBackfillResponseSchema,
+  SettlementPostingService,
+} from '#gen/accounts/v1/settlement_posting_pb.js'
+import { accountsOptions } from './access.ts'
+import type { Command, CommandContext } from './command.ts'
+import { type Connection, connect } from './connection.ts'
+import { jsonLine, printable, time } from './print.ts'
+
+const lookAgainMs = 500
+
+/** The commands of `ledger`. */
+export const ledgerCommands: Command[] = [
+  {
+    name: 'ledger backfill',
+    operands: '',
+    summary: 'Reads all settlements back, posts those that are missing, and waits for the end.',
+    options: accountsOptions,
+    run: (context) => withAccounts(context, backfill),
+  },
+  {
+    name: 'ledger check',
+    operands: '',
+    summary: 'Checks that the ledger is whole; ends with 1 when it is not.',
+    options: accountsOptions,
+    run: (context) => withAccounts(context, check),
+  },
+]
+
+async function withAccounts(
+  context: CommandContext,
+  work: (context: CommandContext, connection: Connection) => Promise<void>,
+): Promise<void> {
+  const connection = connect(context.options, context.env, 'accounts')
+  try {
+    await work(context, connection)
+  } finally {
+    await connection.close()
+  }
+}
+
+async function backfill(context: CommandContext, connection: Connection): Promise<void> {
+  const { json, print, stopping } = context
+  const posting = connection.client(SettlementPostingService)
+  await posting.restartBackfill({})
+  let state = await posting.getBackfill({})
+  while (state.backfill?.caughtUpTime === undefined && !stopping.aborted) {
+    await delay(lookAgainMs, undefined, { signal: stopping }).catch(() => undefined)
+    state = await posting.getBackfill({})
+  }
+  if (json) {
+    print(jsonLine(GetBackfillResponseSchema, state))
+  } else {
+    const { checkedCount = 0n, postedCount = 0n, refusedCount = 0n } = state.backfill ?? {}
+    print(`checked ${checkedCount}  posted ${postedCount}  refused ${refusedCount}`)
+    for (const { settlementId, reason, refuseTime } of state.refused) {
+      print(`${time(refuseTime)}  ${settlementId}  ${printable(reason)}`)
+    }
+  }
+  if (state.backfill?.caughtUpTime === undefined)
+    throw new Error('ended before the end was reached')
+  if (state.refused.length > 0) throw new Error('some settlements cannot be posted')
+}
+
+async function check(context: CommandContext, connection: Connection): Promise<void> {
+  const { json, print } = context
+  const answer = await connection.client(LedgerService).checkLedger({}, { timeoutMs: 60_000 })
+  if (json) print(jsonLine(CheckLedgerResponseSchema, answer))
+  else {
+    for (const { rule, description } of answer.findings) print(`${rule}  ${printable(description)}`)
+    print(`checked ${answer.transfersChecked} transfers  found ${answer.findings.length}`)
+  }
+  const { refused } = await connection.client(SettlementPostingService).getBackfill({})
+  if (!json) {
+    for (const { settlementId, reason } of refused) {
+      print(`settlement  ${settlementId}  ${printable(reason)}`)
+    }
+  }
+  if (answer.findings.length + refused.length > 0) throw new Error('the ledger is not whole')
+}

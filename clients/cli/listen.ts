@@ -1,0 +1,102 @@
+// The command that receives pushes on this machine and prints them; listens on loopback only.
+import http from 'node:http'
+import type { Command, CommandContext } from './command.ts'
+import { wholeNumber } from './deliveries.ts'
+import { printable } from './print.ts'
+import { UsageError } from './usage-error.ts'
+
+const maxBodyBytes = 1_048_576
+
+/** `listen`. */
+export const listenCommand: Command = {
+  name: 'listen',
+  operands: '',
+  summary: 'Receives pushes on 127.0.0.1 and prints them, until Ctrl-C.',
+  options: {
+    port: 'where to listen (9000; 0 takes a free port)',
+    status: 'HTTP status to answer with (200)',
+    count: 'end by itself after so many pushes',
+  },
+  run: listen,
+}
+
+async function listen({ options, json, print, warn, stopping }: CommandContext): Promise<void> {
+  const port = options['port'] === '0' ? 0 : wholeNumber(options['port'] ?? '9000', 'port', 65_535)
+  const status = wholeNumber(options['status'] ?? '200', 'status', 599)
+  if (status < 200) throw new UsageError('--status must be a whole number from 200 to 599')
+  const most =
+    options['count'] === undefined ? undefined : wholeNumber(options['count'], 'count', 1e9)
+  const { promise: enough, resolve: finish } = Promise.withResolvers<void>()
+  let count = 0
+  const server = http.createServer((request, response) => {
+    void receive(request, response)
+  })
+
+  async function receive(request: http.IncomingMessage, response: http.ServerResponse) {
+    const body = await readBody(request).catch(() => undefined)
+    response.writeHead(body === undefined ? 413 : status, { 'content-type': 'text/plain' }).end()
+    if (body === undefined) return
+    for (const line of json ? [pushJson(request, body)] : pushLines(request, body)) print(line)
+    count += 1
+    if (count === most) finish()
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  const address = server.address()
+  warn(`listening on http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`)
+  stopping.addEventListener('abort', () => finish(), { once: true })
+  await enough
+  await new Promise((resolve) => {
+    server.close(resolve)
+    setTimeout(() => server.closeAllConnections(), 200).unref()
+  })
+}
+
+async function readBody(request: http.IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > maxBodyBytes) throw new RangeError('the body is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** Headers as they came: names repeated where they were. */
+function headersOf({ rawHeaders }: http.IncomingMessage): [string, string][] {
+  return rawHeaders.flatMap((text, index) =>
+    index % 2 === 0 ? [[text.toLowerCase(), rawHeaders[index + 1] ?? ''] as [string, string]] : [],
+  )
+}
+
+function pushJson(request: http.IncomingMessage, body: string): string {
+  const { method, url } = request
+  const time = new Date().toISOString()
+  return JSON.stringify({ time, method, path: url, headers: headersOf(request), body })
+}
+
+function pushLines(request: http.IncomingMessage, body: string): string[] {
+  return [
+    `${new Date().toISOString()}  ${request.method ?? ''} ${printable(request.url ?? '')}`,
+    ...headersOf(request).map(([name, value]) => `  ${printable(name)}: ${printable(value)}`),
+    ...prettyBody(body).map((line) => `  ${line}`),
+    '',
+  ]
+}
+
+function clean(line: string): string {
+  return line.replaceAll(/\p{C}/gu, '?')
+}
+
+/** Line by line: the body's own line breaks are the only control characters that reach the terminal. */
+function prettyBody(body: string): string[] {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2).split('\n').map(clean)
+  } catch {
+    return body.split(/\r?\n/).map(clean)
+  }
+}

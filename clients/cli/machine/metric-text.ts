@@ -1,0 +1,47 @@
+// Parses the Prometheus text of a process's metrics.
+
+/** One sample. */
+export type Sample = { name: string; labels: Readonly<Record<string, string>>; value: number }
+
+const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/
+
+/** The samples of a text. What is no sample is passed over. */
+export function readSamples(text: string): Sample[] {
+  return text.split('\n').flatMap((row) => {
+    const [, name, labels = '', value] = line.exec(row) ?? []
+    const isSample = name !== undefined && !Number.isNaN(Number(value))
+    return isSample ? [{ name, labels: labelsOf(labels), value: Number(value) }] : []
+  })
+}
+
+function labelsOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    [...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name = '', value = '']) => [
+      name,
+      value.replaceAll(/\\(.)/g, (_, character: string) => (character === 'n' ? '\n' : character)),
+    ]),
+  )
+}
+
+/** The values of a metric whose labels are these, summed; undefined when there is none. */
+export function sumOf(
+  samples: readonly Sample[],
+  name: string,
+  labels: Record<string, string> = {},
+): number | undefined {
+  const found = valuesOf(samples, name, labels)
+  return found.length === 0 ? undefined : found.reduce((all, value) => all + value, 0)
+}
+
+/** The largest value of a metric; undefined when there is none. */
+export function maxOf(samples: readonly Sample[], name: string): number | undefined {
+  const found = valuesOf(samples, name, {})
+  return found.length === 0 ? undefined : Math.max(...found)
+}
+
+function valuesOf(samples: readonly Sample[], name: string, labels: Record<string, string>) {
+  const wanted = Object.entries(labels)
+  return samples
+    .filter((one) => one.name === name && wanted.every(([key, value]) => one.labels[key] === value))
+    .map(({ value }) => value)
+}

@@ -1,0 +1,112 @@
+// The command that shows the state of a running system and whether it is ready.
+import fs from 'node:fs'
+import path from 'node:path'
+import type { Command, CommandContext } from '../command.ts'
+import { UsageError } from '../usage-error.ts'
+import { type Figures, lookAtAddress, lookAtFolder, type PartState } from './inspect.ts'
+
+/** `status`. */
+export const statusCommand: Command = {
+  name: 'status',
+  operands: '',
+  summary: 'Tells what runs, whether it is ready and what waits in it; ends with 1 when it is not.',
+  options: {
+    'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
+    'base-url': 'address of another deployment: what its gateway tells, without the figures',
+  },
+  run: status,
+}
+
+async function status(context: CommandContext): Promise<number> {
+  const { options, env, json, print } = context
+  const baseUrl = options['base-url']
+  const dataDir = path.resolve(options['data-dir'] ?? env['PAYWEAVE_DATA_DIR'] ?? '.payweave')
+  if (baseUrl !== undefined && !URL.canParse(baseUrl)) {
+    throw new UsageError('--base-url must be an http or https URL')
+  }
+  const system = baseUrl === undefined ? await lookAtFolder(dataDir) : await lookAtAddress(baseUrl)
+  const { ready, parts, figures } = system
+  const place = baseUrl ?? dataDir
+  // Another deployment does not show its version to the public.
+  const version = baseUrl === undefined ? ownVersion() : undefined
+  if (json) {
+    const named = Object.entries(figures).map(([name, value]) => [snake(name), value ?? null])
+    const rows = parts.map(jsonPart)
+    const shown = {
+      ready,
+      place,
+      version: version ?? null,
+      parts: rows,
+      figures: Object.fromEntries(named),
+    }
+    print(JSON.stringify(shown))
+  } else {
+    const state = ready ? 'ready' : 'not ready'
+    print([state, place, ...(version === undefined ? [] : [`payweave ${version}`])].join('  '))
+    if (parts.length === 0) print('nothing runs here: "npm start" starts it')
+    for (const line of table(parts)) print(line)
+    for (const line of figureLines(figures)) print(line)
+  }
+  return ready ? 0 : 1
+}
+
+function ownVersion(): string {
+  const file = path.join(import.meta.dirname, '../../../package.json')
+  return (JSON.parse(fs.readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+const mib = (bytes: number | undefined) =>
+  bytes === undefined ? '-' : `${Math.round(bytes / 1_048_576)} MiB`
+
+function table(parts: PartState[]): string[] {
+  if (parts.length === 0) return []
+  const rows = parts.map((part) => [
+    part.name,
+    part.up ? (part.ready ? 'ready' : 'not ready') : 'down',
+    String(part.pid ?? '-'),
+    part.ports.join(' ') || '-',
+    mib(part.memoryBytes),
+    part.startedAt?.toISOString() ?? '-',
+    part.version ?? '-',
+  ])
+  const all = [['part', 'state', 'pid', 'ports', 'memory', 'since', 'version'], ...rows]
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths?.[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+function figureLines(figures: Figures): string[] {
+  const { ledgerCheckedAt, outboxOldestS } = figures
+  const rows: [string, number | undefined, string?][] = [
+    ['events not yet confirmed', figures.outboxUnconfirmed, `oldest ${outboxOldestS ?? 0} s`],
+    ['events parked', figures.outboxParked],
+    ['events poisoned', figures.inboxPoison],
+    ['deliveries exhausted', figures.deliveriesExhausted],
+    ['deliveries blocked', figures.deliveriesBlocked],
+    ['bills for a person', figures.billsForReview],
+    ['ledger findings', figures.ledgerFindings, `checked ${ledgerCheckedAt?.toISOString() ?? '-'}`],
+    ['settlements refused', figures.settlementsRefused],
+    ['refunds failed', figures.refundsFailed],
+  ]
+  return rows.flatMap(([name, value, more]) =>
+    value === undefined
+      ? []
+      : [`${name.padEnd(24)}  ${value}${more === undefined ? '' : `  ${more}`}`],
+  )
+}
+
+function jsonPart({ memoryBytes, startedAt, ...part }: PartState) {
+  return {
+    ...part,
+    memory_bytes: memoryBytes ?? null,
+    start_time: startedAt?.toISOString() ?? null,
+  }
+}
+
+function snake(name: string): string {
+  return name.replace(/At$/, 'Time').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -1,0 +1,107 @@
+// The commands on the database's schemas, which a job of the deployment runs.
+import path from 'node:path'
+import type { Difference, Phase } from '#platform/db/migration-files.ts'
+import { migrationFolders, type SchemaOwner, schemaOwners } from '#platform/db/schemas.ts'
+import type { Command, CommandContext } from './command.ts'
+import { UsageError } from './usage-error.ts'
+
+/** The commands of `migrate`. The database is that of DATABASE_URL, entered as its owner. */
+export const migrationCommands: Command[] = [
+  {
+    name: 'migrate expand',
+    operands: '',
+    summary: 'Brings all schemas up to date beside the running version; before an upgrade.',
+    options: {},
+    run: (context) => run(context, 'expand'),
+  },
+  {
+    name: 'migrate contract',
+    operands: '',
+    summary: 'Removes what only an older version needed; after an upgrade that stays.',
+    options: {},
+    run: (context) => run(context, 'contract'),
+  },
+  {
+    name: 'migrate status',
+    operands: '',
+    summary: 'Tells what has not run; ends with 1 when something of expand has not.',
+    options: {},
+    run: status,
+  },
+]
+
+/** What only these commands need is loaded for them alone: all others start without. */
+async function load({ env }: CommandContext) {
+  const [{ readSettings, SettingsError }, { createLogger }, migrations] = await Promise.all([
+    import('#platform/config/config.ts'),
+    import('#platform/telemetry/log.ts'),
+    import('#platform/db/migrate.ts'),
+  ])
+  try {
+    const settings = readSettings('migrate', env)
+    const isProduction = settings.payweaveEnv === 'production'
+    const services = schemaOwners.filter((one) => !(isProduction && one === 'simulator'))
+    return {
+      ...migrations,
+      settings,
+      services,
+      log: createLogger({ part: 'migrate', level: 'silent' }),
+    }
+  } catch (error) {
+    throw error instanceof SettingsError ? new UsageError(error.message) : error
+  }
+}
+
+async function run(context: CommandContext, phase: Phase): Promise<void> {
+  const { migrate, services, log, settings } = await load(context)
+  const logins = phase === 'expand' ? settings.databaseLoginsDir : undefined
+  // One after the other: the first that fails is the one to read about.
+  for (const service of services) {
+    const names = await migrate({
+      adminUrl: settings.databaseUrl,
+      passwordFile: settings.databasePasswordFile,
+      loginFile: logins === undefined ? undefined : path.join(logins, service),
+      service,
+      directories: migrationFolders(service),
+      log,
+      phase,
+    })
+    print(context, service, names.length === 0 ? ['nothing to do'] : names, { applied: names })
+  }
+}
+
+async function status(context: CommandContext): Promise<void> {
+  const { compareSchema, services, settings } = await load(context)
+  let isBehind = false
+  for (const service of services) {
+    const found = await compareSchema({
+      adminUrl: settings.databaseUrl,
+      passwordFile: settings.databasePasswordFile,
+      service,
+      directories: migrationFolders(service),
+    })
+    isBehind ||= found.changed.length > 0 || found.missing.some((one) => one.phase === 'expand')
+    const missing = found.missing.map(({ name, phase }) => ({ name, phase }))
+    print(context, service, sentences(found), { ...found, missing })
+  }
+  if (isBehind) throw new Error('the database is behind this version')
+}
+
+function sentences({ missing, changed, unknown }: Difference): string[] {
+  const lines = [
+    ...missing.map(({ name, phase }) => `${name}  missing, ${phase}`),
+    ...changed.map((name) => `${name}  changed since it ran`),
+    ...unknown.map((name) => `${name}  of another version`),
+  ]
+  return lines.length === 0 ? ['up to date'] : lines
+}
+
+function print(
+  { json, print }: CommandContext,
+  service: SchemaOwner,
+  lines: string[],
+  facts: object,
+): void {
+  if (json) print(JSON.stringify({ service, ...facts }))
+  else for (const line of lines) print(`${service}  ${line}`)
+}

@@ -1,0 +1,118 @@
+// Renders responses of services as lines for people and for programs.
+import { type DescMessage, type MessageShape, toJsonString } from '@bufbuild/protobuf'
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import {
+  type Attempt,
+  AttemptOutcome,
+  type Delivery,
+  type DeliveryChange,
+  DeliveryKind,
+  DeliveryState,
+} from '#gen/delivery/v1/delivery_pb.js'
+import { type ReplayJob, ReplayJobState } from '#gen/delivery/v1/replay_pb.js'
+import { UsageError } from './usage-error.ts'
+
+/** `DELIVERED` of an enum as people write it: `delivered`. */
+export function wordOf(words: Record<number, string>, value: number): string {
+  return (words[value] ?? String(value)).toLowerCase()
+}
+
+/** The enum value of a word that somebody typed; zero for none. */
+export function valueOf(
+  words: Record<string, string | number>,
+  word: string | undefined,
+  option: string,
+): number {
+  if (word === undefined) return 0
+  const value = words[word.toUpperCase()]
+  if (typeof value === 'number' && value !== 0) return value
+  const known = Object.keys(words).filter((name) => /^[A-Z]/.test(name) && words[name] !== 0)
+  throw new UsageError(`--${option} must be one of ${known.join(', ').toLowerCase()}`)
+}
+
+/** A message as one line of JSON. */
+export function jsonLine<D extends DescMessage>(schema: D, message: MessageShape<D>): string {
+  return toJsonString(schema, message, { useProtoFieldName: true })
+}
+
+/** A time as ISO text, or a dash. */
+export function time(timestamp: Timestamp | undefined): string {
+  return timestamp === undefined ? '-' : timestampDate(timestamp).toISOString()
+}
+
+/** A delivery in one line. */
+export function deliveryLine(delivery: Delivery): string {
+  return [
+    time(delivery.createTime),
+    delivery.deliveryId,
+    wordOf(DeliveryKind, delivery.kind).padEnd(10),
+    wordOf(DeliveryState, delivery.state).padEnd(9),
+    `attempts ${delivery.attemptCount}`,
+    delivery.origin,
+  ].join('  ')
+}
+
+/** A delivery with its attempts. */
+export function deliveryLines(delivery: Delivery): string[] {
+  return [
+    `delivery   ${delivery.deliveryId}`,
+    `kind       ${wordOf(DeliveryKind, delivery.kind)}`,
+    `about      ${printable(delivery.subjectId)}`,
+    `receiver   ${delivery.origin}`,
+    `state      ${wordOf(DeliveryState, delivery.state)}`,
+    `round      ${delivery.round}`,
+    `happened   ${time(delivery.occurredTime)}`,
+    `taken in   ${time(delivery.createTime)}`,
+    `next       ${time(delivery.nextAttemptTime)}`,
+    `ended      ${time(delivery.endTime)}`,
+    ...delivery.attempts.flatMap(attemptLines),
+  ]
+}
+
+function attemptLines(attempt: Attempt): string[] {
+  const answer = printable(new TextDecoder().decode(attempt.answer))
+  return [
+    `attempt ${attempt.number}  round ${attempt.round}  ${time(attempt.startTime)}  ${attemptResult(attempt)}`,
+    ...(answer === '' ? [] : [`  answer   ${answer}`]),
+  ]
+}
+
+function known(name: string, value: number | undefined, unit: string): string[] {
+  return value === undefined ? [] : [`${name} ${value} ${unit}`]
+}
+
+function attemptResult(attempt: Attempt): string {
+  return [
+    wordOf(AttemptOutcome, attempt.outcome),
+    ...(attempt.status === 0 ? [] : [`HTTP ${attempt.status}`]),
+    ...(attempt.error === '' ? [] : [attempt.error]),
+    `${attempt.durationMs} ms`,
+    ...known('first byte', attempt.firstByteMs, 'ms'),
+    ...known('Retry-After', attempt.retryAfterS, 's'),
+    ...(attempt.peerAddress === '' ? [] : [`from ${attempt.peerAddress}`]),
+  ].join('  ')
+}
+
+/** An attempt that has just ended, in one line. */
+export function changeLine({ attempt, ...change }: DeliveryChange): string {
+  return [
+    time(attempt?.startTime),
+    change.deliveryId,
+    wordOf(DeliveryKind, change.kind).padEnd(10),
+    wordOf(DeliveryState, change.state).padEnd(9),
+    change.origin,
+    `#${attempt?.number ?? 0}`,
+    attempt === undefined ? '' : attemptResult(attempt),
+  ].join('  ')
+}
+
+/** A replay job in one line. */
+export function jobLine(job: ReplayJob): string {
+  const state = wordOf(ReplayJobState, job.state)
+  return `replay ${job.jobId}  ${state}  ${job.replayedCount} made due, ${job.ratePerS} a second`
+}
+
+/** Text from outside in one line that cannot steer a terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll(/\p{C}/gu, '?').trim()
+}

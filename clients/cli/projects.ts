@@ -1,0 +1,174 @@
+// The commands on projects and on the audit of access.
+import {
+  AuditEntrySchema,
+  Environment,
+  type Project,
+  ProjectSchema,
+} from '#gen/accounts/v1/access_pb.js'
+import {
+  type AccessWork,
+  accountsOptions,
+  eachPage,
+  environmentOf,
+  namingOptions,
+  once,
+  onceOption,
+  oneOperand,
+  projectNamed,
+  projectOption,
+  withAccess,
+} from './access.ts'
+import type { Command, CommandContext } from './command.ts'
+import { wholeNumber } from './deliveries.ts'
+import { jsonLine, printable, time, wordOf } from './print.ts'
+import { UsageError } from './usage-error.ts'
+
+const accessOptions = {
+  'account-access': 'on or off: may use the Account API',
+  'allowed-ips': 'addresses and CIDR ranges with commas between; none: no restriction',
+} as const
+
+/** The commands of `project` and `audit`. */
+export const projectCommands: Command[] = [
+  {
+    name: 'project create',
+    operands: '<name>',
+    summary: 'Makes a project; it has no key yet. Its environment stays for ever.',
+    options: {
+      ...accountsOptions,
+      environment: 'sandbox or production (sandbox)',
+      ...accessOptions,
+      ...onceOption,
+    },
+    run: (context) => withAccess(context, create),
+  },
+  {
+    name: 'project list',
+    operands: '',
+    summary: 'Lists projects, oldest first.',
+    options: {
+      ...accountsOptions,
+      environment: 'only those of sandbox or production',
+      limit: 'how many (50)',
+    },
+    run: (context) => withAccess(context, list),
+  },
+  {
+    name: 'project show',
+    operands: '<project>',
+    summary: 'Shows a project.',
+    options: namingOptions,
+    run: (context) => withAccess(context, show),
+  },
+  {
+    name: 'project update',
+    operands: '<project>',
+    summary: 'Changes account access and the list of addresses; what is not said stays.',
+    options: { ...namingOptions, ...accessOptions },
+    run: (context) => withAccess(context, update),
+  },
+  {
+    name: 'audit list',
+    operands: '',
+    summary: 'Lists who changed access, newest first.',
+    options: { ...namingOptions, ...projectOption, limit: 'how many (50)' },
+    run: (context) => withAccess(context, audit),
+  },
+]
+
+const create: AccessWork = async (context, access) => {
+  const name = oneOperand(context, 'name')
+  const environment = environmentOf(context)
+  const { accountAccess = false, allowedIps = [] } = wantedAccess(context)
+  const { project } = await once(context, (requestId) =>
+    access.createProject({ name, environment, accountAccess, allowedIps, requestId }),
+  )
+  printProject(context, project)
+}
+
+const list: AccessWork = async (context, access) => {
+  const { options, json, print } = context
+  const environment =
+    options['environment'] === undefined ? Environment.UNSPECIFIED : environmentOf(context)
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  await eachPage(limit, async (pageSize, pageToken) => {
+    const page = await access.listProjects({ environment, pageSize, pageToken })
+    for (const project of page.projects) {
+      print(json ? jsonLine(ProjectSchema, project) : projectLine(project))
+    }
+    return { shown: page.projects.length, nextPageToken: page.nextPageToken }
+  })
+}
+
+const show: AccessWork = async (context, access) => {
+  const projectId = await projectNamed(context, access, oneOperand(context, 'project'))
+  printProject(context, (await access.getProject({ projectId })).project)
+}
+
+const update: AccessWork = async (context, access) => {
+  const wanted = wantedAccess(context)
+  const paths = [
+    ...(wanted.accountAccess === undefined ? [] : ['account_access']),
+    ...(wanted.allowedIps === undefined ? [] : ['allowed_ips']),
+  ]
+  if (paths.length === 0) throw new UsageError('say --account-access or --allowed-ips')
+  const projectId = await projectNamed(context, access, oneOperand(context, 'project'))
+  const updateMask = { paths }
+  const { project } = await access.updateProjectAccess({ projectId, ...wanted, updateMask })
+  printProject(context, project)
+}
+
+const audit: AccessWork = async (context, access) => {
+  const { options, json, print } = context
+  const projectId = options['project'] === undefined ? '' : await projectNamed(context, access)
+  const limit = wholeNumber(options['limit'] ?? '50', 'limit', 1_000_000)
+  await eachPage(limit, async (pageSize, pageToken) => {
+    const page = await access.listAudit({ projectId, pageSize, pageToken })
+    for (const entry of page.entries) {
+      if (json) {
+        print(jsonLine(AuditEntrySchema, entry))
+        continue
+      }
+      const details = Object.entries(entry.details).map(([name, value]) => `${name}=${value}`)
+      const about = [entry.caller, entry.action.padEnd(24), entry.targetId, ...details]
+      print([time(entry.occurTime), ...about.map(printable), entry.requestId].join('  '))
+    }
+    return { shown: page.entries.length, nextPageToken: page.nextPageToken }
+  })
+}
+
+function wantedAccess({ options }: CommandContext): {
+  accountAccess?: boolean
+  allowedIps?: string[]
+} {
+  const { 'account-access': access, 'allowed-ips': ips } = options
+  if (access !== undefined && access !== 'on' && access !== 'off') {
+    throw new UsageError('--account-access must be on or off')
+  }
+  return {
+    ...(access === undefined ? {} : { accountAccess: access === 'on' }),
+    ...(ips === undefined ? {} : { allowedIps: ips === 'none' ? [] : ips.split(',') }),
+  }
+}
+
+function printProject({ json, print }: CommandContext, project: Project | undefined): void {
+  if (project === undefined) return
+  if (json) {
+    print(jsonLine(ProjectSchema, project))
+    return
+  }
+  print(`project      ${project.projectId}`)
+  print(`name         ${printable(project.name)}`)
+  print(`environment  ${wordOf(Environment, project.environment)}`)
+  print(`account api  ${project.accountAccess ? 'on' : 'off'}`)
+  print(`allowed ips  ${project.allowedIps.join(', ') || 'any'}`)
+}
+
+function projectLine(project: Project): string {
+  return [
+    project.projectId,
+    wordOf(Environment, project.environment).padEnd(10),
+    `account api ${project.accountAccess ? 'on ' : 'off'}`,
+    printable(project.name),
+  ].join('  ')
+}

@@ -1,0 +1,94 @@
+// The command that follows the gateway's request log and shows only the log's own fields.
+import path from 'node:path'
+import type { Command, CommandContext } from '../command.ts'
+import { wholeNumber } from '../deliveries.ts'
+import { printable } from '../print.ts'
+import { UsageError } from '../usage-error.ts'
+import { isWanted, type RequestEntry, type RequestFilter, readEntry } from './entry.ts'
+import { followLines, streamLines } from './follow.ts'
+
+const defaultLast = '20'
+
+/** `requests tail`. */
+export const requestsCommand: Command = {
+  name: 'requests tail',
+  operands: '',
+  summary:
+    "Follows the gateway's request log, until Ctrl-C: who asked what, and how it was answered.",
+  options: {
+    'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
+    file: 'log to read instead; - for standard input, as of "kubectl logs -f"',
+    id: 'only the request of this id',
+    project: 'only those of this project, by UUID',
+    route: 'only routes that begin so, for example /payments',
+    method: 'only GET or POST',
+    status: 'only this status, for example 409 or 4xx',
+    reason: 'only this error code',
+    last: `how many earlier ones to show first (${defaultLast})`,
+    for: 'end by itself after so many seconds',
+  },
+  flags: { 'no-follow': 'show what is there and end' },
+  run: tail,
+}
+
+async function tail(context: CommandContext): Promise<void> {
+  const { options, env, flags, stopping } = context
+  const filter = filterOf(context)
+  const last = wholeNumber(options['last'] ?? defaultLast, 'last', 1_000_000)
+  const folder = options['data-dir'] ?? env['PAYWEAVE_DATA_DIR'] ?? '.payweave'
+  const file = options['file'] ?? path.resolve(folder, 'logs', 'gateway.log')
+  const forS = options['for'] === undefined ? undefined : wholeNumber(options['for'], 'for', 86_400)
+  const end = forS === undefined ? [] : [AbortSignal.timeout(forS * 1_000)]
+  const signal = AbortSignal.any([stopping, ...end])
+  const follow = !flags.has('no-follow')
+  if (file === '-') {
+    signal.addEventListener('abort', () => process.stdin.destroy(), { once: true })
+    for await (const line of streamLines(process.stdin)) show(context, line, filter)
+    return
+  }
+  let earlier: string[] | undefined = []
+  for await (const line of followLines(file, { follow, signal })) {
+    if (line === undefined) {
+      for (const one of earlier ?? []) show(context, one, filter)
+      earlier = undefined
+    } else if (earlier === undefined) show(context, line, filter)
+    else {
+      const entry = readEntry(line)
+      if (entry === undefined || !isWanted(entry, filter)) continue
+      earlier.push(line)
+      if (earlier.length > last) earlier.shift()
+    }
+  }
+}
+
+function filterOf({ options }: CommandContext): RequestFilter {
+  const { id, project, route, method, status, reason } = options
+  if (status !== undefined && !/^[1-5](\d\d|xx)$/.test(status)) {
+    throw new UsageError('--status must be like 409 or 4xx')
+  }
+  return { id, project, route, method, status, reason }
+}
+
+function show({ json, print }: CommandContext, line: string, filter: RequestFilter): void {
+  const entry = readEntry(line)
+  if (entry === undefined || !isWanted(entry, filter)) return
+  print(json ? JSON.stringify(entry) : entryLine(entry))
+}
+
+function entryLine(entry: RequestEntry): string {
+  const { time, status, method, route, duration_ms, reason, request_id, project_id } = entry
+  const { left_out } = entry
+  return [
+    time,
+    String(status),
+    method.padEnd(4),
+    route.padEnd(32),
+    `${duration_ms ?? '-'} ms`.padStart(9),
+    request_id,
+    `project ${project_id ?? '-'}`,
+    ...(reason === undefined ? [] : [reason]),
+    ...(left_out === undefined ? [] : [`and ${left_out} more`]),
+  ]
+    .map((text) => (text.startsWith(' ') || text.endsWith(' ') ? text : printable(text)))
+    .join('  ')
+}

@@ -1,0 +1,152 @@
+// The command that reseals values at rest, page by page, with its progress. An interrupted run can be resumed.
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from '#core/errors/errors.ts'
+import { KeyStep, type ResealPageResponse } from '#gen/accounts/v1/key_administration_pb.js'
+import type { CommandContext } from '../command.ts'
+import { wholeNumber } from '../deliveries.ts'
+import { type KeyWork, waitForReaders, withKeys } from './work.ts'
+
+const name = 'accounts/seal.key'
+const usualRate = '2000'
+const reportEachMs = 1_000
+const retry = { firstMs: 500, maxMs: 10_000, forMs: 120_000 } as const
+const passing = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT'])
+
+/** `keys reseal`. */
+export function reseal(context: CommandContext): Promise<number | void> {
+  const rate = wholeNumber(context.options['rate'] ?? usualRate, 'rate', 1_000_000)
+  return withKeys(context, async (work) => {
+    const keyId = await currentKey(work)
+    let { left } = await pass(work, { keyId, checkOnly: true, rate })
+    let [sealed, unopened] = [0, [] as string[]]
+    // What others were changing is left by a pass, and what they sealed before they had read the key is found by the next.
+    while (left > unopened.length && !context.flags.has('check')) {
+      const done = await pass(work, { keyId, checkOnly: false, rate, total: left })
+      sealed += done.sealed
+      unopened = done.unopened
+      const check = await pass(work, { keyId, checkOnly: true, rate })
+      if (done.sealed === 0 && check.left >= left) break
+      left = check.left
+    }
+    if (sealed > 0) await work.services.record(name, keyId, KeyStep.RESEALED)
+    return printResult(context, { keyId, sealed, left, unopened })
+  })
+}
+
+/** The current key of the folder, once every process uses it: one that is behind would answer with the key before. */
+async function currentKey(work: KeyWork): Promise<string> {
+  const { keyId, makeTime } = work.folder.read(name).current
+  if (makeTime === undefined) {
+    work.context.warn(
+      `key ${keyId} is from before key lists: values are bound to their rows under the next one, see "keys rotate ${name}"`,
+    )
+  }
+  const is = ({ keyIds }: { keyIds: string[] }) => keyIds[0] === keyId
+  await waitForReaders(work, name, { is, words: `use key ${keyId}` })
+  return keyId
+}
+
+type Pass = { keyId: string; checkOnly: boolean; rate: number; total?: number }
+
+/** Goes through all values once, at most so many a second. */
+async function pass(
+  { context, services }: KeyWork,
+  { keyId, checkOnly, rate, total }: Pass,
+): Promise<{ sealed: number; left: number; unopened: string[] }> {
+  const startedMs = performance.now()
+  const all = { checked: 0, sealed: 0, left: 0, unopened: [] as string[] }
+  let printedMs = startedMs
+  let pageToken = ''
+  do {
+    if (context.stopping.aborted) throw new Error('ended before the end: said again, it goes on')
+    const page = await withRetry(context, () => services.reseal({ pageToken, keyId, checkOnly }))
+    add(all, page)
+    pageToken = page.nextPageToken
+    const nowMs = performance.now()
+    if (nowMs - printedMs >= reportEachMs || pageToken === '') {
+      printProgress(context, { ...all, checkOnly, total, elapsedS: (nowMs - startedMs) / 1_000 })
+      printedMs = nowMs
+    }
+    const aheadMs = (all.sealed / rate) * 1_000 - (nowMs - startedMs)
+    if (aheadMs > 0 && pageToken !== '') await pause(context, aheadMs)
+  } while (pageToken !== '')
+  return all
+}
+
+function add(
+  all: { checked: number; sealed: number; left: number; unopened: string[] },
+  page: ResealPageResponse,
+): void {
+  all.checked += page.checkedCount
+  all.sealed += page.resealedCount
+  all.left += page.leftCount
+  all.unopened.push(...page.unopened.map(({ column, rowId }) => `${column} of ${rowId}`))
+}
+
+/** A page may be asked for again: accounts may be replaced meanwhile. */
+async function withRetry<T>(context: CommandContext, ask: () => Promise<T>): Promise<T> {
+  const untilMs = Date.now() + retry.forMs
+  for (let waitMs: number = retry.firstMs; ; waitMs = Math.min(retry.maxMs, waitMs * 2)) {
+    try {
+      return await ask()
+    } catch (error) {
+      const mayPass = error instanceof Failure && passing.has(error.reason)
+      if (!mayPass || Date.now() > untilMs || context.stopping.aborted) throw error
+    }
+    await pause(context, waitMs)
+  }
+}
+
+async function pause({ stopping }: CommandContext, ms: number): Promise<void> {
+  await delay(ms, undefined, { signal: stopping }).catch(() => undefined)
+}
+
+type Progress = {
+  checkOnly: boolean
+  checked: number
+  sealed: number
+  left: number
+  total: number | undefined
+  elapsedS: number
+}
+
+function printProgress(
+  { json, print, warn }: CommandContext,
+  { checkOnly, checked, sealed, left, total, elapsedS }: Progress,
+): void {
+  const ratePerS = elapsedS === 0 ? 0 : Math.round(checked / elapsedS)
+  const sealedPerS = elapsedS === 0 ? 0 : sealed / elapsedS
+  const isKnown = total !== undefined && sealedPerS > 0
+  const remainingS = isKnown ? Math.ceil(Math.max(0, total - sealed) / sealedPerS) : null
+  if (json) {
+    const step = checkOnly ? 'check' : 'seal'
+    print(
+      JSON.stringify({
+        step,
+        checked,
+        sealed,
+        total: total ?? null,
+        left: checkOnly ? left : null,
+        rate_per_s: ratePerS,
+        remaining_s: remainingS,
+      }),
+    )
+  } else if (checkOnly) warn(`checked ${checked}  not sealed anew ${left}  ${ratePerS}/s`)
+  else {
+    const ahead = remainingS === null ? '' : `  ${remainingS} s left`
+    warn(`sealed anew ${sealed} of ${total ?? '?'}  checked ${checked}  ${ratePerS}/s${ahead}`)
+  }
+}
+
+type End = { keyId: string; sealed: number; left: number; unopened: string[] }
+
+/** Answers the exit code. */
+function printResult({ json, print }: CommandContext, end: End): number {
+  const { keyId, sealed, left, unopened } = end
+  if (json) print(JSON.stringify({ step: 'end', key_id: keyId, sealed, left, unopened }))
+  else {
+    for (const value of unopened) print(`no key opens  ${value}`)
+    print(`key ${keyId}  sealed anew ${sealed}  left ${left}`)
+  }
+  return left === 0 ? 0 : 1
+}

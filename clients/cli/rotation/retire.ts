@@ -1,0 +1,76 @@
+// The command that removes a key from a list, when no process uses it and no stored value needs it.
+import { type KeyRing, removeKey } from '#core/identity/key-ring.ts'
+import { KeyStep } from '#gen/accounts/v1/key_administration_pb.js'
+import type { Dependants } from '#gen/keys/v1/keys_pb.js'
+import type { CommandContext } from '../command.ts'
+import { UsageError } from '../usage-error.ts'
+import { printStep } from './rotate.ts'
+import { changingKeys, type KeyWork, namedLists, waitForReaders } from './work.ts'
+
+/** A form of a hosted page can be submitted for so long after it was opened; then its key is needed no more. */
+const formLifeS = 2 * 60 * 60
+const spreadS = 180
+
+/** `keys retire`. */
+export function retireKey(context: CommandContext): Promise<number | void> {
+  const [word, keyId, ...more] = context.operands
+  if (word === undefined || keyId === undefined || more.length > 0) {
+    throw new UsageError('say a list and the id of a key')
+  }
+  const [name = ''] = namedLists([word])
+  return changingKeys(context, async (work) => {
+    const { folder, services } = work
+    const unchecked = context.flags.has('now')
+    const left = removeKey(folder.read(name), keyId)
+    if (!unchecked) {
+      if (services.knows(name)) await refuseWhileNeeded(work, name, keyId)
+      else refuseWhileSubmitted(left, name)
+      await services.record(name, keyId, KeyStep.RETIRED)
+    }
+    folder.write(name, left)
+    printStep(context, { file: name, step: 'retired', key_id: keyId })
+    if (unchecked) context.warn(`${name}: nobody was asked, and the audit does not know of it`)
+    else if (name === 'payments/link.key') {
+      context.warn(
+        'repeats of payments that ended show no link any more where it was made from this key',
+      )
+    }
+    context.warn('keep the copy that has it for as long as backups from its time')
+  })
+}
+
+async function refuseWhileNeeded(work: KeyWork, name: string, keyId: string): Promise<void> {
+  const { context, services } = work
+  const is = ({ keyIds }: { keyIds: string[] }) => keyIds[0] !== keyId
+  await waitForReaders(work, name, { is, words: `stop using key ${keyId}` })
+  const needing = (await services.count(name)).filter((one) => one.keyId === keyId)
+  if (needing.length === 0) return
+  for (const one of needing) showDependants(context, name, one)
+  const total = needing.reduce((sum, { count }) => sum + count, 0)
+  throw new Error(
+    `${total} stored values need key ${keyId} of ${name}; --now retires it all the same`,
+  )
+}
+
+function refuseWhileSubmitted({ current }: KeyRing, name: string): void {
+  // The key before is used until every gateway has read the list, and forms that it signed live on.
+  const ageS = (Date.now() - (current.makeTime?.getTime() ?? 0)) / 1_000
+  const leftS = spreadS + formLifeS - ageS
+  if (leftS <= 0) return
+  throw new Error(
+    `forms that were signed by the key before can be submitted for ${Math.ceil(leftS / 60)} min more under ${name}; --now retires it all the same`,
+  )
+}
+
+/** Prints what needs a key, with the ids of some. */
+export function showDependants(
+  { json, print }: Pick<CommandContext, 'json' | 'print'>,
+  file: string,
+  { kind, keyId, count, ids }: Dependants,
+): void {
+  if (json) print(JSON.stringify({ file, kind, key_id: keyId, count, ids }))
+  else
+    print(
+      `needs    ${file}  ${keyId || 'unknown '}  ${count} × ${kind}: ${ids.slice(0, 5).join(', ')}${count > 5 ? ', …' : ''}`,
+    )
+}

@@ -1,0 +1,106 @@
+// The command that adds the next key to a list: every process loads it before one uses it.
+import { randomBytes } from 'node:crypto'
+import { addNextKey, type Key, switchToNextKey } from '#core/identity/key-ring.ts'
+import { KeyStep } from '#gen/accounts/v1/key_administration_pb.js'
+import type { CommandContext } from '../command.ts'
+import { UsageError } from '../usage-error.ts'
+import { changingKeys, type KeyWork, namedLists, waitForReaders } from './work.ts'
+
+/** What the kubelet takes at most to bring a changed Secret to every pod, and a margin. */
+const spreadS = 180
+
+/** `keys rotate`. */
+export function rotateKeys(context: CommandContext): Promise<number | void> {
+  const names = namedLists(context.operands)
+  if (names.length === 0) throw new UsageError('say which list, or all')
+  return changingKeys(context, async (work) => {
+    for (const name of names) await rotate(work, name)
+  })
+}
+
+/**
+ * A local start takes both steps at once. Elsewhere --use is said when every process has read the next key; with --now
+ * nobody is asked.
+ */
+async function rotate(work: KeyWork, name: string): Promise<void> {
+  const { flags } = work.context
+  const isLocal = work.folder.kind === 'local'
+  const waiting = nextKeyOf(work, name)
+  if (flags.has('use') && waiting === undefined) {
+    throw new Error(`${name} has no next key: say "keys rotate ${name}" without --use first`)
+  }
+  if (waiting !== undefined && !flags.has('use') && !isLocal) {
+    throw new Error(`the next key of ${name} waits for --use`)
+  }
+  if (waiting === undefined) {
+    await add(work, name)
+    if (!isLocal && !flags.has('now')) return
+  }
+  await use(work, name)
+}
+
+async function add({ context, folder, services }: KeyWork, name: string): Promise<void> {
+  const unchecked = context.flags.has('now')
+  const ring = addNextKey(folder.read(name), randomBytes(32), new Date())
+  const keyId = nextOf(ring.keys)?.keyId ?? ''
+  if (!unchecked) await services.record(name, keyId, KeyStep.ADDED)
+  folder.write(name, ring)
+  printStep(context, { file: name, step: 'added', key_id: keyId })
+  if (folder.kind === 'installation' && !unchecked) {
+    context.warn(
+      `bring the changed files to every process, then say "keys rotate ${name} --use" with the same options`,
+    )
+  }
+}
+
+async function use(work: KeyWork, name: string): Promise<void> {
+  const { context, folder, services } = work
+  const unchecked = context.flags.has('now')
+  const next = nextKeyOf(work, name)
+  if (next === undefined) throw new Error(`${name} has no next key`)
+  const { keyId } = next
+  if (!unchecked) {
+    await waitUntilKnown(work, name, next)
+    await services.record(name, keyId, KeyStep.USED)
+  }
+  folder.write(name, switchToNextKey(folder.read(name)))
+  printStep(context, { file: name, step: 'used', key_id: keyId })
+  if (unchecked) context.warn(`${name}: nobody was asked, and the audit does not know of it`)
+  else if (folder.kind === 'local' && services.knows(name)) {
+    const is = ({ keyIds }: { keyIds: string[] }) => keyIds[0] === keyId
+    await waitForReaders(work, name, { is, words: `use key ${keyId}` })
+  }
+}
+
+/** A list of the gateway is given the time that its file takes: it has no database in which it could say what it has read. */
+async function waitUntilKnown(work: KeyWork, name: string, next: Key): Promise<void> {
+  const { folder, services } = work
+  if (services.knows(name)) {
+    const is = ({ keyIds }: { keyIds: string[] }) => keyIds.includes(next.keyId)
+    await waitForReaders(work, name, { is, words: `read key ${next.keyId}` })
+    return
+  }
+  // One gateway of a local start reads one file: what it signs it verifies.
+  if (folder.kind === 'local') return
+  const ageS = (Date.now() - (next.makeTime?.getTime() ?? 0)) / 1_000
+  if (ageS >= spreadS) return
+  throw new Error(
+    `gateways cannot be asked for ${name}: wait ${Math.ceil(spreadS - ageS)} s more, until the changed file has reached them all`,
+  )
+}
+
+function nextKeyOf({ folder }: KeyWork, name: string): Key | undefined {
+  return nextOf(folder.read(name).keys)
+}
+
+function nextOf(keys: readonly Key[]): Key | undefined {
+  return keys.find(({ state }) => state === 'next')
+}
+
+/** Prints one step. */
+export function printStep(
+  { json, print }: Pick<CommandContext, 'json' | 'print'>,
+  step: { file: string; step: string; key_id: string },
+): void {
+  print(json ? JSON.stringify(step) : `${step.step.padEnd(7)}  ${step.file}  ${step.key_id}`)
+}

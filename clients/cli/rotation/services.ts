@@ -1,0 +1,140 @@
+// The services whose keys are rotated, as the commands on keys query them.
+import { type Client, Code, ConnectError } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import {
+  KeyAdministrationService,
+  type KeyStep,
+  type ResealPageResponse,
+} from '#gen/accounts/v1/key_administration_pb.js'
+import { type Dependants, type KeyFile, KeyService } from '#gen/keys/v1/keys_pb.js'
+import { split } from '../../../deploy/bootstrap/key-folder.ts'
+import type { CommandContext } from '../command.ts'
+import { type Connection, connect } from '../connection.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** Services with keys that stored values need. The gateway has no database, so no service reports on its page.key. */
+const parts = ['accounts', 'payments', 'billing'] as const
+type Part = (typeof parts)[number]
+
+/** Where the services are, unless a local start says so. */
+export const serviceOptions = {
+  'accounts-url': 'address of accounts, instead of that of sandbox.json',
+  'payments-url': 'address of payments, the same',
+  'billing-url': 'address of billing, the same',
+  token: 'bearer that goes with them (better: PAYWEAVE_TOKEN)',
+} as const
+
+/** What the commands ask. Names of lists are those of `keyFileNames`. */
+export type KeyServices = {
+  /** True when a list is of a service that knows which processes have read it. */
+  knows(name: string): boolean
+  /** False when no address was given for the service. */
+  reaches(name: string): boolean
+  /** A list as its service has read it, with every process that has. */
+  look(name: string): Promise<KeyFile>
+  /** What needs each key of a list; calls `seen` after each page. */
+  count(name: string, seen?: (rows: number) => void): Promise<Dependants[]>
+  /** Writes a step down in the audit. */
+  record(name: string, keyId: string, step: KeyStep, unchecked?: boolean): Promise<void>
+  /** Seals one page of values at rest anew, or only counts. */
+  reseal(request: {
+    pageToken: string
+    keyId: string
+    checkOnly: boolean
+  }): Promise<ResealPageResponse>
+  close(): Promise<void>
+}
+
+/** Connects with the first call to each service. `operatorToken` is used when no other bearer is given. */
+export function keyServices(
+  { options, env }: CommandContext,
+  operatorToken: string | undefined,
+): KeyServices {
+  const open = new Map<Part, Connection>()
+  // A sandbox of this machine has nothing to do with an installation.
+  const isLocal = options['out'] === undefined
+
+  function to(part: Part): Connection {
+    const known = open.get(part)
+    if (known !== undefined) return known
+    const url = options[`${part}-url`]
+    if (!isLocal && url === undefined) throw new UsageError(`--${part}-url is missing`)
+    const token = options['token'] ?? env['PAYWEAVE_TOKEN'] ?? operatorToken
+    const connection = isLocal
+      ? connect({ ...options, url, token }, env, part)
+      : connect({ url, token }, { ...env, PAYWEAVE_DATA_DIR: undefined }, part)
+    open.set(part, connection)
+    return connection
+  }
+
+  const keysOf = (name: string) => to(servicePart(name)).client(KeyService)
+  const administration = () => to('accounts').client(KeyAdministrationService)
+  return {
+    knows: (name) => isPart(split(name).part),
+    reaches: (name) =>
+      isPart(split(name).part) && (isLocal || options[`${split(name).part}-url`] !== undefined),
+    look: (name) =>
+      asked(name, async () => {
+        const { files } = await keysOf(name).listKeys({})
+        const file = files.find((one) => one.name === split(name).base)
+        if (file === undefined) throw new Error(`${name} is unknown to its service`)
+        return file
+      }),
+    count: (name, seen) => asked(name, () => countAll(keysOf(name), split(name).base, seen)),
+    record: (file, keyId, step, unchecked = false) =>
+      asked(file, async () => {
+        await administration().recordKeyStep({ file, keyId, step, unchecked })
+      }),
+    reseal: (request) => asked('accounts/seal.key', () => administration().resealPage(request)),
+    async close() {
+      await Promise.all([...open.values()].map((connection) => connection.close()))
+    },
+  }
+}
+
+async function countAll(
+  service: Pick<Client<typeof KeyService>, 'countDependants'>,
+  file: string,
+  seen: (rows: number) => void = () => undefined,
+): Promise<Dependants[]> {
+  const all = new Map<string, Dependants>()
+  let pageToken = ''
+  let rows = 0
+  do {
+    const page = await service.countDependants({ file, pageToken })
+    for (const one of page.dependants) {
+      rows += one.count
+      const known = all.get(`${one.kind} ${one.keyId}`)
+      if (known === undefined) all.set(`${one.kind} ${one.keyId}`, one)
+      else known.count += one.count
+    }
+    seen(rows)
+    pageToken = page.nextPageToken
+  } while (pageToken !== '')
+  return [...all.values()]
+}
+
+/** Says what to do about a service that cannot be asked. */
+async function asked<T>(name: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    const { cause } = error instanceof Failure ? error : { cause: undefined }
+    if (cause instanceof ConnectError && cause.code === Code.Unimplemented) {
+      throw new Error(`${split(name).part} is of a release without key lists: upgrade it first`, {
+        cause: error,
+      })
+    }
+    throw error
+  }
+}
+
+function isPart(part: string): part is Part {
+  return parts.some((one) => one === part)
+}
+
+function servicePart(name: string): Part {
+  const { part } = split(name)
+  if (isPart(part)) return part
+  throw new Error(`nobody can be asked for ${name}`)
+}

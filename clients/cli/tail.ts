@@ -1,0 +1,70 @@
+// The command that shows attempts as they end, and reports a gap when it missed some.
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from '#core/errors/errors.ts'
+import {
+  DeliveryChangeSchema,
+  DeliveryKind,
+  DeliveryService,
+  type TailDeliveriesResponse,
+} from '#gen/delivery/v1/delivery_pb.js'
+import { type Command, type CommandContext, connectionOptions } from './command.ts'
+import type { Connection } from './connection.ts'
+import { wholeNumber, withConnection } from './deliveries.ts'
+import { changeLine, jsonLine, valueOf } from './print.ts'
+
+const maxS = 86_400
+const reconnectMs = 1_000
+
+/** `events tail`. */
+export const tailCommand: Command = {
+  name: 'events tail',
+  operands: '',
+  summary: 'Shows attempts as they end, until Ctrl-C.',
+  options: {
+    ...connectionOptions,
+    kind: 'notify, callback or onboarding',
+    for: 'end by itself after so many seconds',
+  },
+  run: (context) => withConnection(context, tail),
+}
+
+async function tail(context: CommandContext, connection: Connection, projectId: string) {
+  const { options, stopping, warn } = context
+  const kind = valueOf(DeliveryKind, options['kind'], 'kind')
+  const timeoutS = options['for'] === undefined ? maxS : wholeNumber(options['for'], 'for', maxS)
+  const client = connection.client(DeliveryService)
+  let connected = false
+  for (;;) {
+    try {
+      const call = { signal: stopping, timeoutMs: timeoutS * 1_000 }
+      for await (const item of client.tailDeliveries({ projectId, kind }, call)) {
+        if (!connected) warn('tailing')
+        connected = true
+        show(context, item)
+      }
+    } catch (error) {
+      if (!stopping.aborted && !isPassing(error, connected)) throw error
+    }
+    if (stopping.aborted || options['for'] !== undefined) return
+    warn('the tail was cut off and begins again: changes may be missing here')
+    await delay(reconnectMs, undefined, { signal: stopping }).catch(() => undefined)
+  }
+}
+
+/** The time is over, or a service that was there is away for a while. */
+function isPassing(error: unknown, connected: boolean): boolean {
+  if (!(error instanceof Failure)) return false
+  return error.reason === 'TIMEOUT' || (connected && error.reason === 'SERVICE_UNAVAILABLE')
+}
+
+function show({ json, print, warn }: CommandContext, { event }: TailDeliveriesResponse): void {
+  if (event.case === 'change') {
+    print(json ? jsonLine(DeliveryChangeSchema, event.value) : changeLine(event.value))
+  }
+  if (event.case === 'gap') {
+    const { droppedCount } = event.value
+    const many = droppedCount === 0n ? 'changes' : `${droppedCount} changes`
+    warn(`${many} are missing here`)
+    if (json) print(`{"gap":${droppedCount}}`)
+  }
+}

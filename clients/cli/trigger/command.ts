@@ -1,0 +1,91 @@
+// The command that runs a trigger of the sandbox and shows its calls; the triggers are in files of their own.
+import { caller, type Sent } from '../api/api-call.ts'
+import { clientOf } from '../api/client.ts'
+import { curlLine, masked } from '../api/masked.ts'
+import { receiverAt } from '../api/receiver.ts'
+import { keyOptions, readTarget, targetOptions } from '../api/target.ts'
+import type { Command, CommandContext } from '../command.ts'
+import { wholeNumber } from '../deliveries.ts'
+import { UsageError } from '../usage-error.ts'
+import { accessTriggers } from './access-triggers.ts'
+import { accountTriggers } from './account-triggers.ts'
+import { moneyTriggers } from './money-triggers.ts'
+import { paymentTriggers } from './payment-triggers.ts'
+import { pushTriggers } from './push-triggers.ts'
+import type { Trigger } from './trigger.ts'
+
+const defaultWithinS = '60'
+
+/** Every row of the sandbox. */
+export const triggers: readonly Trigger[] = [
+  ...paymentTriggers,
+  ...pushTriggers,
+  ...accountTriggers,
+  ...moneyTriggers,
+  ...accessTriggers,
+]
+
+/** `trigger`. */
+export const triggerCommand: Command = {
+  name: 'trigger',
+  operands: '<outcome>',
+  operandWords: triggers.map(({ name }) => name),
+  summary: 'Brings an outcome of the sandbox about by the public API, and shows the requests.',
+  options: {
+    ...targetOptions,
+    ...keyOptions,
+    within: `seconds to wait for the outcome (${defaultWithinS})`,
+  },
+  flags: { list: 'names the outcomes' },
+  run: trigger,
+}
+
+async function trigger(context: CommandContext): Promise<number> {
+  const { options, operands, flags, json, print } = context
+  if (flags.has('list')) {
+    const width = Math.max(...triggers.map(({ name }) => name.length))
+    for (const { name, summary } of triggers) {
+      print(json ? JSON.stringify({ outcome: name, summary }) : `${name.padEnd(width)}  ${summary}`)
+    }
+    return 0
+  }
+  const [name, ...more] = operands
+  const row = triggers.find((one) => one.name === name)
+  if (row === undefined || more.length > 0) {
+    throw new UsageError('say one outcome; --list names them')
+  }
+  const target = readTarget(options, context.env)
+  if (target.readOnly)
+    throw new UsageError('outcomes are those of a sandbox; this is a production key')
+  const withinMs = wholeNumber(options['within'] ?? defaultWithinS, 'within', 86_400) * 1_000
+  const signal = context.stopping
+  const call = caller(target, { signal, onSent: showOnce(context) })
+  const outcome = await row.run({
+    target,
+    shop: clientOf(target, call),
+    as: (project) => clientOf(target, call, project),
+    receiver: (kind) => receiverAt(target.simulatorUrl ?? missing('simulator-url'), kind, signal),
+    withinMs,
+  })
+  const facts = masked(outcome)
+  if (json) print(JSON.stringify({ outcome: row.name, facts }))
+  else print(`\n${row.name}\n${JSON.stringify(facts, null, 2)}`)
+  return 0
+}
+
+function missing(option: string): never {
+  throw new UsageError(`this outcome needs --${option}`)
+}
+
+/** Shows each request as it is sent; one that is asked again and again is shown once. */
+function showOnce({ json, print }: CommandContext): (sent: Sent) => void {
+  const seen = new Set<string>()
+  return (sent) => {
+    const { method, url, body = '' } = sent
+    const key = `${method} ${url} ${body}`
+    if (seen.has(key)) return
+    seen.add(key)
+    const line = curlLine(sent)
+    print(json ? JSON.stringify({ request: line }) : line)
+  }
+}

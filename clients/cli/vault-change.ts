@@ -1,0 +1,47 @@
+// Changes an installation's folder of secrets and regenerates its manifests.
+import { manifestFile, writeManifests } from '../../deploy/bootstrap/manifests.ts'
+import { openVault, type Vault } from '../../deploy/bootstrap/vault.ts'
+import type { CommandContext } from './command.ts'
+import { UsageError } from './usage-error.ts'
+
+/** Options of every command that changes the folder. */
+export const outOptions = {
+  out: 'folder of the installation\u2019s secrets; keep it safe and have a copy of it',
+  namespace: 'namespace in the Kubernetes manifests',
+} as const
+
+/** Their options without a value. */
+export const outFlags = {
+  kubernetes: `writes them as Kubernetes Secrets too, to <out>/${manifestFile}`,
+} as const
+
+/**
+ * Opens the folder, changes it, and writes down what there is, also when the change fails half-way. Manifests that are
+ * there, or asked for, follow. UsageError without --out or with a namespace that is none.
+ */
+export async function changeVault(
+  { options, flags }: Pick<CommandContext, 'options' | 'flags'>,
+  change: (vault: Vault) => void | Promise<void>,
+): Promise<Vault> {
+  const { out, namespace } = options
+  if (out === undefined) throw new UsageError('--out is missing')
+  if (namespace !== undefined && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace)) {
+    throw new UsageError('--namespace must be the name of a namespace')
+  }
+  const vault = openVault(out)
+  try {
+    await change(vault)
+  } finally {
+    if (flags.has('kubernetes') || vault.has(manifestFile)) {
+      writeManifests(vault, namespace ?? namespaceBefore(vault))
+    }
+    vault.close()
+  }
+  return vault
+}
+
+/** The namespace of the manifests that are there: a change of one secret must not move them all. */
+function namespaceBefore(vault: Vault): string | undefined {
+  if (!vault.has(manifestFile)) return undefined
+  return /^ {2}namespace: (\S+)$/m.exec(vault.read(manifestFile))?.[1]
+}

@@ -1,0 +1,152 @@
+// Joins the services with their addresses into one client.
+import type { DescService } from '@bufbuild/protobuf'
+import type { Client } from '@grpc/grpc-js'
+import { AccessService } from '../../gen/accounts/v1/access_pb.js'
+import { AccountsService } from '../../gen/accounts/v1/accounts_pb.js'
+import { LedgerService } from '../../gen/accounts/v1/ledger_pb.js'
+import { MovementService } from '../../gen/accounts/v1/movement_pb.js'
+import { ReviewReportService } from '../../gen/accounts/v1/review_report_pb.js'
+import { SettlementPostingService } from '../../gen/accounts/v1/settlement_posting_pb.js'
+import { BillerService } from '../../gen/backend/v1/billers_pb.js'
+import { ChargeService } from '../../gen/backend/v1/charges_pb.js'
+import { PayoutService } from '../../gen/backend/v1/payouts_pb.js'
+import { RateService } from '../../gen/backend/v1/rates_pb.js'
+import { ReviewService } from '../../gen/backend/v1/reviews_pb.js'
+import { TransferService } from '../../gen/backend/v1/transfers_pb.js'
+import { BillingService } from '../../gen/billing/v1/billing_pb.js'
+import { CatalogueService } from '../../gen/billing/v1/catalogue_pb.js'
+import { DeliveryService } from '../../gen/delivery/v1/delivery_pb.js'
+import { EndpointService } from '../../gen/delivery/v1/endpoint_pb.js'
+import { ReplayService } from '../../gen/delivery/v1/replay_pb.js'
+import { InstitutionService } from '../../gen/institution/v1/institution_pb.js'
+import { TransferReportService } from '../../gen/institution/v1/transfer_report_pb.js'
+import { ChargeReportService } from '../../gen/payments/v1/charge_report_pb.js'
+import { CheckoutService } from '../../gen/payments/v1/checkout_pb.js'
+import { PaymentsService } from '../../gen/payments/v1/payments_pb.js'
+import { SettlementService } from '../../gen/payments/v1/settlement_pb.js'
+import { QuotesService } from '../../gen/quotes/v1/quotes_pb.js'
+import { type ChannelSettings, openChannel } from './channel.ts'
+import { type CredentialOptions, createCredential } from './credential.ts'
+import { createRetryBudget, type RetryPolicy } from './retry.ts'
+import type { ServiceClient } from './service-client.ts'
+import { createServiceClient } from './transport.ts'
+
+/** The processes that serve; `backend` is the simulator or a connector of real rails. */
+export type Part =
+  | 'payments'
+  | 'accounts'
+  | 'institution'
+  | 'quotes'
+  | 'billing'
+  | 'delivery'
+  | 'backend'
+
+const services = {
+  payments: ['payments', PaymentsService],
+  checkout: ['payments', CheckoutService],
+  chargeReports: ['payments', ChargeReportService],
+  settlements: ['payments', SettlementService],
+  access: ['accounts', AccessService],
+  accounts: ['accounts', AccountsService],
+  reviewReports: ['accounts', ReviewReportService],
+  ledger: ['accounts', LedgerService],
+  movements: ['accounts', MovementService],
+  settlementPostings: ['accounts', SettlementPostingService],
+  institution: ['institution', InstitutionService],
+  transferReports: ['institution', TransferReportService],
+  quotes: ['quotes', QuotesService],
+  billing: ['billing', BillingService],
+  catalogue: ['billing', CatalogueService],
+  deliveries: ['delivery', DeliveryService],
+  replays: ['delivery', ReplayService],
+  endpoints: ['delivery', EndpointService],
+  charges: ['backend', ChargeService],
+  payouts: ['backend', PayoutService],
+  reviews: ['backend', ReviewService],
+  rates: ['backend', RateService],
+  transfers: ['backend', TransferService],
+  billers: ['backend', BillerService],
+} as const satisfies Record<string, readonly [Part, DescService]>
+
+type Services = typeof services
+
+/** What a client is made with. */
+export interface PayweaveClientOptions extends CredentialOptions, ChannelSettings {
+  /**
+   * One address for all parts, or one for each part that is called. A URL (`http://127.0.0.1:7101`) or a target
+   * of gRPC (`dns:///payments:7101`).
+   */
+  address: string | Partial<Record<Part, string>>
+  /** Time for a call that names none. */
+  timeoutMs?: number
+  /** What differs from the usual policy; `false`: no call is tried again. */
+  retry?: Partial<RetryPolicy> | false
+  /** The trace of the work at hand: a value, or a function that is asked for each call. */
+  traceparent?: string | (() => string | undefined)
+  /** The request id (UUID) of the work at hand; where it gives none, each call has a new one. */
+  requestId?: () => string | undefined
+}
+
+/** A client of each service by name. */
+export type PayweaveClient = {
+  readonly [Name in keyof Services]: ServiceClient<Services[Name][1]>
+} & {
+  /** A client of any other service of a part, for example health. */
+  service<S extends DescService>(part: Part, service: S): ServiceClient<S>
+  /** Lets calls in flight end and starts no other. */
+  close(): void
+}
+
+const defaultTimeoutMs = 10_000
+
+/** Whether each part has a name of its own in its certificate. */
+function hasNames({ tls }: ChannelSettings): boolean {
+  return typeof tls === 'object' && typeof tls.serverName === 'function'
+}
+
+/** Makes a client; it connects to a part with the first call to it. */
+export function createPayweaveClient(options: PayweaveClientOptions): PayweaveClient {
+  const { address, timeoutMs = defaultTimeoutMs, retry = {}, traceparent } = options
+  const channels = new Map<string, Client>()
+  let isClosed = false
+  const shared = {
+    credential: createCredential(options),
+    isClosed: () => isClosed,
+    timeoutMs,
+    retry,
+    traceparent: typeof traceparent === 'function' ? traceparent : () => traceparent,
+    requestId: options.requestId ?? (() => undefined),
+  }
+
+  function channelOf(part: Part): Client {
+    const target = typeof address === 'string' ? address : address[part]
+    if (target === undefined) throw new TypeError(`the client was given no address of ${part}`)
+    // Parts at one address share its channel unless their certificates have different names.
+    const key = typeof address === 'string' && !hasNames(options) ? target : part
+    const open = channels.get(key) ?? openChannel(target, part, options)
+    channels.set(key, open)
+    return open
+  }
+
+  const budgets = new Map<Part, ReturnType<typeof createRetryBudget>>()
+  function clientOf<S extends DescService>(part: Part, service: S): ServiceClient<S> {
+    const budget = budgets.get(part) ?? createRetryBudget()
+    budgets.set(part, budget)
+    return createServiceClient(service, () => channelOf(part), { ...shared, budget })
+  }
+
+  const named = Object.entries(services).map(([name, [part, service]]) => [
+    name,
+    clientOf(part, service as DescService),
+  ])
+  return {
+    ...(Object.fromEntries(named) as {
+      [Name in keyof Services]: ServiceClient<Services[Name][1]>
+    }),
+    service: clientOf,
+    close() {
+      isClosed = true
+      for (const channel of channels.values()) channel.close()
+    },
+  }
+}

@@ -1,0 +1,43 @@
+// Maps backend.v1.BillerService to the domain.
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type BillerService, BillState, RetryCategory } from '#gen/backend/v1/billers_pb.js'
+import { enquireBill, type StoredBill } from '../store/bill-store.ts'
+import { type BillContext, payBill } from '../workers/pay-bill.ts'
+import { readMoney, rolledUpId } from './request.ts'
+
+const states = {
+  pending: BillState.PENDING,
+  paid: BillState.PAID,
+  refused: BillState.REFUSED,
+  not_found: BillState.NOT_FOUND,
+} as const
+
+/** The handlers of backend.v1.BillerService. */
+export function billerService(context: BillContext): ServiceImpl<typeof BillerService> {
+  return {
+    async payBill({ billPaymentId, billerCode, productCode, amount, customerReference }, call) {
+      const order = {
+        billPaymentId: rolledUpId(billPaymentId),
+        billerCode: billerCode,
+        productCode: productCode,
+        ...readMoney(amount),
+        customerReference: customerReference,
+      }
+      return { outcome: outcomeOf(await payBill(context, order, call.signal)) }
+    },
+    async enquireBill({ billPaymentId }) {
+      const id = rolledUpId(billPaymentId)
+      return { outcome: outcomeOf(await enquireBill(context.db, id)) }
+    },
+  }
+}
+
+/** Every refusal of these billers is final. */
+function outcomeOf({ state, failureCode, providerReference }: StoredBill) {
+  return {
+    state: states[state],
+    failureCode: failureCode ?? '',
+    retryCategory: state === 'refused' ? RetryCategory.NON_RETRIABLE : RetryCategory.UNSPECIFIED,
+    providerReference: providerReference ?? '',
+  }
+}

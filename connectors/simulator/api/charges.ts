@@ -1,0 +1,141 @@
+// Maps backend.v1's charges and payouts to the domain.
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import { newKey } from '#core/identity/id.ts'
+import { hashToken } from '#core/identity/token.ts'
+import {
+  AttemptOutcome,
+  type Charge,
+  ChargeChannel,
+  type ChargeService,
+  WithdrawReason,
+} from '#gen/backend/v1/charges_pb.js'
+import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import type { Channel, NewCharge, WithdrawReason as Reason } from '../domain/charge.ts'
+import { behaviourOf } from '../domain/people.ts'
+import { enquire, type Outcome, type PayContext, payWithWallet } from '../operations/pay.ts'
+import { insertCardFrame, insertCharges, withdrawCharges } from '../store/charge-store.ts'
+import { insertPayout, insertRefund } from '../store/report-store.ts'
+import { readMoney, refuse, rolledUpId } from './request.ts'
+
+const tokenLength = 43
+
+const channels: Partial<Record<ChargeChannel, Channel>> = {
+  [ChargeChannel.AGENT]: 'agent',
+  [ChargeChannel.DIRECT_POS]: 'direct_pos',
+  [ChargeChannel.PAYMENT_LINK]: 'payment_link',
+}
+const reasons: Partial<Record<WithdrawReason, Reason>> = {
+  [WithdrawReason.CANCELLED]: 'cancelled',
+  [WithdrawReason.EXPIRED]: 'expired',
+  [WithdrawReason.FAILED]: 'failed',
+}
+const wireOutcomes: Record<Outcome['outcome'], AttemptOutcome> = {
+  paid: AttemptOutcome.PAID,
+  refused: AttemptOutcome.REFUSED,
+  unknown: AttemptOutcome.UNSPECIFIED,
+}
+/** What the handlers need of the process. */
+export type ServiceContext = PayContext & {
+  /** Called when a payer may have a planned act. */
+  chargesChanged: () => void
+  /** Where browsers reach this process, without a slash at the end. */
+  publicUrl: string
+  /** Origin of the pages that show our card form. */
+  checkoutOrigin: string
+}
+
+/** The handlers of backend.v1.ChargeService. */
+export function chargeService(context: ServiceContext): ServiceImpl<typeof ChargeService> {
+  const { db, chargesChanged, publicUrl, checkoutOrigin } = context
+  return {
+    async announceCharges({ charges }) {
+      const read = charges.map(readCharge)
+      const distinct = [...new Map(read.map((charge) => [charge.chargeId, charge])).values()]
+      const announced = distinct.map((charge) => ({
+        ...charge,
+        behaviour: behaviourOf(charge.mobileNumber),
+      }))
+      await insertCharges(db, announced)
+      if (announced.some(({ behaviour }) => behaviour !== undefined)) chargesChanged()
+      return {}
+    },
+    async withdrawCharges({ withdrawals }) {
+      const read = withdrawals.map(({ chargeId, reason }) => ({
+        chargeId: rolledUpId(chargeId),
+        reason: reasons[reason] ?? refuse('reason'),
+      }))
+      const distinct = new Map(read.toReversed().map((entry) => [entry.chargeId, entry]))
+      await withdrawCharges(db, [...distinct.values()])
+      chargesChanged()
+      return {}
+    },
+    async payWithWallet({ chargeId, attemptId, pin }) {
+      const charge = rolledUpId(chargeId)
+      const attempt = rolledUpId(attemptId)
+      const { outcome } = await payWithWallet(context, charge, attempt, pin)
+      // An attempt that was called unknown is refused, and stays unknown to enquiries.
+      return { outcome: outcome === 'unknown' ? AttemptOutcome.REFUSED : wireOutcomes[outcome] }
+    },
+    async getAttempt({ attemptId }) {
+      const { outcome } = await enquire(db, rolledUpId(attemptId))
+      return { outcome: wireOutcomes[outcome] }
+    },
+    async openCardFrame({ chargeId, returnUrl }) {
+      const charge = rolledUpId(chargeId)
+      if (!mayReturnTo(returnUrl, checkoutOrigin)) refuse('return_url')
+      const token = newKey('', tokenLength)
+      if (!(await insertCardFrame(db, hashToken(token), charge, returnUrl))) {
+        throw new Failure('CHARGE_NOT_FOUND', `no charge ${charge}`)
+      }
+      return { frameUrl: `${publicUrl}/card/${token}` }
+    },
+  }
+}
+
+/** The handlers of backend.v1.PayoutService: every payout arrives at once. */
+export function payoutService({
+  db,
+  reportsWritten,
+}: PayContext): ServiceImpl<typeof PayoutService> {
+  return {
+    async createPayout({ payoutId, amount, mobileNumber }) {
+      const payout = { payoutId: rolledUpId(payoutId), ...readMoney(amount) }
+      await insertPayout(db, { ...payout, mobileNumber })
+      reportsWritten()
+      return {}
+    },
+    async createRefund({ refundId, chargeId, amount }) {
+      await insertRefund(db, {
+        refundId: rolledUpId(refundId),
+        chargeId: rolledUpId(chargeId),
+        ...readMoney(amount),
+      })
+      reportsWritten()
+      return {}
+    },
+  }
+}
+
+function readCharge(charge: Charge): NewCharge {
+  const { chargeId, mobileNumber, channel, businessName, cashCode, expireTime } = charge
+  if (expireTime === undefined) refuse('expire_time')
+  return {
+    chargeId: rolledUpId(chargeId),
+    ...readMoney(charge.amount),
+    mobileNumber,
+    channel: channels[channel] ?? refuse('channel'),
+    businessName,
+    cashCode,
+    expireTime: timestampDate(expireTime),
+  }
+}
+
+/** The form leads back to pages of ours, or anywhere that is reached over TLS. */
+function mayReturnTo(url: string, checkoutOrigin: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, origin, username, password } = new URL(url)
+  if (username !== '' || password !== '') return false
+  return protocol === 'https:' || origin === checkoutOrigin
+}

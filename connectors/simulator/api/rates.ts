@@ -1,0 +1,15 @@
+// Maps backend.v1.RateService to the domain.
+import { timestampNow } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { RateService } from '#gen/backend/v1/rates_pb.js'
+import { rateBetween } from '../domain/rate.ts'
+
+/** The handlers of backend.v1.RateService: the source makes each rate when it is asked. */
+export function rateService(): ServiceImpl<typeof RateService> {
+  return {
+    getRate: ({ baseCurrency, quotedCurrency }) => ({
+      rate: rateBetween(baseCurrency, quotedCurrency),
+      sourceTime: timestampNow(),
+    }),
+  }
+}

@@ -1,0 +1,23 @@
+// Reads the fields of requests whose single fields are validated by the contract already.
+import { Failure } from '#core/errors/errors.ts'
+import { currencyDigits } from '#core/money/money.ts'
+import type { Money } from '#gen/types/v1/types_pb.js'
+
+/** Refuses a request for one of its fields. */
+export function refuse(field: string): never {
+  throw new Failure('INVALID_PARAMETER', `${field} is absent or malformed`, { details: { field } })
+}
+
+/** A UUID in the form in which the database answers it. */
+export function rolledUpId(id: string): string {
+  return id.toLowerCase()
+}
+
+/** An amount in a currency that exists. */
+export function readMoney(
+  money: Money | undefined,
+  field = 'amount',
+): { currency: string; amountMinor: bigint } {
+  if (money === undefined || currencyDigits(money.currency) === undefined) refuse(field)
+  return { currency: money.currency, amountMinor: money.minorUnits }
+}

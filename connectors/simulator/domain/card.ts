@@ -1,0 +1,41 @@
+// Reads the card form and knows the test cards. Card numbers are never stored or printed.
+import type { Verdict } from './charge.ts'
+
+/** The form as it was sent, texts untrimmed. */
+export type CardForm = { number: string; expiry: string; cvc: string }
+export type CardField = keyof CardForm
+
+/** A card that can be tried, or what to correct first. No attempt is made of a form to correct. */
+export type CardReading =
+  | { verdict: Verdict; field?: undefined }
+  | { field: CardField; message: string; verdict?: undefined }
+
+/** Test cards by number. Every other number is declined. */
+export const testCards: Readonly<Record<string, Verdict>> = {
+  '4242424242424242': { outcome: 'paid' },
+  '4000000000000002': { outcome: 'refused', refusal: 'declined' },
+  '4000000000009995': { outcome: 'refused', refusal: 'insufficient_funds' },
+}
+
+const expiryPattern = /^(\d{2})\s*\/?\s*((?:20)?\d{2})$/
+
+/** Reads a form at a moment; a card is good to the last day of its month, in UTC. */
+export function readCard({ number, expiry, cvc }: CardForm, now: Date): CardReading {
+  const digits = number.replaceAll(/[\s-]/g, '')
+  if (!/^\d{12,19}$/.test(digits)) {
+    return { field: 'number', message: 'Enter the card number, 12 to 19 digits.' }
+  }
+  const [, month = '', year = ''] = expiryPattern.exec(expiry.trim()) ?? []
+  if (!/^(0[1-9]|1[0-2])$/.test(month)) {
+    return { field: 'expiry', message: 'Enter the expiry date as MM/YY.' }
+  }
+  const firstDayAfter = Date.UTC(2000 + Number(year.slice(-2)), Number(month), 1)
+  if (firstDayAfter <= now.getTime()) {
+    return { field: 'expiry', message: 'The card has expired. Use another card.' }
+  }
+  if (!/^\d{3,4}$/.test(cvc.trim())) {
+    return { field: 'cvc', message: 'Enter the security code, 3 or 4 digits.' }
+  }
+  const known = Object.hasOwn(testCards, digits) ? testCards[digits] : undefined
+  return { verdict: known ?? { outcome: 'refused', refusal: 'declined' } }
+}

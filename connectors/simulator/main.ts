@@ -1,0 +1,68 @@
+// Starts the simulator, in sandboxes only: settings, database, clients of the services, the ports. No business logic here.
+import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
+import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
+import { readSettings, SettingsError } from '#platform/config/config.ts'
+import { openServiceDatabase } from '#platform/db/service-database.ts'
+import { serveAdmin } from '#platform/process/admin.ts'
+import { runProcess } from '#platform/process/lifecycle.ts'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
+import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { createMetrics, rpcMetrics } from '#platform/telemetry/metrics.ts'
+import { reportMetrics } from './metrics.ts'
+import { outsideOf } from './ports/outside.ts'
+import { startSimulator } from './simulator.ts'
+
+runProcess('simulator', async (stopping, log) => {
+  if (process.env['PAYWEAVE_ENV'] === 'production') {
+    throw new SettingsError('simulator', ['PAYWEAVE_ENV must not be production: no money is real'])
+  }
+  const settings = readSettings('simulator')
+  const { host, port, adminPort, simulatorPublicUrl: publicUrl } = settings
+  if (publicUrl === undefined) {
+    throw new SettingsError('simulator', ['SIMULATOR_PUBLIC_URL must be set'])
+  }
+  const metrics = createMetrics('simulator')
+  const identity = processIdentity('simulator', settings, log)
+  const db = await openServiceDatabase({ service: 'simulator', settings, metrics, log, stopping })
+  reportMetrics(metrics, db)
+  const payments = reach('payments', settings.paymentsUrl, identity)
+  // Artefacts are longer than any other answer.
+  const accounts = reach('accounts', settings.accountsUrl, identity, { lasting: true })
+  const institution = reach('institution', settings.institutionUrl, identity)
+  const outside = outsideOf({
+    payments: createRpcClient(ChargeReportService, payments),
+    accounts: createRpcClient(ReviewReportService, accounts),
+    institution: createRpcClient(TransferReportService, institution),
+  })
+  const simulator = await startSimulator({
+    db,
+    log,
+    identity,
+    environment: settings.payweaveEnv,
+    host,
+    port,
+    publicPort: settings.simulatorPublicPort,
+    publicUrl,
+    checkoutUrl: settings.publicBaseUrl,
+    outside,
+    metrics: rpcMetrics(metrics),
+    ready: db.ready,
+    links: settings.rpcLinks,
+  })
+  const ready = async () => ({ database: await db.ready() })
+  const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
+  return [
+    { name: 'simulator', close: () => simulator.close() },
+    { name: 'payments', close: () => payments.pool.close() },
+    { name: 'accounts', close: () => accounts.pool.close() },
+    { name: 'institution', close: () => institution.pool.close() },
+    { name: 'database', close: () => db.close() },
+    { name: 'admin', close: () => admin.close() },
+  ]
+})
+
+function reach(audience: string, url: string, identity: Identity, pool?: { lasting: boolean }) {
+  return { audience, url, identity, pool: createRpcPool(url, { audience, identity, ...pool }) }
+}

@@ -1,0 +1,109 @@
+// Statements on due reports, and on the payouts and refunds behind some.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { Report } from '../domain/report.ts'
+
+const insertPayoutStatement = sql(
+  'insert_payout',
+  `with made as (
+     insert into payout (payout_id, currency, amount_minor, mobile_number) values ($1, $2, $3, $4)
+     on conflict (payout_id) do nothing returning payout_id
+   )
+   insert into report (subject_id, position, kind, outcome)
+   select payout_id, 1, 'payout', 'completed' from made`,
+)
+/** Stores a payout, completed, with its report; does nothing when it is known. */
+export async function insertPayout(
+  db: Queryable,
+  payout: { payoutId: string; currency: string; amountMinor: bigint; mobileNumber: string },
+): Promise<void> {
+  const { payoutId, currency, amountMinor, mobileNumber } = payout
+  await db.run(insertPayoutStatement, [payoutId, currency, amountMinor, mobileNumber])
+}
+
+const insertRefundStatement = sql(
+  'insert_refund',
+  `with made as (
+     insert into refund (refund_id, charge_id, currency, amount_minor) values ($1, $2, $3, $4)
+     on conflict (refund_id) do nothing returning refund_id
+   )
+   insert into report (subject_id, position, kind, outcome)
+   select refund_id, 1, 'refund', 'completed' from made`,
+)
+/** Stores a refund, completed, with its report; does nothing when it is known. */
+export async function insertRefund(
+  db: Queryable,
+  refund: { refundId: string; chargeId: string; currency: string; amountMinor: bigint },
+): Promise<void> {
+  const { refundId, chargeId, currency, amountMinor } = refund
+  await db.run(insertRefundStatement, [refundId, chargeId, currency, amountMinor])
+}
+
+const claimReportsStatement = sql(
+  'claim_reports',
+  `with due as (
+     select r.subject_id, r.kind, r.position from report r
+     where r.delivered_at is null and r.parked_at is null and r.next_at <= clock_now()
+       and r.kind = any($3::text[])
+       and not exists (
+         select from report e where e.subject_id = r.subject_id and e.kind = r.kind
+           and e.position < r.position and e.delivered_at is null and e.parked_at is null)
+     order by r.next_at limit $1 for update of r skip locked
+   )
+   update report r set attempts = r.attempts + 1,
+     next_at = clock_now() + $2 * interval '1 millisecond'
+   from due d
+   where r.subject_id = d.subject_id and r.kind = d.kind and r.position = d.position
+   returning r.subject_id as "subjectId", r.position, r.kind, r.attempt_id as "attemptId", r.outcome,
+     r.payment_method as "paymentMethod", r.account_level as "accountLevel", r.reason, r.attempts`,
+)
+/** Takes the first open report of subjects that have one of these kinds due, and keeps others from it for a while. */
+export function claimReports(
+  db: Queryable,
+  kinds: readonly Report['kind'][],
+  limit: number,
+  leaseMs: number,
+): Promise<Report[]> {
+  return db.rows(claimReportsStatement, [limit, leaseMs, kinds])
+}
+
+/** What became of sending a report. */
+export type Sent = Pick<Report, 'subjectId' | 'kind' | 'position'> & {
+  outcome: 'delivered' | 'parked' | 'again'
+  reason?: string | undefined
+  delayMs?: number | undefined
+}
+
+const noteReportsStatement = sql(
+  'note_reports',
+  `update report r set
+     delivered_at = case when g.outcome = 'delivered' then clock_now() end,
+     parked_at = case when g.outcome = 'parked' then clock_now() end,
+     next_at = case when g.outcome = 'again'
+       then clock_now() + g.delay_ms * interval '1 millisecond' else r.next_at end,
+     last_reason = g.reason
+   from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::integer[], $6::text[])
+     as g (subject_id, position, outcome, reason, delay_ms, kind)
+   where r.subject_id = g.subject_id and r.kind = g.kind and r.position = g.position
+     and r.delivered_at is null`,
+)
+/** Records the outcome of claimed reports. */
+export async function noteReports(db: Queryable, sent: Sent[]): Promise<void> {
+  await db.run(noteReportsStatement, [
+    sent.map(({ subjectId }) => subjectId),
+    sent.map(({ position }) => position),
+    sent.map(({ outcome }) => outcome),
+    sent.map(({ reason }) => reason),
+    sent.map(({ delayMs }) => delayMs),
+    sent.map(({ kind }) => kind),
+  ])
+}
+
+const countOpenReportsStatement = sql(
+  'count_open_reports',
+  `select kind, count(*)::int as open from report
+   where delivered_at is null and parked_at is null group by kind`,
+)
+/** Counts the reports that have not been accepted yet, by kind; a kind without any is left out. */
+export function countOpenReports(db: Queryable): Promise<{ kind: Report['kind']; open: number }[]> {
+  return db.rows(countOpenReportsStatement, [])
+}

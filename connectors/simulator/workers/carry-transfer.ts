@@ -1,0 +1,71 @@
+// Executes transfers once each, or never if their id was cancelled first.
+import { Failure } from '#core/errors/errors.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { endAfterMs, endOf, failedReason } from '../domain/transfer.ts'
+import {
+  cancelTransfer,
+  endTransfers,
+  findTransfer,
+  insertTombstone,
+  insertTransfer,
+  type NewTransfer,
+  type StoredTransfer,
+  waitForNextTransfer,
+} from '../store/transfer-store.ts'
+import { type Poll, startDuePoll } from './poll.ts'
+
+const batch = 200
+
+/** A transfer as the caller sends it. */
+export type TransferOrder = Omit<NewTransfer, 'end'> & { creditAccountNumber: string }
+
+/** Takes a transfer in; repeating it changes nothing. */
+export async function takeTransfer(db: Database, order: TransferOrder): Promise<void> {
+  const { creditAccountNumber, ...transfer } = order
+  const state = endOf(creditAccountNumber)
+  const end = state === undefined ? undefined : { state, afterMs: endAfterMs }
+  if (await insertTransfer(db, { ...transfer, end })) return
+  const known = await findTransfer(db, transfer.transferId)
+  if (known?.wasReceived === true) return
+  throw new Failure('REFERENCE_REFUSED', `transfer ${transfer.transferId} was given up`)
+}
+
+/** Returns the state of a transfer; an unknown one is refused from now on. */
+export async function enquireTransfer(db: Database, transferId: string): Promise<StoredTransfer> {
+  const known = await findTransfer(db, transferId)
+  if (known !== undefined) return known
+  await insertTombstone(db, transferId, 'not_found')
+  return await findKnown(db, transferId)
+}
+
+/** Takes a transfer back whose money has not moved; one that is unknown is refused from now on. */
+export async function takeBack(db: Database, transferId: string): Promise<StoredTransfer> {
+  await insertTombstone(db, transferId, 'cancelled')
+  await cancelTransfer(db, transferId)
+  return await findKnown(db, transferId)
+}
+
+async function findKnown(db: Database, transferId: string): Promise<StoredTransfer> {
+  const known = await findTransfer(db, transferId)
+  if (known === undefined) throw new Error('a transfer that was stored is gone')
+  return known
+}
+
+export type CarrierOptions = {
+  db: Database
+  log: Logger
+  /** Called when a report to the institution service is due. */
+  reportsWritten: () => void
+}
+
+/** Ends transfers until closed. */
+export function startCarrier({ db, log, reportsWritten }: CarrierOptions): Poll {
+  return startDuePoll({
+    log,
+    waitMs: () => waitForNextTransfer(db),
+    async workOff() {
+      if ((await endTransfers(db, batch, failedReason)) > 0) reportsWritten()
+    },
+  })
+}

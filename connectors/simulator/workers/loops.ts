@@ -1,0 +1,64 @@
+// Starts the loops for payers' acts, bills, transfers, reports and the deletion of old rows.
+import type { Database } from '#platform/db/db.ts'
+import { startRetention } from '#platform/events/retention.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { Receiver } from '../domain/report.ts'
+import { receiverQuotas } from '../operations/receiver-quota.ts'
+import type { Outside } from '../ports/outside.ts'
+import { deleteOldCardFrames } from '../store/charge-store.ts'
+import { deleteOldFlaky, deleteOldReceived } from '../store/receiver-store.ts'
+import { startActor } from './actor.ts'
+import { startCarrier } from './carry-transfer.ts'
+import { startConsenter } from './consenter.ts'
+import { startBiller } from './pay-bill.ts'
+import { startReporter } from './reporter.ts'
+import { startReviewer } from './reviewer.ts'
+
+/** Bodies whose arrivals the flaky receivers count at most. */
+const flakyKept = 100_000
+
+export type LoopsOptions = { db: Database; log: Logger; outside: Outside }
+
+/** Starts the loops. Closing stops the acts of people before the reports. */
+export function startLoops({ db, log, outside }: LoopsOptions) {
+  const { readArtefact, send } = outside
+  const reporterTo = (receiver: Receiver) =>
+    startReporter({ db, log, receiver, send: send[receiver] })
+  const reporters = {
+    payments: reporterTo('payments'),
+    accounts: reporterTo('accounts'),
+    institution: reporterTo('institution'),
+  }
+  const accountsReports = { db, log, reportsWritten: reporters.accounts.notify }
+  const actor = startActor({ db, log, reportsWritten: reporters.payments.notify })
+  const reviewer = startReviewer({ ...accountsReports, readArtefact })
+  const consenter = startConsenter(accountsReports)
+  const biller = startBiller({ db, log })
+  const carrier = startCarrier({ db, log, reportsWritten: reporters.institution.notify })
+  const people = [actor, reviewer, consenter, biller, carrier]
+  const retention = [
+    startRetention({
+      db,
+      log,
+      deleteOld: (tx, limit) => deleteOldReceived(tx, limit, receiverQuotas.total),
+    }),
+    startRetention({
+      db,
+      log,
+      deleteOld: (tx, limit) => deleteOldFlaky(tx, limit, flakyKept),
+    }),
+    startRetention({ db, log, deleteOld: deleteOldCardFrames }),
+  ]
+  return {
+    reporters,
+    actor,
+    reviewer,
+    consenter,
+    biller,
+    carrier,
+    async close() {
+      await Promise.all(people.map((loop) => loop.close()))
+      await Promise.all([...Object.values(reporters), ...retention].map((loop) => loop.close()))
+    },
+  }
+}

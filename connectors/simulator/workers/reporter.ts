@@ -1,0 +1,72 @@
+// Sends due reports to other services and retries until they accept. The transport is injected.
+
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { kindsOf, type Receiver, type Report } from '../domain/report.ts'
+import type { SendReport } from '../ports/outside.ts'
+import { claimReports, noteReports, type Sent } from '../store/report-store.ts'
+import { type Poll, startPoll } from './poll.ts'
+
+const batch = 100
+/** Longer than one call, so that two senders rarely have one report; short, since a killed sender's reports wait. */
+const leaseMs = 6_000
+const firstDelayMs = 250
+const maxDelayMs = 10_000
+
+/** Refusals that no repetition changes. */
+const definitive: ReadonlySet<Reason> = new Set<Reason>([
+  'MISSING_PARAMETER',
+  'INVALID_PARAMETER',
+  'CHARGE_NOT_FOUND',
+  'PAYMENT_NOT_FOUND',
+  'PAYMENT_NOT_PAYABLE',
+  'REVIEW_NOT_FOUND',
+  'TRANSFER_NOT_FOUND',
+  'TRANSACTION_NOT_FOUND',
+])
+
+export type ReporterOptions = {
+  db: Database
+  log: Logger
+  /** Each receiver has its own loop, so that a slow one does not delay the others. */
+  receiver: Receiver
+  send: SendReport
+}
+
+/** Reports until closed. */
+export function startReporter(options: ReporterOptions): Poll {
+  return startPoll({ log: options.log, round: async () => (await reportDue(options)) > 0 })
+}
+
+/** Sends one batch of due reports; returns how many were claimed. */
+export async function reportDue({ db, log, receiver, send }: ReporterOptions): Promise<number> {
+  const reports = await claimReports(db, kindsOf[receiver], batch, leaseMs)
+  if (reports.length === 0) return 0
+  await noteReports(db, await Promise.all(reports.map((report) => sendOne(report, send, log))))
+  return reports.length
+}
+
+async function sendOne(report: Report, send: SendReport, log: Logger): Promise<Sent> {
+  const { subjectId, position, kind, attempts } = report
+  const place = { subjectId, position, kind }
+  try {
+    await send(report)
+    return { ...place, outcome: 'delivered' }
+  } catch (error) {
+    const reason = error instanceof Failure ? error.reason : 'INTERNAL_ERROR'
+    if (definitive.has(reason)) {
+      log.error({ err: error, kind, outcome: report.outcome, reason }, 'report refused for good')
+      return { ...place, outcome: 'parked', reason }
+    }
+    if (attempts === 1)
+      log.warn({ kind, outcome: report.outcome, reason }, 'report not accepted yet')
+    return { ...place, outcome: 'again', reason, delayMs: delayAfter(attempts) }
+  }
+}
+
+/** Doubles from a quarter of a second to ten, spread by a fifth either way. */
+function delayAfter(attempts: number): number {
+  const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(attempts - 1, 10))
+  return Math.round(delayMs * (0.8 + Math.random() * 0.4))
+}

@@ -1,7 +1,0 @@
-// The versions of the JSON contract; it must not say what is in one.
-
-/** All versions, the first one first. */
-export const contractVersions = ['2024-10-01', '2026-07-01'] as const
-
-/** A version of the contract; every route has exactly one. */
-export type ContractVersion = (typeof contractVersions)[number]

@@ -1,0 +1,171 @@
+// Seals values, for the wire or for a row of a table, and signs webhooks. A refusal of a sealed value gives no reason.
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { digestsEqual } from './token.ts'
+
+/** An AES-256 key and the 8 hex digits that name it. */
+export type SealKey = { keyId: string; key: Buffer }
+
+/** First byte of a sealed value: for the wire, or for one row of a table. */
+const wireVersion = 0x01
+const rowVersion = 0x02
+const headerBytes = 5
+const ivBytes = 12
+const tagBytes = 16
+const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/
+
+/**
+ * base64(0x01 ‖ key_id[4] ‖ iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16]) with the purpose as
+ * associated data, the wire form of Google Tink.
+ */
+export function seal(
+  plaintext: Buffer,
+  { keyId, key, purpose }: SealKey & { purpose: string },
+): string {
+  return sealAs(wireVersion, plaintext, { keyId, key }, Buffer.from(purpose))
+}
+
+/**
+ * Opens a sealed value with the key that its key id names; undefined, with no reason
+ * given, for everything that was not sealed under one of them for this purpose.
+ */
+export function open(
+  sealed: string,
+  keys: readonly SealKey[],
+  purpose: string,
+): Buffer | undefined {
+  return openAs(wireVersion, sealed, keys, Buffer.from(purpose))
+}
+
+/** Where a value is stored: what it is, and the id of its row. */
+export type RowPlace = { purpose: string; rowId: string }
+
+/**
+ * Seals a value for one row of a table: base64(0x02 ‖ key_id[4] ‖ iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16]) with
+ * purpose ‖ 0x00 ‖ row id as associated data, so that a copy in another row or column does not open.
+ */
+export function sealInRow(plaintext: Buffer, key: SealKey, place: RowPlace): string {
+  return sealAs(rowVersion, plaintext, key, placeBytes(place))
+}
+
+/** Opens what `sealInRow` made for this very place; undefined, with no reason given, for everything else. */
+export function openInRow(
+  sealed: string,
+  keys: readonly SealKey[],
+  place: RowPlace,
+): Buffer | undefined {
+  return openAs(rowVersion, sealed, keys, placeBytes(place))
+}
+
+/**
+ * Reads from the first characters of a sealed value (8 are enough) whether it is bound to its row, and the id of the
+ * key that opens it; undefined for a text of another form.
+ */
+export function sealedUnder(sealed: string): { inRow: boolean; keyId: string } | undefined {
+  const header = Buffer.from(sealed.slice(0, 8), 'base64').subarray(0, headerBytes)
+  const [version] = header
+  if (header.length < headerBytes || (version !== wireVersion && version !== rowVersion)) {
+    return undefined
+  }
+  return { inRow: version === rowVersion, keyId: header.subarray(1).toString('hex') }
+}
+
+/** Whether a text has the form of a sealed value. Only its key can show whether it is one. */
+export function isSealed(text: string): boolean {
+  const bytes = sealedBytes(text)
+  return bytes !== undefined && bytes[0] === wireVersion
+}
+
+function placeBytes({ purpose, rowId }: RowPlace): Buffer {
+  if (purpose.includes('\0')) throw new RangeError('a purpose has no NUL')
+  return Buffer.from(`${purpose}\0${rowId.toLowerCase()}`)
+}
+
+function sealAs(version: number, plaintext: Buffer, { keyId, key }: SealKey, bound: Buffer) {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
+  cipher.setAAD(bound)
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
+  const header = sealHeader(version, keyId)
+  return Buffer.concat([header, iv, ciphertext, cipher.getAuthTag()]).toString('base64')
+}
+
+function openAs(version: number, sealed: string, keys: readonly SealKey[], bound: Buffer) {
+  const bytes = sealedBytes(sealed)
+  if (bytes === undefined) return undefined
+  const header = bytes.subarray(0, headerBytes)
+  for (const { keyId, key } of keys) {
+    if (!header.equals(sealHeader(version, keyId))) continue
+    const plaintext = decrypt(bytes.subarray(headerBytes), key, bound)
+    if (plaintext) return plaintext
+  }
+  return undefined
+}
+
+function sealedBytes(text: string): Buffer | undefined {
+  if (!base64Pattern.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.toString('base64') !== text) return undefined
+  return bytes.length < headerBytes + ivBytes + tagBytes ? undefined : bytes
+}
+
+function decrypt(bytes: Buffer, key: Buffer, bound: Buffer): Buffer | undefined {
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), {
+    authTagLength: tagBytes,
+  })
+  decipher.setAAD(bound)
+  decipher.setAuthTag(bytes.subarray(-tagBytes))
+  try {
+    return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()])
+  } catch {
+    return undefined
+  }
+}
+
+function sealHeader(version: number, keyId: string): Buffer {
+  if (!/^[0-9a-f]{8}$/i.test(keyId)) throw new RangeError('a key id is 8 hex digits')
+  return Buffer.concat([Buffer.of(version), Buffer.from(keyId, 'hex')])
+}
+
+/** How far the time of a webhook signature may be from the receiver's clock. */
+export const signatureToleranceS = 300
+
+/**
+ * The value of `pw-signature`: `t=<unix seconds>,v1=<hex>`, one `v1` for each live secret, the
+ * newest first.
+ */
+export function signWebhook(
+  secrets: readonly string[],
+  unixS: number,
+  rawBody: Buffer | string,
+): string {
+  if (!Number.isSafeInteger(unixS)) throw new RangeError('the time is in whole seconds')
+  if (secrets.length === 0) throw new RangeError('a signature needs a secret')
+  const digests = secrets.map((secret) => webhookDigest(secret, unixS, rawBody).toString('hex'))
+  return [`t=${unixS}`, ...digests.map((digest) => `v1=${digest}`)].join(',')
+}
+
+/** Returns whether a `pw-signature` was made with one of the secrets, over this body, just now. */
+export function verifyWebhook(
+  secrets: readonly string[],
+  signature: string,
+  rawBody: Buffer | string,
+  nowS: number,
+): boolean {
+  const match = /^t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,8})$/.exec(signature)
+  if (!match) return false
+  const unixS = Number(match[1])
+  if (Math.abs(nowS - unixS) > signatureToleranceS) return false
+  const offered = (match[2] ?? '').slice(1).split(',')
+  const digests = offered.map((part) => Buffer.from(part.slice('v1='.length), 'hex'))
+  return secrets.some((secret) => {
+    const expected = webhookDigest(secret, unixS, rawBody)
+    return digests.some((digest) => digestsEqual(digest, expected))
+  })
+}
+
+function webhookDigest(secret: string, unixS: number, rawBody: Buffer | string): Buffer {
+  return createHmac('sha256', Buffer.from(secret, 'utf8'))
+    .update(`${unixS}.`)
+    .update(rawBody)
+    .digest()
+}

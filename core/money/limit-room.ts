@@ -1,0 +1,27 @@
+// Computes what an account may still move within its user limits. Pure.
+import { Failure } from '../errors/errors.ts'
+
+/** The most that may be moved now, in minor units of the currency of the limits, each zero or above. */
+export type LimitRoom = {
+  /** At once. */
+  singleMinor: bigint
+  /** In what is left of the day. */
+  dayMinor: bigint
+  /** In what is left of the month. */
+  monthMinor: bigint
+}
+
+/** LIMIT_EXCEEDED unless there is room for an amount above zero. */
+export function requireRoom(
+  { singleMinor, dayMinor, monthMinor }: LimitRoom,
+  amountMinor: bigint,
+): void {
+  if (amountMinor > singleMinor) throw limitExceeded('one transaction')
+  if (amountMinor > dayMinor) throw limitExceeded('a day')
+  if (amountMinor > monthMinor) throw limitExceeded('a month')
+}
+
+/** The refusal of what one limit does not allow. */
+export function limitExceeded(span: 'one transaction' | 'a day' | 'a month'): Failure {
+  return new Failure('LIMIT_EXCEEDED', `User limits are exceeded: the limit for ${span}.`)
+}

@@ -1,0 +1,145 @@
+// Renders payment requests in the forms of the JSON contract, for responses and callbacks alike.
+import { formatAmount } from '#core/money/money.ts'
+import type { FeesView, PayerView, PaymentView } from '#core/payment/view.ts'
+import { formatDateTime, formatIso } from '#core/text/time.ts'
+
+/** `payment_details` of the create response. The same for every repeat, regardless of later changes. */
+export function renderCreated(payment: PaymentView, publicBaseUrl: string) {
+  const status = payment.fraudCheckStatus === 'failed' ? 'Failed' : 'Pending'
+  return {
+    id: payment.paymentId,
+    transaction_id: payment.transactionId,
+    amount: formatAmount(payment.amountMinor, payment.currency),
+    fraud_check_status: payment.fraudCheckStatus,
+    payers: payment.payers.map((payer) => ({
+      amount: formatAmount(payer.amountMinor, payment.currency),
+      status,
+      url: linkOf(payer, publicBaseUrl),
+    })),
+  }
+}
+
+/** `payment_details` in full, as in the cancel response. */
+export function renderDetails(payment: PaymentView, publicBaseUrl: string) {
+  return {
+    ...renderReducedDetails(payment),
+    payers: payment.payers.map((payer) => ({
+      mobile_number: payer.mobileNumber,
+      amount: formatAmount(payer.amountMinor, payment.currency),
+      payment_channel: payer.paymentChannel,
+      payment_method: payer.paymentMethod,
+      fee: formatAmount(payer.feeMinor, payment.currency),
+      tip: formatAmount(payer.tipMinor, payment.currency),
+      tax: formatAmount(payer.taxMinor, payment.currency),
+      convenience_fee: formatAmount(payer.convenienceFeeMinor, payment.currency),
+      status: payer.state,
+      expire_time: formatDateTime(payer.expireTime),
+      metadata: '',
+      url: linkOf(payer, publicBaseUrl),
+      expire_date_time: formatIso(payer.expireTime),
+    })),
+  }
+}
+
+/** `transaction_request`, `payment_details` and `payers` of the status response. */
+export function renderStatus(payment: PaymentView) {
+  return {
+    transaction_request: { id: payment.transactionId, status: requestStatus(payment) },
+    payment_details: renderReducedDetails(payment),
+    payers: payment.payers.map((payer) => ({
+      mobile_number: payer.mobileNumber,
+      payment_channel: payer.paymentChannel,
+      payment_method: payer.paymentMethod,
+      status: payer.state,
+    })),
+  }
+}
+
+/** The body of a callback: what the status response said right after the transition, numbered. */
+export function renderCallback(payment: PaymentView, sequence: number, occurredTime: Date) {
+  const status = renderStatus(payment)
+  const { payments_status, fees, timestamps, payees } = status.payment_details
+  return {
+    status: payment.state,
+    sequence,
+    timestamp: formatIso(occurredTime),
+    ...status,
+    payments_status,
+    fees,
+    timestamps,
+    payees,
+  }
+}
+
+function renderReducedDetails(payment: PaymentView) {
+  const { currency } = payment
+  const money = (amountMinor: bigint): string => formatAmount(amountMinor, currency)
+  return {
+    id: payment.paymentId,
+    transaction_id: payment.transactionId,
+    amount: money(payment.amountMinor),
+    currency,
+    status: payment.state,
+    fraud_check_status: payment.fraudCheckStatus,
+    payments_status: renderPaid(payment),
+    fees: renderFees(payment.fees, currency),
+    timestamps: {
+      created_time: formatDateTime(payment.createTime),
+      updated_time: formatDateTime(payment.updateTime),
+      expire_time: formatDateTime(payment.expireTime),
+    },
+    payees: payment.payees.map((payee) => ({
+      mobile_number: payee.mobileNumber,
+      amount: money(payee.amountMinor),
+      delay_days: payee.delayDays,
+      fees_covered: payee.feesCovered ? 1 : 0,
+      fee: money(payee.feeMinor),
+    })),
+  }
+}
+
+function renderPaid({ payers, amountMinor, currency }: PaymentView) {
+  const paidMinor = payers
+    .filter((payer) => payer.state === 'paid')
+    .reduce((sum, payer) => sum + payer.amountMinor, 0n)
+  const metadata: string[] = []
+  return {
+    paid: `${formatAmount(paidMinor, currency)} ${currency}`,
+    remaining: `${formatAmount(amountMinor - paidMinor, currency)} ${currency}`,
+    metadata,
+  }
+}
+
+function renderFees(fees: FeesView, currency: string) {
+  const money = (amountMinor: bigint): string => formatAmount(amountMinor, currency)
+  return {
+    total: money(fees.totalMinor),
+    card_processing: money(fees.cardProcessingMinor),
+    platform_processing: money(fees.platformProcessingMinor),
+    agent_processing: money(fees.agentProcessingMinor),
+    payer_pays: money(fees.payerPaysMinor),
+    payee_pays: money(fees.payeePaysMinor),
+    merchant_pays: money(fees.merchantPaysMinor),
+    convenience: money(fees.convenienceMinor),
+  }
+}
+
+const requestStatuses = {
+  Pending: 'pending',
+  Partially_paid: 'processing',
+  paid: 'succeeded',
+  Cancelled: 'cancelled',
+  Expired: 'expired',
+  Failed: 'failed',
+  Refunded: 'refunded',
+} as const
+
+/** `transaction_request.status`: also "processing" while the first payer is paying. */
+function requestStatus({ state, payers }: PaymentView) {
+  const isPaying = state === 'Pending' && payers.some((payer) => payer.state === 'Processing')
+  return isPaying ? 'processing' : requestStatuses[state]
+}
+
+function linkOf(payer: PayerView, publicBaseUrl: string): string | null {
+  return payer.linkToken === '' ? null : `${publicBaseUrl}/pay/${payer.linkToken}`
+}

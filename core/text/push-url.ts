@@ -1,0 +1,61 @@
+// Decides from the text of a URL whether it may receive pushes; the host name is not resolved here.
+import { isAddress, isLoopback, isPublicAddress } from '#core/text/address.ts'
+
+/** What a push URL may be beyond public https. */
+export interface PushUrlRule {
+  /** Also take http, and this machine itself as host: the local start. Never in production. */
+  allowLoopback: boolean
+}
+
+const maxLength = 2048
+const lowestOpenPort = 1024
+
+/**
+ * Why this URL may not receive pushes, worded to follow the field's name ("must be …"), or undefined
+ * when it may. The address that its name resolves to is checked again before each attempt.
+ */
+export function checkPushUrl(url: string, rule: PushUrlRule): string | undefined {
+  if (url.length > maxLength) return `must be at most ${maxLength} characters`
+  const target = parseAbsolute(url)
+  if (target === undefined) return 'must be an absolute https URL'
+  const { allowLoopback } = rule
+  if (target.protocol !== 'https:' && !allowLoopback) return 'must be an absolute https URL'
+  if (target.username !== '' || target.password !== '')
+    return 'must not hold a user name or password'
+  // The parser drops the scheme's own port.
+  if (target.port !== '' && portOf(target) < lowestOpenPort) {
+    return "must use the scheme's own port or one from 1024 up"
+  }
+  const host = hostOf(target)
+  const isAllowed = isPublicHost(host) || (allowLoopback && isLoopbackHost(host))
+  return isAllowed ? undefined : 'must name a public host'
+}
+
+/** Host of a URL without brackets and without the dot that ends an absolute name. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+}
+
+/** Port that a URL names or implies. */
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port)
+  return url.protocol === 'https:' ? 443 : 80
+}
+
+// The URL parser forgives blanks, control characters, backslashes and missing slashes; we do not.
+function parseAbsolute(url: string): URL | undefined {
+  if (!/^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(url) || !URL.canParse(url)) return undefined
+  return new URL(url)
+}
+
+function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || isLoopback(host)
+}
+
+// The URL parser has already turned decimal, hex and octal IPv4 into dotted form.
+function isPublicHost(host: string): boolean {
+  if (isAddress(host) || host.includes(':')) return isPublicAddress(host)
+  const labels = host.split('.')
+  if (labels.length < 2 || labels.includes('')) return false
+  return !['localhost', 'local', 'internal'].includes(labels.at(-1) ?? '')
+}

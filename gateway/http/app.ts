@@ -1,0 +1,199 @@
+// Assembles the edge: server options, the body parser, hooks, routes, refusals.
+import fastifyMultipart from '@fastify/multipart'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { Failure } from '#core/errors/errors.ts'
+import { runWithContext } from '#platform/rpc/context.ts'
+import { healthPaths, registerHealth } from '../health.ts'
+import { documentPaths, registerDocuments } from '../openapi/documents.ts'
+import type { GatewayOptions, PageServices } from '../options.ts'
+import { isPagePath, refusePage, registerPages } from '../pages/index.ts'
+import { accountRoutes } from '../routes/account/routes.ts'
+import { billPaymentRoutes } from '../routes/bill-payments/routes.ts'
+import { institutionRoutes } from '../routes/institution/routes.ts'
+import { paymentRoutes } from '../routes/payments/routes.ts'
+import { quoteRoutes } from '../routes/quote/routes.ts'
+import { parseBodies } from './body/body-parsers.ts'
+import { bodyLimits } from './body/body-reader.ts'
+import { formParser } from './body/multipart.ts'
+import { answerBelowRouter, clientErrorHandler } from './client-error-handler.ts'
+import { clientIpReader } from './client-ip.ts'
+import { deadlineOf } from './deadline.ts'
+import { refusal } from './envelope.ts'
+import { errorHandler, type OpenPaths, pathOf, type RouteTable, routeTable } from './failures.ts'
+import { createInFlight, type InFlight, wasRefused } from './in-flight.ts'
+import { requestLog } from './request-log.ts'
+import { requestStart } from './request-start.ts'
+import { callContext, type RouteRow, routeRunner } from './route.ts'
+import { createHttpServer, maxHeaderBytes, requestTimeoutMs } from './server.ts'
+
+/** Every route of the contract. */
+export const routeRows: readonly RouteRow[] = [
+  ...paymentRoutes,
+  ...accountRoutes,
+  ...institutionRoutes,
+  ...quoteRoutes,
+  ...billPaymentRoutes,
+]
+
+const openPaths: OpenPaths = [
+  { pattern: /^\/(livez|readyz)$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+\/state$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
+  { pattern: /^\/receipts\/[^/]+$/, allow: 'GET' },
+  ...documentPaths,
+]
+// As long as headers may be: the page of an unknown token is the page's to answer.
+const maxParamLength = maxHeaderBytes
+const pageCallsPerS = 5
+// Less than the process has for stopping: answers that take longer are cut off.
+const stopGraceMs = 7_000
+/** An app that does not listen yet. `makeDocuments` makes the API documents ahead of the first request for them. */
+export type Gateway = {
+  app: FastifyInstance
+  inFlight: InFlight
+  makeDocuments: () => Promise<void>
+}
+
+type Done = (error?: Error) => void
+
+/** Makes the app; the caller listens and closes. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { settings, log, metrics, services } = options
+  const table = routeTable(routeRows, openPaths)
+  const inFlight = createInFlight(settings.inFlightLimits, metrics.connectionShed)
+  metrics.watchInFlight(inFlight.count)
+  const readClientIp = clientIpReader(settings.trustedProxies)
+  const requests = requestLog(log)
+  const belowRouter = { table, settings, requests, metrics, readClientIp, inFlight }
+  const refuse = errorHandler(table, settings, log)
+  const begin = requestStart({ settings, metrics, requests, inFlight, readClientIp })
+
+  const app = fastify({
+    logger: false,
+    bodyLimit: bodyLimits.bytes,
+    forceCloseConnections: 'idle',
+    // A request that comes while we close is answered like any other, and its connection closed.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength },
+    serverFactory: (handle) =>
+      createHttpServer(inFlight.listener(handle), settings.requestTimeoutMs ?? requestTimeoutMs),
+    clientErrorHandler: clientErrorHandler(belowRouter),
+    frameworkErrors(error, request, reply) {
+      begin(request, reply)
+      if (options.pages !== undefined && isPagePath(request.url)) refusePage(reply)
+      else refuse(error, request, reply)
+      inFlight.answered(request.raw)
+    },
+  })
+  answerBelowRouter(app.server, belowRouter)
+
+  function refuseOverload(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    if (options.pages === undefined || !isPagePath(request.url))
+      done(refusal('SERVICE_UNAVAILABLE'))
+    else refusePage(reply, 'unavailable')
+  }
+
+  app.decorateRequest('edge')
+  app.addHook('onRequest', (request, reply, done) => {
+    begin(request, reply)
+    const refused = refusalAtStart(request, table)
+    if (refused === undefined && isTooMuch(request, inFlight)) refuseOverload(request, reply, done)
+    else done(refused)
+  })
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    inFlight.answered(request.raw)
+    done()
+  })
+  closeConnectionsOnStop(app, inFlight, settings.stopGraceMs ?? stopGraceMs)
+  app.addHook('onClose', (_app, done) => {
+    requests.flush()
+    done()
+  })
+  app.setErrorHandler(refuse)
+  parseBodies(app, options, belowRouter)
+  registerHealth(app, options.ready)
+  const makeDocuments = registerDocuments(app, routeRows, settings.publicBaseUrl)
+  await registerRoutes(app, routeRunner(settings, services, options.nowMs))
+  if (options.pages !== undefined) await servePages(app, options.pages, options)
+  return { app, inFlight, makeDocuments }
+}
+
+/** Whether a request exceeds the limit of the process. Health checks never do. */
+function isTooMuch({ routeOptions, raw }: FastifyRequest, inFlight: InFlight): boolean {
+  return !healthPaths.has(routeOptions.url ?? '') && !inFlight.startWork(raw)
+}
+
+/** What is answered during a stop ends its connection, or a client's idle one would hold the process up. */
+function closeConnectionsOnStop(app: FastifyInstance, inFlight: InFlight, graceMs: number): void {
+  app.addHook('preClose', (done) => {
+    inFlight.drain()
+    // Node stops watching for slow clients once it closes: one of them would keep it from ending.
+    setTimeout(() => app.server.closeAllConnections(), graceMs).unref()
+    done()
+  })
+}
+
+/** Step 1, and what HTTP itself demands. */
+function refusalAtStart(request: FastifyRequest, table: RouteTable): Failure | undefined {
+  if (request.is404) {
+    const allow = table.allowed(pathOf(request.url))
+    if (allow === undefined) return refusal('ENDPOINT_NOT_FOUND')
+    return refusal('METHOD_NOT_ALLOWED', { allow })
+  }
+  const { raw } = request
+  const hosts = countHosts(raw.rawHeaders)
+  if (hosts > 1 || (hosts === 0 && raw.httpVersion !== '1.0')) {
+    return new Failure('INVALID_HEADER', 'Missing or malformed: Host.')
+  }
+  return undefined
+}
+
+/** Node keeps the first of several Host headers and says nothing; a proxy may have kept another. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count
+}
+
+/** The payers' pages. Their RPCs have the request id too. */
+async function servePages(
+  app: FastifyInstance,
+  { checkout, receipts, pageKeys }: PageServices,
+  { settings, log }: GatewayOptions,
+): Promise<void> {
+  await app.register(async (scope) => {
+    scope.addHook('preHandler', (request, reply, done) => {
+      // The payer already got 408: the gateway must not execute the request after that.
+      if (wasRefused(request.raw)) refusePage(reply, 'unavailable')
+      else runWithContext(callContext(request, deadlineOf({}, settings)), done)
+    })
+    await registerPages(scope, {
+      checkout,
+      receipts,
+      pageKeys,
+      publicBaseUrl: settings.publicBaseUrl,
+      log,
+      clientAddress: (request) => request.edge.clientIp.request_ip,
+      callsPerS: settings.rateLimitRps === 0 ? 0 : pageCallsPerS,
+    })
+  })
+}
+
+async function registerRoutes(
+  app: FastifyInstance,
+  handlerOf: ReturnType<typeof routeRunner>,
+): Promise<void> {
+  const add = (scope: FastifyInstance, row: RouteRow) =>
+    scope.route({ method: row.method, url: row.path, config: { row }, handler: handlerOf(row) })
+  for (const row of routeRows) if (row.form === undefined) add(app, row)
+  // The parser of forms brings hooks of its own; only the routes that take one pay for them.
+  await app.register(async (scope) => {
+    await scope.register(fastifyMultipart, formParser)
+    for (const row of routeRows) if (row.form !== undefined) add(scope, row)
+  })
+}

@@ -1,0 +1,48 @@
+// The state that the gateway keeps of one request while it answers it.
+import type { IncomingMessage } from 'node:http'
+import type { Reason } from '#core/errors/errors.ts'
+import { isUuid, randomId } from '#core/identity/id.ts'
+import type { Span } from '#platform/telemetry/spans.ts'
+import type { JsonBody } from './body/json-body.ts'
+import type { ClientIpReader, ObservedClientIp } from './client-ip.ts'
+
+/** Facts of one request, gathered step by step. */
+export type EdgeRequest = {
+  /** The client's `PW-request-id` when that is a UUID, else one of ours. */
+  requestId: string
+  clientIp: ObservedClientIp
+  /** Set by the parser of the body. */
+  body: JsonBody | undefined
+  /** Set once the subscription key was accepted. */
+  projectId: string | undefined
+  /** Why it was refused. */
+  reason: Reason | undefined
+  /** Value of `PW-Warning`: the fields of the body that the route does not know. */
+  warning: string | undefined
+  /** Absent while traces are off. */
+  span?: Span | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    edge: EdgeRequest
+  }
+}
+
+/** The facts at the start of a request. */
+export function startEdgeRequest(
+  raw: IncomingMessage,
+  readClientIp: ClientIpReader,
+  span?: Span,
+): EdgeRequest {
+  const given = raw.headers['pw-request-id']
+  return {
+    requestId: typeof given === 'string' && isUuid(given) ? given : randomId(),
+    clientIp: readClientIp(raw),
+    body: undefined,
+    projectId: undefined,
+    reason: undefined,
+    warning: undefined,
+    span,
+  }
+}

@@ -1,0 +1,106 @@
+// Step 3 of the edge: validates the headers that every call needs and those that some routes need.
+import type { IncomingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
+import { Failure } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
+import { isCountry } from '#core/text/country.ts'
+import { parseDateTime } from '#core/text/time.ts'
+import { acceptsJson } from './body/media-type.ts'
+
+/** What a route wants beside the common headers. */
+export type HeaderNeeds = {
+  requestIdRequired?: boolean
+  /** `Accept`, when given, must include JSON. */
+  acceptsJson?: boolean
+  idempotencyKey?: boolean
+}
+
+/** What the later steps need of the headers. */
+export type EdgeHeaders = {
+  /** As sent, empty when absent; the next step judges it. */
+  subscriptionKey: string
+  originCountry: string
+  /** The address that the client claims. */
+  claimedIp: string
+  idempotencyKey: string
+}
+
+/** Checks headers against the needs of a route and the clock. */
+export type HeaderCheck = (headers: IncomingHttpHeaders, needs: HeaderNeeds) => EdgeHeaders
+
+const userAgentPattern = /^[\x20-\x7e\x80-\xff]{1,255}$/
+const visibleAscii = /^[\x21-\x7e]{1,255}$/
+
+/** Makes the check; `toleranceS` is how far `PW-request-date` may be from now, 0 for any distance. */
+export function headerCheck(toleranceS: number, now: () => number = Date.now): HeaderCheck {
+  return (headers, needs) => {
+    const found: EdgeHeaders = {
+      subscriptionKey: textOf(headers['pw-subscription-key']),
+      originCountry: textOf(headers['pw-origin-country']),
+      claimedIp: textOf(headers['pw-ip-address']),
+      idempotencyKey: textOf(headers['idempotency-key']),
+    }
+    const bad: HeaderName[] = []
+    if (!isCountry(found.originCountry)) bad.push('PW-origin-country')
+    if (!isDate(textOf(headers['pw-request-date']), toleranceS, now)) bad.push('PW-request-date')
+    if (!isClaimedIp(found.claimedIp)) bad.push('PW-ip-address')
+    if (!userAgentPattern.test(headers['user-agent'] ?? '')) bad.push('User-Agent')
+    if (!isRequestId(headers['pw-request-id'], needs)) bad.push('PW-request-id')
+    if (needs.acceptsJson === true && !acceptsJson(headers.accept ?? '*/*')) bad.push('Accept')
+    if (needs.idempotencyKey === true) checkIdempotencyKey(found.idempotencyKey, bad)
+    if (bad.length > 0) {
+      const described = bad.map((name) => `${name} (${formOf(name, toleranceS)})`)
+      throw new Failure('INVALID_HEADER', `Missing or malformed: ${described.join(', ')}.`, {
+        details: { field: bad[0] as string },
+      })
+    }
+    return found
+  }
+}
+
+/** What a header must be. */
+const forms = {
+  'PW-origin-country': 'an ISO 3166-1 alpha-2 code in capitals, such as TT',
+  'PW-request-date': 'YYYY-MM-DD HH:mm:ss in UTC',
+  'PW-ip-address': 'an IP address of 8 to 16 characters',
+  'User-Agent': '1 to 255 characters',
+  'PW-request-id': 'a UUID',
+  Accept: 'application/json, or a range that includes it',
+  'Idempotency-Key': '1 to 255 visible ASCII characters',
+} as const
+
+type HeaderName = keyof typeof forms
+
+function formOf(name: HeaderName, toleranceS: number): string {
+  const isTimed = name === 'PW-request-date' && toleranceS > 0
+  return isTimed ? `${forms[name]}, within ${toleranceS} s of now` : forms[name]
+}
+
+function isDate(text: string, toleranceS: number, now: () => number): boolean {
+  const date = parseDateTime(text)
+  if (date === undefined) return false
+  return toleranceS === 0 || Math.abs(now() - date.getTime()) <= toleranceS * 1000
+}
+
+function isClaimedIp(text: string): boolean {
+  // A zone ("fe80::1%eth0") means something on the client's own machine alone.
+  return text.length >= 8 && text.length <= 16 && isIP(text) !== 0 && !text.includes('%')
+}
+
+function isRequestId(value: string | string[] | undefined, needs: HeaderNeeds): boolean {
+  if (value === undefined) return needs.requestIdRequired !== true
+  return isUuid(textOf(value))
+}
+
+function checkIdempotencyKey(key: string, bad: HeaderName[]): void {
+  if (key === '' && bad.length === 0) {
+    throw new Failure('IDEMPOTENCY_KEY_REQUIRED', 'The Idempotency-Key header is required.', {
+      details: { field: 'Idempotency-Key' },
+    })
+  }
+  if (!visibleAscii.test(key)) bad.push('Idempotency-Key')
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return Array.isArray(value) ? value.join(', ') : (value ?? '')
+}

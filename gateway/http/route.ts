@@ -1,0 +1,260 @@
+// One row per route, and the one place that runs the steps of the edge in their order.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Failure } from '#core/errors/errors.ts'
+import type { ContractVersion } from '#core/text/contract-version.ts'
+import { type CallContext, runWithContext } from '#platform/rpc/context.ts'
+import { childTraceparent } from '#platform/telemetry/trace.ts'
+import type { OpenedProject } from '../access/auth.ts'
+import { type LookupKind, lookupLimit, type RateLimit, rateLimit } from '../access/rate-limit.ts'
+import type { EdgeServices, EdgeSettings } from '../options.ts'
+import type { ArtefactUpload } from '../routes/account/artefact-upload.ts'
+import { type FormNames, isForm, readForm } from './body/multipart.ts'
+import { deadlineOf } from './deadline.ts'
+import type { EdgeRequest } from './edge-request.ts'
+import { type Answer, type EnvelopeName, refusal, successBody } from './envelope.ts'
+import { type EdgeHeaders, type HeaderNeeds, headerCheck } from './headers.ts'
+import type { QueryCheck } from './query.ts'
+import type { Check } from './validate.ts'
+import { noticeHeaders } from './version-notice.ts'
+
+/** What the client sent, with every value known to be well formed. */
+export type Input<Q, B> = {
+  query: Q
+  body: B
+  originCountry: string
+  settings: EdgeSettings
+}
+
+/** An authenticated call, and the services and settings to answer it. */
+export type Call = {
+  services: EdgeServices
+  settings: EdgeSettings
+  projectId: string
+  /** The envelope's `request_id`: what the client sent, or one of ours. */
+  requestId: string
+  /** Empty on routes without an api_key. */
+  merchantId: string
+  idempotencyKey: string
+  /** Counts a look-up of this project against the limit of its value, which is normalized. */
+  countLookup: (kind: LookupKind, value: string) => void
+  /** The artefacts of a form; absent when the body was JSON. */
+  upload: ArtefactUpload | undefined
+}
+
+type Credential<Q, B> =
+  /** The merchant's key out of the query or body. */
+  | { kind: 'api_key'; of: (input: Input<Q, B>) => string }
+  /** A session token, plain or sealed: the operation has it proved by the service that it calls first. */
+  | { kind: 'session' }
+  | { kind: 'none' }
+
+/** What a route takes as a form: its text fields are its body. */
+type FormSpec<B> = FormNames & {
+  check: Check<B>
+  /** Makes what the files are passed on to while they arrive. */
+  open: (services: EdgeServices, whose: { projectId: string; requestId: string }) => ArtefactUpload
+}
+
+type FilledForm = { fields: Record<string, string>; upload: ArtefactUpload }
+
+/** A route as its file writes it: `Q` and `B` are its query and body, `T` what its operation takes. */
+export type RouteSpec<Q, B, T> = HeaderNeeds & {
+  method: 'GET' | 'POST'
+  path: string
+  version: ContractVersion
+  envelope: EnvelopeName
+  /** Shows `observed_client_ip` only with `diagnostics=true`, and never in production. */
+  clientIpOnRequest?: boolean
+  needsAccountAccess?: boolean
+  /** Has the time of a bill payment: the operation waits for a biller. */
+  waitsForBiller?: true
+  query: QueryCheck<Q>
+  body?: Check<B>
+  /** A multipart body, where the route takes one. */
+  form?: FormSpec<B>
+  /** Validates what the schema cannot, and returns the input of the operation. */
+  read: (input: Input<Q, B>) => T
+  /** Name of the institution that a grant is needed for. */
+  institution?: (input: Input<Q, B>) => string
+  credential: Credential<Q, B>
+  operate: (asked: T, call: Call) => Promise<Answer>
+}
+
+/** A route with its types closed over. */
+export type RouteRow = RouteSpec<unknown, unknown, unknown>
+
+/** Makes a row of a spec; its types have met in the spec already. */
+export function route<Q, B, T>(spec: RouteSpec<Q, B, T>): RouteRow {
+  return spec as unknown as RouteRow
+}
+
+/** Answers the requests of one route. */
+export type RouteHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+function limitsOf(settings: EdgeSettings, nowMs?: () => number) {
+  const { rateLimitRps, sessionLookupsPerMin, gatewayReplicas: replicas } = settings
+  return {
+    countCall: rateLimit(rateLimitRps, replicas, nowMs),
+    countLookup: lookupLimit(sessionLookupsPerMin, replicas, nowMs),
+  }
+}
+
+/** Makes the handlers of all rows; the steps are those of "Order of checks" in the documentation. */
+export function routeRunner(
+  settings: EdgeSettings,
+  services: EdgeServices,
+  nowMs?: () => number,
+): (row: RouteRow) => RouteHandler {
+  const checkHeaders = headerCheck(settings.requestDateToleranceS)
+  const { countCall, countLookup } = limitsOf(settings, nowMs)
+  const openProject = projectOpener(services, countCall)
+
+  async function run(row: RouteRow, request: FastifyRequest): Promise<Answer> {
+    const { edge, headers } = request
+    // 1 and 2, the route and a body of JSON, are behind us; a body of nothing is not.
+    if (row.body !== undefined && edge.body === undefined && !isForm(request)) {
+      throw new Failure('INVALID_JSON', 'The body must be a JSON object.')
+    }
+    // 3
+    const checked = checkHeaders(headers, row)
+    // 4, 5, 6
+    const opened = openProject(checked, request)
+    const { projectId, accountAccess } = opened instanceof Promise ? await opened : opened
+    // 7
+    if (row.needsAccountAccess === true && !accountAccess) {
+      throw refusal('PW_ACCOUNT_ACCESS_REQUIRED')
+    }
+    const asker = { ...checked, projectId }
+    const form = isForm(request) ? row.form : undefined
+    if (form === undefined) return await answer(row, request, asker, undefined)
+    const upload = form.open(services, { projectId, requestId: edge.requestId })
+    try {
+      const fields = await readForm(request, form, upload)
+      return await answer(row, request, asker, { fields, upload })
+    } finally {
+      upload.close()
+    }
+  }
+
+  async function answer(
+    row: RouteRow,
+    { edge, query: given }: FastifyRequest,
+    { projectId, originCountry, idempotencyKey }: EdgeHeaders & { projectId: string },
+    form: FilledForm | undefined,
+  ): Promise<Answer> {
+    // 8
+    const query = row.query(given as Record<string, unknown>)
+    // 9
+    const input = { query, body: checkBody(row, form?.fields, edge), originCountry, settings }
+    const asked = row.read(input)
+    // 10
+    if (row.institution !== undefined) {
+      const endpoint = `${row.method} ${row.path}`
+      await services.access.checkGrant(projectId, row.institution(input), endpoint)
+    }
+    // 11
+    const proved = proveApiKey(row, input, projectId, services)
+    const merchantId = proved instanceof Promise ? await proved : proved
+    // 12
+    return await row.operate(asked, {
+      services,
+      settings,
+      projectId,
+      requestId: edge.requestId,
+      merchantId,
+      idempotencyKey,
+      countLookup: (kind, value) => countLookup(kind, projectId, value),
+      upload: form?.upload,
+    })
+  }
+
+  return (row) => {
+    const notice = noticeHeaders(settings.versionNotices[row.version])
+    return async (request, reply) => {
+      const { edge } = request
+      if (notice !== undefined) reply.headers(notice)
+      const answer = await runWithContext(scopeOf(row, request, settings), () => run(row, request))
+      const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
+      const facts = { form: row.envelope, method: row.method, requestId: edge.requestId, clientIp }
+      if (answer.headers !== undefined) reply.headers(answer.headers)
+      if (edge.warning !== undefined) reply.header('pw-warning', edge.warning)
+      return reply.code(answer.code).send(successBody(facts, answer))
+    }
+  }
+}
+
+function scopeOf(row: RouteRow, request: FastifyRequest, settings: EdgeSettings): CallContext {
+  const isArriving = row.form !== undefined && isForm(request)
+  return callContext(request, deadlineOf(row, settings, isArriving))
+}
+
+/** The context of the RPCs made for a request; `deadline` in milliseconds since the epoch. They go on when the client leaves. */
+export function callContext({ edge, headers }: FastifyRequest, deadline: number): CallContext {
+  return {
+    deadline,
+    requestId: edge.requestId,
+    traceparent: edge.span?.traceparent ?? childTraceparent(traceparentOf(headers)),
+  }
+}
+
+/** The span of the client's that the request belongs to. */
+export function traceparentOf({ traceparent }: FastifyRequest['headers']): string | undefined {
+  return typeof traceparent === 'string' ? traceparent : undefined
+}
+
+/** Steps 4 to 6: key, addresses, rate. Cached results are returned synchronously. */
+function projectOpener({ access }: EdgeServices, limit: RateLimit) {
+  function enter(
+    project: OpenedProject,
+    { claimedIp }: EdgeHeaders,
+    { edge }: FastifyRequest,
+  ): OpenedProject {
+    edge.projectId = project.projectId
+    const { allowsAddress } = project
+    if (allowsAddress !== undefined) {
+      const isAllowed = allowsAddress(claimedIp) && allowsAddress(edge.clientIp.request_ip)
+      if (!isAllowed) throw refusal('PW_IP_NOT_ALLOWED')
+    }
+    limit(project.keyId)
+    return project
+  }
+  return (headers: EdgeHeaders, request: FastifyRequest) => {
+    const found = access.openProject(headers.subscriptionKey)
+    return found instanceof Promise
+      ? found.then((project) => enter(project, headers, request))
+      : enter(found, headers, request)
+  }
+}
+
+function checkBody(
+  row: RouteRow,
+  form: Record<string, string> | undefined,
+  edge: EdgeRequest,
+): unknown {
+  const check = form === undefined ? row.body : row.form?.check
+  const given = form ?? edge.body?.fields
+  if (check === undefined || given === undefined) return undefined
+  edge.warning = check.unknownFields(given)
+  return check(given, form === undefined && edge.body?.isPlain === true)
+}
+
+function proveApiKey(
+  row: RouteRow,
+  input: Input<unknown, unknown>,
+  projectId: string,
+  { access }: EdgeServices,
+): string | Promise<string> {
+  const { credential } = row
+  return credential.kind === 'api_key' ? access.findMerchant(projectId, credential.of(input)) : ''
+}
+
+/** Whether answers to this request show where it came from. */
+export function showsClientIp(
+  row: RouteRow | undefined,
+  request: Pick<FastifyRequest, 'query'>,
+  settings: EdgeSettings,
+): boolean {
+  if (row?.clientIpOnRequest !== true) return true
+  const { diagnostics } = request.query as Record<string, unknown>
+  return diagnostics === 'true' && settings.environment !== 'production'
+}

@@ -1,0 +1,75 @@
+// The page of /docs: a frame for the bundled viewer, which loads nothing from another origin.
+
+/** Addresses are relative, so that the page also works behind a prefix. */
+export const docsPage = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Payweave API</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/page.css">
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+</head>
+<body>
+<noscript>This page needs JavaScript. The documents: <a href="openapi.json?version=2024-10-01">2024-10-01</a>,
+<a href="openapi.json?version=2026-07-01">2026-07-01</a>.</noscript>
+<div id="viewer"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/swagger-ui-standalone-preset.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`
+
+/** What the viewer's own style leaves to the page. */
+export const docsStyle = `body {
+  margin: 0;
+}
+.swagger-ui .topbar a {
+  color: #fff;
+}
+.swagger-ui .scheme-container {
+  box-shadow: none;
+}
+@media (max-width: 40rem) {
+  .swagger-ui .wrapper {
+    padding: 0 0.75rem;
+  }
+  .swagger-ui .info .title {
+    font-size: 1.5rem;
+  }
+  .swagger-ui .scheme-container {
+    overflow-x: auto;
+  }
+  .swagger-ui .markdown table,
+  .swagger-ui .responses-table {
+    display: block;
+    overflow-x: auto;
+  }
+}
+`
+
+/** The script that starts the viewer with one entry for each version. */
+export function docsInitializer(versions: readonly string[]): string {
+  const urls = versions.map((version) => ({
+    name: version,
+    url: `openapi.json?version=${version}`,
+  }))
+  return `'use strict'
+SwaggerUIBundle({
+  dom_id: '#viewer',
+  urls: ${JSON.stringify(urls)},
+  presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+  // The viewer's own picture brings a style into the page, which the page does not allow.
+  plugins: [() => ({ components: { Logo: () => 'Payweave API' } })],
+  layout: 'StandaloneLayout',
+  deepLinking: true,
+  defaultModelsExpandDepth: -1,
+  displayRequestDuration: true,
+  persistAuthorization: false,
+  // The viewer would send each document to a service on the Internet.
+  validatorUrl: 'none',
+})
+`
+}

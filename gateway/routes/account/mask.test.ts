@@ -1,0 +1,15 @@
+// Tests how an account's look-up identifier is masked in answers.
+import { expect, it } from 'vitest'
+import { maskLookup } from './mask.ts'
+
+it.each([
+  ['MOBILE', '+12025550100', '*******0100'],
+  ['MOBILE', '202 555-0100', '******0100'],
+  ['EMAIL', 'ama@example.com', 'a***@example.com'],
+  ['EMAIL', 'é@example.com', 'é***@example.com'],
+  ['ACCOUNT_NUMBER', 'DW0000001234', '********1234'],
+  ['ACCOUNT_NUMBER', '1234', '****'],
+  ['ACCOUNT_NUMBER', '12', '**'],
+] as const)('%s %s is shown as %s', (type, value, shown) => {
+  expect(maskLookup(type, value)).toBe(shown)
+})

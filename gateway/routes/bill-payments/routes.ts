@@ -1,0 +1,199 @@
+// The /bill_payments routes: create a bill payment, read its outcome and receipt.
+import type { Static } from 'typebox'
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import { fingerprint } from '#core/identity/fingerprint.ts'
+import { formatAmount } from '#core/money/money.ts'
+import { type BillPayment, BillPaymentState, RetryCategory } from '#gen/billing/v1/billing_pb.js'
+import { withProject } from '#platform/rpc/client/client.ts'
+import { knownFields } from '../../http/body/known-fields.ts'
+import { type Answer, refusal, toPublicError } from '../../http/envelope.ts'
+import { compileQuery } from '../../http/query.ts'
+import { type Call, type Input, route } from '../../http/route.ts'
+import { compileCheck, missingFields } from '../../http/validate.ts'
+import { readAmount, readCurrency, readPhone } from '../../http/values.ts'
+import { versionQuery } from '../schema-values.ts'
+import { billPayBody, billPaymentQuery } from './schemas.ts'
+
+type BillPayBody = Static<typeof billPayBody>
+
+const version = '2026-07-01'
+const queryOfVersion = compileQuery(versionQuery, version)
+const queryOfPayment = compileQuery(billPaymentQuery, version)
+const checkBillPay = compileCheck(billPayBody)
+const fingerprinted = knownFields(billPayBody)
+
+const { schema, unknownFields } = checkBillPay
+const bodyOfBillPay = Object.assign(refuseReceiptId, { schema, unknownFields })
+
+const common = { version, credential: { kind: 'none' } } as const
+
+/** The three routes under /bill_payments. */
+export const billPaymentRoutes = [
+  route({
+    ...common,
+    method: 'POST',
+    path: '/bill_payments/pay',
+    envelope: 'billCreate',
+    idempotencyKey: true,
+    waitsForBiller: true,
+    query: queryOfVersion,
+    body: bodyOfBillPay,
+    read: readBill,
+    async operate(asked, { services, projectId, idempotencyKey }) {
+      const { payment, replayed } = await services.billing
+        .payBill({ ...asked, projectId, idempotencyKey }, withProject(projectId))
+        .catch(publicBillError)
+      const bill = given(payment)
+      return { ...paid(bill), ...(replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}) }
+    },
+  }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/bill_payments/status',
+    envelope: 'billRead',
+    query: queryOfPayment,
+    read: ({ query }) => query.transaction_id,
+    async operate(transactionId, call) {
+      const bill = await readPayment(transactionId, call)
+      const fields = {
+        ...outcomeOf(bill),
+        failure_code: bill.failureCode || null,
+        retry_category: categories[bill.retryCategory],
+      }
+      return { code: 200, message: 'Bill payment status retrieved successfully.', fields }
+    },
+  }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/bill_payments/receipt',
+    envelope: 'billRead',
+    query: queryOfPayment,
+    read: ({ query }) => query.transaction_id,
+    async operate(transactionId, call) {
+      const bill = await readPayment(transactionId, call)
+      if (bill.state !== BillPaymentState.SUCCESS) throw refusal('RECEIPT_NOT_AVAILABLE')
+      return { code: 200, fields: receiptOf(bill) }
+    },
+  }),
+]
+
+function refuseReceiptId(value: unknown, isPlain: boolean): BillPayBody {
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, 'receipt_id')) {
+    throw new Failure('RECEIPT_ID_NOT_ACCEPTED', 'receipt_id is not accepted in a request.')
+  }
+  return checkBillPay(value, isPlain)
+}
+
+function readBill({ body, originCountry }: Input<unknown, BillPayBody>) {
+  const currency = readCurrency(body.currency, 'currency')
+  const minorUnits = readAmount(body.amount, currency, 'amount')
+  const { customer_mobile_no: phone = '', metadata } = body
+  const customerMobileNumber =
+    phone === '' ? '' : readPhone(phone, originCountry, 'customer_mobile_no')
+  if (body.id_type !== undefined && body.id_number === undefined) throw missingFields(['id_number'])
+  const { external_reference: externalReference, client_receipt_id: clientReceiptId } = body
+  return {
+    fingerprint: fingerprint(fingerprinted(body)),
+    billerCode: body.biller_code,
+    productCode: body.product_code,
+    amount: { currency, minorUnits },
+    customerReference: body.customer_reference,
+    customerMobileNumber,
+    ...(externalReference === undefined ? {} : { externalReference }),
+    ...(clientReceiptId === undefined ? {} : { clientReceiptId }),
+    idType: body.id_type ?? '',
+    idNumber: body.id_number ?? '',
+    description: body.description ?? '',
+    otherData: body.other_data ?? '',
+    metadataJson: metadata === undefined ? '' : JSON.stringify(metadata),
+  }
+}
+
+async function readPayment(
+  transactionId: string,
+  { services, projectId }: Call,
+): Promise<BillPayment> {
+  const request = { projectId, transactionId }
+  const { payment } = await services.billing
+    .getBillPayment(request, withProject(projectId))
+    .catch(toPublicError())
+  return given(payment)
+}
+
+function given(payment: BillPayment | undefined): BillPayment {
+  if (payment === undefined) throw refusal('INTERNAL_ERROR')
+  return payment
+}
+
+/** The texts of the API for refusals of the catalogue; a refusal that names a field keeps its own. */
+const refusals: Partial<Record<Reason, string>> = {
+  CUSTOMER_REFERENCE_INVALID: 'customer_reference is not of the form that this biller uses.',
+  AMOUNT_OUT_OF_RANGE: 'amount is not within what this product takes.',
+  CURRENCY_NOT_SUPPORTED: 'currency is not one that this product takes.',
+}
+
+function publicBillError(error: unknown): never {
+  const message = error instanceof Failure ? refusals[error.reason] : undefined
+  if (error instanceof Failure && message !== undefined) {
+    throw new Failure(error.reason, message, { cause: error })
+  }
+  return toPublicError()(error)
+}
+
+const statuses: Partial<Record<BillPaymentState, string>> = {
+  [BillPaymentState.SUCCESS]: 'SUCCESS',
+  [BillPaymentState.FAILED]: 'FAILED',
+}
+
+const categories: Record<RetryCategory, string | null> = {
+  [RetryCategory.UNSPECIFIED]: null,
+  [RetryCategory.RETRIABLE]: 'RETRIABLE',
+  [RetryCategory.NON_RETRIABLE]: 'NON_RETRIABLE',
+  [RetryCategory.CONDITIONAL]: 'CONDITIONAL',
+}
+
+/** The public part of a bill payment's outcome. */
+function outcomeOf(bill: BillPayment) {
+  return {
+    transaction_id: bill.transactionId,
+    normalized_status: statuses[bill.state] ?? null,
+    receipt_id: bill.receiptId || null,
+    external_reference: bill.externalReference ?? null,
+    client_receipt_id: bill.clientReceiptId ?? null,
+  }
+}
+
+function paid(bill: BillPayment): Answer {
+  const fields = outcomeOf(bill)
+  if (bill.state === BillPaymentState.SUCCESS) {
+    return { code: 201, message: 'Bill payment completed successfully.', fields }
+  }
+  if (bill.state === BillPaymentState.FAILED) {
+    const why = {
+      failure_code: bill.failureCode,
+      retry_category: categories[bill.retryCategory],
+    }
+    return { code: 201, message: 'Bill payment failed.', fields: { ...fields, ...why } }
+  }
+  const message = 'Bill payment accepted; its outcome is not known yet.'
+  return { code: 202, message, fields }
+}
+
+function receiptOf(bill: BillPayment) {
+  const { amount } = bill
+  if (amount === undefined) throw refusal('INTERNAL_ERROR')
+  return {
+    transaction_id: bill.transactionId,
+    receipt_id: bill.receiptId,
+    normalized_status: 'SUCCESS',
+    amount: formatAmount(amount.minorUnits, amount.currency),
+    currency: amount.currency,
+    biller_code: bill.billerCode,
+    product_code: bill.productCode,
+    customer_reference: bill.customerReference,
+    external_reference: bill.externalReference ?? null,
+    client_receipt_id: bill.clientReceiptId ?? null,
+  }
+}

@@ -1,0 +1,101 @@
+// Renders institution transactions as the JSON of their routes, with people's numbers masked.
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import { formatAmount } from '#core/money/money.ts'
+import { maskPhone } from '#core/text/phone.ts'
+import { formatDateTime } from '#core/text/time.ts'
+import {
+  type Party,
+  type Transaction,
+  type TransactionFees,
+  TransactionStatus,
+  TransactionType,
+} from '#gen/institution/v1/institution_pb.js'
+import type { Money } from '#gen/types/v1/types_pb.js'
+import { refusal } from '../../http/envelope.ts'
+import { maskLookup } from '../account/mask.ts'
+
+const types: Partial<Record<TransactionType, string>> = {
+  [TransactionType.P2P]: 'p2p',
+  [TransactionType.INTTRANSFER]: 'inttransfer',
+  [TransactionType.DEPOSIT]: 'deposit',
+  [TransactionType.CASHOUT]: 'cashout',
+}
+
+const statuses: Partial<Record<TransactionStatus, string>> = {
+  [TransactionStatus.PENDING]: 'pending',
+  [TransactionStatus.COMPLETED]: 'completed',
+  [TransactionStatus.FAILED]: 'failed',
+  [TransactionStatus.CANCELLED]: 'cancelled',
+}
+
+/** What POST /institution/transaction answers. */
+export function createdFields(transaction: Transaction | undefined): Record<string, unknown> {
+  return { institution_receipt_id: given(transaction).institutionReceiptId }
+}
+
+/** What GET /institution/transaction answers. */
+export function transactionFields(transaction: Transaction | undefined): Record<string, unknown> {
+  const { transactionId, institutionReceiptId, institutionName, ...rest } = given(transaction)
+  return {
+    transaction_id: transactionId,
+    institution_receipt_id: institutionReceiptId,
+    transaction_type: types[rest.type],
+    transaction_status: statuses[rest.status],
+    currency: given(rest.amount).currency,
+    amount: amountOf(rest.amount),
+    institution_name: institutionName,
+  }
+}
+
+/** One item of GET /institution/transaction_history. */
+export function historyItem(transaction: Transaction): Record<string, unknown> {
+  const { amount, senderAmount, quoteId, endTime } = transaction
+  const hasCleared = transaction.status === TransactionStatus.COMPLETED
+  return {
+    transaction_id: transaction.transactionId,
+    institution_receipt_id: transaction.institutionReceiptId,
+    transaction_type: types[transaction.type],
+    transaction_status: statuses[transaction.status],
+    amount: amountOf(amount),
+    currency: given(amount).currency,
+    sender_amount: amountOf(senderAmount),
+    sender_currency: given(senderAmount).currency,
+    fees: feesOf(given(transaction.fees)),
+    quote_id: quoteId === '' ? null : quoteId,
+    description: transaction.description,
+    posted_date: dateOf(transaction.createTime),
+    cleared_date: hasCleared ? dateOf(endTime) : null,
+    sender: maskedParty(given(transaction.debitParty)),
+    recipient: maskedParty(given(transaction.creditParty)),
+  }
+}
+
+function feesOf({ total, convenience, senderPays, recipientPays }: TransactionFees) {
+  return {
+    total: amountOf(total),
+    convenience: amountOf(convenience),
+    sender_pays: amountOf(senderPays),
+    recipient_pays: amountOf(recipientPays),
+  }
+}
+
+function maskedParty({ mobileNumber, accountNumber }: Party) {
+  return {
+    mobile_number: mobileNumber === '' ? null : maskPhone(mobileNumber),
+    account_number: accountNumber === '' ? null : maskLookup('ACCOUNT_NUMBER', accountNumber),
+  }
+}
+
+function amountOf(money: Money | undefined): string {
+  const { minorUnits, currency } = given(money)
+  return formatAmount(minorUnits, currency)
+}
+
+function dateOf(time: Timestamp | undefined): string | null {
+  return time === undefined ? null : formatDateTime(timestampDate(time))
+}
+
+function given<T>(value: T | undefined): T {
+  if (value === undefined) throw refusal('INTERNAL_ERROR')
+  return value
+}

@@ -1,0 +1,186 @@
+// The /payments routes: translate requests for the payments service and its results into answers.
+import { fingerprint } from '#core/identity/fingerprint.ts'
+import { renderCreated, renderDetails, renderStatus } from '#core/payment/snapshot.ts'
+import { type PaymentMessage, readPayment } from '#core/payment/view.ts'
+import { numberOf, paymentChannels, paymentMethods } from '#core/payment/words.ts'
+import { checkPushUrl } from '#core/text/push-url.ts'
+import type {
+  CreatePaymentRequest,
+  FeeTerms,
+  NewPayee,
+  NewPayer,
+  PaymentUrls,
+} from '#gen/payments/v1/payments_pb.js'
+import { withProject } from '#platform/rpc/client/client.ts'
+import { knownFields } from '../../http/body/known-fields.ts'
+import { refusal, toPublicError } from '../../http/envelope.ts'
+import { compileQuery } from '../../http/query.ts'
+import { type Input, route } from '../../http/route.ts'
+import { compileCheck, invalidField, missingFields } from '../../http/validate.ts'
+import { readAmount, readCurrency, readId, readPhone } from '../../http/values.ts'
+import { versionQuery } from '../schema-values.ts'
+import {
+  type PaymentRequestBody,
+  paymentCancelBody,
+  paymentRequestBody,
+  paymentStatusQuery,
+} from './schemas.ts'
+
+// Messages are created with their type names: the library copies objects that have none.
+type NewPayment = Omit<CreatePaymentRequest, 'projectId' | 'merchantId'>
+type RequestInput = Input<unknown, PaymentRequestBody>
+
+const version = '2024-10-01'
+const queryOfVersion = compileQuery(versionQuery, version)
+const queryOfStatus = compileQuery(paymentStatusQuery, version)
+const bodyOfRequest = compileCheck(paymentRequestBody)
+const bodyOfCancel = compileCheck(paymentCancelBody)
+// A repeat may come with a newer key of the same merchant.
+const fingerprinted = knownFields(paymentRequestBody, ['api_key'])
+
+/** POST /payments/request, GET /payments/status, POST /payments/cancel. */
+export const paymentRoutes = [
+  route({
+    method: 'POST',
+    path: '/payments/request',
+    version,
+    envelope: 'full',
+    query: queryOfVersion,
+    body: bodyOfRequest,
+    read: readNewPayment,
+    credential: { kind: 'api_key', of: ({ body }) => body.api_key },
+    async operate(asked, { services, settings, projectId, merchantId }) {
+      const request = { ...asked, projectId, merchantId }
+      const { payment } = await services.payments
+        .createPayment(request, withProject(projectId))
+        .catch(toPublicError('transaction_request.'))
+      const payment_details = renderCreated(viewOf(payment), settings.publicBaseUrl)
+      const message = 'Payment request created successfully.'
+      return { code: 200, message, fields: { payment_details } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/payments/status',
+    version,
+    envelope: 'full',
+    query: queryOfStatus,
+    read: ({ query }) => query.payment_details_id,
+    credential: { kind: 'api_key', of: ({ query }) => query.api_key },
+    async operate(sentId, { services, projectId, merchantId }) {
+      const paymentId = readId(sentId, 'PAYMENT_NOT_FOUND')
+      const { payment } = await services.payments
+        .getPayment(
+          { $typeName: 'payments.v1.GetPaymentRequest', projectId, merchantId, paymentId },
+          withProject(projectId),
+        )
+        .catch(toPublicError())
+      const fields = renderStatus(viewOf(payment))
+      return { code: 200, message: 'Payment status retrieved successfully.', fields }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/payments/cancel',
+    version,
+    envelope: 'full',
+    query: queryOfVersion,
+    body: bodyOfCancel,
+    read: ({ body }) => body.payment_details_id,
+    credential: { kind: 'api_key', of: ({ body }) => body.api_key },
+    async operate(sentId, { services, settings, projectId, merchantId }) {
+      const paymentId = readId(sentId, 'PAYMENT_NOT_FOUND')
+      const request = { projectId, merchantId, paymentId }
+      const { payment } = await services.payments
+        .cancelPayment(request, withProject(projectId))
+        .catch(toPublicError())
+      const payment_details = renderDetails(viewOf(payment), settings.publicBaseUrl)
+      return { code: 200, message: 'Payment request cancelled.', fields: { payment_details } }
+    },
+  }),
+]
+
+function viewOf(payment: PaymentMessage | undefined) {
+  if (payment === undefined) throw refusal('INTERNAL_ERROR')
+  return readPayment(payment)
+}
+
+function readNewPayment({ body, originCountry, settings }: RequestInput): NewPayment {
+  const asked = body.transaction_request
+  const currency = readCurrency(asked.currency, 'transaction_request.currency')
+  return {
+    $typeName: 'payments.v1.CreatePaymentRequest',
+    transactionId: asked.id,
+    amountMinor: readAmount(asked.amount, currency, 'transaction_request.amount'),
+    currency,
+    description: asked.description ?? '',
+    fraudCheck: (asked.fraud_check ?? body.fraud_check ?? 0) === 1,
+    feeTerms: readFeeTerms(asked.fees),
+    payers: readPayers(asked.payers, currency, originCountry),
+    payees: readPayees(asked.payees ?? [], currency, originCountry),
+    urls: readUrls(asked.urls ?? {}, settings.allowLoopback),
+    requestFingerprint: fingerprint(fingerprinted(body)),
+  }
+}
+
+type Asked = PaymentRequestBody['transaction_request']
+
+function readFeeTerms(fees: Asked['fees']): FeeTerms {
+  const { pays_fees = 0, payer_covers } = fees ?? {}
+  const covers = payer_covers === undefined ? {} : { payerCoversPercent: payer_covers }
+  return { $typeName: 'payments.v1.FeeTerms', paysFees: pays_fees === 1, ...covers }
+}
+
+function payerPath(index: number): string {
+  return `transaction_request.payers[${index}]`
+}
+
+function readPayers(payers: Asked['payers'], currency: string, country: string): NewPayer[] {
+  if (payers.length > 1) {
+    const without = payers.flatMap(({ amount }, index) =>
+      amount === undefined ? [`${payerPath(index)}.amount`] : [],
+    )
+    if (without.length > 0) throw missingFields(without)
+  }
+  return payers.map((payer, index) => {
+    const path = payerPath(index)
+    return {
+      $typeName: 'payments.v1.NewPayer',
+      mobileNumber: payer.mobile_number,
+      mobileNumberE164: readPhone(payer.mobile_number, country, `${path}.mobile_number`),
+      firstName: payer.first_name ?? '',
+      lastName: payer.last_name ?? '',
+      email: payer.email ?? '',
+      paymentChannel: numberOf(paymentChannels, payer.payment_channel),
+      paymentMethod: numberOf(paymentMethods, payer.payment_method),
+      amountMinor:
+        payer.amount === undefined ? 0n : readAmount(payer.amount, currency, `${path}.amount`),
+    }
+  })
+}
+
+function readPayees(
+  payees: NonNullable<Asked['payees']>,
+  currency: string,
+  country: string,
+): NewPayee[] {
+  return payees.map((payee, index) => {
+    const path = `transaction_request.payees[${index}]`
+    return {
+      $typeName: 'payments.v1.NewPayee',
+      mobileNumber: payee.mobile_number,
+      mobileNumberE164: readPhone(payee.mobile_number, country, `${path}.mobile_number`),
+      amountMinor: readAmount(payee.amount, currency, `${path}.amount`),
+      delayDays: payee.delay_days ?? 0,
+    }
+  })
+}
+
+function readUrls(urls: NonNullable<Asked['urls']>, allowLoopback: boolean): PaymentUrls {
+  const { success = '', error = '', notify = '', callback = '' } = urls
+  for (const [name, url] of Object.entries({ success, notify, error, callback })) {
+    const problem = url === '' ? undefined : checkPushUrl(url, { allowLoopback })
+    if (problem !== undefined) throw invalidField(`transaction_request.urls.${name}`, problem)
+  }
+  return { $typeName: 'payments.v1.PaymentUrls', success, error, notify, callback }
+}

@@ -1,0 +1,124 @@
+// The type of a row of the settings table, and the defaults that rows share.
+import type { Reader } from './values.ts'
+
+export const environments = ['local', 'sandbox', 'production'] as const
+export type Environment = (typeof environments)[number]
+
+/**
+ * Services by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. The simulator's
+ * public port has a place of its own, PostgreSQL has 20 and NATS 21.
+ */
+export const portPlaces = {
+  gateway: 0,
+  payments: 1,
+  accounts: 2,
+  institution: 3,
+  quotes: 4,
+  billing: 5,
+  delivery: 6,
+  simulator: 7,
+} as const
+
+/** Place of the simulator's pages and receivers in the local block of ports. */
+export const simulatorPublicPlace = 8
+
+export type ServingProcess = keyof typeof portPlaces
+/** What reads settings: the servers, the controller of the stream, the migration job and the launcher of the local start. */
+export type ProcessName = ServingProcess | 'stream-controller' | 'migrate' | 'launcher'
+
+/** What a default may be made from. */
+export type Facts = {
+  process: ProcessName
+  portBase: number
+  gatewayPort: number
+  dataDir: string
+  /** By RPC_TLS. */
+  rpcScheme: 'http' | 'https'
+}
+
+type Default = string | undefined | ((facts: Facts) => string)
+
+/** A default per environment; undefined means that the setting must be given. */
+export type Defaults = { local: Default; sandbox: Default; production: Default }
+
+export type Setting<T = unknown, P extends string = string, Q extends string = string> = {
+  /** The processes that require it. */
+  for: readonly P[]
+  /** The processes for which it is optional. */
+  optionalFor: readonly Q[]
+  reader: Reader<T>
+  defaults: Defaults
+  meaning: string
+  secret: boolean
+}
+
+type Row<T, P extends ProcessName, Q extends ProcessName> = {
+  for: readonly P[]
+  optionalFor?: readonly Q[]
+  reader: Reader<T>
+  /** One text for all environments, or one each. */
+  default: string | Defaults
+  meaning: string
+  secret?: true
+}
+
+/** Declares a row of the table. */
+export function setting<T, const P extends ProcessName, const Q extends ProcessName = never>(
+  row: Row<T, P, Q>,
+): Setting<T, P, Q> {
+  const { default: given, optionalFor = [], secret = false } = row
+  const defaults =
+    typeof given === 'string' ? { local: given, sandbox: given, production: given } : given
+  return { for: row.for, optionalFor, reader: row.reader, defaults, meaning: row.meaning, secret }
+}
+
+/** Every server. */
+export const serving = Object.keys(portPlaces) as ServingProcess[]
+/** Those with a database. */
+export const storing = [
+  'payments',
+  'accounts',
+  'institution',
+  'quotes',
+  'billing',
+  'delivery',
+  'simulator',
+] as const
+/** Those that publish, consume or listen. */
+export const withEvents = [
+  'gateway',
+  'payments',
+  'accounts',
+  'institution',
+  'billing',
+  'delivery',
+] as const
+/** Those that are users of the broker. */
+export const brokerUsers = [...withEvents, 'stream-controller'] as const
+export const everybody: ProcessName[] = [...serving, 'stream-controller', 'migrate', 'launcher']
+
+/** No environment has a default. */
+export const required: Defaults = { local: undefined, sandbox: undefined, production: undefined }
+
+/** Locally a place in the block of ports, elsewhere the service's own name. */
+export function serviceUrl(service: ServingProcess): Defaults {
+  const hosted = ({ rpcScheme }: Facts) => `${rpcScheme}://${service}:8080`
+  return {
+    local: ({ portBase, rpcScheme }) =>
+      `${rpcScheme}://127.0.0.1:${portBase + portPlaces[service]}`,
+    sandbox: hosted,
+    production: hosted,
+  }
+}
+
+/** Local port of the API or of the RPCs. */
+export function portOf(facts: Facts): string {
+  if (facts.process === 'gateway' || facts.process === 'launcher') return String(facts.gatewayPort)
+  return String(facts.portBase + placeOf(facts.process))
+}
+
+/** Place of a process in the block of ports. */
+export function placeOf(process: ProcessName): number {
+  if (process === 'stream-controller') return Object.keys(portPlaces).length
+  return process === 'migrate' || process === 'launcher' ? 0 : portPlaces[process]
+}

@@ -1,0 +1,219 @@
+// The one table of settings: source of validation, the redacted print and the docs.
+
+import { feeSchedule, fraudRules, userLimits } from './json-settings.ts'
+import { security } from './security.ts'
+import { setting } from './setting.ts'
+import { baseUrl, flag, integer, networks, schedule } from './values.ts'
+import { versionNotices } from './version-notices.ts'
+import { wiring } from './wiring.ts'
+
+const dayS = 86_400
+const yearS = 365 * dayS
+
+const edge = {
+  PUBLIC_BASE_URL: setting({
+    for: ['gateway', 'payments', 'accounts', 'billing', 'simulator', 'launcher'],
+    reader: baseUrl,
+    default: {
+      local: ({ gatewayPort }) => `http://127.0.0.1:${gatewayPort}`,
+      sandbox: undefined,
+      production: undefined,
+    },
+    meaning: 'The gateway as clients and payers reach it; links begin with it.',
+  }),
+  TRUSTED_PROXIES: setting({
+    for: ['gateway'],
+    reader: networks,
+    default: '',
+    meaning:
+      'Networks whose forwarding headers are believed: the load balancer’s own addresses, nothing wider. Empty: none.',
+  }),
+  RATE_LIMIT_RPS: setting({
+    for: ['gateway'],
+    reader: integer(0, 100_000),
+    default: { local: '0', sandbox: '25', production: '100' },
+    meaning: 'Requests per second and subscription key, burst twice that. 0: no limit.',
+  }),
+  GATEWAY_REPLICAS: setting({
+    for: ['gateway'],
+    reader: integer(1, 1_000),
+    default: '1',
+    meaning: 'Gateway processes that share RATE_LIMIT_RPS; each one counts its part.',
+  }),
+  SESSION_LOOKUPS_PER_MIN: setting({
+    for: ['gateway', 'accounts'],
+    reader: integer(0, 100_000),
+    default: { local: '0', sandbox: '10', production: '10' },
+    meaning:
+      'Account sessions per minute, project and lookup value; balances and histories of a number six times that, each on its own. 0: no limit.',
+  }),
+  REQUEST_DATE_TOLERANCE_S: setting({
+    for: ['gateway'],
+    reader: integer(0, dayS),
+    default: { local: '0', sandbox: '0', production: '900' },
+    meaning: 'Largest distance of PW-request-date from now. 0: not checked.',
+  }),
+  VERSION_NOTICES: setting({
+    for: ['gateway'],
+    reader: versionNotices,
+    default: '{}',
+    meaning: 'Contract versions that end: their answers carry Deprecation and Sunset.',
+  }),
+}
+
+const lifetimes = {
+  PAYMENT_TTL_DIRECT_POS_S: setting({
+    for: ['payments'],
+    reader: integer(1, yearS),
+    default: '900',
+    meaning: 'How long a payer by direct_pos has.',
+  }),
+  PAYMENT_TTL_PAYMENT_LINK_S: setting({
+    for: ['payments'],
+    reader: integer(1, yearS),
+    default: '86400',
+    meaning: 'How long a payer by payment_link has.',
+  }),
+  PAYMENT_TTL_AGENT_S: setting({
+    for: ['payments'],
+    reader: integer(1, yearS),
+    default: '259200',
+    meaning: 'How long a payer by agent has.',
+  }),
+  SESSION_TTL_S: setting({
+    for: ['accounts'],
+    reader: integer(1, dayS),
+    default: '900',
+    meaning: 'Life of an account session.',
+  }),
+  QUOTE_TTL_S: setting({
+    for: ['quotes'],
+    reader: integer(1, dayS),
+    default: '300',
+    meaning: 'Life of a quote.',
+  }),
+  RATE_MAX_AGE_S: setting({
+    for: ['quotes'],
+    reader: integer(1, 7 * dayS),
+    default: '900',
+    meaning: 'Age by its source beyond which an exchange rate is not used.',
+  }),
+  TRANSFER_TTL_S: setting({
+    for: ['institution'],
+    reader: integer(1, 30 * dayS),
+    default: '604800',
+    meaning: 'How long a transfer waits for its outcome before it is taken back.',
+  }),
+  CHALLENGE_TTL_S: setting({
+    for: ['accounts'],
+    reader: integer(1, dayS),
+    default: '600',
+    meaning: 'How long a holder has to consent.',
+  }),
+}
+
+const productionSchedule = '5,30,120,600,1800,3600,7200,14400,28800,43200,57600,86400'
+const productionEnquiries = '30,300,3600,86400,86400,86400,86400,86400'
+
+const outside = {
+  DELIVERY_SCHEDULE_S: setting({
+    for: ['delivery'],
+    reader: schedule(30 * dayS),
+    default: { local: '1,2,5', sandbox: '5,30,300,3600', production: productionSchedule },
+    meaning: 'Waits after each failed delivery, ±20 %; after the last one it is exhausted.',
+  }),
+  DELIVERY_TIMEOUT_S: setting({
+    for: ['delivery'],
+    reader: integer(1, 60),
+    default: '15',
+    meaning: 'Time for one delivery attempt in all.',
+  }),
+  DELIVERY_BREAKER_OPEN_S: setting({
+    for: ['delivery'],
+    reader: integer(1, dayS),
+    default: { local: '1', sandbox: '30', production: '30' },
+    meaning: 'First rest of an endpoint that fails; doubles.',
+  }),
+  DELIVERY_BREAKER_MAX_S: setting({
+    for: ['delivery'],
+    reader: integer(1, dayS),
+    default: { local: '2', sandbox: '900', production: '900' },
+    meaning: 'Longest rest of an endpoint that fails.',
+  }),
+  DELIVERY_ALLOW_LOOPBACK: setting({
+    for: ['gateway', 'payments', 'accounts', 'institution', 'delivery'],
+    reader: flag,
+    default: { local: '1', sandbox: '0', production: '0' },
+    meaning: 'Allows http and loopback addresses as receivers. Production refuses to start with 1.',
+  }),
+  BILLER_TIMEOUT_S: setting({
+    for: ['gateway', 'billing'],
+    reader: integer(1, 50),
+    default: { local: '8', sandbox: '20', production: '20' },
+    meaning:
+      'How long a bill payment waits for the biller before it answers 202; the gateway answers 5 s later at the latest. Equal for both.',
+  }),
+  ENQUIRY_SCHEDULE_S: setting({
+    for: ['billing', 'institution'],
+    reader: schedule(30 * dayS),
+    default: { local: '2,5,10', sandbox: productionEnquiries, production: productionEnquiries },
+    meaning: 'Waits before each enquiry about an unclear outcome; then people decide.',
+  }),
+}
+
+const defaultFees = JSON.stringify({
+  card_processing: '2.90',
+  platform_processing: '0.50',
+  agent_processing: '1.00',
+  convenience: '0.00',
+})
+
+/** Person 06 of the sandbox is on its block list. */
+const sandboxBlockList = ['+12025550106']
+
+function defaultFraudRules(blocked: string[]): string {
+  return JSON.stringify({
+    velocity_per_min: 30,
+    ceilings: { USD: '10000.00', TTD: '70000.00' },
+    blocked_mobile_numbers: blocked,
+  })
+}
+
+const defaultUserLimits = JSON.stringify({
+  currency: 'TTD',
+  levels: {
+    0: { single: '500.00', daily: '1000.00', monthly: '5000.00' },
+    1: { single: '5000.00', daily: '10000.00', monthly: '50000.00' },
+    2: { single: '25000.00', daily: '50000.00', monthly: '200000.00' },
+  },
+})
+
+const rules = {
+  FEE_SCHEDULE: setting({
+    for: ['payments'],
+    reader: feeSchedule,
+    default: defaultFees,
+    meaning: 'Fee parts in percent of a payer’s amount.',
+  }),
+  FRAUD_RULES: setting({
+    for: ['payments'],
+    reader: fraudRules,
+    default: {
+      local: defaultFraudRules(sandboxBlockList),
+      sandbox: defaultFraudRules(sandboxBlockList),
+      production: defaultFraudRules([]),
+    },
+    // The block list holds numbers of people.
+    secret: true,
+    meaning: 'Rules of the fraud check.',
+  }),
+  USER_LIMITS: setting({
+    for: ['accounts'],
+    reader: userLimits,
+    default: defaultUserLimits,
+    meaning: 'Limits by account level.',
+  }),
+}
+
+/** Every setting by its environment variable. */
+export const settings = { ...wiring, ...security, ...edge, ...lifetimes, ...outside, ...rules }

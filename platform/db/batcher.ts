@@ -1,0 +1,68 @@
+// Batches items that arrive together, so that one statement serves many. No item waits for a timer.
+
+/** How batches are processed. */
+export type Batching<I, O> = {
+  /** Batches in flight at once; while they are, new items wait for the next one. */
+  maxInFlight: number
+  maxBatchSize: number
+  alone: (item: I) => Promise<O>
+  /** Answers in the order of the items. */
+  together: (items: I[]) => Promise<O[]>
+  /** True for what `together` throws when it has done nothing because of one item: each is then tried alone. */
+  isOfOne: (error: unknown) => boolean
+}
+
+type Waiting<I, O> = { item: I; resolve: (answer: O) => void; reject: (error: unknown) => void }
+
+/**
+ * Makes a function that processes one item, alone or in a batch. While few batches are in flight, a batch starts at the end
+ * of the event-loop turn in which its first item arrived, with all items of that turn. Otherwise it starts when another
+ * one ends, with all items that wait: batches grow with the load, and an item alone does not wait.
+ */
+export function batched<I, O>(batching: Batching<I, O>): (item: I) => Promise<O> {
+  const { maxInFlight, maxBatchSize } = batching
+  const waiting: Waiting<I, O>[] = []
+  let underWay = 0
+  let turnEnds = false
+
+  function next(): void {
+    turnEnds = false
+    while (underWay < maxInFlight && waiting.length > 0) {
+      underWay += 1
+      void work(batching, waiting.splice(0, maxBatchSize)).finally(() => {
+        underWay -= 1
+        nextOfTurn()
+      })
+    }
+  }
+
+  function nextOfTurn(): void {
+    if (turnEnds) return
+    turnEnds = true
+    setImmediate(next)
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      nextOfTurn()
+    })
+}
+
+/** Never rejects: each waiter of the group gets the result or the error. */
+async function work<I, O>(batching: Batching<I, O>, group: Waiting<I, O>[]): Promise<void> {
+  const { alone, together, isOfOne } = batching
+  const each = () =>
+    Promise.all(group.map(({ item, resolve, reject }) => alone(item).then(resolve, reject)))
+  if (group.length === 1) {
+    await each()
+    return
+  }
+  try {
+    const answers = await together(group.map(({ item }) => item))
+    for (const [index, { resolve }] of group.entries()) resolve(answers[index] as O)
+  } catch (error) {
+    if (isOfOne(error)) await each()
+    else for (const { reject } of group) reject(error)
+  }
+}

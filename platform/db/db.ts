@@ -1,0 +1,369 @@
+// The PostgreSQL client: one pool per service, named statements, transactions.
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Client, Pool, type PoolClient } from 'pg'
+import { Failure } from '#core/errors/errors.ts'
+import { ConfigurationError } from '../process/configuration-error.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { TestClock } from '../testing/clock.ts'
+import { clientBy } from './client.ts'
+import { breaksConnection, databaseFailure, isAborted, isRetriable } from './errors.ts'
+import { getTypeParser } from './types.ts'
+
+export { isCheckViolation, isRefused, isUniqueViolation } from './errors.ts'
+
+/** A named prepared statement. Equal names must mean equal texts. */
+export type Sql = { readonly name: string; readonly text: string }
+
+/** What can run statements: the database itself (each on its own) or a transaction. */
+export interface Queryable {
+  /** All rows that the statement returns. */
+  rows<T>(statement: Sql, values: unknown[]): Promise<T[]>
+  /** The first row, or undefined when there is none. */
+  row<T>(statement: Sql, values: unknown[]): Promise<T | undefined>
+  /** The number of rows that the statement touched. */
+  run(statement: Sql, values: unknown[]): Promise<number>
+}
+
+/** A connection that is kept, for locks that last as long as its session. */
+export interface Session extends Queryable {
+  /** Resolves when the connection is lost or closed. */
+  readonly closed: Promise<void>
+  /** Closes the connection at once: statements in flight fail, and the locks of the session end. */
+  close(): void
+}
+
+export type PoolStats = { total: number; idle: number; waiting: number; max: number }
+
+export interface Database extends Queryable {
+  /**
+   * Runs `work` in one transaction (read committed) and commits. It runs again from the start when PostgreSQL
+   * reports a serialization failure or a deadlock, so it must have no effect besides its statements.
+   */
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  /** Takes a connection out of the pool until it is closed. Throws when none can be had. */
+  session(): Promise<Session>
+  /** True when a statement is answered within two seconds. Never throws. */
+  ready(): Promise<boolean>
+  /** Waits for the connections in use, then closes them all. */
+  close(): Promise<void>
+  stats(): PoolStats
+}
+
+/** Time limits in milliseconds; the defaults are those of production. */
+export type DatabaseLimits = {
+  statementMs: number
+  lockMs: number
+  idleInTransactionMs: number
+  acquireMs: number
+}
+
+export type DatabaseOptions = {
+  url: string
+  /** Service whose schema and role are entered; undefined stays with the role of the URL. */
+  service: string | undefined
+  log: Logger
+  /** Holds the password, when the URL does not; read for each new connection. */
+  passwordFile?: string | undefined
+  poolSize?: number
+  testClock?: TestClock
+  limits?: Partial<DatabaseLimits>
+  /** For full checks and for callers that are no service; all other queries are planned to use an index. */
+  readsWholeTables?: boolean
+}
+
+const defaultLimits: DatabaseLimits = {
+  statementMs: 5_000,
+  lockMs: 2_000,
+  idleInTransactionMs: 10_000,
+  acquireMs: 3_000,
+}
+
+/*
+ * Each statement of a service reads a few rows by key. It is planned once on a connection, not for each set of values
+ * (a large one takes longer to plan than to run), and the plan lives on while its tables grow: one that was
+ * made when they were empty must go by key already.
+ */
+const disabledPlannerMethods = [
+  'enable_seqscan',
+  'enable_bitmapscan',
+  'enable_hashjoin',
+  'enable_mergejoin',
+]
+const planningByKey = {
+  plan_cache_mode: 'force_generic_plan',
+  // A join that is switched off adds 1e10 to the cost of a plan that cannot do without, and JIT compiles plans above 1e5.
+  jit: 'off',
+  ...Object.fromEntries(disabledPlannerMethods.map((walk) => [walk, 'off'])),
+}
+
+/** The server enforces the statement limit; the client times out this much later, when nothing answers at all. */
+const unansweredAfterMs = 3_000
+const maxRetries = 3
+const retryAfterMs = 20
+const readyWithinMs = 2_000
+
+const setClockOffset = sql(
+  'set_clock_offset',
+  "select set_config('payweave.clock_offset', $1, false)",
+)
+const recovery = sql('recovery', 'select pg_is_in_recovery() as recovering')
+
+/** Declares a named prepared statement; the name is at most 63 characters of lower snake case. */
+export function sql(name: string, text: string): Sql {
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`bad statement name ${name}`)
+  return { name, text }
+}
+
+/** Opens the pool. Nothing connects until the first statement. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = openPool(options)
+  const { testClock } = options
+  let closing: Promise<void> | undefined
+
+  async function withConnection<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await acquire(pool)
+    const onError = (): void => {
+      unusable.add(client)
+    }
+    client.on('error', onError)
+    try {
+      if (testClock !== undefined) await shiftClock(client, testClock)
+      return await work(client)
+    } finally {
+      client.off('error', onError)
+      client.release(unusable.has(client))
+    }
+  }
+
+  /** Whether the server takes writes. A connection to a standby is closed, so that the next one looks for the primary. */
+  const isPrimary = () =>
+    withConnection(async (client) => {
+      const [row] = (await query(client, recovery, [])).rows as { recovering: boolean }[]
+      if (row?.recovering !== false) unusable.add(client)
+      return row?.recovering === false
+    })
+
+  const once: Queryable = queryable((statement, values) =>
+    withRetry(() => withConnection((client) => query(client, statement, values))),
+  )
+
+  return {
+    ...once,
+    transaction: (work) => withRetry(() => withConnection((client) => inTransaction(client, work))),
+    session: async () => keptSession(await acquire(pool)),
+    ready: () =>
+      Promise.race([isPrimary().catch(() => false), delay(readyWithinMs, false, { ref: false })]),
+    close: () => (closing ??= pool.end()),
+    stats: () => ({
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: pool.options.max,
+    }),
+  }
+}
+
+function openPool(options: DatabaseOptions): Pool {
+  const { url, service, log, poolSize = 16, limits: given } = options
+  const limits = { ...defaultLimits, ...given }
+  if (new URL(url).searchParams.has('options')) {
+    throw new ConfigurationError('the database URL must not carry options: they would replace ours')
+  }
+  const pool = new Pool({
+    Client: clientBy(options.passwordFile),
+    connectionString: url,
+    options: startupOptions(options, limits),
+    application_name: service === undefined ? 'payweave' : `payweave ${service}`,
+    max: poolSize,
+    min: 1,
+    idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: limits.acquireMs,
+    query_timeout: limits.statementMs + unansweredAfterMs,
+    keepAlive: true,
+    pipeline: true,
+    types: { getTypeParser },
+  })
+  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
+  return pool
+}
+
+/** Settings that the server applies before the first statement, so that a new connection costs no round trip. */
+function startupOptions(
+  { service, readsWholeTables = service === undefined }: DatabaseOptions,
+  limits: DatabaseLimits,
+): string {
+  const settings: Record<string, string | number> = {
+    statement_timeout: limits.statementMs,
+    lock_timeout: limits.lockMs,
+    idle_in_transaction_session_timeout: limits.idleInTransactionMs,
+    synchronous_commit: 'on',
+    default_transaction_isolation: 'read\\ committed',
+    timezone: 'UTC',
+    ...(readsWholeTables ? {} : planningByKey),
+  }
+  if (service !== undefined) {
+    if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
+    settings['role'] = `payweave_${service}`
+    settings['search_path'] = service
+  }
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ')
+}
+
+async function acquire(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    if (error instanceof Error && error.message === 'timeout exceeded when trying to connect') {
+      throw new Failure('TIMEOUT', 'no database connection became free', { cause: error })
+    }
+    throw new Failure('SERVICE_UNAVAILABLE', 'the database cannot be reached', { cause: error })
+  }
+}
+
+function keptSession(client: PoolClient): Session {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  let isOpen = true
+  const close = (): void => {
+    if (!isOpen) return
+    isOpen = false
+    // Without this the end would wait for a statement that the server never answers.
+    ;(client as unknown as Client).connection.stream.destroy()
+    client.release(true)
+    resolve()
+  }
+  client.on('error', close)
+  client.on('end', close)
+  return { ...queryable((statement, values) => query(client, statement, values)), closed, close }
+}
+
+/** Connections that must not go back to the pool. */
+const unusable = new WeakSet<PoolClient>()
+
+/** Shift each connection has; a new one starts unshifted. */
+const clockOffsets = new WeakMap<PoolClient, number>()
+
+async function shiftClock(client: PoolClient, { offsetMs }: TestClock): Promise<void> {
+  if ((clockOffsets.get(client) ?? 0) === offsetMs) return
+  await query(client, setClockOffset, [`${offsetMs} milliseconds`])
+  clockOffsets.set(client, offsetMs)
+}
+
+type Answer = { rows: unknown[]; rowCount: number | null }
+
+function queryable(send: (statement: Sql, values: unknown[]) => Promise<Answer>): Queryable {
+  return {
+    rows: async <T>(statement: Sql, values: unknown[]) =>
+      (await send(statement, values)).rows as T[],
+    row: async <T>(statement: Sql, values: unknown[]) =>
+      (await send(statement, values)).rows[0] as T | undefined,
+    run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
+  }
+}
+
+/** The first statement that failed in a transaction, as it was thrown. */
+type Failed = { error?: unknown }
+
+function query(
+  client: PoolClient,
+  { name, text }: Sql,
+  values: unknown[],
+  failed?: Failed,
+): Promise<Answer> {
+  gather(client)
+  return interpreted(client, client.query({ name, text, values }), failed)
+}
+
+async function control(
+  client: PoolClient,
+  command: 'begin' | 'commit' | 'rollback',
+): Promise<string> {
+  gather(client)
+  return (await interpreted(client, client.query(command))).command
+}
+
+/** Connections on which something was sent in this turn. */
+const gathering = new WeakSet<PoolClient>()
+
+/** What is sent at once goes out in one write: each costs both sides more than a small statement does. */
+function gather(client: PoolClient): void {
+  if (gathering.has(client)) return
+  gathering.add(client)
+  const { stream } = (client as unknown as Client).connection
+  stream.cork()
+  queueMicrotask(() => {
+    gathering.delete(client)
+    stream.uncork()
+  })
+}
+
+async function interpreted<T>(
+  client: PoolClient,
+  answer: Promise<T>,
+  failed: Failed = {},
+): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (breaksConnection(error)) unusable.add(client)
+    const thrown = databaseFailure(error) ?? error
+    failed.error ??= thrown
+    throw thrown
+  }
+}
+
+async function inTransaction<T>(
+  client: PoolClient,
+  work: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  let over = false
+  const failed: Failed = {}
+  const tx = queryable((statement, values) => {
+    if (over) throw new Error(`statement ${statement.name} came after the end of its transaction`)
+    return query(client, statement, values, failed)
+  })
+  // Sent with the first statement of `work`, in one round trip: BEGIN fails only with the connection, and then so does that.
+  const begun = control(client, 'begin')
+  let notBegun: unknown
+  begun.catch((error: unknown) => {
+    notBegun = error
+  })
+  try {
+    const value = await work(tx)
+    await begun
+    over = true
+    // A statement that failed and was caught by `work` leaves an aborted transaction: COMMIT then rolls back, and says so.
+    if ((await control(client, 'commit')) !== 'COMMIT') {
+      if (failed.error instanceof Failure) throw failed.error
+      throw new Error('the transaction was rolled back: a failed statement in it was ignored')
+    }
+    return value
+  } catch (error) {
+    over = true
+    await rollBack(client)
+    // What came first: it has cut short all that was sent behind it.
+    throw notBegun ?? (isAborted(error) ? failed.error : error)
+  }
+}
+
+/** A connection that cannot roll back is thrown away, and the server rolls back for it. */
+async function rollBack(client: PoolClient): Promise<void> {
+  if (unusable.has(client)) return
+  await control(client, 'rollback').catch(() => unusable.add(client))
+}
+
+async function withRetry<T>(work: () => Promise<T>): Promise<T> {
+  for (let retries = 0; ; retries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isRetriable(error)) throw error
+      if (retries === maxRetries) {
+        throw new Failure('SERVICE_UNAVAILABLE', 'the database is contended', { cause: error })
+      }
+      // The transaction that waited for us goes first: an immediate retry would take the same rows from under it.
+      await delay(retryAfterMs + Math.random() * 10 * 2 ** retries)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// Classifies PostgreSQL errors for the rest of the code.
+import { Failure } from '#core/errors/errors.ts'
+
+/** SQLSTATE of a server's error, or undefined when the error is no server's. */
+export function sqlState(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  const { code } = error
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in error
+    ? code
+    : undefined
+}
+
+/** True when a unique constraint (this one, when named) refused the row. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  return isViolation(error, '23505', constraint)
+}
+
+/** True when a check constraint (this one, when named) or a guard trigger refused the row. */
+export function isCheckViolation(error: unknown, constraint?: string): boolean {
+  return isViolation(error, '23514', constraint)
+}
+
+/** True when the server refused the values of a statement, and so did nothing of it. */
+export function isRefused(error: unknown): boolean {
+  const state = sqlState(error)
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
+}
+
+/** True when the same work, run again, may succeed: a serialization failure or a deadlock. */
+export function isRetriable(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+/** True when the statement was not run, because one before it in the same transaction had failed. */
+export function isAborted(error: unknown): boolean {
+  return sqlState(error) === '25P02'
+}
+
+/** The Failure for a transient error; undefined for every other error, which its store interprets. */
+export function databaseFailure(error: unknown): Failure | undefined {
+  const state = sqlState(error)
+  if (state === undefined) return connectionFailure(error)
+  if (timeoutStates.has(state)) {
+    return new Failure('TIMEOUT', 'the database took too long', { cause: error })
+  }
+  if (unavailableClasses.has(state.slice(0, 2)) || unavailableStates.has(state)) {
+    return new Failure('SERVICE_UNAVAILABLE', 'the database is not available', { cause: error })
+  }
+  return undefined
+}
+
+/** True when the connection must not go back to the pool after this error. */
+export function breaksConnection(error: unknown): boolean {
+  const state = sqlState(error)
+  // A plan or a named statement that no longer fits the schema: a new connection prepares it again. A server that refuses to
+  // write has been demoted: a new connection reaches the primary.
+  if (state === undefined || reconnectStates.has(state)) return true
+  return (error as { severity?: string }).severity !== 'ERROR'
+}
+
+const reconnectStates = new Set(['0A000', '26000', '25006'])
+
+/** Statement cancelled, lock not available, idle in transaction. */
+const timeoutStates = new Set(['57014', '55P03', '25P03'])
+
+/** Connection exceptions, insufficient resources such as a full disk, and errors of the server's own system. */
+const unavailableClasses = new Set(['08', '53', '58'])
+
+/** Shutting down, crashed, starting, or a standby that refuses to write. */
+const unavailableStates = new Set(['57P01', '57P02', '57P03', '25006'])
+
+function isViolation(error: unknown, state: string, constraint: string | undefined): boolean {
+  if (sqlState(error) !== state) return false
+  return constraint === undefined || (error as { constraint?: string }).constraint === constraint
+}
+
+const connectionMessages =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed)/
+
+function connectionFailure(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error.message === 'Query read timeout') {
+    return new Failure('TIMEOUT', 'the database did not answer', { cause: error })
+  }
+  const code = 'code' in error ? String(error.code) : ''
+  if (code.startsWith('E') || connectionMessages.test(error.message)) {
+    return new Failure('SERVICE_UNAVAILABLE', 'the database connection was lost', { cause: error })
+  }
+  return undefined
+}

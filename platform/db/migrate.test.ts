@@ -1,0 +1,148 @@
+// Migrations against a real PostgreSQL: once, in order, alone, and refused when history has changed.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
+import { sql } from './db.ts'
+import { areUpToDate, migrate } from './migrate.ts'
+
+let home: TestDatabase
+let folder: string
+let own: string
+
+beforeEach(async () => {
+  home = await createTestDatabase('moved', [])
+  folder = await mkdtemp(path.join(tmpdir(), 'payweave-migrations-'))
+  own = path.join(folder, 'migrations')
+  await mkdir(own)
+})
+
+afterEach(async () => {
+  await home.drop()
+  await rm(folder, { recursive: true })
+})
+
+const write = (name: string, text: string): Promise<void> => writeFile(path.join(own, name), text)
+const countRows = sql('count_rows', 'select count(*) as count from thing')
+
+describe('migrate', () => {
+  it('runs each file once, in the order of its number', async () => {
+    await write('0002-second.sql', 'insert into thing values (2);')
+    await write('0001-first.sql', 'create table thing (id int); insert into thing values (1);')
+    expect(await home.migrate('moved', [own])).toEqual([
+      'migrations/0001-first.sql',
+      'migrations/0002-second.sql',
+    ])
+    expect(await home.migrate('moved', [own])).toEqual([])
+    await write('0003-third.sql', 'insert into thing values (3);')
+    expect(await home.migrate('moved', [own])).toEqual(['migrations/0003-third.sql'])
+    expect(await home.open().row(countRows, [])).toEqual({ count: 3n })
+  })
+
+  it('keeps nothing of a file that fails, and everything before it', async () => {
+    await write('0001-first.sql', 'create table thing (id int);')
+    await write('0002-broken.sql', 'insert into thing values (1); select 1 / 0;')
+    await expect(home.migrate('moved', [own])).rejects.toThrow(
+      'migration migrations/0002-broken.sql of moved failed: division by zero',
+    )
+    expect(await home.open().row(countRows, [])).toEqual({ count: 0n })
+    await write('0002-broken.sql', 'insert into thing values (1);')
+    expect(await home.migrate('moved', [own])).toEqual(['migrations/0002-broken.sql'])
+  })
+
+  it('contracts only on request, and only what has expanded', async () => {
+    await write('0001-first.sql', 'create table thing (id int, old int);')
+    await write('0002-drop-old.contract.sql', 'alter table thing drop column old;')
+    await write('0003-new.sql', 'alter table thing add column new int;')
+    const go = (phase: 'expand' | 'contract') =>
+      migrate({ adminUrl: home.url, service: 'moved', directories: [own], log: silentLog, phase })
+    await expect(go('contract')).rejects.toThrow('must expand before they contract')
+    expect(await go('expand')).toEqual(['migrations/0001-first.sql', 'migrations/0003-new.sql'])
+    expect(await go('contract')).toEqual(['migrations/0002-drop-old.contract.sql'])
+  })
+
+  it('refuses to go on when an applied file has changed', async () => {
+    await write('0001-first.sql', 'create table thing (id int);')
+    await home.migrate('moved', [own])
+    await write('0001-first.sql', 'create table thing (id bigint);')
+    await write('0002-second.sql', 'insert into thing values (2);')
+    await expect(home.migrate('moved', [own])).rejects.toThrow('0001-first.sql')
+    expect(await home.open().row(countRows, [])).toEqual({ count: 0n })
+  })
+
+  it('has nothing to do when all files have run, none has changed and the role may enter', async () => {
+    const upToDate = () => areUpToDate(home.url, [{ service: 'moved', directories: [own] }])
+    await write('0001-first.sql', 'create table thing (id int);')
+    expect(await upToDate()).toBe(false)
+    await home.migrate('moved', [own])
+    expect(await upToDate()).toBe(true)
+    await write('0001-first.sql', 'create table thing (id bigint);')
+    expect(await upToDate()).toBe(false)
+    await write('0001-first.sql', 'create table thing (id int);')
+    await write('0002-second.sql', 'revoke usage on schema moved from payweave_moved;')
+    expect(await upToDate()).toBe(false)
+    await home.migrate('moved', [own])
+    expect(await upToDate()).toBe(false)
+    const other = { service: 'unmade', directories: [own] }
+    await expect(areUpToDate(home.url, [other])).resolves.toBe(false)
+  })
+
+  it('is run by one of several starting processes, and all of them continue', async () => {
+    await write('0001-first.sql', 'create table thing (id int); insert into thing values (1);')
+    const applied = await Promise.all([1, 2, 3, 4].map(() => home.migrate('moved', [own])))
+    expect(applied.flat()).toEqual(['migrations/0001-first.sql'])
+  })
+
+  it('allows databases of one server to create the same role concurrently', async () => {
+    const service = `race_${Math.random()
+      .toString(36)
+      .replace(/[^a-z]/g, '')}`
+    const others = await Promise.all([1, 2, 3].map(() => createTestDatabase('moved', [])))
+    try {
+      const applied = await Promise.all(others.map((other) => other.migrate(service, [])))
+      expect(applied).toEqual([[], [], []])
+    } finally {
+      await Promise.all(others.map((other) => other.drop()))
+      await home
+        .open({ service: undefined })
+        .run(sql('drop_role', `drop role payweave_${service}`), [])
+    }
+  })
+
+  it('gives the service its rows and not another service’s', async () => {
+    await write('0001-first.sql', 'create table thing (id int);')
+    await home.migrate('moved', [own])
+    await home.migrate('neighbour', [])
+    const insert = sql('insert_thing', 'insert into moved.thing values (1)')
+    expect(await home.open().run(insert, [])).toBe(1)
+    await expect(home.open({ service: 'neighbour' }).run(insert, [])).rejects.toMatchObject({
+      code: '42501',
+    })
+  })
+
+  it('refuses files without a number of their own and folders of the same name', async () => {
+    await write('0001-first.sql', 'select 1;')
+    await write('0001-again.sql', 'select 1;')
+    await expect(home.migrate('moved', [own])).rejects.toThrow('repeated migration number')
+    await expect(home.migrate('moved', [own, own])).rejects.toThrow('different names')
+  })
+
+  it('works for an administrator who may create roles but is no superuser', async () => {
+    const admin = home.open({ service: undefined })
+    const name = `owner_${Math.random()
+      .toString(36)
+      .replace(/[^a-z]/g, '')}`
+    const service = `of_${name}`
+    await admin.run(sql('make_owner', `create role ${name} login createrole password 'x'`), [])
+    const database = new URL(home.url).pathname.slice(1)
+    await admin.run(sql('grant_owner', `grant create on database ${database} to ${name}`), [])
+    const url = new URL(home.url)
+    url.username = name
+    url.password = 'x'
+    await write('0001-first.sql', 'create table thing (id int);')
+    await migrate({ adminUrl: url.href, service, directories: [own], log: silentLog })
+    await migrate({ adminUrl: url.href, service, directories: [own], log: silentLog })
+    expect(await home.open({ url: url.href, service }).row(countRows, [])).toEqual({ count: 0n })
+  })
+})

@@ -1,0 +1,241 @@
+// Migrates a service's schema, role and tables forward. Never runs inside a serving process.
+import type { Client } from 'pg'
+import { ConfigurationError } from '../process/configuration-error.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { clientBy } from './client.ts'
+import { readPassword, scramVerifier } from './login.ts'
+import {
+  type Applied,
+  compare,
+  type Difference,
+  type Migration,
+  type Phase,
+  readMigrations,
+} from './migration-files.ts'
+
+/** Whose schema, and by which way in. */
+export type SchemaOptions = {
+  /** A user that may create schemas and roles. */
+  adminUrl: string
+  /** Holds the password, when the URL does not. */
+  passwordFile?: string | undefined
+  /** Becomes the schema, and the role `payweave_<service>`. */
+  service: string
+  /** Folders of `NNNN-name.sql` files, run in this order. Their last parts must differ. */
+  directories: string[]
+}
+
+export type MigrateOptions = SchemaOptions & {
+  log: Logger
+  /** Only these; `contract` wants everything of `expand` to be there. Both by default, in the order of their numbers. */
+  phase?: Phase
+  /** Holds the password by which the role may log in from now on. Unset: as it was, or not at all. */
+  loginFile?: string | undefined
+}
+
+/** How long to wait for another process that migrates the same schema. */
+const turnTimeoutMs = 60_000
+/** A migration that cannot get its table locks soon must fail, not make all traffic queue behind it. */
+const lockTimeoutMs = 5_000
+
+/**
+ * Creates what is missing and runs the files that have not run yet, each in its own transaction. Answers their
+ * names. An applied file that has changed since is an error.
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { service, log } = options
+  const migrations = await readMigrations(options.directories)
+  const client = await connectAsOwner(options)
+  client.on('error', (error) => log.error({ err: error }, 'migration connection lost'))
+  try {
+    await acquireMigrationLock(client, service)
+    await prepareSchema(client, service)
+    const names = await runMissing(client, service, migrations, log, options.phase)
+    if (options.loginFile !== undefined) await allowLogin(client, service, options.loginFile)
+    return names
+  } finally {
+    await client.end()
+  }
+}
+
+/** What lies between the files and the schema, which may not be there at all. Changes nothing. */
+export async function compareSchema(options: SchemaOptions): Promise<Difference> {
+  const migrations = await readMigrations(options.directories)
+  const client = await connectAsOwner(options)
+  try {
+    const { rows } = await client.query<{ there: boolean }>(
+      'select to_regclass($1) is not null as there',
+      [`${options.service}.schema_migration`],
+    )
+    if (rows[0]?.there !== true) return compare(migrations, [])
+    await client.query(`set search_path = ${options.service}`)
+    return compare(migrations, await readApplied(client))
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * Whether `migrate` would change nothing about any of these: one look in place of a turn for each. What it gives a role
+ * besides, new tables only take on, and those come with a file that is missing here.
+ */
+export async function areUpToDate(
+  adminUrl: string,
+  schemas: ReadonlyArray<Pick<SchemaOptions, 'service' | 'directories'>>,
+): Promise<boolean> {
+  const [first] = schemas
+  if (first === undefined) return true
+  for (const { service } of schemas) requireName(service)
+  const files = await Promise.all(schemas.map(({ directories }) => readMigrations(directories)))
+  const client = await connectAsOwner({ adminUrl, service: first.service })
+  try {
+    const services = schemas.map(({ service }) => service)
+    const { rows: prepared } = await client.query<{ service: string }>(
+      `select service from unnest($1::text[]) service
+       where to_regclass(service || '.schema_migration') is not null
+         and exists (select from pg_roles where rolname = 'payweave_' || service
+                     and has_schema_privilege(oid, to_regnamespace(service), 'usage'))`,
+      [services],
+    )
+    if (prepared.length < services.length) return false
+    const tables = services.map(
+      (service) =>
+        `select '${service}' as service, name, checksum from ${service}.schema_migration`,
+    )
+    const { rows: applied } = await client.query<Applied & { service: string }>(
+      tables.join(' union all '),
+    )
+    return schemas.every(({ service }, index) => {
+      const own = applied.filter((row) => row.service === service)
+      const { missing, changed } = compare(files[index] ?? [], own)
+      return missing.length === 0 && changed.length === 0
+    })
+  } finally {
+    await client.end()
+  }
+}
+
+type WayIn = Pick<SchemaOptions, 'adminUrl' | 'passwordFile' | 'service'>
+
+async function connectAsOwner({ adminUrl, passwordFile, service }: WayIn): Promise<Client> {
+  requireName(service)
+  const OwnClient = clientBy(passwordFile)
+  const client = new OwnClient({ connectionString: adminUrl, application_name: 'payweave migrate' })
+  await client.connect()
+  return client
+}
+
+function requireName(service: string): void {
+  if (!/^[a-z][a-z_]{0,40}$/.test(service)) throw new Error(`bad service name ${service}`)
+}
+
+async function readApplied(client: Client): Promise<Applied[]> {
+  const { rows } = await client.query<Applied>('select name, checksum from schema_migration')
+  return rows
+}
+
+/** One process at a time migrates a schema; the lock ends with the connection. */
+async function acquireMigrationLock(client: Client, service: string): Promise<void> {
+  await client.query(`set lock_timeout = ${turnTimeoutMs}`)
+  await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [
+    `payweave.migrate.${service}`,
+  ])
+  await client.query(`set lock_timeout = ${lockTimeoutMs}`)
+}
+
+async function prepareSchema(client: Client, service: string): Promise<void> {
+  const role = `payweave_${service}`
+  await ensureRole(client, role)
+  await client.query(`create schema if not exists ${service}`)
+  await client.query(`set search_path = ${service}`)
+  await client.query(`grant usage on schema ${service} to ${role}`)
+  await client.query(
+    `alter default privileges in schema ${service} grant select, insert, update, delete on tables to ${role}`,
+  )
+  await client.query(
+    `alter default privileges in schema ${service} grant usage on sequences to ${role}`,
+  )
+  await client.query(`create table if not exists schema_migration (
+    name text primary key,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`)
+  await client.query(`revoke insert, update, delete on schema_migration from ${role}`)
+}
+
+/** Roles belong to the whole server, so migrations of other databases may make the same one at the same moment. */
+async function ensureRole(client: Client, role: string): Promise<void> {
+  const known = await client.query('select 1 from pg_roles where rolname = $1', [role])
+  if (known.rowCount === 0) {
+    await ignoring(['42710', '23505'], client.query(`create role ${role} nologin`))
+  }
+  const entered = await client.query<{ may: boolean }>(
+    `select pg_has_role(current_user, $1::name,
+       case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end) as may`,
+    [role],
+  )
+  // XX000: "tuple concurrently updated", the same grant made by another session. 42501: the role was made by somebody
+  // else, and enters for itself.
+  if (entered.rows[0]?.may !== true) {
+    await ignoring(['XX000', '23505', '42501'], client.query(`grant ${role} to current_user`))
+  }
+}
+
+async function ignoring(states: string[], work: Promise<unknown>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!states.includes(String((error as { code?: unknown }).code))) throw error
+  }
+}
+
+async function runMissing(
+  client: Client,
+  service: string,
+  migrations: Migration[],
+  log: Logger,
+  phase: Phase | undefined,
+): Promise<string[]> {
+  const { missing, changed } = compare(migrations, await readApplied(client))
+  if (changed.length > 0) {
+    throw new ConfigurationError(
+      `applied migrations of ${service} have changed: ${changed.join(', ')}`,
+    )
+  }
+  const due = missing.filter((migration) => phase === undefined || migration.phase === phase)
+  if (phase === 'contract' && due.length < missing.length) {
+    throw new ConfigurationError(`migrations of ${service} must expand before they contract`)
+  }
+  for (const migration of due) {
+    await runOne(client, service, migration)
+    log.info({ schema: service, migration: migration.name }, 'migration applied')
+  }
+  return due.map(({ name }) => name)
+}
+
+/** The role is a member of no other, so a login as it cannot switch to another role. */
+async function allowLogin(client: Client, service: string, file: string): Promise<void> {
+  const verifier = client.escapeLiteral(scramVerifier(readPassword(file)))
+  await client.query(`alter role payweave_${service} login password ${verifier}`)
+}
+
+async function runOne(
+  client: Client,
+  service: string,
+  { name, text, checksum }: Migration,
+): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query(text)
+    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
+      name,
+      checksum,
+    ])
+    const { command } = await client.query('commit')
+    if (command !== 'COMMIT') throw new Error('rolled back at commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`migration ${name} of ${service} failed: ${reason}`, { cause: error })
+  }
+}

@@ -1,0 +1,29 @@
+// Which folders of migrations make each service's schema, in the order in which they run.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Tables of the platform that a schema holds besides its service's own. */
+const shared = {
+  payments: ['clock', 'outbox', 'keys'],
+  accounts: ['clock', 'outbox', 'inbox', 'keys'],
+  institution: ['clock', 'outbox'],
+  quotes: ['clock'],
+  billing: ['clock', 'outbox', 'keys'],
+  delivery: ['clock', 'inbox'],
+  simulator: ['clock'],
+} as const satisfies Record<string, readonly string[]>
+
+/** A service with a schema of its own. */
+export type SchemaOwner = keyof typeof shared
+
+/** Every service with a schema, in no order that matters. */
+export const schemaOwners = Object.keys(shared) as SchemaOwner[]
+
+const root = join(import.meta.dirname, '../..')
+
+/** Absolute folders for `migrate`: the shared ones first, since a service's tables stand on them. */
+export function migrationFolders(service: SchemaOwner): string[] {
+  const own = join(root, service === 'simulator' ? 'connectors' : 'services', service, 'migrations')
+  const folders = shared[service].map((name) => join(root, 'platform', 'db', 'migrations', name))
+  return existsSync(own) ? [...folders, own] : folders
+}

@@ -1,0 +1,101 @@
+// Connections of the pool while their server ends, changes its role or ends a session, against real PostgreSQL servers.
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { copyOfDatabase, silentLog } from '../../test/support/database.ts'
+import { ownPostgres } from '../../test/support/servers.ts'
+import { type Database, type DatabaseOptions, openDatabase, sql } from './db.ts'
+import { migrate } from './migrate.ts'
+
+const backendPid = sql('backend_pid', 'select pg_backend_pid() as pid')
+let url: string
+let db: Database
+
+const open = (options: Partial<DatabaseOptions> & { url: string }) =>
+  openDatabase({ service: undefined, log: silentLog, ...options })
+
+beforeAll(async () => {
+  url = await copyOfDatabase('db servers', async () => {})
+  db = open({ url })
+})
+afterAll(() => db.close())
+
+describe('a pool', () => {
+  it('works again after PostgreSQL was killed and started', async () => {
+    const server = await ownPostgres()
+    const own = open({ url: server.url, limits: { acquireMs: 10_000 } })
+    try {
+      expect(await own.ready()).toBe(true)
+      await server.kill()
+      // A session outlives its killed server for the moment that it takes to notice.
+      await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(false)
+      await expect(own.run(backendPid, [])).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+      await server.start()
+      await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(true)
+    } finally {
+      await own.close()
+      await server.remove()
+    }
+  }, 60_000)
+
+  it('uses no connection to a standby, not even for reading', async () => {
+    const server = await ownPostgres()
+    const own = open({ url: server.url, poolSize: 1 })
+    const addTable = sql('add_table', 'create table if not exists kept (id int)')
+    try {
+      expect(await own.ready()).toBe(true)
+      await own.run(addTable, [])
+      const directory = sql('data_directory', "select current_setting('data_directory') as path")
+      const signal = join(
+        (await own.row<{ path: string }>(directory, []))?.path ?? '',
+        'standby.signal',
+      )
+      await server.stop()
+      writeFileSync(signal, '')
+      await server.start()
+      // The server would answer reads now, perhaps with what is no longer true.
+      const reading = () => own.run(backendPid, []).catch((error: unknown) => error)
+      await expect.poll(reading, { timeout: 20_000 }).toMatchObject({
+        reason: 'SERVICE_UNAVAILABLE',
+        cause: { code: '25006', message: 'the database server is a standby' },
+      })
+      expect(await own.ready()).toBe(false)
+      await expect(
+        migrate({ adminUrl: server.url, service: 'pool', directories: [], log: silentLog }),
+      ).rejects.toThrow('the database server is a standby')
+      await server.stop()
+      rmSync(signal)
+      await server.start()
+      await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(true)
+      await own.run(addTable, [])
+    } finally {
+      await own.close()
+      await server.remove()
+    }
+  }, 60_000)
+})
+
+describe('a session', () => {
+  const lock = sql('lock_session', 'select pg_try_advisory_lock(4711) as held')
+
+  it('keeps its locks until it is closed, also while it waits', async () => {
+    const session = await db.session()
+    expect(await session.row(lock, [])).toEqual({ held: true })
+    expect(await db.row(lock, [])).toEqual({ held: false })
+    const waiting = session.run(sql('wait_long', 'select pg_sleep(60)'), [])
+    session.close()
+    await expect(waiting).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+    await session.closed
+  })
+
+  it('says when its connection is lost, and its place in the pool is free', async () => {
+    const own = open({ url, poolSize: 1 })
+    const session = await own.session()
+    const backend = await session.row<{ pid: number }>(backendPid, [])
+    await db.run(sql('end_session', 'select pg_terminate_backend($1)'), [backend?.pid])
+    await session.closed
+    expect(await own.ready()).toBe(true)
+    session.close()
+    await own.close()
+  })
+})

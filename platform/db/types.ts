@@ -1,0 +1,24 @@
+// How PostgreSQL values become JavaScript values; exact values never become floats.
+import { types } from 'pg'
+
+type Parse = (text: string) => unknown
+
+const asText: Parse = (text) => text
+const driverParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => Parse
+const textArray = driverParser(1009) as (text: string) => (string | null)[]
+
+/** By type oid, what differs from the driver: exact numbers, and calendar dates that have no time zone. */
+const parsers = new Map<number, Parse>([
+  [20, BigInt], // int8
+  [1016, (text) => textArray(text).map((item) => (item === null ? null : BigInt(item)))], // int8[]
+  [1700, asText], // numeric
+  [1231, textArray], // numeric[]
+  [1082, asText], // date
+  [1182, textArray], // date[]
+  [1114, asText], // timestamp without time zone
+])
+
+/** Parser for values of a type, in the form that `pg` asks for. */
+export function getTypeParser(oid: number, format?: 'text' | 'binary'): Parse {
+  return parsers.get(oid) ?? driverParser(oid, format)
+}

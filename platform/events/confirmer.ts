@@ -1,0 +1,118 @@
+// Asks one consumer which events it has, until each is confirmed or refused. Does not publish: events that it lacks
+// become due for the relay again by themselves.
+import { InboxState } from '#gen/events/v1/events_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { createSignal } from '../process/signal.ts'
+import { type Answer, type Need, noteAnswers, start, unansweredBy } from './confirmation-store.ts'
+import type { OutboxMetrics } from './event-metrics.ts'
+
+/** The Seen RPC of a consumer; a client of events.v1.InboxService is one. */
+export type SeenClient = {
+  seen(
+    request: { eventIds: string[] },
+    options?: { signal?: AbortSignal; timeoutMs?: number },
+  ): Promise<{ known: { eventId: string; state: InboxState }[] }>
+}
+
+export type ConfirmerOptions = {
+  db: Database
+  log: Logger
+  metrics: OutboxMetrics
+  consumer: { name: string; subjects: string[]; client: SeenClient }
+  /** Every consumer of every subject, since an event ends with its last answer. */
+  needs: Need[]
+}
+
+export interface Confirmer {
+  /** Says that events were published: ask soon. */
+  expect(): void
+  close(): Promise<void>
+}
+
+const pageIds = 500
+/** Pages in one round; the next round continues after them, so that a backlog is asked about in turn. */
+const pagesPerRound = 20
+const askMs = { min: 500, max: 5_000 }
+
+/** Starts the loop: every 0.5 s while answers come, slower up to 5 s while none do. */
+export function startConfirmer(options: ConfirmerOptions): Confirmer {
+  const { log, consumer } = options
+  const wakeup = createSignal()
+  const stopping = new AbortController()
+  let place = start
+  let expected = false
+  let failing = false
+
+  async function round(): Promise<number> {
+    let answered = 0
+    for (let page = 0; page < pagesPerRound && !stopping.signal.aborted; page += 1) {
+      const asked = await unansweredBy(options.db, consumer, place, pageIds)
+      if (asked.length > 0) {
+        const ids = asked.map((event) => event.event_id)
+        answered += await askAndNote(options, ids, stopping.signal)
+      }
+      place = asked.length < pageIds ? start : (asked.at(-1) ?? start)
+      if (place === start) break
+    }
+    return answered
+  }
+
+  async function run(): Promise<void> {
+    let pauseMs = askMs.min
+    while (!stopping.signal.aborted) {
+      const slower = Math.min(askMs.max, pauseMs * 2)
+      try {
+        const answered = await round()
+        pauseMs = answered > 0 ? askMs.min : slower
+        if (failing) log.info({ consumer: consumer.name }, 'consumer answers again')
+        failing = false
+      } catch (error) {
+        if (stopping.signal.aborted) return
+        pauseMs = slower
+        place = start
+        if (!failing) log.warn({ consumer: consumer.name, err: error }, 'events not confirmed')
+        failing = true
+      }
+      if (expected && !failing) pauseMs = askMs.min
+      expected = false
+      await wakeup.pause(pauseMs)
+    }
+  }
+
+  const running = run()
+  return {
+    expect() {
+      if (!expected && !failing) shorten()
+      expected = true
+    },
+    close() {
+      stopping.abort()
+      wakeup.notify()
+      return running
+    },
+  }
+
+  /** A long pause that began before the publication ends half a second after it. */
+  function shorten(): void {
+    setTimeout(wakeup.notify, askMs.min).unref()
+  }
+}
+
+/** Asks for these events and notes what the consumer knows; returns how many it knew. */
+export async function askAndNote(
+  { db, metrics, consumer, needs }: Omit<ConfirmerOptions, 'log'>,
+  eventIds: string[],
+  signal: AbortSignal,
+): Promise<number> {
+  const { known } = await consumer.client.seen({ eventIds }, { signal })
+  const answers: Answer[] = known.flatMap(({ eventId, state }): Answer[] => {
+    if (state === InboxState.SEEN) return [{ eventId, state: 'seen' }]
+    return state === InboxState.POISONED ? [{ eventId, state: 'poisoned' }] : []
+  })
+  if (answers.length === 0) return 0
+  const ended = await db.transaction((tx) => noteAnswers(tx, consumer.name, answers, needs))
+  metrics.confirmed.inc(ended.confirmed)
+  metrics.parked.inc(ended.parked)
+  return answers.length
+}

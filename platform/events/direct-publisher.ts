@@ -1,0 +1,237 @@
+// Publishes events right after their commit, from memory: their outbox rows are inserted already leased to this process.
+// A row that it does not end becomes an ordinary row of the relay when the lease expires.
+import { InboxState } from '#gen/events/v1/events_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { startLoop } from '#platform/process/loop.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { SeenClient } from './confirmer.ts'
+import type { OutboxMetrics } from './event-metrics.ts'
+import type { Nats } from './nats/nats.ts'
+import {
+  type ClaimedEvent,
+  directLeaseMs,
+  endInHand,
+  markFailed,
+  markPublished,
+  type OutboxEvent,
+} from './outbox-store.ts'
+import { publishEvent } from './relay.ts'
+
+/** An event whose row was committed with `next_at` in the future (`leasedUntil`). */
+export type CommittedEvent = OutboxEvent & { occurredAt: Date }
+
+export type DirectPublisherOptions = {
+  db: Database
+  nats: Nats
+  log: Logger
+  metrics: OutboxMetrics
+  /** By name, the consumers that must confirm the events of a subject. */
+  consumersOf: (subject: string) => Readonly<Record<string, SeenClient>> | undefined
+  /** True for a subject whose events end with the broker's acknowledgement. */
+  endsWhenPublished: (subject: string) => boolean
+  /** Called after events became ordinary published ones, for the confirmers to ask about. */
+  onPublished: () => void
+}
+
+export interface InHand {
+  /** Takes an event after the commit of its row. Never throws, never waits. */
+  publish(event: CommittedEvent): void
+  /** Flushes: publishes what it can and releases the rest to other replicas' relays at once. */
+  close(): Promise<void>
+}
+
+/** More than a second of the fastest writers; the relay publishes the overflow. */
+const maxWaiting = 5_000
+const batchEvents = 150
+const retryMs = 1_000
+/** Events without consumers are not urgent: batched for so long, many go in one write and are acknowledged in one read. */
+const gatherMs = 250
+/** Consumers are asked so often, in pages. */
+const askMs = 500
+const pageIds = 500
+const timeoutMs = 2_000
+/** A consumer that has not seen an event by then is slow or down: from here on the tables remember it. */
+const maxMs = 2_500
+/** A publication begins only if at least this much of the lease is left. */
+const marginMs = 2_000
+
+type Held = { event: ClaimedEvent; atMs: number }
+
+/** Starts both loops: publication and confirmation. */
+export function startDirectPublisher(options: DirectPublisherOptions): InHand {
+  const { db, nats, log } = options
+  const waiting: Held[] = []
+  let published: Held[] = []
+
+  /** Publishes the oldest that wait; true when there are more. */
+  async function publishSome(): Promise<boolean> {
+    if (!nats.ready()) return false
+    const youngest = performance.now() - directLeaseMs + marginMs
+    const batch = waiting.splice(0, batchEvents).filter(({ atMs }) => atMs > youngest)
+    const acknowledged = await publishBatch(options, batch)
+    // Only now: meanwhile the other loop may have begun a new list.
+    published.push(...acknowledged)
+    return waiting.length > 0
+  }
+
+  /** Ends all published events that every consumer (there may be none) has confirmed; one update for all subjects. */
+  async function confirmAll(): Promise<boolean> {
+    if (published.length === 0) return false
+    const asked = published
+    published = []
+    const { seen, late, left } = await ask(options, asked)
+    published.push(...left)
+    if (seen.length > 0) options.metrics.confirmed.inc(await endInHand(db, idsOf(seen)))
+    await fallBackToRelay(options, late)
+    return false
+  }
+
+  /** Nobody has to wait for the end of our time. */
+  async function flush(): Promise<void> {
+    while (await publishSome());
+    const rest = waiting.map(({ event }) => ({ eventId: event.event_id, error: 'left by a stop' }))
+    if (rest.length > 0) await markFailed(db, rest, 0)
+    await fallBackToRelay(options, published)
+  }
+
+  const publishing = startLoop({
+    kind: 'events in hand',
+    log,
+    pauseMs: retryMs,
+    round: publishSome,
+  })
+  const confirming = startLoop({ kind: 'seen in hand', log, pauseMs: askMs, round: confirmAll })
+  let gathering: NodeJS.Timeout | undefined
+  const publishSoon = () => {
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      publishing.notify()
+    }, gatherMs).unref()
+  }
+  return {
+    publish(event) {
+      if (waiting.length >= maxWaiting) return
+      waiting.push({ event: claimedOf(event), atMs: performance.now() })
+      if (options.endsWhenPublished(event.subject)) publishSoon()
+      else publishing.notify()
+    },
+    async close() {
+      clearTimeout(gathering)
+      await Promise.all([publishing.close(), confirming.close()])
+      await flush().catch((error: unknown) => {
+        log.warn({ err: error, kind: 'events in hand' }, 'events left to others')
+      })
+    },
+  }
+}
+
+function claimedOf(event: CommittedEvent): ClaimedEvent {
+  const { eventId, subject, projectId, payload, occurredAt, traceparent, requestId } = event
+  return {
+    event_id: eventId,
+    subject,
+    project_id: projectId ?? null,
+    payload,
+    occurred_at: occurredAt,
+    traceparent: traceparent ?? null,
+    request_id: requestId ?? null,
+    attempts: 0,
+  }
+}
+
+function idsOf(held: readonly Held[]): string[] {
+  return held.map(({ event }) => event.event_id)
+}
+
+/** Publishes all at once and returns those that the broker acknowledged; the rows of the others say why. */
+async function publishBatch(
+  { db, nats, metrics }: DirectPublisherOptions,
+  batch: readonly Held[],
+): Promise<Held[]> {
+  const errors = await Promise.all(batch.map(({ event }) => publishEvent(nats, event)))
+  const atMs = performance.now()
+  const published: Held[] = []
+  const failed: { eventId: string; error: string }[] = []
+  for (const [index, { event }] of batch.entries()) {
+    const error = errors[index]
+    if (error === undefined) published.push({ event, atMs })
+    else failed.push({ eventId: event.event_id, error })
+  }
+  metrics.published.inc(published.length)
+  metrics.failed.inc(failed.length)
+  // Without it they would come back too, only later.
+  if (failed.length > 0) await markFailed(db, failed, retryMs).catch(() => undefined)
+  return published
+}
+
+/** Makes them ordinary published rows; those without consumers end. */
+async function fallBackToRelay(
+  options: DirectPublisherOptions,
+  held: readonly Held[],
+): Promise<void> {
+  if (held.length === 0) return
+  const rows = held.map(({ event }) => ({
+    eventId: event.event_id,
+    attempts: 0,
+    ends: options.endsWhenPublished(event.subject),
+  }))
+  await markPublished(options.db, rows)
+  options.metrics.confirmed.inc(rows.filter(({ ends }) => ends).length)
+  options.onPublished()
+}
+
+type Asked = Record<'seen' | 'late' | 'left', Held[]>
+
+/** Sorts events: those that all their consumers have, those to be left to their rows, and the rest. */
+async function ask(options: DirectPublisherOptions, held: readonly Held[]): Promise<Asked> {
+  const { seen, poisoned } = await askConsumers(options, held)
+  const oldestMs = performance.now() - maxMs
+  const asked: Asked = { seen: [], late: [], left: [] }
+  for (const one of held) {
+    const { event_id: id } = one.event
+    if (seen.has(id)) asked.seen.push(one)
+    else if (one.atMs < oldestMs || poisoned.has(id)) asked.late.push(one)
+    else asked.left.push(one)
+  }
+  return asked
+}
+
+/** Which of the events all their consumers have, and which one of them refuses for good. */
+async function askConsumers(
+  { consumersOf }: DirectPublisherOptions,
+  held: readonly Held[],
+): Promise<{ seen: Set<string>; poisoned: Set<string> }> {
+  const needs = new Map<SeenClient, string[]>()
+  const seen = new Set<string>()
+  const poisoned = new Set<string>()
+  for (const { event } of held) {
+    const consumers = consumersOf(event.subject)
+    // The consumers of an undeclared subject are unknown.
+    if (consumers === undefined) continue
+    seen.add(event.event_id)
+    for (const client of Object.values(consumers)) {
+      const ids = needs.get(client)
+      if (ids === undefined) needs.set(client, [event.event_id])
+      else ids.push(event.event_id)
+    }
+  }
+  for (const [client, ids] of needs) {
+    // The confirmer, which asks next, reports a consumer that cannot be reached.
+    const known = await statesAt(client, ids).catch(() => new Map<string, InboxState>())
+    for (const id of ids) {
+      const state = known.get(id)
+      if (state !== InboxState.SEEN) seen.delete(id)
+      if (state === InboxState.POISONED) poisoned.add(id)
+    }
+  }
+  return { seen, poisoned }
+}
+
+async function statesAt(client: SeenClient, ids: string[]): Promise<Map<string, InboxState>> {
+  const states = new Map<string, InboxState>()
+  for (let at = 0; at < ids.length; at += pageIds) {
+    const { known } = await client.seen({ eventIds: ids.slice(at, at + pageIds) }, { timeoutMs })
+    for (const { eventId, state } of known) states.set(eventId, state)
+  }
+  return states
+}

@@ -1,0 +1,24 @@
+// Serves events.v1.InboxService, the same for every consumer.
+import type { ConnectRouter } from '@connectrpc/connect'
+import { InboxService, InboxState } from '#gen/events/v1/events_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { seen } from './inbox-store.ts'
+
+/** Adds the service to a router: it answers from the inbox and the poison table of this schema. */
+export function inboxRoutes(router: ConnectRouter, db: Database): void {
+  router.service(InboxService, { seen: ({ eventIds }) => answerSeen(db, eventIds) })
+}
+
+/** The answer of the Seen RPC. */
+export async function answerSeen(
+  db: Database,
+  eventIds: string[],
+): Promise<{ known: { eventId: string; state: InboxState }[] }> {
+  const known = await seen(db, eventIds)
+  return {
+    known: known.map(({ eventId, state }) => ({
+      eventId,
+      state: state === 'seen' ? InboxState.SEEN : InboxState.POISONED,
+    })),
+  }
+}

@@ -1,0 +1,263 @@
+// The inbox of a consumer: processes each event once, in the transaction of its work, however often it is delivered.
+// Makes no network call while it holds unacknowledged messages.
+import { setTimeout as delay } from 'node:timers/promises'
+import { fromBinary } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import type { Registry } from 'prom-client'
+import { Failure } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
+import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
+import type { Database, Queryable } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { type ProcessSpans, processSpans } from '#platform/telemetry/spans.ts'
+import { createSignal } from '../process/signal.ts'
+import { type InboxMetrics, inboxMetrics } from './event-metrics.ts'
+import { deleteTaken, keepPoison, takeIn } from './inbox-store.ts'
+import type { Batches, Carried } from './nats/batches.ts'
+import type { Nats } from './nats/nats.ts'
+import { PoisonEvent } from './poison.ts'
+import { startRetention } from './retention.ts'
+import { durableName } from './topology.ts'
+
+export { PoisonEvent } from './poison.ts'
+
+/**
+ * Processes new events in the transaction that records them. Throw a PoisonEvent for one that can never be
+ * processed; any other error counts as transient and has the events delivered again later.
+ */
+export type HandleEvents = (tx: Queryable, events: Event[]) => Promise<void>
+
+export type ConsumerOptions = {
+  db: Database
+  nats: Nats
+  /** Name of the consumer at the broker; the stream controller makes one durable for each subject from it. */
+  durable: string
+  /** A subject may end in `.*`: what it stands for comes through one durable, in the order of the stream. */
+  subjects: string[]
+  handle: HandleEvents
+  log: Logger
+  metrics: Registry
+}
+
+const batchMessages = 200
+/** A batch that is not full is followed by a pause as long as it took, so that a busy machine takes larger ones. */
+const maxOpenMs = 10
+const reopenMs = 1_000
+/** For messages that were not processed when we stopped: another replica may have them soon. */
+const handBackMs = 100
+const retry = { minMs: 1_000, maxMs: 30_000 }
+
+/** Starts taking events in. It needs neither the broker nor the database to be up. */
+export function startConsumer(options: ConsumerOptions): { close(): Promise<void> } {
+  const { db, log } = options
+  const metrics = inboxMetrics({ metrics: options.metrics, db, log })
+  const parts = [
+    ...options.subjects.map((subject) => consumeSubject({ ...options, metrics }, subject)),
+    startRetention({ db, log, deleteOld: deleteTaken }),
+  ]
+  return {
+    async close() {
+      await Promise.all(parts.map((part) => part.close()))
+    },
+  }
+}
+
+type Taking = Omit<ConsumerOptions, 'metrics'> & { metrics: InboxMetrics }
+
+function consumeSubject(options: Taking, subject: string): { close(): Promise<void> } {
+  const { nats, log } = options
+  const durable = durableName(options.durable, subject)
+  const wakeup = createSignal()
+  const forget = nats.onConnected(wakeup.notify)
+  const stopping = new AbortController()
+  let batches: Batches | undefined
+
+  async function drain(open: Batches): Promise<void> {
+    for (;;) {
+      const batch = await open.next(batchMessages)
+      if (batch === undefined) return
+      if (stopping.signal.aborted) {
+        for (const message of batch) message.retry(handBackMs)
+        continue
+      }
+      const beganMs = performance.now()
+      const passed = await takeBatch(options, batch)
+      const tookMs = performance.now() - beganMs
+      // The database is down: the next batch would only fail as well.
+      if (!passed) await wakeup.pause(reopenMs)
+      else if (batch.length < batchMessages) await delay(Math.min(tookMs, maxOpenMs))
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      if (nats.ready()) {
+        try {
+          batches = await nats.openDurable({ durable, subject })
+          // Stopped while it was being opened: nothing else would stop it.
+          if (stopping.signal.aborted) batches.stop()
+          else log.info({ durable, subject }, 'consumer opened')
+          await drain(batches)
+        } catch (error) {
+          log.warn({ durable, subject, err: error }, 'consumer not opened')
+        }
+        batches?.stop()
+        batches = undefined
+      }
+      if (!stopping.signal.aborted) await wakeup.pause(reopenMs)
+    }
+  }
+
+  const running = run()
+  return {
+    close() {
+      stopping.abort()
+      forget()
+      wakeup.notify()
+      batches?.stop()
+      return running
+    },
+  }
+}
+
+type Known = { event: Event; messages: Carried[] }
+
+/** Processes one batch and acknowledges or rejects each message. False when the database could not be used. */
+export async function takeBatch(options: Taking, batch: Carried[]): Promise<boolean> {
+  const events = new Map<string, Known>()
+  for (const message of batch) {
+    const event = decode(message)
+    if (event === undefined) {
+      await refuse(options, message, messageEventId(message), 'the message is not an event')
+      continue
+    }
+    const known = events.get(event.eventId)
+    if (known === undefined) events.set(event.eventId, { event, messages: [message] })
+    else known.messages.push(message)
+  }
+  return work(options, [...events.values()])
+}
+
+async function work(options: Taking, batch: Known[]): Promise<boolean> {
+  if (batch.length === 0) return true
+  try {
+    const taken = await takeAndHandle(options, batch)
+    const messages = batch.flatMap((known) => known.messages)
+    for (const message of messages) message.ack()
+    options.metrics.taken.inc(taken.length)
+    options.metrics.repeated.inc(messages.length - taken.length)
+    for (const event of taken) options.metrics.delay.observe(ageS(event))
+    return true
+  } catch (error) {
+    const poisoned = batch.find(
+      ({ event }) => error instanceof PoisonEvent && error.eventId === event.eventId,
+    )
+    if (poisoned !== undefined) {
+      for (const message of poisoned.messages) {
+        await refuse(options, message, poisoned.event.eventId, (error as Error).message)
+      }
+      return work(
+        options,
+        batch.filter((known) => known !== poisoned),
+      )
+    }
+    const down = isDatabaseDown(error)
+    if (batch.length > 1 && !down) return workApart(options, batch)
+    giveBack(options, batch, error)
+    return !down
+  }
+}
+
+/** One event that fails must not hold up the others of its batch. */
+async function workApart(options: Taking, batch: Known[]): Promise<boolean> {
+  for (const [index, known] of batch.entries()) {
+    if (!(await work(options, [known]))) {
+      giveBack(options, batch.slice(index + 1), undefined)
+      return false
+    }
+  }
+  return true
+}
+
+/** By the clocks of two machines, so never below zero. */
+function ageS({ occurredTime }: Event): number {
+  return occurredTime === undefined
+    ? 0
+    : Math.max(0, (Date.now() - timestampMs(occurredTime)) / 1_000)
+}
+
+/** Returns the events that were new. */
+async function takeAndHandle({ db, durable, handle }: Taking, batch: Known[]): Promise<Event[]> {
+  let spans: ProcessSpans | undefined
+  const work = async (tx: Queryable) => {
+    const fresh = await takeIn(
+      tx,
+      batch.map(({ event }) => event.eventId),
+    )
+    const events = batch.map(({ event }) => event).filter((event) => fresh.has(event.eventId))
+    spans?.end('repeated')
+    spans = processSpans(durable, events)
+    if (events.length > 0) await handle(tx, spans?.events ?? events)
+    return events
+  }
+  try {
+    const taken = await db.transaction(work)
+    spans?.end()
+    return taken
+  } catch (error) {
+    spans?.end('not_taken_in')
+    throw error
+  }
+}
+
+/** Later, and later still each time; never refused, since what failed may pass. */
+function giveBack({ log, metrics }: Taking, batch: Known[], error: unknown): void {
+  const messages = batch.flatMap((known) => known.messages)
+  for (const message of messages) {
+    message.retry(Math.min(retry.maxMs, retry.minMs * 2 ** Math.min(message.deliveries - 1, 5)))
+  }
+  metrics.retried.inc(messages.length)
+  if (error === undefined) return
+  const eventId = batch.length === 1 ? batch[0]?.event.eventId : undefined
+  log.warn({ eventId, count: messages.length, err: error }, 'events not taken in')
+}
+
+/** The row first: a message that is refused and nowhere kept would be lost. */
+async function refuse(
+  { db, log, metrics }: Taking,
+  message: Carried,
+  eventId: string | undefined,
+  reason: string,
+): Promise<void> {
+  const { subject, payload } = message
+  try {
+    await keepPoison(db, { eventId, subject, message: payload, reason: reason.slice(0, 500) })
+  } catch (error) {
+    log.warn({ eventId, err: error }, 'poison not kept')
+    message.retry(retry.minMs)
+    return
+  }
+  message.refuse()
+  metrics.poisoned.inc()
+  log.error({ eventId, subject }, 'event refused for good')
+}
+
+function decode(message: Carried): Event | undefined {
+  try {
+    const event = fromBinary(EventSchema, message.payload)
+    event.eventId = event.eventId.toLowerCase()
+    return isUuid(event.eventId) ? event : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The event that the publisher says it is, for messages that cannot say so themselves. */
+function messageEventId({ messageId }: Carried): string | undefined {
+  const eventId = messageId?.split(':')[0]
+  return eventId !== undefined && isUuid(eventId) ? eventId : undefined
+}
+
+function isDatabaseDown(error: unknown): boolean {
+  return error instanceof Failure && error.reason === 'SERVICE_UNAVAILABLE'
+}

@@ -1,0 +1,322 @@
+// The client of the broker: one stream, publications, durable consumers.
+import {
+  AckPolicy,
+  type Consumer,
+  ConsumerEvents,
+  type ConsumerMessages,
+  createInbox,
+  DeliverPolicy,
+  DiscardPolicy,
+  headers,
+  type JetStreamClient,
+  type JetStreamManager,
+  type MsgHdrs,
+  type NatsConnection,
+  type NatsError,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+} from 'nats'
+import { Failure } from '#core/errors/errors.ts'
+import { type DurableOptions, eventStream, type StreamOptions } from '../topology.ts'
+import { type Batches, inBatches } from './batches.ts'
+import { type BrokerConnection, keepConnected } from './connection.ts'
+import { inboxPrefixOf, type NatsOptions, open } from './open.ts'
+import { acknowledgedBy, noAnswer, type PublishAcknowledged } from './publish.ts'
+import { type Leaving, leaving } from './servers.ts'
+import { type Changed, ensure } from './streams.ts'
+
+export type { NatsOptions }
+
+export interface Nats
+  extends Pick<BrokerConnection, 'ready' | 'onConnected' | 'subscribe' | 'close'> {
+  /**
+   * Makes the stream and these consumers, or corrects their settings; answers what it changed. For the stream controller:
+   * no other user of the broker may. Throws a Failure.
+   */
+  ensureStream(consumers?: readonly DurableOptions[]): Promise<Changed>
+  /**
+   * Asks JetStream for the stream: a server may take connections and serve no JetStream, or have lost the stream. Throws a
+   * Failure when there is no answer within 1.5 s, no stream or no connection.
+   */
+  checkStream(): Promise<void>
+  /** Resolves when the broker has acknowledged. Throws a Failure, also while there is no stream. */
+  publish(subject: string, payload: Uint8Array, messageId: string): Promise<void>
+  /** Publishes to the current subscribers, outside of the stream; a failure loses it silently. */
+  announce(subject: string, payload: Uint8Array): void
+  /** Opens a durable consumer, which must be there. Ends when it or the stream is lost. Throws a Failure. */
+  openDurable(options: DurableOptions): Promise<Batches>
+}
+
+const dayMs = 86_400_000
+/**
+ * Those who elect a new leader swallow what is published meanwhile: the sooner it is said again the better. It has its
+ * message id, so that an answer that was only late does no harm.
+ */
+const publishTimeoutMs = 2_500
+const answerTimeoutMs = 3_000
+/** Below the time-out of health checks of a process. */
+const checkTimeoutMs = 1_500
+
+/** Connects in the background and for ever; a broker that is down is no error here. */
+export function connectNats(options: NatsOptions): Nats {
+  const broker = keepConnected({ open: (leftMs) => open(options, leftMs), log: options.log })
+  const servers = leaving(broker, options)
+  const stream = keepStream(broker, servers, options)
+  const publish = publisher(broker, servers, stream, options.name)
+  return {
+    ready: () => broker.ready(),
+    onConnected: (listener) => broker.onConnected(listener),
+    subscribe: (subject, onPayload) => broker.subscribe(subject, onPayload),
+    close: () => broker.close(),
+    ensureStream: (consumers = []) => stream.ensure(consumers).catch(refuse),
+    checkStream: () => checkStream(broker, stream.name).catch(refuse),
+    publish: (subject, payload, messageId) =>
+      publish(subject, payload, messageId)
+        .catch(async (error: unknown) => {
+          if ((error as NatsError).code !== notNow) throw error
+          await stream.find()
+          await publish(subject, payload, messageId)
+        })
+        .catch(refuse),
+    announce(subject, payload) {
+      try {
+        broker.now().publish(subject, payload)
+      } catch {
+        // Not connected, or not any more.
+      }
+    },
+    async openDurable({ durable }) {
+      try {
+        const connection = broker.now()
+        return await jetStreamOf(connection)
+          .consumers.get(stream.name, durable)
+          .then((consumer) =>
+            openBatches(connection, consumer, () => servers.asRefusing(connection)),
+          )
+          .catch((error: unknown) => leaveFor(servers, connection, error))
+      } catch (error) {
+        return refuse(error)
+      }
+    },
+  }
+}
+
+/**
+ * Connects once, makes the stream and these consumers, and disconnects. Answers the version of the server. Rejects with an
+ * error whose `code` is the client library's: why there is no connection, or why the broker refused; or with a Failure when the
+ * server is older than the minimum version.
+ */
+export async function ensureOnce(
+  options: NatsOptions,
+  consumers: readonly DurableOptions[],
+): Promise<string | undefined> {
+  const connection = await open(options, new Map())
+  try {
+    const stream = streamSettings({ ...eventStream, ...options.stream })
+    await ensure(await manager(connection), stream, consumers.map(consumerSettings))
+    return connection.info?.version
+  } finally {
+    await connection.close()
+  }
+}
+
+type Broker = BrokerConnection<NatsConnection>
+type Servers = Leaving<NatsConnection>
+
+function leaveFor(servers: Servers, connection: NatsConnection, error: unknown): never {
+  const { code } = error as NatsError
+  if (code === notNow) servers.asRefusing(connection)
+  if (code === noAnswer) servers.asSilent(connection)
+  throw error
+}
+
+type Stream = {
+  name: string
+  /** Asks the server that we are connected to for the stream, and leaves a server that cannot say. Many calls at once are one. */
+  find(): Promise<void>
+  /** When the broker last said that the stream is there, by the clock of `performance`. */
+  foundMs(): number
+  ensure(consumers: readonly DurableOptions[]): Promise<Changed>
+}
+
+function keepStream(broker: Broker, servers: Servers, options: NatsOptions): Stream {
+  const stream = { ...eventStream, ...options.stream }
+  let finding: Promise<void> | undefined
+  let foundMs = Number.NEGATIVE_INFINITY
+
+  async function managed<T>(work: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+    const connection = broker.now()
+    const done = await manager(connection)
+      .then(work)
+      .catch((error: unknown) => leaveFor(servers, connection, error))
+    foundMs = performance.now()
+    return done
+  }
+
+  return {
+    name: stream.name,
+    find() {
+      finding ??= managed(async ({ streams }) => void (await streams.info(stream.name))).finally(
+        () => {
+          finding = undefined
+        },
+      )
+      return finding
+    },
+    foundMs: () => foundMs,
+    ensure: (consumers) =>
+      managed((manager) =>
+        ensure(manager, streamSettings(stream), consumers.map(consumerSettings)),
+      ),
+  }
+}
+
+async function checkStream(broker: Broker, name: string): Promise<void> {
+  const { streams } = await manager(broker.now(), checkTimeoutMs)
+  await streams.info(name)
+}
+
+type Publish = (subject: string, payload: Uint8Array, messageId: string) => Promise<void>
+
+/** The broker stores one message of those that have the same within its window. */
+const messageIdHeader = 'Nats-Msg-Id'
+
+function publisher(broker: Broker, servers: Servers, stream: Stream, name: string): Publish {
+  let acknowledgedMs = Number.NEGATIVE_INFINITY
+  return async (subject, payload, messageId) => {
+    const connection = broker.now()
+    const publish = publisherOf(connection, name)
+    const header = headers()
+    header.set(messageIdHeader, messageId)
+    const sentMs = performance.now()
+    try {
+      await publish(subject, payload, header)
+      acknowledgedMs = performance.now()
+    } catch (error) {
+      if ((error as NatsError).code !== noAnswer) throw error
+      // The message may be there: that is for the caller to find out, and not to wait here for.
+      if (stream.foundMs() < sentMs) void stream.find().catch(() => undefined)
+      // A server that leads stream and cluster, and is cut off, still says that the stream is there.
+      if (acknowledgedMs < sentMs) servers.asSilent(connection)
+      throw error
+    }
+  }
+}
+
+const publishers = new WeakMap<NatsConnection, PublishAcknowledged<MsgHdrs>>()
+
+function publisherOf(connection: NatsConnection, name: string): PublishAcknowledged<MsgHdrs> {
+  let publish = publishers.get(connection)
+  if (publish === undefined) {
+    publish = acknowledgedBy(connection, createInbox(inboxPrefixOf(name)), publishTimeoutMs)
+    publishers.set(connection, publish)
+  }
+  return publish
+}
+
+/** Making one costs more than a publication. */
+const jetStreams = new WeakMap<NatsConnection, JetStreamClient>()
+
+function jetStreamOf(connection: NatsConnection): JetStreamClient {
+  const known = jetStreams.get(connection)
+  if (known !== undefined) return known
+  const jetStream = connection.jetstream({ timeout: answerTimeoutMs })
+  jetStreams.set(connection, jetStream)
+  return jetStream
+}
+
+function manager(connection: NatsConnection, timeout = answerTimeoutMs): Promise<JetStreamManager> {
+  // The library's check would ask for account facts that a narrow user may not have.
+  return connection.jetstreamManager({ checkAPI: false, timeout })
+}
+
+/** All limits are named, so that one that somebody else has set is taken away again. */
+function streamSettings({ name, subjects, replicas }: StreamOptions) {
+  return {
+    name,
+    subjects,
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    discard: DiscardPolicy.New,
+    max_age: nanos(7 * dayMs),
+    max_msgs: -1,
+    max_bytes: -1,
+    max_msgs_per_subject: -1,
+    duplicate_window: nanos(120_000),
+    num_replicas: replicas,
+  }
+}
+
+function consumerSettings({ durable, subject }: DurableOptions) {
+  return {
+    durable_name: durable,
+    filter_subject: subject,
+    deliver_policy: DeliverPolicy.All,
+    ack_policy: AckPolicy.Explicit,
+    ack_wait: nanos(30_000),
+    max_ack_pending: 2_000,
+    max_deliver: -1,
+  }
+}
+
+/** How many messages may wait here for their batch. */
+const prefetch = 400
+const pullMs = 6_000
+/** A lost consumer that says nothing is noticed after two heartbeats. */
+const heartbeatMs = 1_500
+
+async function openBatches(
+  connection: NatsConnection,
+  consumer: Consumer,
+  onCutOff: () => void,
+): Promise<Batches> {
+  const messages = await consumer.consume({
+    max_messages: prefetch,
+    expires: pullMs,
+    idle_heartbeat: heartbeatMs,
+    abort_on_missing_resource: true,
+  })
+  void connection.closed().then(() => messages.stop())
+  void stopWhenSilent(messages)
+  stopWhenCutOff(consumer, messages, onCutOff)
+  return inBatches(messages)
+}
+
+/** Opened anew, it may be reached through another server. */
+async function stopWhenSilent(messages: ConsumerMessages): Promise<void> {
+  for await (const { type } of await messages.status()) {
+    if (type === ConsumerEvents.HeartbeatsMissed) messages.stop()
+  }
+}
+
+const askMs = 3_000
+/** Servers of a cluster hear from each other every second. */
+const unheardMs = 4_000
+
+/** The leader of a consumer that is cut off sends heartbeats for up to 20 s more, and has nothing to deliver. */
+function stopWhenCutOff(
+  consumer: Consumer,
+  messages: ConsumerMessages,
+  onCutOff: () => void,
+): void {
+  const ask = async () => {
+    const { cluster } = await consumer.info()
+    const others = cluster?.replicas ?? []
+    const heard = others.filter(({ active }) => active < nanos(unheardMs)).length
+    if (2 * (heard + 1) > others.length + 1) return
+    messages.stop()
+    onCutOff()
+  }
+  const asking = setInterval(() => void ask().catch(() => undefined), askMs)
+  void messages.closed().then(() => clearInterval(asking))
+}
+
+/** The stream is gone, JetStream is not up yet, or the server has lost contact with the others. */
+const notNow = '503'
+function refuse(error: unknown): never {
+  if (error instanceof Failure) throw error
+  const { code } = error as NatsError
+  const reason = typeof code === 'string' ? code : 'unknown'
+  throw new Failure('SERVICE_UNAVAILABLE', `the broker refused: ${reason}`, { cause: error })
+}

@@ -1,0 +1,35 @@
+// Which versions of nats-server are used. Does not import the client library, which nats.ts and nats-open.ts import.
+import { Failure } from '#core/errors/errors.ts'
+import type { Environment } from '#platform/config/setting.ts'
+
+/**
+ * The oldest nats-server by environment. Debian 12 ships 2.9.10, whose JetStream stays silent after a full disk until the server
+ * is restarted; production therefore needs a version that is maintained.
+ */
+export const minVersions: Record<Environment, string> = {
+  local: '2.9.10',
+  sandbox: '2.9.10',
+  production: '2.12.0',
+}
+
+/** Throws a Failure that names both versions when a server is older than the minimum, or says no version. */
+export function requireVersion(version: string | undefined, minVersion: string): void {
+  if (isAtLeast(version, minVersion)) return
+  throw new Failure(
+    'SERVICE_UNAVAILABLE',
+    `nats-server ${version ?? 'of unknown version'} is older than ${minVersion}`,
+  )
+}
+
+/** Compares release numbers such as "2.12.15"; of a pre-release such as "2.12.0-RC.1" the release that it leads to counts. */
+export function isAtLeast(version: string | undefined, minVersion: string): boolean {
+  const found = numbersOf(version ?? '')
+  const wanted = numbersOf(minVersion)
+  if (found === undefined || wanted === undefined) return false
+  const place = wanted.findIndex((number, index) => number !== found[index])
+  return place < 0 || (found[place] ?? 0) > (wanted[place] ?? 0)
+}
+
+function numbersOf(version: string): number[] | undefined {
+  return /^v?(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number)
+}

@@ -1,0 +1,228 @@
+// Statements that write, claim and delete outbox rows. Does not publish: no network call runs here.
+import { type Queryable, sql } from '#platform/db/db.ts'
+
+/** An event, to be written in the transaction of the change that it announces. */
+export type OutboxEvent = {
+  /** UUID v7: random ids touch a page each of the large indexes of outbox, confirmations and inbox. */
+  eventId: string
+  subject: string
+  projectId: string | undefined
+  /** Serialized domain message, at most 512 KiB. */
+  payload: Uint8Array
+  traceparent?: string | undefined
+  requestId?: string | undefined
+}
+
+/** A row that a relay has claimed. */
+export type ClaimedEvent = {
+  event_id: string
+  subject: string
+  project_id: string | null
+  payload: Uint8Array
+  occurred_at: Date
+  traceparent: string | null
+  request_id: string | null
+  attempts: number
+}
+
+/** Columns that a writer sets, for an `insert into outbox (…)` within a larger statement. */
+export const outboxColumns = 'event_id, subject, project_id, payload, traceparent, request_id'
+
+/** Typed parameters for the columns of `outboxColumns`, the first of them `$first`. */
+export function outboxParameters(first: number): string {
+  const types = ['uuid', 'text', 'uuid', 'bytea', 'text', 'text']
+  return types.map((type, index) => `$${first + index}::${type}`).join(', ')
+}
+
+/**
+ * How long an event is in the hand of the process that writes it, when its row is written with `next_at` at
+ * `leasedUntil`: its writer publishes it without another claim. If the writer dies, relays claim it then.
+ */
+export const directLeaseMs = 10_000
+
+/** The end of the writer's lease on an event that it inserts. */
+export const leasedUntil = `clock_now() + interval '${directLeaseMs} ms'`
+
+/** Values for the parameters of `outboxParameters`, in their order. */
+export function outboxValues(event: OutboxEvent): unknown[] {
+  return [
+    event.eventId,
+    event.subject,
+    event.projectId ?? null,
+    event.payload,
+    event.traceparent ?? null,
+    event.requestId ?? null,
+  ]
+}
+
+const insertStatement = sql(
+  'outbox_insert',
+  `insert into outbox (${outboxColumns}) values (${outboxParameters(1)})`,
+)
+
+/** Writes the event in the transaction of its change. Locks nothing else. Notify the relay after the commit. */
+export async function insertEvent(tx: Queryable, event: OutboxEvent): Promise<void> {
+  await tx.run(insertStatement, outboxValues(event))
+}
+
+/**
+ * First of the terms of a statement that commits asynchronously. What relay and confirmer record need
+ * not be on the disk when it is answered: if the database crashes, an event whose record was lost is claimed, published
+ * or asked about once more, and the inbox knows it. The commits that callers wait for have the disk to themselves.
+ * The outer statement must read it, or it would not run.
+ */
+export const asyncCommit = `async_commit as materialized (
+     select set_config('synchronous_commit', 'off', true) as commits
+   )`
+
+const claimStatement = sql(
+  'outbox_claim',
+  `with ${asyncCommit}, fresh as (
+     select event_id from outbox
+     where published_at is null and confirmed_at is null and parked_at is null
+       and next_at <= clock_now()
+     order by next_at limit $1 for update skip locked
+   ), again as (
+     select event_id from outbox
+     where published_at is not null and confirmed_at is null and parked_at is null
+       and next_at <= clock_now()
+     order by next_at limit $2 for update skip locked
+   ), due as (
+     select event_id from fresh union all select event_id from again
+   )
+   update outbox set next_at = clock_now() + $3 * interval '1 millisecond'
+   from due, async_commit where outbox.event_id = due.event_id and async_commit.commits = 'off'
+   returning outbox.event_id, subject, project_id, payload, occurred_at, traceparent, request_id,
+     attempts`,
+)
+
+/** How many never published and how many to be published again a claim may take, and for how long. */
+export type ClaimLimits = { fresh: number; again: number; leaseMs: number }
+
+/** Takes due rows for `leaseMs`. Locks them for this one statement; rows locked by others are left to them. */
+export function claimDue(db: Queryable, limits: ClaimLimits): Promise<ClaimedEvent[]> {
+  return db.rows(claimStatement, [limits.fresh, limits.again, limits.leaseMs])
+}
+
+const markStatement = sql(
+  'outbox_mark_published',
+  `with ${asyncCommit}, acknowledged as (
+     select o.event_id, a.ends
+     from outbox o
+     join unnest((select $1::uuid[]), $2::integer[], $3::boolean[]) as a(event_id, attempts, ends)
+       on a.event_id = o.event_id and a.attempts = o.attempts
+     where o.confirmed_at is null
+     order by o.event_id for update of o
+   )
+   update outbox set
+     published_at = clock_now(),
+     attempts = attempts + 1,
+     next_at = clock_now() + least(interval '60 s', interval '3 s' * power(2, least(attempts, 5))),
+     confirmed_at = case when acknowledged.ends and parked_at is null then clock_now() end,
+     last_error = case when parked_at is null then null else last_error end
+   from acknowledged, async_commit
+   where outbox.event_id = acknowledged.event_id and async_commit.commits = 'off'`,
+)
+
+/** A publication that the broker acknowledged; `ends` when the subject has no consumer that must confirm. */
+export type Acknowledged = { eventId: string; attempts: number; ends: boolean }
+
+/** Records publications. Locks the rows in id order; skips a row that another relay has recorded meanwhile. */
+export async function markPublished(db: Queryable, published: Acknowledged[]): Promise<void> {
+  await db.run(markStatement, [
+    published.map((event) => event.eventId),
+    published.map((event) => event.attempts),
+    published.map((event) => event.ends),
+  ])
+}
+
+/**
+ * An event that has not ended, in a statement that has the ids of its events. Written otherwise it would be the condition of
+ * a partial index, and the server would go through all events that have not ended and compare each with every id.
+ */
+export const pendingRows = 'coalesce(confirmed_at, parked_at) is null'
+
+const endStatement = sql(
+  'outbox_end_in_hand',
+  `with ${asyncCommit}
+   update outbox set published_at = clock_now(), attempts = attempts + 1, confirmed_at = clock_now()
+   from async_commit
+   where outbox.event_id = any($1::uuid[]) and ${pendingRows} and async_commit.commits = 'off'`,
+)
+
+/** Ends published events that all their consumers have. Returns how many had not ended. */
+export function endInHand(db: Queryable, eventIds: string[]): Promise<number> {
+  return db.run(endStatement, [eventIds.toSorted()])
+}
+
+const failStatement = sql(
+  'outbox_mark_failed',
+  `with refused as (
+     select event_id, ($2::text[])[array_position($1::uuid[], event_id)] as error from outbox
+     where event_id = any($1::uuid[]) and ${pendingRows}
+     order by event_id for update
+   )
+   update outbox set last_error = refused.error,
+     next_at = clock_now() + $3 * interval '1 millisecond'
+   from refused where outbox.event_id = refused.event_id`,
+)
+
+/** Notes why publications failed; they are due again after `delayMs`. Locks the rows in id order. */
+export async function markFailed(
+  db: Queryable,
+  failed: { eventId: string; error: string }[],
+  delayMs: number,
+): Promise<void> {
+  await db.run(failStatement, [
+    failed.map((event) => event.eventId),
+    failed.map((event) => event.error),
+    delayMs,
+  ])
+}
+
+const deleteStatement = sql(
+  'outbox_delete_confirmed',
+  `with old as (
+     select event_id from outbox where confirmed_at < clock_now() - interval '7 days'
+     order by confirmed_at limit $1 for update skip locked
+   ), answers as (
+     delete from confirmation using old where confirmation.event_id = old.event_id
+   )
+   delete from outbox using old where outbox.event_id = old.event_id`,
+)
+
+/** Deletes up to `limit` events confirmed a week ago, with their answers. Parked ones stay. */
+export function deleteConfirmed(db: Queryable, limit: number): Promise<number> {
+  return db.run(deleteStatement, [limit])
+}
+
+const oldestStatement = sql(
+  'outbox_oldest',
+  `select extract(epoch from clock_now() - min(occurred_at))::float8 as age_s from outbox
+   where confirmed_at is null and parked_at is null`,
+)
+
+/** Age in seconds of the oldest event that has not ended; 0 when there is none. */
+export async function oldestUnendedS(db: Queryable): Promise<number> {
+  return (await db.row<{ age_s: number | null }>(oldestStatement, []))?.age_s ?? 0
+}
+
+const countOpenStatement = sql(
+  'outbox_count_unconfirmed',
+  'select count(*)::integer as n from outbox where confirmed_at is null and parked_at is null',
+)
+
+/** How many events the outbox has that some consumer's inbox has not, without dead letters. */
+export async function countUnconfirmed(db: Queryable): Promise<number> {
+  return (await db.row<{ n: number }>(countOpenStatement, []))?.n ?? 0
+}
+
+const countParkedStatement = sql(
+  'outbox_count_parked',
+  'select count(*)::integer as n from outbox where parked_at is not null',
+)
+
+/** The number of events that wait for people. */
+export async function countParked(db: Queryable): Promise<number> {
+  return (await db.row<{ n: number }>(countParkedStatement, []))?.n ?? 0
+}

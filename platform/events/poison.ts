@@ -1,0 +1,12 @@
+// The error by which a handler rejects one event for good. Not for transient failures: a lock, a time-out, a bug.
+
+/** Thrown by a handler: this event can never be worked on. The others of its batch are handled without it. */
+export class PoisonEvent extends Error {
+  override readonly name = 'PoisonEvent'
+  readonly eventId: string
+
+  constructor(eventId: string, reason: string) {
+    super(reason)
+    this.eventId = eventId
+  }
+}

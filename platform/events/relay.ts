@@ -1,0 +1,170 @@
+// Publishes committed events to the broker. Holds no transaction open while it publishes; consumers confirm, not the
+// relay.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { publishSpan } from '#platform/telemetry/spans.ts'
+import { createSignal } from '../process/signal.ts'
+import { eventBytes } from './event-bytes.ts'
+import type { OutboxMetrics } from './event-metrics.ts'
+import type { Nats } from './nats/nats.ts'
+import { type ClaimedEvent, claimDue, markFailed, markPublished } from './outbox-store.ts'
+
+export type RelayOptions = {
+  db: Database
+  nats: Nats
+  log: Logger
+  metrics: OutboxMetrics
+  /** True for a subject whose events end with the broker's acknowledgement. */
+  endsWhenPublished: (subject: string) => boolean
+  /** Called after events that a consumer must confirm were published. */
+  onPublished: () => void
+}
+
+export interface Relay {
+  /** Says that events were committed. Many calls make one round. */
+  notify: () => void
+  /** Stops after the current batches. */
+  close(): Promise<void>
+}
+
+/** Longer than a publication may take with a check for the stream and a second publication. */
+export const leaseMs = 20_000
+const retryMs = 1_000
+const poll = { minMs: 20, maxMs: 250 }
+/** Between the beginnings of two claims: the commits of a busy moment gather into one batch, one that comes alone goes at once. */
+const claimSpacingMs = 10
+/** Batches that may be on their way to the broker while the next one is claimed. */
+const maxInFlight = 4
+const fullBatch = 150
+/** Share of a batch for republication while new events fill the rest. */
+const busyShare = 50
+/** While a consumer is down its events come back every minute; no more of them than this are let through. */
+const republishPerS = 1_000
+
+/** Starts the loop. It needs neither the broker nor the database to be up. */
+export function startRelay(options: RelayOptions): Relay {
+  const { nats, log } = options
+  const wakeup = createSignal()
+  const allowance = republishAllowance()
+  const forget = nats.onConnected(wakeup.notify)
+  const stopping = new AbortController()
+  let freshWasFull = false
+
+  async function claim(): Promise<ClaimedEvent[]> {
+    const limits = {
+      fresh: fullBatch,
+      again: allowance.take(freshWasFull ? busyShare : fullBatch),
+      leaseMs,
+    }
+    const claimed = await claimDue(options.db, limits)
+    const fresh = claimed.filter((event) => event.attempts === 0).length
+    allowance.giveBack(limits.again - (claimed.length - fresh))
+    freshWasFull = fresh >= fullBatch
+    return claimed
+  }
+
+  async function run(): Promise<void> {
+    const underWay = new Set<Promise<void>>()
+    let idleMs = poll.minMs
+    while (!stopping.signal.aborted) {
+      if (!nats.ready()) {
+        await wakeup.pause(retryMs)
+        continue
+      }
+      const beganMs = performance.now()
+      try {
+        const claimed = await claim()
+        if (claimed.length > 0) {
+          const published = publishClaimed(options, claimed)
+            .catch((error: unknown) => log.warn({ err: error }, 'publications not noted'))
+            .finally(() => underWay.delete(published))
+          underWay.add(published)
+        }
+        if (underWay.size >= maxInFlight) await Promise.race(underWay)
+        idleMs = claimed.length > 0 ? poll.minMs : Math.min(poll.maxMs, idleMs * 1.5)
+        if (claimed.length >= fullBatch) continue
+      } catch (error) {
+        log.warn({ err: error }, 'events not relayed')
+        idleMs = retryMs
+      }
+      if (!stopping.signal.aborted) await wakeup.pause(idleMs)
+      const earlyMs = beganMs + claimSpacingMs - performance.now()
+      if (!stopping.signal.aborted && earlyMs > 0) await delay(earlyMs)
+    }
+    await Promise.all(underWay)
+  }
+
+  const running = run()
+  return {
+    notify: wakeup.notify,
+    close() {
+      stopping.abort()
+      forget()
+      wakeup.notify()
+      return running
+    },
+  }
+}
+
+/** Publishes a claimed batch and notes the outcome in one statement. */
+async function publishClaimed(options: RelayOptions, claimed: ClaimedEvent[]): Promise<void> {
+  const { db, nats, metrics, endsWhenPublished } = options
+  const errors = await Promise.all(claimed.map((event) => publishEvent(nats, event)))
+  const published = claimed.filter((_, index) => errors[index] === undefined)
+  const failed = claimed.flatMap((event, index) => {
+    const error = errors[index]
+    return error === undefined ? [] : [{ eventId: event.event_id, error }]
+  })
+  if (published.length > 0) {
+    const rows = published.map((event) => ({
+      eventId: event.event_id,
+      attempts: event.attempts,
+      ends: endsWhenPublished(event.subject),
+    }))
+    await markPublished(db, rows)
+    metrics.published.inc(rows.length)
+    const ended = rows.filter((row) => row.ends).length
+    metrics.confirmed.inc(ended)
+    if (ended < rows.length) options.onPublished()
+  }
+  if (failed.length > 0) {
+    await markFailed(db, failed, retryMs)
+    metrics.failed.inc(failed.length)
+  }
+}
+
+/**
+ * Publishes; returns what went wrong. The number of past publications in the message id lets a repetition through the
+ * broker's duplicate window, while a publication whose answer was lost stays one message.
+ */
+export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
+  const span = publishSpan(event.subject, event.event_id, event.traceparent)
+  try {
+    const message = eventBytes(event, span?.traceparent ?? event.traceparent ?? '')
+    await nats.publish(event.subject, message, `${event.event_id}:${event.attempts}`)
+    span?.end()
+    return undefined
+  } catch (error) {
+    span?.end({}, 'not_published')
+    return error instanceof Error ? error.message.slice(0, 200) : 'unknown'
+  }
+}
+
+function republishAllowance(): { take(most: number): number; giveBack(unused: number): void } {
+  let left = republishPerS
+  let at = performance.now()
+  return {
+    take(most) {
+      const now = performance.now()
+      left = Math.min(republishPerS, left + ((now - at) / 1_000) * republishPerS)
+      at = now
+      const taken = Math.min(most, Math.floor(left))
+      left -= taken
+      return taken
+    },
+    giveBack(unused) {
+      left += unused
+    },
+  }
+}

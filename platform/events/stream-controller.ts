@@ -1,0 +1,60 @@
+// Reconciles the stream and its durable consumers at the broker. Only its user of the broker may change them.
+
+import { startLoop } from '#platform/process/loop.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { Nats } from './nats/nats.ts'
+import { consumedSubjects, type DurableOptions, durablesOf } from './topology.ts'
+
+/** What it keeps, and by which connection. */
+export type StreamControllerOptions = {
+  nats: Nats
+  /** Those of the processes of the mesh, if not given. */
+  consumers?: DurableOptions[]
+  log: Logger
+}
+
+/** A running stream controller. */
+export type StreamController = {
+  /** True once the broker has confirmed stream and consumers on the present connection. */
+  ready(): boolean
+  close(): Promise<void>
+}
+
+/** How soon a stream that somebody deleted is there again. A new connection is looked at without this pause. */
+const lookAgainMs = 2_000
+
+/** Starts it. The broker need not be up: it is asked at every connection and then every two seconds. */
+export function startStreamController(options: StreamControllerOptions): StreamController {
+  const { nats, consumers = durablesOf(consumedSubjects), log } = options
+  let isThere = false
+  let failing = false
+
+  async function round(): Promise<boolean> {
+    if (!nats.ready()) {
+      isThere = false
+      return false
+    }
+    try {
+      const { made, corrected } = await nats.ensureStream(consumers)
+      for (const durable of made) log.info({ durable }, 'stream or consumer made')
+      for (const durable of corrected) log.warn({ durable }, 'stream or consumer corrected')
+      isThere = true
+      failing = false
+    } catch (error) {
+      if (!failing) log.warn({ err: error }, 'stream not made')
+      isThere = false
+      failing = true
+    }
+    return false
+  }
+
+  const loop = startLoop({ kind: 'stream', log, pauseMs: lookAgainMs, round })
+  const forget = nats.onConnected(loop.notify)
+  return {
+    ready: () => isThere && nats.ready(),
+    close() {
+      forget()
+      return loop.close()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+// Page tokens of counts over several tables: which table comes next, and after which row.
+import { type Failure, invalid } from '#core/errors/errors.ts'
+import { isRefused } from '#platform/db/db.ts'
+
+/** Where a page begins. */
+export type PagePlace = {
+  /** How many tables are done. */
+  index: number
+  /** The last row that was read of the next one; empty: none. */
+  after: string
+}
+
+/** The token of a place. */
+export function pageTokenOf({ index, after }: PagePlace): string {
+  return Buffer.from(`${index} ${after}`).toString('base64url')
+}
+
+/** The place of a token; an empty one begins. INVALID_PARAMETER for a text that has not the form of a token. */
+export function readPageToken(token: string): PagePlace {
+  if (token === '') return { index: 0, after: '' }
+  const [, index, after = ''] =
+    /^(\d{1,3}) ([\w/:.-]{0,200})$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
+  if (index === undefined) throw badPageToken()
+  return { index: Number(index), after }
+}
+
+/** Runs a read that begins after a row. INVALID_PARAMETER for a row that its table cannot have. */
+export async function readFrom<T>(after: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (after !== '' && isRefused(error)) throw badPageToken()
+    throw error
+  }
+}
+
+/** The refusal of a token that is not one of ours. */
+export function badPageToken(): Failure {
+  return invalid('page_token', 'is not one of ours')
+}

@@ -1,0 +1,73 @@
+// Shows that operators see which keys every running replica of a service has loaded.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestClock } from '#platform/testing/clock.ts'
+import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
+import { testKeys } from '../../test/support/keys.ts'
+import { migrationFolders } from '../db/schemas.ts'
+import { listReaders } from './reader-store.ts'
+import { type KeyFiles, readerLifeS, startKeyReaders } from './readers.ts'
+
+const testClock = createTestClock()
+let database: TestDatabase
+let db: ReturnType<TestDatabase['open']>
+beforeAll(async () => {
+  database = await createTestDatabase('billing', migrationFolders('billing'))
+  db = database.open({ testClock })
+})
+afterAll(() => database.drop())
+
+const start = (instance: string, files: KeyFiles) =>
+  startKeyReaders({ db, files, log: silentLog, instance })
+
+async function read(file = 'link.key') {
+  const readers = await listReaders(db, readerLifeS)
+  return Object.fromEntries(
+    readers.filter((one) => one.file === file).map((one) => [one.instance, one.keyIds]),
+  )
+}
+
+async function until(check: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 15_000
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error('it did not happen')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+describe('the readers of keys', () => {
+  it('say what they have read, each for itself, and again when a file has changed', async () => {
+    const keys = testKeys()
+    const first = keys().current.keyId
+    const stale = keys.asOfNow()
+    const [one, other] = [start('one', { 'link.key': keys }), start('other', { 'link.key': stale })]
+    await until(async () => Object.keys(await read()).length === 2)
+    expect(await read()).toEqual({ one: [first], other: [first] })
+    const next = keys.add()
+    await until(async () => (await read())['one']?.length === 2)
+    expect(await read()).toEqual({ one: [first, next], other: [first] })
+    keys.use()
+    await until(async () => (await read())['one']?.[0] === next)
+    expect(await read()).toEqual({ one: [next, first], other: [first] })
+    await Promise.all([one.close(), other.close()])
+  })
+
+  it('leave the list when they stop, and after a minute without a heartbeat', async () => {
+    const files = { 'link.key': testKeys(), 'page.key': testKeys() }
+    const [stopped, killed] = [start('stopped', files), start('killed', files)]
+    await Promise.all([stopped.note(), killed.note()])
+    expect(Object.keys(await read('page.key'))).toEqual(['killed', 'stopped'])
+    await stopped.close()
+    expect(Object.keys(await read('page.key'))).toEqual(['killed'])
+    await killed.close()
+    await killed.note()
+    expect(Object.keys(await read())).toEqual(['killed'])
+    testClock.advance((readerLifeS + 1) * 1_000)
+    expect(await read()).toEqual({})
+    await killed.note()
+    expect(Object.keys(await read())).toEqual(['killed'])
+    testClock.advance(601_000)
+    // The next process that records itself removes rows of processes that ended long ago.
+    await start('later', files).close()
+    expect((await listReaders(db, 3_600)).map(({ instance }) => instance)).not.toContain('killed')
+  })
+})

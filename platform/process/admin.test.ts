@@ -1,0 +1,83 @@
+// The operators' port over real HTTP.
+import { afterEach, describe, expect, it } from 'vitest'
+import { createLogger } from '../telemetry/log.ts'
+import { createMetrics, databaseMetrics, rpcMetrics } from '../telemetry/metrics.ts'
+import { type AdminServer, serveAdmin } from './admin.ts'
+
+const log = createLogger({ part: 'test', level: 'silent' })
+const { promise: never } = Promise.withResolvers<Record<string, boolean>>()
+
+let admin: AdminServer | undefined
+
+afterEach(async () => {
+  await admin?.close()
+  admin = undefined
+})
+
+async function start(
+  ready: () => Promise<Record<string, boolean>>,
+  stopping?: AbortSignal,
+): Promise<void> {
+  const metrics = createMetrics('payments')
+  rpcMetrics(metrics).observe('payments.v1.PaymentsService/CreatePayment', 'ok', 12)
+  const db = { stats: () => ({ total: 3, idle: 1, waiting: 0, max: 16 }) }
+  databaseMetrics(metrics, db)
+  const options = { host: '127.0.0.1', port: 0, metrics, ready, log }
+  admin = await serveAdmin(stopping === undefined ? options : { ...options, stopping })
+}
+
+async function get(path: string, method = 'GET'): Promise<{ status: number; text: string }> {
+  const response = await fetch(`http://127.0.0.1:${admin?.port}${path}`, { method })
+  return { status: response.status, text: await response.text() }
+}
+
+describe('the admin port', () => {
+  it('is ready when every part is', async () => {
+    await start(async () => ({ database: true, nats: true }))
+    const { status, text } = await get('/readyz')
+    expect(status).toBe(200)
+    expect(JSON.parse(text)).toEqual({ status: 'ready', parts: { database: true, nats: true } })
+  })
+
+  it('names what is not ready, and is alive all the same', async () => {
+    await start(async () => ({ database: false, nats: true }))
+    const { status, text } = await get('/readyz')
+    expect(status).toBe(503)
+    expect(JSON.parse(text)).toEqual({
+      status: 'not ready',
+      parts: { database: false, nats: true },
+    })
+    expect((await get('/livez')).status).toBe(200)
+  })
+
+  it('is not ready when the question fails or hangs', async () => {
+    await start(() => Promise.reject(new Error('no')))
+    expect((await get('/readyz')).status).toBe(503)
+    await admin?.close()
+    await start(() => never)
+    expect((await get('/readyz')).status).toBe(503)
+  })
+
+  it('is not ready as soon as the process is stopping', async () => {
+    const stopping = new AbortController()
+    await start(async () => ({ database: true }), stopping.signal)
+    stopping.abort()
+    expect((await get('/readyz')).status).toBe(503)
+    expect((await get('/livez')).status).toBe(200)
+  })
+
+  it('shows the numbers of the process, labelled with its part', async () => {
+    await start(async () => ({}))
+    const { status, text } = await get('/metrics')
+    expect(status).toBe(200)
+    expect(text).toMatch(/process_cpu_seconds_total\{part="payments"\}/)
+    expect(text).toMatch(/payweave_rpc_duration_seconds_count\{[^}]*code="ok"[^}]*\} 1/)
+    expect(text).toMatch(/payweave_db_connections\{state="used",part="payments"\} 2/)
+  })
+
+  it('serves nothing else', async () => {
+    await start(async () => ({}))
+    expect((await get('/')).status).toBe(404)
+    expect((await get('/metrics', 'POST')).status).toBe(405)
+  })
+})

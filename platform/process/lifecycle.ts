@@ -1,0 +1,156 @@
+// Starts a process, shuts it down in order, and exits when it is broken.
+import { once } from 'node:events'
+import module from 'node:module'
+import { SettingsError } from '../config/config.ts'
+import { currentContext } from '../rpc/context.ts'
+import { createLogger, type Logger, type LogLevel, logLevels } from '../telemetry/log.ts'
+import { startTracing } from '../telemetry/tracing.ts'
+
+/** Something to close at the end; `closeWithinMs` is for one whose work in flight takes long. */
+export type Part = { name: string; close(): Promise<void> | void; closeWithinMs?: number }
+
+/** Brings the parts up. They are closed in the order of the list: first what takes work in, last the stores. */
+export type Start = (stopping: AbortSignal, log: Logger) => Promise<Part[]>
+
+/**
+ * The argument by which a supervisor has a process load its code, which takes most of a start, and begin at the first
+ * message: meanwhile the supervisor brings up what the process needs.
+ */
+export const waitForStart = '--wait-for-start'
+
+/** All parts together; Kubernetes and the local launcher kill after 30 s. */
+const stopWithinMs = 25_000
+/** One part may not use up the time of the others. */
+const closeWithinMs = 8_000
+const flushWithinMs = 2_000
+const keepCodeAfterMs = 3_000
+
+/**
+ * Runs a process until SIGTERM, SIGINT or the end of its supervisor, then closes its parts and exits: 0 when all
+ * closed in time, else 1. The same signal again, a failed start and an uncaught error exit 1.
+ */
+export function runProcess(name: string, start: Start): void {
+  const log = createLogger({ part: name, level: levelOf(process.env['LOG_LEVEL']), context })
+  const stopping = new AbortController()
+  const causes = new Set<string>()
+  const stop = (cause: string): void => {
+    if (causes.has(cause)) {
+      log.warn({ signal: cause, forced: true }, 'stopped before all was closed')
+      process.exit(1)
+    }
+    causes.add(cause)
+    // Ctrl-C reaches us and our supervisor, which then sends SIGTERM: that is still one wish to stop.
+    if (stopping.signal.aborted) return
+    log.info({ signal: cause }, 'stopping')
+    stopping.abort()
+    void closeAll(started, log).then((clean) => process.exit(clean ? 0 : 1))
+  }
+  process.on('SIGTERM', () => stop('SIGTERM'))
+  process.on('SIGINT', () => stop('SIGINT'))
+  process.on('disconnect', () => stop('disconnect'))
+
+  const broken = (error: unknown): void => {
+    log.fatal({ err: error }, 'process is broken')
+    process.exit(1)
+  }
+  process.on('uncaughtException', broken)
+  process.on('unhandledRejection', broken)
+
+  // Last: a signal that comes while it begins must find us listening.
+  const started = afterStart(stopping.signal, () =>
+    startTraced(name, log, () => start(stopping.signal, log)),
+  )
+  void announce(started, stopping.signal, log)
+}
+
+/** A process that is stopped before it may begin has no parts. */
+async function afterStart(stopping: AbortSignal, start: () => Promise<Part[]>): Promise<Part[]> {
+  if (process.argv.includes(waitForStart)) {
+    if (!process.connected) throw new Error('the supervisor went away')
+    await once(process, 'message', { signal: stopping }).catch(() => undefined)
+    if (stopping.aborted) return []
+  }
+  return start()
+}
+
+/** The parts, and after them the export of the last spans, which may fail without an unclean exit. */
+async function startTraced(
+  name: string,
+  log: Logger,
+  start: () => Promise<Part[]>,
+): Promise<Part[]> {
+  const tracing = await startTracing(name, process.env, log)
+  const parts = await start()
+  if (tracing === undefined) return parts
+  const close = () =>
+    within(flushWithinMs, () => tracing.close()).catch(() => log.warn('last traces not exported'))
+  return [...parts, { name: 'traces', close }]
+}
+
+async function announce(
+  started: Promise<Part[]>,
+  stopping: AbortSignal,
+  log: Logger,
+): Promise<void> {
+  try {
+    await started
+    if (stopping.aborted) return
+    log.info('ready')
+    process.send?.({ ready: true })
+    // Not only at the end, which a killed process does not see; and not now, when others of the mesh still start. Does
+    // nothing without a cache's folder.
+    setTimeout(module.flushCompileCache, keepCodeAfterMs).unref()
+  } catch (error) {
+    if (stopping.aborted) return
+    // The settings' error names settings and rules only; a person has to read it.
+    if (error instanceof SettingsError) process.stderr.write(`${error.message}\n`)
+    log.fatal({ err: error }, 'start failed')
+    process.exit(1)
+  }
+}
+
+/** Answers whether everything closed without error and in time. */
+async function closeAll(started: Promise<Part[]>, log: Logger): Promise<boolean> {
+  const deadlineMs = performance.now() + stopWithinMs
+  const leftMs = (): number => Math.max(0, deadlineMs - performance.now())
+  const parts = await within(leftMs(), () => started).catch((error: unknown) => {
+    log.error({ err: error }, 'start did not end')
+    return undefined
+  })
+  if (parts === undefined) return false
+  let isClean = true
+  for (const part of parts) {
+    try {
+      const allowedMs = part.closeWithinMs ?? closeWithinMs
+      await within(Math.min(allowedMs, leftMs()), () => part.close())
+      log.debug({ step: part.name }, 'closed')
+    } catch (error) {
+      isClean = false
+      log.error({ err: error, step: part.name }, 'not closed')
+    }
+  }
+  log.info({ outcome: isClean ? 'clean' : 'unclean' }, 'stopped')
+  return isClean
+}
+
+async function within<T>(timeoutMs: number, work: () => Promise<T> | T): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('took too long')), timeoutMs)
+  try {
+    return await Promise.race([work(), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The log level until settings are validated; a bad one is reported there with all other bad settings. */
+function levelOf(text: string | undefined): LogLevel {
+  return logLevels.find((level) => level === text) ?? 'info'
+}
+
+/** What every line says about the call or request that it belongs to. */
+function context(): { requestId?: string; traceId?: string | undefined } {
+  const current = currentContext()
+  if (current === undefined) return {}
+  return { requestId: current.requestId, traceId: current.traceparent.split('-')[1] }
+}

@@ -1,0 +1,108 @@
+// Proves that a bearer bound to a project or a time is restricted to it on every transport.
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { create, toBinary, toJsonString } from '@bufbuild/protobuf'
+import { afterEach, describe, expect, it } from 'vitest'
+import { DeliveryService, TailDeliveriesRequestSchema } from '#gen/delivery/v1/delivery_pb.js'
+import { GetPaymentRequestSchema, PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { bearerCredential, listeningLog, newSecrets } from '../../testing/rpc/harness.ts'
+import { enveloped, errorOf, errorOfBytes, type Way, ways } from '../../testing/rpc/raw-calls.ts'
+import { serveRpc } from '../server/server.ts'
+import { openIdentity } from './identity.ts'
+import { projectOf } from './project.ts'
+import type { Bearer } from './trust.ts'
+
+const closers: Array<() => Promise<void>> = []
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+const own = '0197a9b0-3f6a-7000-8000-000000000001'
+const other = '0197a9b0-3f6a-7000-8000-000000000002'
+
+/** `payments` and a tail of deliveries, whose handlers note the project that they are asked about. */
+async function start(bounds: Partial<Bearer>) {
+  const dir = newSecrets({ rpcs: ['*'], ...bounds })
+  const { lines, log } = listeningLog()
+  const seen: string[] = []
+  const server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    identity: openIdentity({ name: 'payments', dir: join(dir, 'payments'), log }),
+    log,
+    services: [PaymentsService, DeliveryService],
+    routes(router) {
+      router.service(PaymentsService, {
+        getPayment({ projectId }, context) {
+          expect(projectOf(context, projectId)).toBe(projectId)
+          seen.push(projectId)
+          return {}
+        },
+      })
+      router.service(DeliveryService, {
+        async *tailDeliveries({ projectId }, { signal }) {
+          seen.push(projectId)
+          yield {}
+          await new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason))
+          })
+        },
+      })
+    },
+  })
+  closers.push(() => server.close())
+  return { port: server.port, seen, lines }
+}
+
+const headers = { authorization: `Bearer ${bearerCredential}` }
+const path = '/payments.v1.PaymentsService/GetPayment'
+const tail = '/delivery.v1.DeliveryService/TailDeliveries'
+
+describe('a bearer that is bound to a project', () => {
+  const unary = (Object.keys(ways) as Way[]).filter((way) => way !== 'a stream of Connect')
+
+  it.each(unary)('acts for it alone, over %s', async (way) => {
+    const { port, seen } = await start({ project_id: own })
+    const ask = (projectId: string) => {
+      const message = create(GetPaymentRequestSchema, { projectId, paymentId: randomUUID() })
+      const body = way.includes('JSON')
+        ? Buffer.from(toJsonString(GetPaymentRequestSchema, message))
+        : toBinary(GetPaymentRequestSchema, message)
+      return errorOf(way, { port, path, headers, body })
+    }
+    expect((await ask(own)).code).toBe('ok')
+    expect((await ask('')).code).toBe('ok')
+    expect(await ask(other)).toMatchObject({
+      code: 'PermissionDenied',
+      reason: 'PERMISSION_DENIED',
+    })
+    expect(seen).toEqual([own, own])
+  })
+
+  it('acts for it alone in streams, and calls no method that is about no project', async () => {
+    const { port, seen } = await start({ project_id: own })
+    const message = create(TailDeliveriesRequestSchema, { projectId: other })
+    const body = toBinary(TailDeliveriesRequestSchema, message)
+    for (const way of ['gRPC over HTTP/2', 'a stream of Connect'] as const) {
+      expect(await errorOf(way, { port, path: tail, headers, body })).toMatchObject({
+        code: 'PermissionDenied',
+        reason: 'PERMISSION_DENIED',
+      })
+    }
+    expect(seen).toEqual([])
+  })
+})
+
+describe('a stream', () => {
+  it('does not outlive the bearer that opened it', async () => {
+    const expires = new Date(Date.now() + 1_500).toISOString()
+    const { port, seen } = await start({ expires })
+    const more = { 'content-type': 'application/grpc', 'grpc-timeout': '23H', te: 'trailers' }
+    const call = { port, path: tail, headers: { ...headers, ...more } }
+    const error = await errorOfBytes('2', { ...call, body: enveloped(new Uint8Array(0)) })
+    expect(error).toMatchObject({ code: 'DeadlineExceeded', reason: 'TIMEOUT' })
+    expect(seen).toHaveLength(1)
+    const after = await errorOf('gRPC over HTTP/2', { port, path, headers })
+    expect(after).toMatchObject({ code: 'Unauthenticated', reason: 'UNAUTHENTICATED' })
+  })
+})

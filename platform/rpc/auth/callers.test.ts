@@ -1,0 +1,169 @@
+// Who may call what, and that the table names only methods that exist.
+
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { describe, expect, it } from 'vitest'
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { KeyAdministrationService } from '#gen/accounts/v1/key_administration_pb.js'
+import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { MovementService } from '#gen/accounts/v1/movement_pb.js'
+import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
+import { BillerService } from '#gen/backend/v1/billers_pb.js'
+import { ChargeService } from '#gen/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { RateService } from '#gen/backend/v1/rates_pb.js'
+import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
+import { TransferService } from '#gen/backend/v1/transfers_pb.js'
+import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
+import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
+import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
+import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
+import { KeyService } from '#gen/keys/v1/keys_pb.js'
+import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
+import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
+import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
+import type { Caller } from '../context.ts'
+import { callers, permissionOf, secretMethods } from './callers.ts'
+
+const services: DescService[] = [
+  AccessService,
+  AccountsService,
+  KeyAdministrationService,
+  KeyService,
+  LedgerService,
+  MovementService,
+  ReviewReportService,
+  SettlementPostingService,
+  BillerService,
+  BillingService,
+  CatalogueService,
+  ChargeService,
+  PayoutService,
+  RateService,
+  ReviewService,
+  TransferService,
+  TransferReportService,
+  InstitutionService,
+  InboxService,
+  ServerReflection,
+  ServerReflectionAlpha,
+  ChargeReportService,
+  CheckoutService,
+  PaymentsService,
+  SettlementService,
+  QuotesService,
+]
+const methods = new Map<string, DescMethod>(
+  services.flatMap((service) =>
+    service.methods.map((method) => [`${service.typeName}/${method.name}`, method] as const),
+  ),
+)
+
+function may(name: string, rpc: string): boolean {
+  const method = methods.get(rpc)
+  if (method === undefined) throw new Error(`no method ${rpc}`)
+  return permissionOf(method)({ kind: 'service', name })
+}
+
+describe('a bearer that is bound to a project', () => {
+  const bound: Caller = { kind: 'bearer', name: 'shop', rpcs: ['*'], projectId: 'p-1' }
+  const allowed = [...methods].filter(([, method]) => permissionOf(method)(bound))
+  const names = new Set(allowed.map(([name]) => name))
+
+  it('may call methods whose request names one project, and reflection', () => {
+    for (const [name, { input }] of allowed) {
+      if (name.startsWith('grpc.reflection.')) continue
+      expect([name, input.fields.some((field) => field.name === 'project_id')]).toEqual([
+        name,
+        true,
+      ])
+    }
+    for (const name of ['PaymentsService/GetPayment', 'PaymentsService/RefundPayment']) {
+      expect(names).toContain(`payments.v1.${name}`)
+    }
+    expect(names.size).toBeGreaterThan(40)
+  })
+
+  it.each([
+    ['is about no project', 'accounts.v1.AccessService/ListProjects'],
+    ['could name another one deeper inside', 'accounts.v1.LedgerService/PostTransfer'],
+    ['comes in several messages', 'accounts.v1.AccountsService/UploadPersonalAccount'],
+    ['brings events of all', 'payments.v1.SettlementService/ListSettlements'],
+  ])('may not call what %s', (_, name) => {
+    expect(methods.has(name)).toBe(true)
+    expect(names).not.toContain(name)
+  })
+})
+
+describe('the table of callers', () => {
+  it('names only methods that exist', () => {
+    const known = new Set([
+      ...methods.keys(),
+      ...services.map((service) => `${service.typeName}/*`),
+    ])
+    expect(Object.keys(callers).filter((row) => !known.has(row))).toEqual([])
+  })
+
+  it.each([
+    ['gateway', 'payments.v1.PaymentsService/CreatePayment', true],
+    ['gateway', 'payments.v1.CheckoutService/GetCheckout', true],
+    ['gateway', 'payments.v1.ChargeReportService/ReportCharge', false],
+    ['simulator', 'payments.v1.ChargeReportService/ReportCharge', true],
+    ['simulator', 'payments.v1.PaymentsService/CreatePayment', false],
+    ['gateway', 'accounts.v1.AccessService/AuthenticateApiKey', true],
+    ['gateway', 'accounts.v1.AccessService/CreateProject', false],
+    ['launcher', 'accounts.v1.AccessService/CreateProject', true],
+    ['launcher', 'accounts.v1.AccessService/GetMerchant', true],
+    ['payments', 'accounts.v1.AccessService/GetMerchant', true],
+    ['delivery', 'accounts.v1.AccessService/GetSigningSecrets', true],
+    ['gateway', 'accounts.v1.AccessService/GetSigningSecrets', false],
+    ['launcher', 'accounts.v1.AccessService/GetSigningSecrets', false],
+    ['payments', 'accounts.v1.AccessService/AuthenticateApiKey', false],
+    ['gateway', 'institution.v1.InstitutionService/CreateTransaction', true],
+    ['simulator', 'institution.v1.InstitutionService/CreateTransaction', false],
+    ['simulator', 'institution.v1.TransferReportService/ReportTransfer', true],
+    ['institution', 'accounts.v1.AccessService/CheckGrant', true],
+    ['payments', 'backend.v1.ChargeService/GetAttempt', true],
+    ['payments', 'backend.v1.PayoutService/CreatePayout', true],
+    ['gateway', 'backend.v1.PayoutService/CreatePayout', false],
+    ['gateway', 'quotes.v1.QuotesService/CreateQuote', true],
+    ['gateway', 'quotes.v1.QuotesService/ReserveQuote', false],
+    ['institution', 'quotes.v1.QuotesService/ReserveQuote', true],
+    ['payments', 'events.v1.InboxService/Seen', true],
+    ['gateway', 'events.v1.InboxService/Seen', false],
+    ['accounts', 'payments.v1.SettlementService/ListSettlements', true],
+    ['gateway', 'payments.v1.SettlementService/ListSettlements', false],
+    ['gateway', 'accounts.v1.SettlementPostingService/RestartBackfill', false],
+    ['delivery', 'grpc.reflection.v1.ServerReflection/ServerReflectionInfo', true],
+  ])('says of %s calling %s: %s', (name, rpc, expected) => {
+    expect(may(name, rpc)).toBe(expected)
+  })
+
+  it('does not restrict bearers, which have their own patterns', () => {
+    const bearer = (...rpcs: string[]): Caller => ({ kind: 'bearer', name: 'gateway', rpcs })
+    const method = methods.get('payments.v1.PaymentsService/GetPayment')
+    if (method === undefined) throw new Error('no method')
+    const permits = permissionOf(method)
+    expect(permits(bearer('*'))).toBe(true)
+    expect(permits(bearer('payments.v1.PaymentsService/*'))).toBe(true)
+    expect(permits(bearer('payments.v1.PaymentsService/GetPayment'))).toBe(true)
+    expect(permits(bearer('payments.v1.PaymentsService/CreatePayment'))).toBe(false)
+    expect(permits(bearer('payments.v1.*'))).toBe(false)
+    expect(permits(bearer())).toBe(false)
+  })
+
+  it('lets no bearer read lasting secrets, with any patterns', () => {
+    for (const rpc of secretMethods) {
+      const method = methods.get(rpc)
+      if (method === undefined) throw new Error(`no method ${rpc}`)
+      const caller: Caller = { kind: 'bearer', name: 'delivery', rpcs: ['*', rpc] }
+      expect(permissionOf(method)(caller)).toBe(false)
+    }
+  })
+})

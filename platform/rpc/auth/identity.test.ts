@@ -1,0 +1,307 @@
+// Tests which credentials are accepted, for how long, and what a change of the files does.
+
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import {
+  bearerCredential,
+  listeningLog,
+  newSecrets,
+  startInbox,
+} from '../../testing/rpc/harness.ts'
+import { createRpcClient } from '../client/client.ts'
+import { openIdentity } from './identity.ts'
+import { readIdentityKey } from './trust.ts'
+
+function world(startMs = 1_800_000_000_000) {
+  const dir = newSecrets()
+  const clock = { nowMs: startMs }
+  const { lines, log } = listeningLog()
+  const open = (name: string) =>
+    openIdentity({ name, dir: join(dir, name), log, now: () => clock.nowMs })
+  return { dir, clock, lines, open }
+}
+
+type Claims = Record<string, unknown>
+
+function forge(dir: string, signer: string, claims: Claims): string {
+  const signed = `pwi1.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
+  const key = readIdentityKey(join(dir, signer))
+  return `Bearer ${signed}.${sign(null, Buffer.from(signed), key).toString('base64url')}`
+}
+
+describe('a service token', () => {
+  it('says who calls and for which project', () => {
+    const { open } = world()
+    const delivery = open('delivery')
+    const payments = open('payments')
+    expect(delivery.recognise(payments.authorization('delivery'))).toEqual({
+      kind: 'service',
+      name: 'payments',
+    })
+    expect(delivery.recognise(payments.authorization('delivery', 'p-1'))).toEqual({
+      kind: 'service',
+      name: 'payments',
+      projectId: 'p-1',
+    })
+  })
+
+  it('is used again for half a minute, for the same audience and project only', () => {
+    const { open, clock } = world()
+    const payments = open('payments')
+    const first = payments.authorization('delivery')
+    expect(payments.authorization('delivery', 'p-1')).not.toBe(first)
+    expect(payments.authorization('accounts')).not.toBe(first)
+    clock.nowMs += 29_999
+    expect(payments.authorization('delivery')).toBe(first)
+    clock.nowMs += 1
+    expect(payments.authorization('delivery')).not.toBe(first)
+  })
+
+  it('is worth nothing after a minute, also when it was accepted before', () => {
+    const { open, clock } = world()
+    const delivery = open('delivery')
+    const token = open('payments').authorization('delivery')
+    expect(delivery.recognise(token)).toBeDefined()
+    clock.nowMs += 59_000
+    expect(delivery.recognise(token)).toBeDefined()
+    clock.nowMs += 1_000
+    expect(delivery.recognise(token)).toBeUndefined()
+    expect(delivery.recognise(token)).toBeUndefined()
+  })
+
+  it.each([15_000, 25_000, 55_000, 60_000])(
+    'outlives the deadline of a call of %d ms, whenever the call is made and with clocks 5 s apart',
+    (timeoutMs) => {
+      const { dir, clock, open } = world()
+      const { log } = listeningLog()
+      const payments = open('payments')
+      for (let sentMs = 0; sentMs <= 90_000; sentMs += 770) {
+        const startMs = clock.nowMs + sentMs
+        clock.nowMs = startMs
+        const token = payments.authorization('delivery', undefined, timeoutMs)
+        for (const skewMs of [-4_999, 0, 4_999]) {
+          const theirMs = { now: startMs + skewMs }
+          const path = join(dir, 'delivery')
+          const now = () => theirMs.now
+          const delivery = openIdentity({ name: 'delivery', dir: path, log, now })
+          expect(delivery.recognise(token)).toBeDefined()
+          theirMs.now += timeoutMs
+          expect(delivery.recognise(token)).toBeDefined()
+        }
+        clock.nowMs = startMs - sentMs
+      }
+    },
+  )
+
+  it('that expired is distinguished from one that was never valid, for ten minutes', () => {
+    const { dir, open, clock } = world()
+    const delivery = open('delivery')
+    const token = open('payments').authorization('delivery')
+    const exp = clock.nowMs / 1_000 + 60
+    expect(delivery.hasExpired(token)).toBe(false)
+    clock.nowMs += 60_000
+    expect(delivery.hasExpired(token)).toBe(true)
+    expect(delivery.hasExpired(`${token}x`)).toBe(false)
+    expect(delivery.hasExpired(undefined)).toBe(false)
+    expect(delivery.hasExpired(`Bearer ${bearerCredential}`)).toBe(false)
+    const forged = forge(dir, 'stranger', { iss: 'payments', aud: 'delivery', exp })
+    expect(delivery.hasExpired(forged)).toBe(false)
+    const elsewhere = forge(dir, 'payments', { iss: 'payments', aud: 'gateway', exp })
+    expect(delivery.hasExpired(elsewhere)).toBe(false)
+    clock.nowMs += 600_000
+    expect(delivery.hasExpired(token)).toBe(false)
+  })
+
+  it('that expired while its call waited ends the call like a deadline', async () => {
+    const { server, dir, log } = await startInbox(() => ({ known: [] }))
+    try {
+      const answerTo = (agoMs: number) => {
+        const now = () => Date.now() - agoMs
+        const identity = openIdentity({ name: 'payments', dir: join(dir, 'payments'), log, now })
+        const url = `http://127.0.0.1:${server.port}`
+        return createRpcClient(InboxService, { url, audience: 'delivery', identity }).seen({})
+      }
+      await expect(answerTo(70_000)).rejects.toMatchObject({ reason: 'TIMEOUT' })
+      await expect(answerTo(7_200_000)).rejects.toMatchObject({ reason: 'INTERNAL_ERROR' })
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('is worth nothing at another audience', () => {
+    const { open } = world()
+    expect(open('delivery').recognise(open('payments').authorization('gateway'))).toBeUndefined()
+  })
+
+  it('cannot be signed for somebody else, for longer, or without the fields', () => {
+    const { dir, open, clock } = world()
+    const delivery = open('delivery')
+    const exp = clock.nowMs / 1_000 + 60
+    const good = { iss: 'payments', aud: 'delivery', exp }
+    expect(delivery.recognise(forge(dir, 'payments', good))).toBeDefined()
+    const bad: Array<[string, Claims]> = [
+      ['stranger', good],
+      ['payments', { ...good, exp: exp + 3_600 }],
+      ['payments', { ...good, exp: String(exp) }],
+      ['payments', { ...good, iss: 'nobody' }],
+      ['payments', { ...good, prj: 7 }],
+      ['payments', { aud: 'delivery', exp }],
+    ]
+    for (const [signer, claims] of bad) {
+      expect(delivery.recognise(forge(dir, signer, claims))).toBeUndefined()
+    }
+  })
+
+  it('cannot be changed in any part', () => {
+    const { open } = world()
+    const delivery = open('delivery')
+    const token = open('payments').authorization('delivery')
+    for (let at = 'Bearer '.length; at < token.length - 2; at += 3) {
+      const other = token[at] === 'A' ? 'B' : 'A'
+      expect(delivery.recognise(token.slice(0, at) + other + token.slice(at + 1))).toBeUndefined()
+    }
+  })
+
+  it.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic abc',
+    'Bearer pwi1.',
+    'Bearer pwi1..',
+    'Bearer pwi1.bnVsbA.AA',
+    'Bearer pwi1.e30.AA.AA',
+    `Bearer ${'x'.repeat(5_000)}`,
+  ])('is not %s', (authorization) => {
+    expect(world().open('delivery').recognise(authorization)).toBeUndefined()
+  })
+})
+
+describe('a bearer', () => {
+  it('is known by the digest of the credential', () => {
+    const delivery = world().open('delivery')
+    expect(delivery.recognise(`Bearer ${bearerCredential}`)).toEqual({
+      kind: 'bearer',
+      name: 'auditor',
+      rpcs: ['events.v1.InboxService/*'],
+    })
+    expect(delivery.recognise(`bearer ${bearerCredential}`)).toBeDefined()
+    expect(delivery.recognise(`Bearer ${bearerCredential}x`)).toBeUndefined()
+  })
+
+  const projectId = '0197a9b0-3f6a-7000-8000-000000000001'
+  const startMs = Date.parse('2027-01-01T00:00:00Z')
+
+  /** A trust file whose one bearer has these bounds. */
+  function bounded(bounds: object) {
+    const made = world(startMs)
+    const path = join(made.dir, 'delivery', 'trust.json')
+    const trust = JSON.parse(readFileSync(path, 'utf8'))
+    Object.assign(trust.bearers[0], bounds)
+    writeFileSync(path, JSON.stringify(trust))
+    return made
+  }
+
+  it('is worth nothing from its expiry on, also when it was accepted before', () => {
+    const { open, clock } = bounded({ expires: '2027-01-01T01:00:05+01:00' })
+    const delivery = open('delivery')
+    const who = () => delivery.recognise(`Bearer ${bearerCredential}`)
+    expect(who()).toMatchObject({ name: 'auditor', expiresMs: startMs + 5_000 })
+    clock.nowMs += 4_999
+    expect(who()).toBeDefined()
+    clock.nowMs += 1
+    expect([who(), who()]).toEqual([undefined, undefined])
+    expect(open('delivery').recognise(`Bearer ${bearerCredential}`)).toBeUndefined()
+  })
+
+  it('that is bound to a project says so', () => {
+    const delivery = bounded({ project_id: projectId }).open('delivery')
+    expect(delivery.recognise(`Bearer ${bearerCredential}`)).toMatchObject({ projectId })
+  })
+
+  it('without an expiry is not trusted where each must have one, and its name is logged', () => {
+    const openStrictly = ({ dir, clock }: ReturnType<typeof world>) => {
+      const { lines, log } = listeningLog()
+      const options = { log, bearersExpire: true, now: () => clock.nowMs }
+      const identity = openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), ...options })
+      return { lines, who: () => identity.recognise(`Bearer ${bearerCredential}`) }
+    }
+    const unending = openStrictly(world(startMs))
+    expect(unending.who()).toBeUndefined()
+    expect(unending.lines).toMatchObject([{ level: 'warn', caller: 'auditor' }])
+    const ending = openStrictly(bounded({ expires: '2027-01-02T00:00:00Z' }))
+    expect(ending.who()).toBeDefined()
+    expect(ending.lines).toEqual([])
+  })
+
+  it.each([
+    { expires: 'tomorrow' },
+    { expires: '2027-01-01' },
+    { expires: '2027-01-01T00:00:00' },
+    { expires: '2027-13-01T00:00:00Z' },
+    { expires: 1_800_000_000_000 },
+    { expires: null },
+    { project_id: 'demo' },
+    { project_id: '' },
+    { project_id: null },
+  ])('with bounds that cannot be read fails the boot: %j', (bounds) => {
+    expect(() => bounded(bounds).open('delivery')).toThrow(/trust\.json: (expires|project_id) of/)
+  })
+})
+
+describe('the files of an identity', () => {
+  it('are readable by their owner only', () => {
+    const { dir } = world()
+    for (const file of ['identity.key', 'trust.json']) {
+      expect(statSync(join(dir, 'payments', file)).mode & 0o777).toBe(0o600)
+    }
+  })
+
+  it('take effect when they change, without a restart', () => {
+    const { dir, open, clock } = world()
+    const delivery = open('delivery')
+    const payments = open('payments')
+    const old = payments.authorization('delivery')
+    expect(delivery.recognise(old)).toBeDefined()
+
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    const trustPath = join(dir, 'delivery', 'trust.json')
+    const trust = JSON.parse(readFileSync(trustPath, 'utf8'))
+    trust.issuers.payments = [publicKey.export({ type: 'spki', format: 'pem' })]
+    trust.bearers = [
+      { name: 'new', sha256: createHash('sha256').update('fresh').digest('hex'), rpcs: ['*'] },
+    ]
+    writeFileSync(trustPath, JSON.stringify(trust))
+    writeFileSync(
+      join(dir, 'payments', 'identity.key'),
+      privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    )
+    clock.nowMs += 1_000
+
+    expect(delivery.recognise(old)).toBeUndefined()
+    expect(delivery.recognise(payments.authorization('delivery'))).toBeDefined()
+    expect(delivery.recognise(`Bearer ${bearerCredential}`)).toBeUndefined()
+    expect(delivery.recognise('Bearer fresh')).toMatchObject({ name: 'new' })
+  })
+
+  it('leave the last good state in force when they break', () => {
+    const { dir, open, clock, lines } = world()
+    const delivery = open('delivery')
+    const payments = open('payments')
+    writeFileSync(join(dir, 'delivery', 'trust.json'), '{"issuers": ')
+    clock.nowMs += 1_000
+    expect(delivery.recognise(payments.authorization('delivery'))).toBeDefined()
+    expect(lines.map((line) => line['level'])).toContain('warn')
+  })
+
+  it('must be whole at boot', () => {
+    const { dir, open } = world()
+    writeFileSync(join(dir, 'delivery', 'trust.json'), '{"issuers": {"payments": "x"}}')
+    expect(() => open('delivery')).toThrow(/payments/)
+    rmSync(join(dir, 'gateway', 'identity.key'))
+    expect(() => open('gateway')).toThrow(/identity\.key/)
+  })
+})

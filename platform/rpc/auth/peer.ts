@@ -1,0 +1,23 @@
+// Checks a caller's identity against the certificate of its connection.
+
+import { Failure } from '#core/errors/errors.ts'
+import type { ServedCall } from '../server/served-call.ts'
+import type { Peer } from './tls.ts'
+
+/** Why a call may not come through its connection: a stolen token is of no use without the key of its process. */
+export function peerRefusal(
+  { rpc, caller }: ServedCall,
+  peer: Peer | undefined,
+  nowMs = Date.now(),
+): Failure | undefined {
+  if (peer === undefined) return rpc.open ? undefined : refusal('a client certificate is needed')
+  if (nowMs > peer.validUntilMs) return refusal('the client certificate has expired')
+  if (!rpc.open && caller?.kind === 'service' && !peer.names.includes(caller.name)) {
+    return refusal('the client certificate is that of another process')
+  }
+  return undefined
+}
+
+function refusal(message: string): Failure {
+  return new Failure('UNAUTHENTICATED', message)
+}

@@ -1,0 +1,106 @@
+// The certificates of a process and those of its peers.
+
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  createSecureContext,
+  type PeerCertificate,
+  type SecureContext,
+  type SecureContextOptions,
+  type TLSSocket,
+} from 'node:tls'
+import { reloadOnChange } from '#platform/process/reload.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { ConnectBy } from '../client/dispatcher.ts'
+
+/** What new handshakes are made with. Another object means that the files have changed. */
+export interface TlsMaterial {
+  /** For a server, which makes its own context of it. */
+  options: SecureContextOptions
+  /** For connections to others. */
+  context: SecureContext
+}
+
+/** The certificates of a process, as new as its files. */
+export interface MeshTls {
+  current(): TlsMaterial
+}
+
+/** The peer of a connection. */
+export interface Peer {
+  /** Names of processes that its certificate gives it. */
+  names: readonly string[]
+  validUntilMs: number
+}
+
+const files = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const
+const connectTimeoutMs = 2_000
+const noTicket = 0x4000
+
+/** Opens `tls.crt`, `tls.key` and `ca.crt` in a folder; throws at boot when they are absent or do not fit together. */
+export function openTls(dir: string, log: Pick<Logger, 'warn'>, now?: () => number): MeshTls {
+  const paths = Object.values(files).map((file) => join(dir, file))
+  const read = (): TlsMaterial => {
+    const options: SecureContextOptions = {
+      cert: readFileSync(join(dir, files.cert)),
+      key: readFileSync(join(dir, files.key)),
+      ca: readFileSync(join(dir, files.ca)),
+      minVersion: 'TLSv1.3',
+      // A resumed session would outlive the authority that vouched for it.
+      secureOptions: noTicket,
+    }
+    return { options, context: createSecureContext(options) }
+  }
+  const timed = now === undefined ? {} : { now }
+  return { current: reloadOnChange({ kind: 'certificate', paths, read, log, ...timed }) }
+}
+
+/** TLS options to connect to a process with our certificate, and to accept only its certificate. */
+export function connectByTls(tls: MeshTls, audience: string): ConnectBy {
+  let from: TlsMaterial | undefined
+  let made: ReturnType<ConnectBy>
+  return () => {
+    const material = tls.current()
+    if (material === from) return made
+    from = material
+    made = {
+      timeout: connectTimeoutMs,
+      secureContext: material.context,
+      servername: `payweave-${audience}`,
+      maxCachedSessions: 0,
+      checkServerIdentity: (_: string, { subjectaltname }: PeerCertificate) => {
+        const isIt = namesOf(subjectaltname).includes(audience)
+        return isIt ? undefined : new Error(`the other side is not ${audience}`)
+      },
+    }
+    return made
+  }
+}
+
+const processName = /^(?:DNS:|URI:spiffe:\/\/[^\s"]+\/)payweave-([a-z]+)$/
+
+/** The processes that a certificate's alternative names stand for. */
+export function namesOf(alternativeNames: string | undefined): string[] {
+  // Names with characters that need quoting could hide a comma; ours have none.
+  if (alternativeNames === undefined || alternativeNames.includes('"')) return []
+  return alternativeNames.split(', ').flatMap((name) => processName.exec(name)?.[1] ?? [])
+}
+
+const peerKey = Symbol('peer')
+
+/** Stores the peer with its connection. */
+export function notePeer(socket: TLSSocket): void {
+  const { raw } = socket.getPeerCertificate()
+  const certificate = new X509Certificate(raw)
+  const peer: Peer = {
+    names: namesOf(certificate.subjectAltName),
+    validUntilMs: certificate.validToDate.getTime(),
+  }
+  Object.assign(socket, { [peerKey]: peer })
+}
+
+/** The authenticated peer; undefined when the connection is a plain one. */
+export function peerOf(socket: object): Peer | undefined {
+  return (socket as { [peerKey]?: Peer })[peerKey]
+}

@@ -1,0 +1,104 @@
+// Resolves the addresses of a service, again and again.
+
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+
+/** Every address of a host name. A headless service has one for each of its pods. */
+export type Resolve = (hostname: string) => Promise<string[]>
+
+/** Through the system's resolver, which alone knows the hosts file and the search domains. */
+const systemResolve: Resolve = async (hostname) => {
+  const found = await lookup(hostname, { all: true })
+  return found.map(({ address }) => address)
+}
+
+/** How addresses are looked up. */
+export interface AddressOptions {
+  resolve?: Resolve
+  /** How long an answer is used, ±20 %, so that callers do not all ask at once. */
+  ttlMs?: number
+  now?: () => number
+}
+
+/** The addresses of some origins, as `host:port`. */
+export interface Addresses {
+  /** The last answer, undefined before the first; asks again in the background when that is old. */
+  current(): readonly string[] | undefined
+  /** Resolves again now (single flight), unless the last answer is recent. Never rejects. */
+  refresh(): Promise<readonly string[]>
+  /** Why the last question failed. */
+  failure(): Error | undefined
+}
+
+const defaultTtlMs = 5_000
+const jitter = 0.2
+/** Connects that fail all at once are one reason to ask again. */
+const minAgeMs = 100
+
+/** Looks up the hosts of some origins of one scheme. `onChange` is called for each answer that differs from the last. */
+export function watchAddresses(
+  origins: readonly URL[],
+  onChange: (addresses: readonly string[]) => void,
+  options: AddressOptions = {},
+): Addresses {
+  const { resolve = systemResolve, ttlMs = defaultTtlMs, now = () => performance.now() } = options
+  let known: readonly string[] | undefined
+  let error: Error | undefined
+  let askedMs = Number.NEGATIVE_INFINITY
+  let oldMs = Number.NEGATIVE_INFINITY
+  let asking: Promise<readonly string[]> | undefined
+
+  async function ask(): Promise<readonly string[]> {
+    try {
+      const all = await lookUp(origins, resolve, known === undefined)
+      error = undefined
+      if (all.join() !== known?.join()) {
+        known = all
+        onChange(all)
+      }
+    } catch (cause) {
+      // Keeps the known addresses: a failed name server does not remove them.
+      error = cause instanceof Error ? cause : new Error(String(cause))
+    }
+    askedMs = now()
+    oldMs = askedMs + ttlMs * (1 - jitter + 2 * jitter * Math.random())
+    asking = undefined
+    return known ?? []
+  }
+
+  function refresh(): Promise<readonly string[]> {
+    if (known !== undefined && now() - askedMs < minAgeMs) return Promise.resolve(known)
+    asking ??= ask()
+    return asking
+  }
+
+  return {
+    current() {
+      if (known !== undefined && now() > oldMs) void refresh()
+      return known
+    },
+    refresh,
+    failure: () => error,
+  }
+}
+
+/** With `partly`, a host that cannot be looked up does not hide the others. */
+async function lookUp(
+  origins: readonly URL[],
+  resolve: Resolve,
+  partly: boolean,
+): Promise<readonly string[]> {
+  const asked = await Promise.allSettled(origins.map((origin) => addressesOf(origin, resolve)))
+  const found = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  const failed = asked.find((one) => one.status === 'rejected')
+  if (failed !== undefined && (!partly || found.length === 0)) throw failed.reason
+  if (found.length === 0) throw new Error('the name has no address')
+  return [...new Set(found)].toSorted()
+}
+
+async function addressesOf(origin: URL, resolve: Resolve): Promise<string[]> {
+  const port = origin.port || (origin.protocol === 'https:' ? '443' : '80')
+  const host = origin.hostname.replace(/^\[|\]$/g, '')
+  const addresses = isIP(host) === 0 ? await resolve(host) : [host]
+  return addresses.map((address) => `${isIP(address) === 6 ? `[${address}]` : address}:${port}`)
+}

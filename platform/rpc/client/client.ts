@@ -1,0 +1,241 @@
+// Calls other processes: Connect over HTTP/1.1 and undici, with our identity and context. Only read-only calls may be sent twice.
+
+import { Readable } from 'node:stream'
+import type { DescService } from '@bufbuild/protobuf'
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
+import {
+  type Client,
+  Code,
+  ConnectError,
+  type ContextValues,
+  createClient,
+  createContextKey,
+  createContextValues,
+  type Transport,
+} from '@connectrpc/connect'
+import type { UniversalClientRequest, UniversalClientResponse } from '@connectrpc/connect/protocol'
+import { createTransport } from '@connectrpc/connect/protocol-connect'
+import type { Dispatcher } from 'undici'
+import type { Failure } from '#core/errors/errors.ts'
+import { endRpcClientSpan, rpcClientSpan, type Span } from '#platform/telemetry/spans.ts'
+import type { Identity } from '../auth/identity.ts'
+import { connectByTls } from '../auth/tls.ts'
+import { currentContext } from '../context.ts'
+import { statusName, toFailure } from '../errors.ts'
+import { requestIdHeader } from '../server/admission.ts'
+import { createDispatcher, hedgingOf } from './dispatcher.ts'
+import { notSent, unreachable } from './exchange.ts'
+import type { HedgingDispatcher } from './hedging.ts'
+import { callUnary, webHeaders } from './unary.ts'
+
+const defaultTimeoutMs = 10_000
+const maxBytes = 4 * 1024 * 1024
+
+/** Connections to one service, over all of its addresses; clients of several RPC services there may share them. */
+export interface RpcPool {
+  readonly undici: Dispatcher
+  /** Present when read-only calls may be sent to a second replica. */
+  readonly hedging?: HedgingDispatcher | undefined
+  close(): Promise<void>
+}
+
+/** How to connect. The identity's certificate is shown to an audience, over https. */
+export interface RpcPoolOptions {
+  lasting?: boolean
+  audience?: string
+  identity?: Pick<Identity, 'tls'>
+}
+
+/** Opens no connection before the first call. With `lasting`, answers may be streams without end, and no call is hedged. */
+export function createRpcPool(url: string, options: RpcPoolOptions = {}): RpcPool {
+  const { lasting = false, audience, identity } = options
+  const isSecured = url.startsWith('https:') && audience !== undefined
+  const undici = createDispatcher(url, {
+    // One message of a stream is bounded all the same.
+    maxResponseSize: lasting ? -1 : maxBytes,
+    ...(isSecured && identity?.tls && { connectBy: connectByTls(identity.tls, audience) }),
+  })
+  const hedging = lasting ? undefined : hedgingOf(undici)
+  return { undici, hedging, close: () => undici.close() }
+}
+
+/** What a client needs to know of the other side. */
+export interface RpcClientOptions {
+  /** One origin, or several of one service with commas between. */
+  url: string
+  /** Process name of the other side, which its tokens are for. */
+  audience: string
+  identity: Pick<Identity, 'authorization' | 'tls'>
+  /** Longest wait for one call; a shorter deadline of the call being answered wins. */
+  timeoutMs?: number
+  pool?: RpcPool
+}
+
+/**
+ * A client whose refusals are `Failure`s. It forwards the request id, the trace, the remaining time and the
+ * abort of the call being answered.
+ */
+export function createRpcClient<S extends DescService>(
+  service: S,
+  options: RpcClientOptions,
+): Client<S> {
+  const pool = options.pool ?? createRpcPool(options.url, options)
+  return createClient(service, transportOf(pool, options))
+}
+
+const projectKey = createContextKey<string | undefined>(undefined, { description: 'project' })
+
+/** Options of one call that is made for one project only: the other side refuses any other. */
+export function withProject(projectId: string): { contextValues: ContextValues } {
+  return { contextValues: createContextValues().set(projectKey, projectId) }
+}
+
+/** What calls are written for; where they go is the pool's to choose. */
+function firstOf(urls: string): URL {
+  return new URL(urls.split(',')[0] ?? '')
+}
+
+/** Connect's own transport, over undici; streams go through it. */
+function connectTransport(url: URL, pool: RpcPool): Transport {
+  const { origin, pathname } = url
+  return createTransport({
+    baseUrl: `${origin}${pathname}`,
+    useBinaryFormat: true,
+    interceptors: [],
+    acceptCompression: [],
+    sendCompression: null,
+    compressMinBytes: Number.MAX_SAFE_INTEGER,
+    readMaxBytes: maxBytes,
+    writeMaxBytes: maxBytes,
+    httpClient: (request) => send(pool.undici, request.url.slice(origin.length), request),
+  })
+}
+
+async function send(
+  pool: Dispatcher,
+  path: string,
+  { header, body, signal }: UniversalClientRequest,
+): Promise<UniversalClientResponse> {
+  try {
+    const response = await pool.request({
+      path,
+      method: 'POST',
+      headers: Object.fromEntries(header),
+      // Sent as it is made: what a caller streams is never whole in memory.
+      body: body === undefined ? null : Readable.from(body, { objectMode: false }),
+      signal: signal ?? null,
+    })
+    return {
+      status: response.statusCode,
+      header: webHeaders(response.headers),
+      body: readBody(response.body, signal),
+      trailer: new Headers(),
+    }
+  } catch (error) {
+    throw networkError(error, signal)
+  }
+}
+
+async function* readBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined) {
+  try {
+    yield* body
+  } catch (error) {
+    throw networkError(error, signal)
+  }
+}
+
+// An abort keeps its own reason; Connect reads it from the signal.
+function networkError(error: unknown, signal: AbortSignal | undefined): unknown {
+  return signal?.aborted === true ? error : unreachable(error)
+}
+
+interface CallSettings {
+  signal: AbortSignal | undefined
+  timeoutMs: number
+  header: Record<string, string>
+}
+
+/** Connect hands none of this to nested calls. Failures are made here: an interceptor cannot throw them. */
+function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
+  const url = firstOf(options.url)
+  const basePath = url.pathname.replace(/\/$/, '')
+  const connect = connectTransport(url, pool)
+  return {
+    async unary(method, signal, timeoutMs, header, message, values) {
+      const span = rpcClientSpan(method, url, currentContext()?.traceparent)
+      try {
+        const call = settle(options, signal, timeoutMs, header, values, span)
+        const isReadOnly = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS
+        const hedging = isReadOnly ? pool.hedging : undefined
+        const asked = { method, message, maxBytes, hedging, ...call }
+        const answer = await callUnary(pool.undici, basePath, asked)
+        endRpcClientSpan(span, 'ok')
+        return answer
+      } catch (error) {
+        throw failed(error, span)
+      }
+    },
+    async stream(method, signal, timeoutMs, header, input, values) {
+      const span = rpcClientSpan(method, url, currentContext()?.traceparent)
+      try {
+        const call = settle(options, signal, timeoutMs, header, values, span)
+        const response = await connect.stream(
+          method,
+          call.signal,
+          call.timeoutMs,
+          new Headers(call.header),
+          input,
+          values,
+        )
+        return { ...response, message: failing(response.message, span) }
+      } catch (error) {
+        throw failed(error, span)
+      }
+    },
+  }
+}
+
+async function* failing<T>(source: AsyncIterable<T>, span: Span | undefined): AsyncGenerator<T> {
+  try {
+    yield* source
+  } catch (error) {
+    throw failed(error, span)
+  } finally {
+    endRpcClientSpan(span, 'ok')
+  }
+}
+
+/** The Failure to throw. A span that has ended keeps its end. */
+function failed(thrown: unknown, span: Span | undefined): Failure {
+  const error = ConnectError.from(thrown)
+  endRpcClientSpan(span, statusName(error.code))
+  return toFailure(error)
+}
+
+function settle(
+  { identity, audience, timeoutMs: maxMs = defaultTimeoutMs }: RpcClientOptions,
+  signal: AbortSignal | undefined,
+  askedMs: number | undefined,
+  given: ConstructorParameters<typeof Headers>[0],
+  values: ContextValues | undefined,
+  span: Span | undefined,
+): CallSettings {
+  const header = given === undefined ? {} : Object.fromEntries(new Headers(given))
+  const context = currentContext()
+  let timeoutMs = askedMs ?? maxMs
+  if (context?.deadline !== undefined) {
+    timeoutMs = Math.min(timeoutMs, context.deadline - Date.now())
+    if (timeoutMs <= 0) throw notSent('no time is left for the call', Code.DeadlineExceeded)
+  }
+  header['authorization'] = identity.authorization(audience, values?.get(projectKey), timeoutMs)
+  if (span !== undefined) header['traceparent'] = span.traceparent
+  if (context === undefined) return { signal, timeoutMs, header }
+  header[requestIdHeader] = context.requestId
+  header['traceparent'] = span?.traceparent ?? context.traceparent
+  return { signal: joined(signal, context.signal), timeoutMs, header }
+}
+
+function joined(own: AbortSignal | undefined, outer: AbortSignal | undefined) {
+  if (own === undefined) return outer
+  return outer === undefined ? own : AbortSignal.any([own, outer])
+}

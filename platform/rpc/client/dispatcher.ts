@@ -1,0 +1,379 @@
+// Balances calls over all addresses of a service, as they come and go. No call that may have been sent is
+// sent again, except by a hedge.
+
+import { isIP } from 'node:net'
+import type { Dispatcher, Pool } from 'undici'
+import { undici } from '#platform/rpc/client/undici.ts'
+import type { LinkedHandler } from '../fast-path/link.ts'
+import { LinkedPool } from '../fast-path/linked-pool.ts'
+import { type Addresses, type AddressOptions, watchAddresses } from './addresses.ts'
+import {
+  HedgeBudget,
+  type HedgingDispatcher,
+  hedgeCounts,
+  OtherAnswered,
+  type SentCall,
+} from './hedging.ts'
+
+/** How connections are made: certificates and the like. Another object means that they have changed. */
+export type ConnectBy = () => Pool.Options['connect']
+
+/** Options of a dispatcher. */
+export interface DispatcherOptions extends AddressOptions {
+  connectBy?: ConnectBy
+  /** Largest answer; -1 for streams without end. */
+  maxResponseSize?: number
+}
+
+const connectTimeoutMs = 2_000
+const maxLinkedAnswerBytes = 4 * 1024 * 1024
+const plain = { timeout: connectTimeoutMs }
+const plainly: ConnectBy = () => plain
+
+/**
+ * Shorter than a server goes on after it began to stop (DRAIN_S): by the time that it cuts idle connections we have
+ * none there, so no call meets a connection on its way out.
+ */
+const idleMs = 4_000
+
+/** An instance that drains gets no calls for so long; by then it is gone, or back. */
+const leavingMs = 5_000
+const firstRestMs = 250
+const maxOpenMs = 5_000
+/** So many calls in a row without an answer look like a machine that is gone without a word. */
+const unansweredLimit = 8
+
+/**
+ * The way to a service by its URL, or by several with commas between. A name stands for all of its addresses, looked up
+ * again and again; of two instances picked at random, the one with fewer calls in flight gets the call. A call whose
+ * connection was refused goes to another instance; one that was sent never does, but for the hedges of `hedgingOf`.
+ */
+export function createDispatcher(url: string, options: DispatcherOptions = {}): Dispatcher {
+  const origins = url.split(',').map((one) => new URL(one))
+  const [first] = origins
+  if (first === undefined) throw new Error('a service needs an address')
+  const isOne = origins.length === 1 && isIP(first.hostname.replace(/^\[|\]$/g, '')) !== 0
+  // One address that cannot change needs no choosing.
+  if (isOne && options.connectBy === undefined) return openPool(first.origin, plainly, options)
+  return new Balancer(origins, options)
+}
+
+/** The way to hedge read-only calls; undefined for a service at one address that cannot change. */
+export function hedgingOf(dispatcher: Dispatcher): HedgingDispatcher | undefined {
+  return dispatcher instanceof Balancer ? dispatcher : undefined
+}
+
+function openPool(origin: string, connectBy: ConnectBy, options: DispatcherOptions): Dispatcher {
+  const connect = connectBy()
+  const pool = new undici.Pool(origin, {
+    connections: 256,
+    pipelining: 1,
+    connect,
+    headersTimeout: 65_000,
+    bodyTimeout: 65_000,
+    keepAliveMaxTimeout: idleMs,
+    maxResponseSize: options.maxResponseSize ?? -1,
+  })
+  return new LinkedPool(origin, pool, { connect, maxBytes: maxLinkedAnswerBytes })
+}
+
+/** One address of the service. */
+interface Instance {
+  readonly pool: Dispatcher
+  inFlight: number
+  /** Calls in a row that did not connect. */
+  refused: number
+  /** Calls in a row that were sent and not answered. */
+  unanswered: number
+  /** Used before only when no other can be. */
+  avoidUntilMs: number
+}
+
+class Balancer extends undici.Dispatcher implements HedgingDispatcher {
+  readonly addresses: Addresses
+  readonly #budget = new HedgeBudget()
+  readonly #options: DispatcherOptions
+  readonly #connectBy: ConnectBy
+  readonly #protocol: string
+  readonly #instances = new Map<string, Instance>()
+  readonly #closing = new Set<Promise<void>>()
+  #usable: Instance[] = []
+  #madeBy: unknown
+  #closed = false
+
+  constructor(origins: URL[], options: DispatcherOptions) {
+    super()
+    this.#options = options
+    this.#connectBy = options.connectBy ?? plainly
+    this.#protocol = origins[0]?.protocol ?? 'http:'
+    this.addresses = watchAddresses(origins, (found) => this.#follow(found), options)
+  }
+
+  override dispatch(
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
+    // What undici's own methods give is of the older form.
+    const modern: Dispatcher.DispatchHandler =
+      handler.onRequestStart === undefined ? new undici.DecoratorHandler(handler) : handler
+    new Attempt(this, options, modern).send()
+    return true
+  }
+
+  dispatchReadOnly(
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): SentCall {
+    this.#budget.earn()
+    const attempt = new Attempt(this, options, handler)
+    attempt.send()
+    return attempt
+  }
+
+  /** Sends a call again that `first` has not answered. */
+  hedge(
+    first: Instance,
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
+    // Also one that is left alone, when there is no other.
+    const other = this.pick([first])
+    if (other === undefined) return false
+    if (!this.#budget.spend()) {
+      hedgeCounts.over_budget += 1
+      return false
+    }
+    new Attempt(this, options, handler, [first]).sendTo(other)
+    return true
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  /** An instance that is not among those tried. */
+  pick(tried: readonly Instance[]): Instance | undefined {
+    const addresses = this.addresses.current()
+    if (addresses === undefined || this.#closed) return undefined
+    if (this.#connectBy() !== this.#madeBy && this.#madeBy !== undefined) this.#remake(addresses)
+    const nowMs = performance.now()
+    const all = this.#usable
+    const good = all.filter((one) => one.avoidUntilMs <= nowMs && !tried.includes(one))
+    if (good.length > 0) return lessBusy(good)
+    return all
+      .filter((one) => !tried.includes(one))
+      .reduce<Instance | undefined>((best, one) => {
+        return best === undefined || one.avoidUntilMs < best.avoidUntilMs ? one : best
+      }, undefined)
+  }
+
+  /** The call was never sent. */
+  refused(instance: Instance): void {
+    const restMs = Math.min(firstRestMs * 2 ** instance.refused, maxOpenMs)
+    instance.refused += 1
+    instance.avoidUntilMs = performance.now() + restMs
+    void this.addresses.refresh()
+  }
+
+  /** The call was sent, and nothing came. */
+  unanswered(instance: Instance): void {
+    instance.unanswered += 1
+    if (instance.unanswered < unansweredLimit) return
+    instance.unanswered = 0
+    instance.avoidUntilMs = performance.now() + maxOpenMs
+    void this.addresses.refresh()
+  }
+
+  answered(instance: Instance, isLeaving: boolean): void {
+    instance.refused = 0
+    instance.unanswered = 0
+    if (!isLeaving) return
+    instance.avoidUntilMs = performance.now() + leavingMs
+    void this.addresses.refresh()
+  }
+
+  #follow(addresses: readonly string[]): void {
+    const wanted = new Set(addresses)
+    for (const address of this.#instances.keys()) if (!wanted.has(address)) this.#drop(address)
+    this.#madeBy = this.#connectBy()
+    for (const address of wanted) {
+      if (this.#instances.has(address) || this.#closed) continue
+      this.#instances.set(address, {
+        pool: openPool(`${this.#protocol}//${address}`, this.#connectBy, this.#options),
+        inFlight: 0,
+        refused: 0,
+        unanswered: 0,
+        avoidUntilMs: 0,
+      })
+    }
+    this.#usable = [...this.#instances.values()]
+  }
+
+  /** New connections are made in the new way; calls in flight end on the old ones. */
+  #remake(addresses: readonly string[]): void {
+    this.#follow([])
+    this.#follow(addresses)
+  }
+
+  #drop(address: string): void {
+    const instance = this.#instances.get(address)
+    if (instance === undefined) return
+    this.#instances.delete(address)
+    const closed = instance.pool.close().catch(() => undefined)
+    this.#closing.add(closed)
+    void closed.finally(() => this.#closing.delete(closed))
+  }
+
+  override close(): Promise<void>
+  override close(callback: () => void): void
+  override close(callback?: () => void): Promise<void> | undefined {
+    this.#closed = true
+    this.#follow([])
+    const closed = Promise.all(this.#closing).then(() => undefined)
+    if (callback === undefined) return closed
+    void closed.finally(callback)
+    return undefined
+  }
+}
+
+/** Of two at random the one with fewer calls in flight, which avoids a rush to the one that is idle. */
+function lessBusy(instances: readonly Instance[]): Instance | undefined {
+  const { length } = instances
+  const at = Math.floor(Math.random() * length)
+  const one = instances[at]
+  if (length === 1) return one
+  const other = instances[(at + 1 + Math.floor(Math.random() * (length - 1))) % length]
+  return one !== undefined && other !== undefined && other.inFlight < one.inFlight ? other : one
+}
+
+/** One call on its way, to one instance after the other until it is sent; a class, since each call makes one. */
+class Attempt implements LinkedHandler, SentCall {
+  readonly #balancer: Balancer
+  readonly #options: Dispatcher.DispatchOptions
+  readonly #handler: LinkedHandler
+  #instance: Instance | undefined
+  readonly #tried: Instance[]
+  readonly #isHedge: boolean
+  #hasLookedAgain = false
+  #isSent = false
+  #isAnswered = false
+
+  constructor(
+    balancer: Balancer,
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+    tried: Instance[] = [],
+  ) {
+    this.#balancer = balancer
+    this.#options = options
+    this.#handler = handler
+    this.#tried = tried
+    this.#isHedge = tried.length > 0
+  }
+
+  send(last?: Error): void {
+    const instance = this.#balancer.pick(this.#tried)
+    if (instance === undefined) {
+      void this.#lookAgain(last)
+      return
+    }
+    this.sendTo(instance)
+  }
+
+  sendTo(instance: Instance): void {
+    this.#instance = instance
+    instance.inFlight += 1
+    instance.pool.dispatch(this.#options, this)
+  }
+
+  hedge(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const first = this.#instance
+    return first !== undefined && this.#balancer.hedge(first, options, handler)
+  }
+
+  /** No instance is left to try: resolves the addresses once more and tries new ones. */
+  async #lookAgain(last: Error | undefined): Promise<void> {
+    const { addresses, isClosed } = this.#balancer
+    if (!isClosed && !this.#hasLookedAgain) {
+      this.#hasLookedAgain = true
+      await addresses.refresh()
+      this.send(last)
+      return
+    }
+    const none = isClosed ? new undici.errors.ClientClosedError() : new Error('no address')
+    this.#handler.onResponseError?.(neverStarted, last ?? addresses.failure() ?? none)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    this.#isSent = true
+    this.#handler.onRequestStart?.(controller, context)
+  }
+
+  /** By an instance that stops, say: another may have it. */
+  onReturned(): void {
+    this.#isSent = false
+    this.#handler.onReturned?.()
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[]>,
+    message?: string,
+  ): void {
+    this.#isAnswered = true
+    // A refusal may close its connection for reasons of its own.
+    const isLeaving = status === 200 && headers['connection'] === 'close'
+    if (this.#instance !== undefined) this.#balancer.answered(this.#instance, isLeaving)
+    this.#handler.onResponseStart?.(controller, status, headers, message)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#handler.onResponseData?.(controller, chunk)
+  }
+
+  onResponseEnd(
+    controller: Dispatcher.DispatchController,
+    trailers: Record<string, string | string[]>,
+  ): void {
+    this.#leave()
+    this.#handler.onResponseEnd?.(controller, trailers)
+  }
+
+  onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
+    const instance = this.#leave()
+    if (
+      this.#isSent ||
+      instance === undefined ||
+      error instanceof undici.errors.InvalidArgumentError
+    ) {
+      // A hedge that lost has not waited for long.
+      const hasWaited = !(this.#isHedge && error instanceof OtherAnswered)
+      if (!this.#isAnswered && hasWaited && instance !== undefined) {
+        this.#balancer.unanswered(instance)
+      }
+      this.#handler.onResponseError?.(controller, error)
+      return
+    }
+    this.#balancer.refused(instance)
+    this.#tried.push(instance)
+    this.send(error)
+  }
+
+  #leave(): Instance | undefined {
+    const instance = this.#instance
+    this.#instance = undefined
+    if (instance !== undefined) instance.inFlight -= 1
+    return instance
+  }
+}
+
+/** Stands for the control over a request that never was. */
+const neverStarted: Dispatcher.DispatchController = {
+  aborted: true,
+  paused: false,
+  reason: null,
+  abort: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+}

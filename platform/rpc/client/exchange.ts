@@ -1,0 +1,243 @@
+// One unary request and its whole response, until its time-out or abort; read-only ones may be hedged.
+
+import { Code, ConnectError } from '@connectrpc/connect'
+import type { Dispatcher } from 'undici'
+import type { LinkedHandler } from '../fast-path/link.ts'
+import {
+  type HedgingDispatcher,
+  hedgeAfterMs,
+  hedgeCounts,
+  OtherAnswered,
+  type SentCall,
+} from './hedging.ts'
+import { NotSent } from './not-sent.ts'
+
+/** Headers of an answer, as undici gives them. */
+export type AnswerHeaders = Record<string, string | string[] | undefined>
+/** An answer that has come as a whole. */
+export type Answer = { status: number; headers: AnswerHeaders; body: Uint8Array }
+
+/** A request with its headers as an object. */
+export interface ExchangeRequest extends Dispatcher.DispatchOptions {
+  headers: Record<string, string>
+}
+
+/** How long to wait, how much to take, and what else ends it. */
+export interface ExchangeLimits {
+  /** 0 or less: no time-out. */
+  timeoutMs: number
+  signal: AbortSignal | undefined
+  maxBytes: number
+}
+
+/** The header that says how long the caller waits. */
+export const timeoutHeader = 'connect-timeout-ms'
+
+/** Sends a request and resolves to its answer. Rejects with a ConnectError. */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: ExchangeRequest,
+  limits: ExchangeLimits,
+): Promise<Answer> {
+  const one = new Exchange(request, limits, limits.timeoutMs)
+  if (!one.isOver) dispatcher.dispatch(request, one.first)
+  return one.answered
+}
+
+/**
+ * The same for a request that changes nothing: without an answer after `hedgeAfterMs` it goes to a second replica too, the
+ * first answer counts, and the other request is cancelled.
+ */
+export function exchangeReadOnly(
+  dispatcher: HedgingDispatcher,
+  request: ExchangeRequest,
+  limits: ExchangeLimits,
+): Promise<Answer> {
+  const one = new Exchange(request, limits, Math.min(limits.timeoutMs, hedgeAfterMs))
+  if (!one.isOver) one.sent = dispatcher.dispatchReadOnly(request, one.first)
+  return one.answered
+}
+
+/** A class, since each call makes one. */
+class Exchange {
+  readonly answered: Promise<Answer>
+  readonly first: Reply
+  isOver = false
+  /** Set for one that may be hedged. */
+  sent: SentCall | undefined
+  readonly limits: ExchangeLimits
+  readonly #request: ExchangeRequest
+  readonly #settle: PromiseWithResolvers<Answer>
+  #second: Reply | undefined
+  #timer: NodeJS.Timeout | undefined
+  readonly #onAbort = () => this.giveUp(this.limits.signal?.reason, Code.Canceled)
+
+  /** `lookAfterMs` is the time-out, or when it is time to hedge: one timer serves both. */
+  constructor(request: ExchangeRequest, limits: ExchangeLimits, lookAfterMs: number) {
+    const { timeoutMs, signal } = limits
+    this.#request = request
+    this.limits = limits
+    this.#settle = Promise.withResolvers()
+    this.answered = this.#settle.promise
+    this.first = new Reply(this)
+    if (timeoutMs > 0) this.#lookAfter(lookAfterMs, timeoutMs - lookAfterMs)
+    signal?.addEventListener('abort', this.#onAbort, { once: true })
+    if (signal?.aborted === true) this.#onAbort()
+  }
+
+  /**
+   * Timers come before what the sockets hold: when this process itself stood still, the answer may be here already, and is
+   * read first.
+   */
+  #lookAfter(afterMs: number, leftMs: number): void {
+    this.#timer = setTimeout(() => {
+      setImmediate(() => this.#look(leftMs))
+    }, afterMs)
+  }
+
+  #look(leftMs: number): void {
+    if (this.isOver) return
+    if (leftMs <= 0) {
+      this.giveUp('the call took too long', Code.DeadlineExceeded)
+      return
+    }
+    this.#lookAfter(leftMs, 0)
+    if (this.first.hasBegun || this.sent === undefined) return
+    const headers = { ...this.#request.headers, [timeoutHeader]: String(Math.ceil(leftMs)) }
+    const second = new Reply(this)
+    this.#second = second
+    if (!this.sent.hedge({ ...this.#request, headers }, second)) this.#second = undefined
+  }
+
+  /** A whole answer has come. One that decides nothing does not count while there may be a better one. */
+  replied(reply: Reply, answer: Answer): void {
+    if (undecided.has(answer.status) && this.#waitsForOther(reply)) return
+    this.#end(reply === this.#second ? 'won' : 'lost')
+    this.#settle.resolve(answer)
+  }
+
+  /** No answer can come. */
+  failed(reply: Reply, error: Error): void {
+    if (this.#waitsForOther(reply)) return
+    this.#end('failed')
+    this.#settle.reject(unreachable(this.#isSent ? error : new NotSent(error)))
+  }
+
+  giveUp(reason: unknown, code: Code): void {
+    if (this.isOver) return
+    const given = ConnectError.from(reason, code)
+    const error = this.#isSent ? given : notSent(given.rawMessage, given.code, reason)
+    this.#settle.reject(error)
+    this.#end('failed', error)
+  }
+
+  /** A replica may have seen it. */
+  get #isSent(): boolean {
+    return this.first.isSent || this.#second?.isSent === true
+  }
+
+  #waitsForOther(reply: Reply): boolean {
+    const other = reply === this.first ? this.#second : this.first
+    return other !== undefined && !other.isOver
+  }
+
+  #end(outcome: 'won' | 'lost' | 'failed', reason?: Error): void {
+    this.isOver = true
+    clearTimeout(this.#timer)
+    this.limits.signal?.removeEventListener('abort', this.#onAbort)
+    if (this.#second !== undefined) hedgeCounts[outcome] += 1
+    this.first.giveUp(reason)
+    this.#second?.giveUp(reason)
+  }
+}
+
+/** Answers by which a replica says nothing about the call: it is overloaded, cannot work now, or ran out of time. */
+const undecided = new Set([429, 503, 504])
+
+/** What one replica answers; a class, since each call makes one. */
+class Reply implements LinkedHandler {
+  isOver = false
+  /** The replica may have seen the request. */
+  isSent = false
+  readonly #exchange: Exchange
+  readonly #chunks: Buffer[] = []
+  #length = 0
+  #controller: Dispatcher.DispatchController | undefined
+  #status = 0
+  #headers: AnswerHeaders = {}
+
+  constructor(ofExchange: Exchange) {
+    this.#exchange = ofExchange
+  }
+
+  /** Whether the answer is on its way. */
+  get hasBegun(): boolean {
+    return this.#status > 0
+  }
+
+  /** Cancels the request, unless it is over. */
+  giveUp(reason: Error | undefined): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.#controller?.abort(reason ?? new OtherAnswered('another replica has answered'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // It may have been given up while it waited for a connection.
+    if (this.isOver) controller.abort(new Error('the call was given up'))
+    else this.isSent = true
+  }
+
+  /** The replica has not begun it: it is sent again. */
+  onReturned(): void {
+    this.isSent = false
+  }
+
+  onResponseStart(_: unknown, status: number, headers: AnswerHeaders): void {
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    if (this.isOver) return
+    const { maxBytes } = this.#exchange.limits
+    this.#chunks.push(chunk)
+    this.#length += chunk.byteLength
+    if (this.#length > maxBytes) {
+      this.#exchange.giveUp(`the answer is over ${maxBytes} bytes`, Code.ResourceExhausted)
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.isOver) return
+    this.isOver = true
+    const [only] = this.#chunks
+    const isWhole = only !== undefined && this.#chunks.length === 1
+    const body = isWhole ? only : Buffer.concat(this.#chunks, this.#length)
+    this.#exchange.replied(this, { status: this.#status, headers: this.#headers, body })
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.#exchange.failed(this, error)
+  }
+}
+
+/** The error of a call that was not sent. */
+export function notSent(message: string, code: Code, cause?: unknown): ConnectError {
+  return new ConnectError(message, code, undefined, undefined, new NotSent(cause))
+}
+
+/** The error of a call that the network swallowed. */
+export function unreachable(cause: unknown): ConnectError {
+  if (cause instanceof ConnectError) return cause
+  return new ConnectError(
+    'no answer from the other side',
+    Code.Unavailable,
+    undefined,
+    undefined,
+    cause,
+  )
+}

@@ -1,0 +1,62 @@
+// When a read-only call is also sent to a second replica, and how many calls may be.
+
+import type { Dispatcher } from 'undici'
+
+/** A read-only call that has no answer after so long is sent to a second replica as well; the first answer counts. */
+export const hedgeAfterMs = 300
+
+/** A call that was sent to one replica. */
+export interface SentCall {
+  /** Sends it to another replica as well. False when there is none to try, or when the budget is used up. */
+  hedge(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean
+}
+
+/** Sends calls that change nothing, so that they may be sent twice. */
+export interface HedgingDispatcher {
+  dispatchReadOnly(
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): SentCall
+}
+
+/** Why a request is cancelled whose call another replica has answered. */
+export class OtherAnswered extends Error {}
+
+/** What became of hedges since the process began, and how many were not made for want of budget. */
+export const hedgeCounts = { won: 0, lost: 0, failed: 0, over_budget: 0 }
+
+/** Hedges for each read-only call, in the long run. */
+const share = 0.1
+/** Few calls must be able to leave a frozen replica too. */
+const perSecond = 1
+/** How many may be made at once, when nothing was hedged for a while. */
+const maxTokens = 20
+
+/** Hedges that may be made: one for ten read-only calls and one a second, 20 at once. They never double the load of a slow service. */
+export class HedgeBudget {
+  #tokens = maxTokens
+  #filledMs: number
+  readonly #nowMs: () => number
+
+  /** `nowMs` is a clock that never goes back. */
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs
+    this.#filledMs = nowMs()
+  }
+
+  /** Counts a call that may be hedged. */
+  earn(): void {
+    if (this.#tokens < maxTokens) this.#tokens += share
+  }
+
+  /** Whether one hedge may be made now, which is then counted. */
+  spend(): boolean {
+    const nowMs = this.#nowMs()
+    const earned = ((nowMs - this.#filledMs) / 1_000) * perSecond
+    this.#filledMs = nowMs
+    this.#tokens = Math.min(maxTokens, this.#tokens + earned)
+    if (this.#tokens < 1) return false
+    this.#tokens -= 1
+    return true
+  }
+}

@@ -1,0 +1,19 @@
+// Distinguishes calls that never left this process from those whose outcome is unknown.
+
+/** The cause, at some depth, of the error of a call of which the other side saw nothing. */
+export class NotSent extends Error {
+  constructor(cause?: unknown) {
+    super('the call was not sent', { cause })
+  }
+}
+
+/**
+ * Whether the other side cannot have seen the call that failed with this error: no connection could be made, or the time was over
+ * before there was one. False also when that is not known.
+ */
+export function wasNotSent(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof NotSent) return true
+  }
+  return false
+}

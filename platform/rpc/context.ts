@@ -1,0 +1,63 @@
+// The context of a call (caller, request id, deadline), inherited by nested calls.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** Who called: a process of ours by its signed token, or an internal team by its bearer. */
+export interface Caller {
+  kind: 'service' | 'bearer'
+  name: string
+  /** The only project that the credential may act for; absent when it is for none or for all. */
+  projectId?: string
+  /** When the bearer expires, in milliseconds since the epoch; absent for one that does not, and for tokens. */
+  expiresMs?: number
+  /** The RPCs that a bearer may call: `*`, `pkg.Service/*` or `pkg.Service/Method`. */
+  rpcs?: readonly string[]
+}
+
+/** What is handed on to every RPC that is made while a call or a request is being answered. */
+export interface CallContext {
+  requestId: string
+  traceparent: string
+  /** When the caller stops waiting, in milliseconds since the epoch. */
+  deadline?: number | undefined
+  /** Aborts when the caller went away or its deadline passed; never because the call was answered. */
+  signal?: AbortSignal | undefined
+  caller?: Caller | undefined
+}
+
+const storage = new AsyncLocalStorage<CallContext | undefined>()
+
+/** The context of the call or request that the current code runs for, if any. */
+export function currentContext(): CallContext | undefined {
+  return storage.getStore()
+}
+
+/** Runs `work` so that calls made in it have `context`. */
+export function runWithContext<T>(context: CallContext, work: () => T): T {
+  return storage.run(context, work)
+}
+
+/**
+ * Runs `work` outside any call. Loops that outlive the request that woke them (relays, sweepers) start
+ * here, or they would inherit its deadline.
+ */
+export function runDetached<T>(work: () => T): T {
+  return storage.run(undefined, work)
+}
+
+/** Iterates `source` with `context` active in its generator, in any context of the consumer. */
+export async function* iterateWithContext<T>(
+  context: CallContext,
+  source: AsyncIterable<T>,
+): AsyncGenerator<T> {
+  const iterator = storage.run(context, () => source[Symbol.asyncIterator]())
+  try {
+    for (;;) {
+      const step = await storage.run(context, () => iterator.next())
+      if (step.done === true) return
+      yield step.value
+    }
+  } finally {
+    await storage.run(context, () => iterator.return?.())
+  }
+}

@@ -1,0 +1,84 @@
+// Counts the bytes of requests that are buffered at once.
+
+/** How many bytes may be held. */
+export interface ByteLimits {
+  maxBytes: number
+  /** For messages over `largeMessageBytes`, so that small ones pass while large ones fill it. */
+  maxLargeBytes: number
+}
+
+/** Larger than a chunk of an upload with what is around it. */
+export const largeMessageBytes = 80 * 1024
+
+/** Held bytes within limits, and within those of the budget that this one is a part of. */
+export class ByteBudget {
+  readonly #limits: ByteLimits
+  readonly #whole: ByteBudget | undefined
+  #heldBytes = 0
+
+  constructor(limits: ByteLimits, whole?: ByteBudget) {
+    this.#limits = limits
+    this.#whole = whole
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** Holds so many bytes more; false, and nothing, when there is no room. */
+  take(bytes: number, isLarge: boolean): boolean {
+    const { maxBytes, maxLargeBytes } = this.#limits
+    if (this.#heldBytes + bytes > (isLarge ? maxLargeBytes : maxBytes)) return false
+    if (this.#whole !== undefined && !this.#whole.take(bytes, isLarge)) return false
+    this.#heldBytes += bytes
+    return true
+  }
+
+  /** Holds so many bytes less. */
+  give(bytes: number): void {
+    this.#heldBytes -= bytes
+    this.#whole?.give(bytes)
+  }
+}
+
+/** What one call holds of a budget; a class, since each call makes one. */
+export class Lease {
+  readonly #budget: ByteBudget
+  readonly #onRelease: (() => void) | undefined
+  #heldBytes = 0
+  #isReleased = false
+  #wasRefused = false
+
+  constructor(budget: ByteBudget, onRelease?: () => void) {
+    this.#budget = budget
+    this.#onRelease = onRelease
+  }
+
+  /** Whether there was once no room for what the call needed. */
+  get wasRefused(): boolean {
+    return this.#wasRefused
+  }
+
+  /** Holds so many bytes from now on, more or less than before; false, and what it was, when there is no room. */
+  resize(bytes: number): boolean {
+    const more = bytes - this.#heldBytes
+    // A call that has ended reads nothing any more.
+    if (this.#isReleased) return false
+    if (more > 0 && !this.#budget.take(more, bytes > largeMessageBytes)) {
+      this.#wasRefused = true
+      return false
+    }
+    if (more < 0) this.#budget.give(-more)
+    this.#heldBytes = bytes
+    return true
+  }
+
+  /** Holds nothing any more, for good. Safe to call again. */
+  readonly release = (): void => {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.#budget.give(this.#heldBytes)
+    this.#heldBytes = 0
+    this.#onRelease?.()
+  }
+}

@@ -1,0 +1,29 @@
+// How large messages may be, and the refusals of calls that exceed a server's limits.
+
+import { Failure } from '#core/errors/errors.ts'
+
+/** Largest message. */
+export const maxMessageBytes = 4 * 1024 * 1024
+/** Largest request message of health and reflection: a name. */
+export const maxNameMessageBytes = 4 * 1024
+
+/** The refusal of a message that is larger than those of its method may be. */
+export function messageTooLarge(maxBytes: number): Failure {
+  return new Failure('MESSAGE_TOO_LARGE', `message is over ${maxBytes} bytes`)
+}
+
+/** The refusal of a call whose bytes the server has no room for. */
+export function tooManyBytes(): Failure {
+  return new Failure(
+    'SERVER_OVERLOADED',
+    'too many request bytes are in flight on this connection or server, retry later',
+  )
+}
+
+/** The refusal of a call beyond those that may be in flight without a credential. */
+export function tooManyCalls(): Failure {
+  return new Failure(
+    'SERVER_OVERLOADED',
+    'too many calls without a credential are in flight on this connection, retry later',
+  )
+}

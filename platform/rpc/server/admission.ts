@@ -1,0 +1,159 @@
+// Decides from the headers alone whether a call is admitted, and its deadline.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import type { UniversalHandler } from '@connectrpc/connect/protocol'
+import { Failure } from '#core/errors/errors.ts'
+import { isUuid, randomId } from '#core/identity/id.ts'
+import { rpcServerSpan } from '#platform/telemetry/spans.ts'
+import { permissionOf } from '../auth/callers.ts'
+import type { Identity } from '../auth/identity.ts'
+import type { Caller } from '../context.ts'
+import { maxMessageBytes, maxNameMessageBytes, messageTooLarge } from '../limits/limits.ts'
+import { type Rpc, ServedCall } from './served-call.ts'
+
+/** Longest time that a caller may ask for; a longer wish is cut to it. */
+export const maxTimeoutMs = 60_000
+const defaultTimeoutMs = 10_000
+/** Longest time of a stream that lasts: a watch, a tail. */
+export const maxStreamMs = 24 * 3_600_000
+
+const envelopeHeadBytes = 5
+
+/** Carries the request id from call to call. */
+export const requestIdHeader = 'pw-request-id'
+
+const healthService = 'grpc.health.v1.Health'
+const reflectionService = /^grpc\.reflection\.v1(alpha)?\.ServerReflection$/
+
+const unknownRpc: Rpc = {
+  name: 'unknown',
+  open: false,
+  permits: () => true,
+  maxMessageBytes,
+  takesOneMessage: false,
+  defaultTimeoutMs,
+  maxTimeoutMs,
+}
+
+/** A call that may go on to its handler, or why it may not. */
+export type Verdict =
+  | { call: ServedCall; refusal?: undefined }
+  | { call: ServedCall; refusal: Failure }
+
+/** Reads path and headers of a request. Sets the time-out header, so that Connect keeps the same time. */
+export type Admit = (path: string, headers: IncomingHttpHeaders) => Verdict
+
+/** Looks every method up once, so that a call costs two lookups. */
+export function createAdmission(handlers: readonly UniversalHandler[], identity: Identity): Admit {
+  const rpcs = new Map(handlers.map((handler) => [handler.requestPath, describe(handler)]))
+  return (path, headers) => {
+    const query = path.indexOf('?')
+    const rpc = rpcs.get(query < 0 ? path : path.slice(0, query)) ?? unknownRpc
+    // Also where none is needed: authenticated callers have higher limits.
+    const caller = identity.recognise(headers.authorization)
+    const requestId = headers[requestIdHeader]
+    const call = new ServedCall(
+      rpc,
+      typeof requestId === 'string' && isUuid(requestId) ? requestId : randomId(),
+      headers['traceparent'] as string | undefined,
+      settleDeadline(rpc, headers, caller),
+      caller,
+      rpcServerSpan(rpc.name, headers),
+    )
+    const refusal = refusalOf(rpc, call, headers, identity)
+    return refusal === undefined ? { call } : { call, refusal }
+  }
+}
+
+function refusalOf(
+  rpc: Rpc,
+  { caller }: ServedCall,
+  headers: IncomingHttpHeaders,
+  identity: Identity,
+): Failure | undefined {
+  if (!rpc.open) {
+    if (caller === undefined) return noCaller(headers, identity)
+    if (rpc === unknownRpc) return new Failure('METHOD_UNIMPLEMENTED', 'unknown method')
+    if (!rpc.permits(caller)) {
+      return new Failure('PERMISSION_DENIED', 'this caller may not call this method')
+    }
+  }
+  if (isCompressed(headers)) {
+    return new Failure('COMPRESSION_UNSUPPORTED', 'messages must not be compressed')
+  }
+  const { takesOneMessage, maxMessageBytes: maxBytes } = rpc
+  const declaredBytes = Number(headers['content-length'] ?? 0)
+  if (takesOneMessage && declaredBytes > maxBytes + envelopeHeadBytes) {
+    return messageTooLarge(maxBytes)
+  }
+  return undefined
+}
+
+/** A token outlives the deadline of its call: when it has expired, the call has waited here for longer than its caller does. */
+function noCaller({ authorization }: IncomingHttpHeaders, identity: Identity): Failure {
+  return identity.hasExpired(authorization)
+    ? new Failure('TIMEOUT', 'the call waited until after its deadline')
+    : new Failure('UNAUTHENTICATED', 'no valid credential')
+}
+
+const encodingHeaders = ['content-encoding', 'connect-content-encoding', 'grpc-encoding'] as const
+
+function isCompressed(headers: IncomingHttpHeaders): boolean {
+  for (const name of encodingHeaders) {
+    if (headers[name] !== undefined && headers[name] !== 'identity') return true
+  }
+  return false
+}
+
+function describe({ service, method }: UniversalHandler): Rpc {
+  const stream = method.methodKind === 'server_streaming'
+  const watch = stream && service.typeName === healthService
+  const isReflection = reflectionService.test(service.typeName)
+  const open = service.typeName === healthService
+  return {
+    name: `${service.typeName}/${method.name}`,
+    open,
+    permits: permissionOf(method),
+    maxMessageBytes: open || isReflection ? maxNameMessageBytes : maxMessageBytes,
+    takesOneMessage: stream || method.methodKind === 'unary',
+    defaultTimeoutMs: watch ? undefined : stream || isReflection ? maxTimeoutMs : defaultTimeoutMs,
+    maxTimeoutMs: stream ? maxStreamMs : open ? defaultTimeoutMs : maxTimeoutMs,
+  }
+}
+
+const unitsMs: Record<string, number> = {
+  n: 1e-6,
+  u: 1e-3,
+  m: 1,
+  S: 1_000,
+  M: 60_000,
+  H: 3_600_000,
+}
+const grpcTimeout = /^(\d{1,8})([numSMH])$/
+const connectTimeout = /^\d{1,10}$/
+
+/**
+ * The deadline of the call, and the time-out header set to it. No call outlives the bearer that it was made with. A malformed
+ * header is left alone: Connect refuses the call for it.
+ */
+function settleDeadline(
+  rpc: Rpc,
+  headers: IncomingHttpHeaders,
+  caller: Caller | undefined,
+): number | undefined {
+  const grpc = headers['content-type']?.startsWith('application/grpc') ?? false
+  const name = grpc ? 'grpc-timeout' : 'connect-timeout-ms'
+  const asked = headers[name]
+  const wishMs = asked === undefined ? rpc.defaultTimeoutMs : readTimeout(String(asked), grpc)
+  if (wishMs === undefined) return undefined
+  const leftMs = caller?.expiresMs === undefined ? rpc.maxTimeoutMs : caller.expiresMs - Date.now()
+  const timeoutMs = Math.min(Math.ceil(wishMs), rpc.maxTimeoutMs, Math.max(leftMs, 1))
+  if (asked === undefined || timeoutMs < wishMs) headers[name] = `${timeoutMs}${grpc ? 'm' : ''}`
+  return Date.now() + timeoutMs
+}
+
+function readTimeout(text: string, grpc: boolean): number | undefined {
+  if (!grpc) return connectTimeout.test(text) ? Number(text) : undefined
+  const match = grpcTimeout.exec(text)
+  return match === null ? undefined : Number(match[1]) * (unitsMs[match[2] ?? ''] ?? 0)
+}

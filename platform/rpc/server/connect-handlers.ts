@@ -1,0 +1,74 @@
+// Applies our limits and error reasons to the handlers that Connect makes.
+
+import type { ConnectError } from '@connectrpc/connect'
+import type {
+  UniversalHandler,
+  UniversalServerRequest,
+  UniversalServerResponse,
+} from '@connectrpc/connect/protocol'
+import { judged, ofDecoding, unaryError } from '../error-responses.ts'
+import { malformed, withReason } from '../errors.ts'
+import { type ReadLimits, wholeBody, wholeMessages } from '../limits/request-body.ts'
+import type { CallLog } from './call-log.ts'
+import { type ServedCall, servedCallKey } from './served-call.ts'
+
+/** How long a single message may take that comes with no deadline. */
+const readTimeoutMs = 30_000
+
+/** A handler that reads each message within what its call may hold, and whose errors all have a reason and are logged. */
+export function limited(handler: UniversalHandler, callLog: CallLog): UniversalHandler {
+  const isUnary = handler.method.methodKind === 'unary'
+  const answer = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
+    const call = request.contextValues?.get(servedCallKey)
+    if (call?.lease === undefined) throw new Error('call was not admitted')
+    if (request.method === 'GET' && !isUtf8Query(request.url)) {
+      return unaryError(callLog.failed(call, malformed('the query is not UTF-8')))
+    }
+    const limits: ReadLimits = {
+      lease: call.lease,
+      maxBytes: call.rpc.maxMessageBytes,
+      isJson: isJson(request.header),
+      untilMs: call.deadline ?? Date.now() + readTimeoutMs,
+      toError: (thrown) => callLog.failed(call, thrown),
+    }
+    const body = readWithin(limits, request, isUnary, call.rpc.takesOneMessage)
+    const response = await handler({ ...request, body })
+    return await judged(response, isUnary, (error) => judge(error, call, callLog))
+  }
+  return Object.assign(answer, { ...handler })
+}
+
+/** Errors of a call that no handler has answered come from its bytes. */
+function judge(error: ConnectError, call: ServedCall, callLog: CallLog): ConnectError {
+  return call.isEnded ? withReason(error) : callLog.failed(call, ofDecoding(error))
+}
+
+function readWithin(
+  limits: ReadLimits,
+  { header, body }: UniversalServerRequest,
+  isUnary: boolean,
+  takesOneMessage: boolean,
+): AsyncIterable<Uint8Array> {
+  // Only a framework that parses JSON by itself passes anything else.
+  const source = body as AsyncIterable<Uint8Array>
+  const isGrpc = header.get('content-type')?.startsWith('application/grpc') ?? false
+  if (!isUnary || isGrpc) return wholeMessages(source, limits, takesOneMessage)
+  const declared = header.get('content-length')
+  // Connect would make room for so many bytes before the first one has come.
+  header.delete('content-length')
+  return wholeBody(source, limits, declared === null ? undefined : Number(declared))
+}
+
+function isJson(header: Headers): boolean {
+  return header.get('content-type')?.includes('json') ?? false
+}
+
+/** Decoders would put U+FFFD for what is not UTF-8 in the message that a URL carries. */
+function isUtf8Query(url: string): boolean {
+  try {
+    decodeURIComponent(new URL(url).search)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,120 @@
+// The state of each connection of the port: whether an authenticated caller uses it, and its calls and watches.
+
+import { ByteBudget, type ByteLimits, Lease } from '../limits/byte-budget.ts'
+
+const kib = 1_024
+const mib = 1_024 * kib
+
+/** Request bytes of callers with a valid credential. The largest message has 4 MiB; one connection leaves room for another's. */
+const knownInAll: ByteLimits = { maxBytes: 18 * mib, maxLargeBytes: 12_800 * kib }
+const knownOnOne: ByteLimits = { maxBytes: 8_704 * kib, maxLargeBytes: 8 * mib }
+/** Request bytes of everybody else, whose messages have 4 KiB at most. */
+const anonymousInAll: ByteLimits = { maxBytes: 2 * mib, maxLargeBytes: 0 }
+const anonymousOnOne: ByteLimits = { maxBytes: 64 * kib, maxLargeBytes: 0 }
+
+/** Calls without a credential that may be in flight on one connection. */
+const maxAnonymousCalls = 16
+
+/** Watches of health: each takes up a slot for as long as its caller likes. */
+export const watchLimits = {
+  connection: 4,
+  /** Without a credential, from one address. */
+  address: 16,
+  /** Without a credential: the remainder is for authenticated callers. */
+  anonymous: 192,
+  all: 256,
+} as const
+
+/** The connections of one server, and what they take up together. */
+export class Connections {
+  readonly known = new ByteBudget(knownInAll)
+  readonly anonymous = new ByteBudget(anonymousInAll)
+  readonly #byCarrier = new WeakMap<object, Connection>()
+  readonly #watchesByAddress = new Map<string, number>()
+  #watches = 0
+  #anonymousWatches = 0
+
+  /** The connection of a socket or session; `addressOf` is asked once. */
+  of(carrier: object, addressOf: () => string | undefined): Connection {
+    let found = this.#byCarrier.get(carrier)
+    if (found === undefined) {
+      found = new Connection(this, addressOf() ?? '')
+      this.#byCarrier.set(carrier, found)
+    }
+    return found
+  }
+
+  /** Takes a slot of all watches; false when there is none for such a caller. */
+  takeWatch(address: string, isKnown: boolean): boolean {
+    if (this.#watches >= watchLimits.all) return false
+    if (!isKnown) {
+      const fromThere = this.#watchesByAddress.get(address) ?? 0
+      if (fromThere >= watchLimits.address) return false
+      if (this.#anonymousWatches >= watchLimits.anonymous) return false
+      this.#watchesByAddress.set(address, fromThere + 1)
+      this.#anonymousWatches += 1
+    }
+    this.#watches += 1
+    return true
+  }
+
+  giveWatch(address: string, isKnown: boolean): void {
+    this.#watches -= 1
+    if (isKnown) return
+    this.#anonymousWatches -= 1
+    const left = (this.#watchesByAddress.get(address) ?? 0) - 1
+    if (left > 0) this.#watchesByAddress.set(address, left)
+    else this.#watchesByAddress.delete(address)
+  }
+}
+
+/** One connection. */
+export class Connection {
+  readonly #all: Connections
+  readonly #address: string
+  readonly #known: ByteBudget
+  readonly #anonymous: ByteBudget
+  #anonymousCalls = 0
+  #watches = 0
+  #isKnown = false
+
+  constructor(all: Connections, address: string) {
+    this.#all = all
+    this.#address = address
+    this.#known = new ByteBudget(knownOnOne, all.known)
+    this.#anonymous = new ByteBudget(anonymousOnOne, all.anonymous)
+  }
+
+  /** Notes a call with a valid credential; true for the first one. */
+  noteCredential(): boolean {
+    const isFirst = !this.#isKnown
+    this.#isKnown = true
+    return isFirst
+  }
+
+  /** Takes a call in, to be released when it has ended; undefined when too many without a credential are in flight. */
+  admit(isKnown: boolean): Lease | undefined {
+    if (isKnown) return new Lease(this.#known)
+    if (this.#anonymousCalls >= maxAnonymousCalls) return undefined
+    this.#anonymousCalls += 1
+    return new Lease(this.#anonymous, () => {
+      this.#anonymousCalls -= 1
+    })
+  }
+
+  /** For bytes that no call has been read from yet. */
+  partial(): Lease {
+    return new Lease(this.#isKnown ? this.#known : this.#anonymous)
+  }
+
+  /** Takes a slot for a watch; returns what gives it back, or undefined when this caller gets none. */
+  watch(isKnown: boolean): (() => void) | undefined {
+    if (this.#watches >= watchLimits.connection) return undefined
+    if (!this.#all.takeWatch(this.#address, isKnown)) return undefined
+    this.#watches += 1
+    return () => {
+      this.#watches -= 1
+      this.#all.giveWatch(this.#address, isKnown)
+    }
+  }
+}

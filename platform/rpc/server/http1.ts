@@ -1,0 +1,65 @@
+// Calls over HTTP/1.1, through Fastify: unary ones of Connect straight to their handler, the others by Connect.
+
+import type { UniversalHandler } from '@connectrpc/connect/protocol'
+import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
+import { type FastifyInstance, fastify } from 'fastify'
+import type { Dropper } from '../limits/unread.ts'
+import type { Edge } from './edge.ts'
+import type { TakeUnary } from './unary-handler.ts'
+
+const readTimeoutMs = 30_000
+const headersTimeoutMs = 10_000
+
+/** What the application needs. */
+export interface Http1Options {
+  handlers: readonly UniversalHandler[]
+  edge: Edge
+  dropper: Dropper
+  takeUnary: TakeUnary
+  /** Aborted when the server stops. */
+  stopping: AbortSignal
+  /** How long a call may stall before its connection is closed. */
+  stalledMs: number
+}
+
+/** Makes the application, which answers each path that is no method as an unknown one. */
+export async function createHttp1App(options: Http1Options): Promise<FastifyInstance> {
+  const { handlers, edge, dropper, takeUnary, stopping, stalledMs } = options
+  const app = fastify({
+    forceCloseConnections: 'idle',
+    requestTimeout: readTimeoutMs,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 1_000 },
+  })
+  await app.register(async (scope) => {
+    scope.addHook('onRequest', (request, reply, done) => {
+      const { raw } = request
+      // So the answer says that this connection ends with it.
+      if (stopping.aborted) reply.raw.shouldKeepAlive = false
+      const call = edge.admit(raw, reply.raw)
+      if (call !== undefined && !call.isSilent) {
+        reply.raw.setTimeout(stalledMs, () => raw.socket.destroy())
+      }
+      if (call !== undefined && !takeUnary(raw, reply.raw, call, () => edge.contextValues(raw))) {
+        reply.raw.once('finish', () => dropper.drop(raw, call))
+        reply.raw.once('close', () => call.lease?.release())
+        done()
+      } else reply.hijack()
+    })
+    // Fastify reads no body: Connect does, within the limits of the call, or answers that it knows no such type.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_, __, parsed) => parsed(null))
+    await scope.register(fastifyConnectPlugin, {
+      routes: (plugin) => void plugin.handlers.push(...handlers),
+      acceptCompression: [],
+      contextValues: (request) => edge.contextValues(request.raw),
+    })
+  })
+  app.setNotFoundHandler(() => undefined)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done()
+    reply.hijack()
+    // No method has this path, so this answers: before Fastify reads the body, which its handlers come after.
+    edge.admit(request.raw, reply.raw)
+  })
+  return app
+}

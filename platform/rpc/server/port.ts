@@ -1,0 +1,250 @@
+// One port for HTTP/1.1, HTTP/2 and links, distinguished by the TLS handshake or, in plain text, by the first bytes.
+
+import type { Server } from 'node:http'
+import {
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+  type ServerHttp2Session,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { type MeshTls, notePeer } from '../auth/tls.ts'
+import { preface as linkPreface } from '../fast-path/frames.ts'
+
+const http2Preface = Buffer.from('PRI')
+const firstBytesTimeoutMs = 10_000
+const idleSessionMs = 600_000
+const pollMs = 50
+/** What clients assume before they receive our settings: fewer would refuse calls of clients that do not retry. */
+const streamsAtFirst = 100
+const streamsOfKnown = 256
+/** What may come of a stream that is not read. */
+const streamWindowBytes = 65_535
+
+/** Closes what a server that listens would otherwise wait for. */
+export interface SharedPort {
+  /** Sends GOAWAY to every HTTP/2 peer and waits so long; connections that come meanwhile are served. */
+  leave(forMs: number): Promise<void>
+  /** Lets calls in flight end for `graceMs`, then cuts every connection. `stopped` is the listener's own end. */
+  drain(stopped: Promise<unknown>, graceMs: number): Promise<void>
+}
+
+/** How a port is guarded. */
+export interface PortGuard {
+  /** What peers are shown, and must show. */
+  tls: MeshTls
+  onRefused(error: Error): void
+}
+
+/** What answers on a port beside its HTTP/1.1 server. */
+export interface PortServices {
+  http2: (request: Http2ServerRequest, response: Http2ServerResponse) => void
+  /** Takes a connection that was read up to the end of the preface of a link; without it there are no links. */
+  link?: ((socket: Socket) => void) | undefined
+}
+
+/** Puts other servers in front of the listener of `http1`, which keeps the connections that are none of theirs. */
+export function sharePort(http1: Server, services: PortServices, guard?: PortGuard): SharedPort {
+  const http2 = createHttp2(services.http2)
+  const sessions = new Set<ServerHttp2Session>()
+  const sockets = new Set<Socket>()
+  const undecided = new Set<Socket>()
+  let draining = false
+
+  http2.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    session.setTimeout(idleSessionMs, () => session.close())
+    // A peer that never finishes the handshake would hold the connection until it is idle.
+    const handshake = setTimeout(() => session.destroy(), firstBytesTimeoutMs).unref()
+    session.once('remoteSettings', () => clearTimeout(handshake))
+    session.once('close', () => clearTimeout(handshake))
+    if (draining) session.close()
+  })
+
+  const open = routeConnection(http1, http2, services, guard, undecided)
+  http1.removeAllListeners('connection')
+  http1.on('connection', (socket: Socket) => {
+    if (draining) {
+      socket.destroy()
+      return
+    }
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    open(socket)
+  })
+
+  return {
+    async leave(forMs) {
+      if (forMs <= 0) return
+      for (const session of sessions) session.close()
+      await delay(forMs)
+    },
+    async drain(stopped, graceMs) {
+      draining = true
+      for (const socket of undecided) socket.destroy()
+      for (const session of sessions) session.close()
+      // A connection that turns idle after the listener stopped is not closed by node itself.
+      const idle = setInterval(() => http1.closeIdleConnections(), pollMs)
+      const cut = setTimeout(() => {
+        for (const session of sessions) session.destroy()
+        for (const socket of sockets) socket.destroy()
+      }, graceMs)
+      try {
+        await stopped
+      } finally {
+        clearInterval(idle)
+        clearTimeout(cut)
+      }
+    },
+  }
+}
+
+/** Brings a fresh connection to the server that speaks its language; those in `undecided` have not said which. */
+function routeConnection(
+  http1: Server,
+  http2: Http2Server,
+  services: PortServices,
+  guard: PortGuard | undefined,
+  undecided: Set<Socket>,
+): (socket: Socket) => void {
+  const accept = http1.listeners('connection') as Array<(socket: Socket) => void>
+  const known = prefaces.filter(([protocol]) => protocol !== 'link' || services.link !== undefined)
+  const serve = (socket: Socket, found: Protocol): void => {
+    if (found === 'h2') serveHttp2(http2, socket)
+    else if (found === 'link') services.link?.(socket)
+    else for (const listener of accept) listener.call(http1, socket)
+  }
+  const sniff = (socket: Socket, decided: (found: Protocol) => void): void => {
+    undecided.add(socket)
+    decide(socket, known, (found) => {
+      undecided.delete(socket)
+      if (found !== undefined) decided(found)
+    })
+  }
+  if (guard === undefined) return (socket) => sniff(socket, (found) => serve(socket, found))
+  return handshakes(guard, (socket, isHttp2) => {
+    if (isHttp2) serve(socket, 'h2')
+    else sniff(socket, (found) => serve(socket, found))
+  })
+}
+
+function serveHttp2(http2: Http2Server, socket: Socket): void {
+  // No half-open connections: a disconnected caller would count as connected until the deadline.
+  socket.allowHalfOpen = false
+  http2.emit('connection', socket)
+}
+
+/** Allows more streams to a session over which a known caller has called. */
+export function raiseStreams(session: Http2Session | undefined): void {
+  if (session?.destroyed !== false) return
+  session.settings({ maxConcurrentStreams: streamsOfKnown })
+}
+
+function createHttp2(
+  onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+): Http2Server {
+  const http2 = createServer(
+    {
+      settings: {
+        maxConcurrentStreams: streamsAtFirst,
+        initialWindowSize: streamWindowBytes,
+        maxHeaderListSize: 16_384,
+      },
+      maxSessionMemory: 32,
+      // A client that opens and resets streams is cut off after this many, then at this rate a second.
+      streamResetBurst: 500,
+      streamResetRate: 50,
+    },
+    onRequest,
+  )
+  // Malformed frames end their session; without a listener they would end the process.
+  http2.on('sessionError', () => undefined)
+  http2.on('error', () => undefined)
+  return http2
+}
+
+/** Performs the TLS handshake of connections and stores their certificates with them. */
+function handshakes(
+  { tls, onRefused }: PortGuard,
+  serve: (socket: TLSSocket, isHttp2: boolean) => void,
+): (socket: Socket) => void {
+  let material = tls.current()
+  const server = createTlsServer({
+    ...material.options,
+    requestCert: true,
+    rejectUnauthorized: true,
+    ALPNProtocols: ['h2', 'http/1.1'],
+    handshakeTimeout: firstBytesTimeoutMs,
+  })
+  server.on('secureConnection', (socket: TLSSocket) => {
+    notePeer(socket)
+    serve(socket, socket.alpnProtocol === 'h2')
+  })
+  server.on('tlsClientError', onRefused)
+  return (socket) => {
+    const current = tls.current()
+    if (current !== material) {
+      material = current
+      server.setSecureContext(current.options)
+    }
+    // The listener's sockets stay half open for HTTP; one that ends within the handshake would stay for ever.
+    socket.allowHalfOpen = false
+    server.emit('connection', socket)
+  }
+}
+
+type Protocol = 'h1' | 'h2' | 'link'
+
+type Preface = readonly [Protocol, Buffer]
+
+const prefaces: readonly Preface[] = [
+  ['h2', http2Preface],
+  ['link', linkPreface],
+]
+
+/** Reads until it is clear what the peer speaks; `undefined` when it left before that. */
+function decide(
+  socket: Socket,
+  known: readonly Preface[],
+  decided: (found: Protocol | undefined) => void,
+): void {
+  let seen: Buffer = Buffer.alloc(0)
+  const timer = setTimeout(() => socket.destroy(), firstBytesTimeoutMs)
+  const onError = () => socket.destroy()
+  const onClose = () => finish(undefined)
+
+  function finish(found: Protocol | undefined): void {
+    clearTimeout(timer)
+    socket.off('readable', onReadable)
+    socket.off('error', onError)
+    socket.off('close', onClose)
+    const unread = found === 'link' ? seen.subarray(linkPreface.length) : seen
+    if (found !== undefined && unread.length > 0) socket.unshift(unread)
+    decided(found)
+  }
+
+  function onReadable(): void {
+    const chunk = socket.read() as Buffer | null
+    if (chunk === null) {
+      // The end of the stream is announced as readable with nothing to read.
+      if (socket.readableEnded) socket.destroy()
+      return
+    }
+    seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
+    const alike = known.find(([, preface]) => {
+      const length = Math.min(seen.length, preface.length)
+      return preface.compare(seen, 0, length, 0, length) === 0
+    })
+    if (alike === undefined) finish('h1')
+    else if (seen.length >= alike[1].length) finish(alike[0])
+  }
+
+  socket.on('readable', onReadable)
+  socket.on('error', onError)
+  socket.on('close', onClose)
+}

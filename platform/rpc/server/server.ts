@@ -1,0 +1,187 @@
+// Serves RPC on one port: Connect over HTTP/1.1 through Fastify, gRPC and Connect over HTTP/2.
+
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import type { DescService } from '@bufbuild/protobuf'
+import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect'
+import type { UniversalHandler } from '@connectrpc/connect/protocol'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
+import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
+import { Health } from '#gen/health/v1/health_pb.js'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { Identity } from '../auth/identity.ts'
+import { createLinkServer } from '../fast-path/link-server.ts'
+import { maxMessageBytes } from '../limits/limits.ts'
+import { createDropper, resetUnread } from '../limits/unread.ts'
+import { createAdmission, maxTimeoutMs } from './admission.ts'
+import { type CallLog, createCallLog, type RpcMetrics } from './call-log.ts'
+import { limited } from './connect-handlers.ts'
+import { Connections } from './connection.ts'
+import { createEdge, type Edge } from './edge.ts'
+import { registering, type UnaryMethods } from './handlers.ts'
+import { healthRoutes, type Ready } from './health.ts'
+import { createHttp1App } from './http1.ts'
+import { callInterceptor } from './interceptor.ts'
+import { type PortGuard, raiseStreams, sharePort } from './port.ts'
+import { reflectionRoutes } from './reflection.ts'
+import { unaryHandler } from './unary-handler.ts'
+
+const defaultStalledMs = maxTimeoutMs + 5_000
+const defaultGraceMs = 10_000
+const closeMarginMs = 1_000
+
+/** What a process gives to serve its RPCs. */
+export interface ServeRpcOptions {
+  host: string
+  /** 0 takes a free port. */
+  port: number
+  /** Registers the handlers; called once. */
+  routes: (router: ConnectRouter) => void
+  /** The services of `routes`: for health and reflection. */
+  services: readonly DescService[]
+  identity: Identity
+  log: Logger
+  ready?: Ready
+  /** States that health shows by these names and that do not count for the server. */
+  healthApart?: Readonly<Record<string, Ready>>
+  metrics?: RpcMetrics
+  /** Whether calls are taken over links too; true by default. */
+  links?: boolean
+  /** How long a server that closes still takes calls, answeringWith each caller to go elsewhere. */
+  drainMs?: number
+  /** How long calls in flight may take to end after that. */
+  graceMs?: number
+  /** How long a call may stall, with nothing read or written, before its connection or stream is closed. */
+  stalledMs?: number
+}
+
+/** A server that listens. */
+export interface RpcServer {
+  port: number
+  /** Sends callers elsewhere, stops taking calls, lets those in flight end, then cuts. Safe to call again. */
+  close(): Promise<void>
+  /** How long that may take. */
+  closeWithinMs: number
+}
+
+/** Listens, with health and reflection beside the given services. */
+export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
+  const { host, port, identity, log, metrics } = options
+  const { drainMs = 0, graceMs = defaultGraceMs, stalledMs = defaultStalledMs } = options
+  const stopping = new AbortController()
+  const callLog = createCallLog(log, metrics)
+  const unaryMethods: UnaryMethods = new Map()
+  const router = createRouter(options, callLog, stopping.signal, unaryMethods)
+  const dropper = createDropper()
+  const takeUnary = unaryHandler(unaryMethods, callLog, dropper)
+  const admit = createAdmission(router.handlers, identity)
+  const connections = new Connections()
+  const isGuarded = identity.tls !== undefined
+  const edge = createEdge(admit, callLog, connections, dropper, isGuarded)
+  const links = createLinkServer({
+    methods: unaryMethods,
+    admit,
+    connections,
+    isGuarded,
+    log: callLog,
+    maxBytes: maxMessageBytes,
+    stalledMs,
+  })
+  const link = options.links === false ? undefined : links.serve
+  const handlers = router.handlers.map((handler) => limited(handler, callLog))
+
+  const app = await createHttp1App({
+    handlers,
+    edge,
+    dropper,
+    takeUnary,
+    stopping: stopping.signal,
+    stalledMs,
+  })
+  await app.ready()
+
+  const http2 = http2Handler(handlers, edge, stalledMs)
+  const shared = sharePort(app.server, { http2, link }, guardOf(options))
+  await app.listen({ host, port })
+  let closing: Promise<void> | undefined
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    close() {
+      stopping.abort()
+      links.leave()
+      closing ??= shared.leave(drainMs).then(() => {
+        links.stop()
+        return shared.drain(app.close(), graceMs)
+      })
+      return closing
+    },
+    closeWithinMs: drainMs + graceMs + closeMarginMs,
+  }
+}
+
+function guardOf({ identity: { tls }, log }: ServeRpcOptions): PortGuard | undefined {
+  if (tls === undefined) return undefined
+  return {
+    tls,
+    onRefused: (error) => log.info({ err: error }, 'handshake refused'),
+  }
+}
+
+function createRouter(
+  options: ServeRpcOptions,
+  callLog: CallLog,
+  stopping: AbortSignal,
+  unaryMethods: UnaryMethods,
+): ConnectRouter {
+  const { routes, services, ready = () => true, healthApart: apart } = options
+  const router = createConnectRouter({
+    acceptCompression: [],
+    grpcWeb: false,
+    readMaxBytes: maxMessageBytes,
+    writeMaxBytes: maxMessageBytes,
+    maxTimeoutMs,
+    interceptors: [callInterceptor(callLog)],
+  })
+  routes(registering(router, unaryMethods))
+  const sources = {
+    services: services.map((service) => service.typeName),
+    ready: () => !stopping.aborted && ready(),
+    apart,
+  }
+  // A watch may last longer than a call, and ends when the server does.
+  healthRoutes(registering(router, unaryMethods, true), sources, {
+    maxTimeoutMs: Number.MAX_SAFE_INTEGER,
+    shutdownSignal: stopping,
+  })
+  reflectionRoutes(registering(router, unaryMethods), [
+    ...services,
+    Health,
+    ServerReflection,
+    ServerReflectionAlpha,
+  ])
+  return router
+}
+
+function http2Handler(handlers: readonly UniversalHandler[], edge: Edge, stalledMs: number) {
+  const handle = connectNodeAdapter({
+    routes: (adapter) => void adapter.handlers.push(...handlers),
+    acceptCompression: [],
+    contextValues: (request) => edge.contextValues(request),
+  })
+  return (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    const { stream } = request
+    const call = edge.admit(request, response)
+    if (call === undefined) return
+    call.stream = stream
+    stream.once('close', () => call.lease?.release())
+    // After the trailers, which a stream that is closed before would lose.
+    stream.once('wantTrailers', () => setImmediate(resetUnread, stream))
+    if (call.caller !== undefined && call.connection?.noteCredential() === true) {
+      raiseStreams(stream.session)
+    }
+    // Ends a call whose body never comes and a stream that is not read.
+    if (!call.isSilent) stream.setTimeout(stalledMs, () => stream.destroy())
+    handle(request, response)
+  }
+}

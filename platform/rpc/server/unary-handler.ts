@@ -1,0 +1,139 @@
+// Answers a unary call in Connect's binary form straight on node's request and response.
+//
+// It handles the plain case alone: a call with a body of unknown or too great length, another encoding or a malformed
+// time-out is left to Connect, which refuses it. The bytes on the wire are the same.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Code, type ContextValues } from '@connectrpc/connect'
+import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
+import type { Lease } from '../limits/byte-budget.ts'
+import { maxMessageBytes, tooManyBytes } from '../limits/limits.ts'
+import { Gathering } from '../limits/request-body.ts'
+import type { Dropper } from '../limits/unread.ts'
+import type { CallLog } from './call-log.ts'
+import type { UnaryMethods } from './handlers.ts'
+import type { ServedCall } from './served-call.ts'
+import {
+  type AnswerHeaders,
+  answerUnary,
+  type CallHead,
+  isTimeout,
+  refuseUnary,
+  UnaryContext,
+} from './unary-answer.ts'
+
+/** Answers a call that was admitted; false when Connect has to. */
+export type TakeUnary = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: ServedCall,
+  values: () => ContextValues,
+) => boolean
+
+const nothing = new Uint8Array(0)
+const maxJoinedBytes = 16 * 1024
+
+/** Makes the handler of the registered methods. */
+export function unaryHandler(methods: UnaryMethods, log: CallLog, dropper: Dropper): TakeUnary {
+  return (request, response, call, values) => {
+    const unary = methods.get(request.url ?? '')
+    const { lease } = call
+    if (unary === undefined || lease === undefined || !isPlain(request)) return false
+    const timeoutMs = Number(request.headers['connect-timeout-ms'])
+    const context = new UnaryContext(unary.method, new HttpHead(request), values, timeoutMs)
+    const answering = { call, context, log, maxBytes: maxMessageBytes }
+    let isAnswering = false
+    const go = (body: Uint8Array): void => {
+      if (isAnswering) return
+      isAnswering = true
+      void answerUnary(unary, body, answering, (...answer) => write(response, ...answer))
+    }
+    // Also a call whose body is still on its way ends in time.
+    context.onAbort = () => go(nothing)
+    response.once('close', () => {
+      if (!response.writableFinished) context.abort('the caller went away', Code.Canceled)
+      // A handler gets its message also when its call was cancelled.
+      context.work.then(lease.release, lease.release)
+    })
+    const bytes = Number(request.headers['content-length'])
+    if (lease.resize(bytes)) readBody(request, bytes, lease, go)
+    else {
+      isAnswering = true
+      dropper.drop(request, call)
+      refuseUnary(tooManyBytes(), answering, (...answer) => write(response, ...answer))
+    }
+    return true
+  }
+}
+
+function isPlain({ method, headers }: IncomingMessage): boolean {
+  return (
+    method === 'POST' &&
+    headers['content-type'] === contentTypeUnaryProto &&
+    headers['content-encoding'] === undefined &&
+    headers['transfer-encoding'] === undefined &&
+    headers['content-length'] !== undefined &&
+    isTimeout(headers['connect-timeout-ms'])
+  )
+}
+
+/** Of a body that breaks off nothing is handed on: the end of its connection aborts the call. */
+function readBody(
+  request: IncomingMessage,
+  bytes: number,
+  lease: Lease,
+  done: (body: Uint8Array) => void,
+): void {
+  let whole: Uint8Array = nothing
+  let gathering: Gathering | undefined
+  request.on('data', (chunk: Buffer) => {
+    // Most bodies come in one piece, which needs no copy.
+    if (chunk.length === bytes) whole = chunk
+    else {
+      gathering ??= new Gathering({ lease, maxBytes: bytes }, bytes)
+      gathering.add(chunk)
+    }
+  })
+  request.once('end', () => {
+    done(gathering === undefined ? whole : Buffer.concat(gathering.pieces()))
+  })
+  request.once('error', () => undefined)
+}
+
+function write(
+  response: ServerResponse,
+  status: number,
+  headers: AnswerHeaders,
+  body: Uint8Array,
+): void {
+  if (response.destroyed) return
+  headers['content-length'] = String(body.byteLength)
+  response.writeHead(status, headers)
+  if (body.byteLength > maxJoinedBytes) response.end(body)
+  else {
+    // Bytes as characters of one byte each join the head in one write to the system.
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    response.end(bytes.toString('latin1'), 'latin1')
+  }
+}
+
+/** The head of a request, parsed into objects on demand. */
+class HttpHead implements CallHead {
+  readonly #request: IncomingMessage
+
+  constructor(request: IncomingMessage) {
+    this.#request = request
+  }
+
+  get url(): string {
+    return `http://${this.#request.headers.host}${this.#request.url}`
+  }
+
+  get header(): Headers {
+    const header = new Headers()
+    for (const [name, value] of Object.entries(this.#request.headersDistinct)) {
+      for (const item of value ?? []) header.append(name, item)
+    }
+    return header
+  }
+}

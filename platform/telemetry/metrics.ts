@@ -1,0 +1,120 @@
+// The metrics that every process exposes to Prometheus; takes no label from a request.
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Database } from '../db/db.ts'
+import { hedgeCounts } from '../rpc/client/hedging.ts'
+import { cheapHistogram, type Series } from './histogram.ts'
+import { spanCounts } from './spans.ts'
+
+// Node.js measures the delay of its loop by a timer of its own. At the usual 10 ms that timer alone costs an idle process
+// 7 ms of CPU a second. The delays that are shown have this in them.
+const loopLookMs = 50
+
+/** A registry with the process's own numbers, each labelled with the part that it is. */
+export function createMetrics(part: string): Registry {
+  const registry = new Registry()
+  registry.setDefaultLabels({ part })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopLookMs })
+  spanMetrics(registry)
+  hedgeMetrics(registry)
+  return registry
+}
+
+/** What became of the spans of traces; all zero while none are recorded. */
+function spanMetrics(registry: Registry): void {
+  void new Counter({
+    name: 'payweave_trace_spans_total',
+    help: 'Spans that ended, by outcome: exported, or dropped because of a full queue or a collector that takes none.',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [outcome, count] of Object.entries(spanCounts)) this.inc({ outcome }, count)
+    },
+  })
+}
+
+function hedgeMetrics(registry: Registry): void {
+  void new Counter({
+    name: 'payweave_rpc_hedges_total',
+    help: 'Read-only RPCs that were due to be sent to a second replica too, by outcome: won, lost to the first, failed at both, or over_budget and not sent.',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [outcome, count] of Object.entries(hedgeCounts)) this.inc({ outcome }, count)
+    },
+  })
+}
+
+/** Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name. */
+export function rpcMetrics(registry: Registry): {
+  observe(method: string, code: string, durationMs: number): void
+} {
+  const duration = cheapHistogram({
+    name: 'payweave_rpc_duration_seconds',
+    help: 'Time from an RPC’s arrival to its answer.',
+    labelNames: ['method', 'code'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registry,
+  })
+  // By method and then by code: to join the two for each call would cost more than to count it.
+  const known = new Map<string, Map<string, Series>>()
+  return {
+    observe(method, code, durationMs) {
+      const byCode = known.get(method) ?? new Map<string, Series>()
+      known.set(method, byCode)
+      let found = byCode.get(code)
+      if (found === undefined) {
+        found = duration.series({ method, code })
+        byCode.set(code, found)
+      }
+      found.observe(durationMs / 1_000)
+    },
+  }
+}
+
+/** Work of one kind that waits: how much, and for how long the oldest. */
+export type Backlog = { kind: string; open: number; oldestS: number }
+
+/** Exposes the backlog of calls that a service still owes the back end, read at each scrape. */
+export function backlogMetrics(
+  registry: Registry,
+  service: 'payments' | 'accounts',
+  backlog: () => Promise<Backlog[]>,
+): void {
+  const oldest = new Gauge({
+    name: `payweave_${service}_task_oldest_seconds`,
+    help: 'Age of the oldest thing that the back end must still be told, by kind.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+  })
+  void new Gauge({
+    name: `payweave_${service}_tasks_open`,
+    help: 'Things that the back end must still be told, by kind.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+    async collect() {
+      for (const { kind, open, oldestS } of await backlog()) {
+        this.set({ kind }, open)
+        oldest.set({ kind }, oldestS)
+      }
+    },
+  })
+}
+
+/** Shows how the connections of a database's pool are used, read at each scrape. */
+export function databaseMetrics(registry: Registry, db: Pick<Database, 'stats'>): void {
+  void new Gauge({
+    name: 'payweave_db_connections',
+    help: 'Database connections of the pool by state; waiting are calls without one.',
+    labelNames: ['state'] as const,
+    registers: [registry],
+    collect() {
+      const { total, idle, waiting, max } = db.stats()
+      this.set({ state: 'used' }, total - idle)
+      this.set({ state: 'idle' }, idle)
+      this.set({ state: 'waiting' }, waiting)
+      this.set({ state: 'max' }, max)
+    },
+  })
+}

@@ -1,0 +1,217 @@
+// The spans of a trace, named by OpenTelemetry's semantic conventions, without anything that a client or a person wrote.
+//
+// While traces are off, each function here costs one comparison. Attributes are our own values only: routes, methods,
+// subjects, hosts, codes. No URL, no key, no id of a client, no text of an error.
+
+import type { Event } from '#gen/events/v1/events_pb.js'
+
+/** What a span says. */
+export type Facts = Record<string, string | number>
+
+/** A span that has not ended. */
+export interface Span {
+  /** What goes to the next process, so that its spans hang below this one. */
+  readonly traceparent: string
+  /** `error` is a word of ours; absent for a span that ended well. Safe to call again. */
+  end(facts?: Facts, error?: string): void
+}
+
+export interface SpanStart {
+  kind: 'server' | 'client' | 'producer' | 'consumer'
+  name: string
+  facts: Facts
+  /** `traceparent` of the span above. */
+  parent: string | null | undefined
+  /** The parent comes from a client, which may not decide whether to record. */
+  isPublicEdge?: boolean
+}
+
+/** Records spans. */
+export interface Tracer {
+  start(span: SpanStart): Span
+}
+
+let tracer: Tracer | undefined
+
+/** Has spans recorded from now on; undefined ends that. */
+export function recordSpansWith(next: Tracer | undefined): void {
+  tracer = next
+}
+
+/** What became of spans, since the process began. */
+export const spanCounts = { exported: 0, queue_full: 0, export_failed: 0 }
+
+const probes = new Set(['/livez', '/readyz'])
+
+/** A request at the public edge. `route` is its pattern, never its path. */
+export function httpServerSpan(
+  method: string,
+  route: string,
+  parent: string | undefined,
+): Span | undefined {
+  if (tracer === undefined || probes.has(route)) return undefined
+  const facts = { 'http.request.method': method, 'http.route': route }
+  return tracer.start({
+    kind: 'server',
+    name: `${method} ${route}`,
+    facts,
+    parent,
+    isPublicEdge: true,
+  })
+}
+
+/** The answer to a request: only our own fault is an error. */
+export function endHttpServerSpan(span: Span | undefined, status: number): void {
+  span?.end({ 'http.response.status_code': status }, status >= 500 ? String(status) : undefined)
+}
+
+/** Asked again and again by loops, about no request. */
+const polls = new Set([
+  'events.v1.InboxService/Seen',
+  'grpc.health.v1.Health/Check',
+  'grpc.health.v1.Health/Watch',
+])
+
+/** A call that this process answers. `rpc` is `pkg.Service/Method`. */
+export function rpcServerSpan(
+  rpc: string,
+  headers: { traceparent?: string | string[]; 'content-type'?: string },
+): Span | undefined {
+  if (tracer === undefined || polls.has(rpc)) return undefined
+  const { traceparent } = headers
+  const isGrpc = headers['content-type']?.startsWith('application/grpc') ?? false
+  return tracer.start({
+    kind: 'server',
+    name: rpc,
+    facts: { 'rpc.system.name': isGrpc ? 'grpc' : 'connectrpc', 'rpc.method': rpc },
+    parent: typeof traceparent === 'string' ? traceparent : undefined,
+  })
+}
+
+/** A call that this process makes. */
+export function rpcClientSpan(
+  method: { name: string; parent: { typeName: string } },
+  { hostname, port }: URL,
+  parent: string | undefined,
+): Span | undefined {
+  if (tracer === undefined) return undefined
+  const rpc = `${method.parent.typeName}/${method.name}`
+  if (polls.has(rpc)) return undefined
+  return tracer.start({
+    kind: 'client',
+    name: rpc,
+    facts: {
+      'rpc.system.name': 'connectrpc',
+      'rpc.method': rpc,
+      'server.address': hostname,
+      ...(port === '' ? {} : { 'server.port': Number(port) }),
+    },
+    parent,
+  })
+}
+
+/** Codes by which a server says that it was at fault. */
+const serverFaults = new Set([
+  'unknown',
+  'deadline_exceeded',
+  'unimplemented',
+  'internal',
+  'unavailable',
+  'data_loss',
+])
+
+/** The answer of this process to a call, by its gRPC status name. */
+export function endRpcServerSpan(span: Span | undefined, code: string): void {
+  span?.end({ 'rpc.response.status_code': code }, serverFaults.has(code) ? code : undefined)
+}
+
+/** The answer to a call of this process. */
+export function endRpcClientSpan(span: Span | undefined, code: string): void {
+  span?.end({ 'rpc.response.status_code': code }, code === 'ok' ? undefined : code)
+}
+
+/** One publication of an event. */
+export function publishSpan(
+  subject: string,
+  eventId: string,
+  parent: string | null,
+): Span | undefined {
+  if (tracer === undefined) return undefined
+  const facts = messageFacts('publish', 'send', subject, eventId)
+  return tracer.start({ kind: 'producer', name: `publish ${subject}`, facts, parent })
+}
+
+/** The processing of events by a consumer. */
+export interface ProcessSpans {
+  /** The events as their handler is to see them: what it writes hangs below their spans. */
+  events: Event[]
+  end(error?: string): void
+}
+
+/** One span for each event, though they are worked on together. */
+export function processSpans(consumer: string, events: Event[]): ProcessSpans | undefined {
+  const recorder = tracer
+  if (recorder === undefined) return undefined
+  const spans = events.map(({ subject, eventId, traceparent }) =>
+    recorder.start({
+      kind: 'consumer',
+      name: `process ${subject}`,
+      facts: {
+        ...messageFacts('process', 'process', subject, eventId),
+        'messaging.consumer.group.name': consumer,
+      },
+      parent: traceparent,
+    }),
+  )
+  return {
+    events: events.map((event, index) => {
+      const { traceparent = event.traceparent } = spans[index] ?? {}
+      return { ...event, traceparent }
+    }),
+    end(error) {
+      for (const span of spans) span.end({}, error)
+    },
+  }
+}
+
+function messageFacts(name: string, type: string, subject: string, eventId: string): Facts {
+  return {
+    'messaging.system': 'nats',
+    'messaging.destination.name': subject,
+    'messaging.operation.name': name,
+    'messaging.operation.type': type,
+    'messaging.message.id': eventId,
+  }
+}
+
+/** The trace that later work on an event belongs to; null when it is not recorded, so that nothing is stored. */
+export function recordedTrace({ traceparent }: Pick<Event, 'traceparent'>): string | null {
+  return tracer !== undefined && traceparent.endsWith('-01') ? traceparent : null
+}
+
+/** One POST to a receiver, of which only the host is recorded. */
+export function pushSpan(
+  { hostname, number }: { hostname: string; number: number },
+  parent: string | null,
+): Span | undefined {
+  // A push whose trace was not recorded begins none.
+  if (tracer === undefined || parent === null) return undefined
+  const facts = {
+    'http.request.method': 'POST',
+    'server.address': hostname,
+    ...(number > 1 && { 'http.request.resend_count': number - 1 }),
+  }
+  return tracer.start({ kind: 'client', name: 'POST', facts, parent })
+}
+
+/** What became of the POST. */
+export function endPushSpan(
+  span: Span | undefined,
+  end: { outcome: string; status?: number; error?: string },
+): void {
+  if (span === undefined) return
+  const facts: Facts = {}
+  if (end.status !== undefined) facts['http.response.status_code'] = end.status
+  if (end.outcome === 'delivered') span.end(facts)
+  else span.end(facts, end.status === undefined ? (end.error ?? end.outcome) : String(end.status))
+}

@@ -1,0 +1,101 @@
+// A server and its callers for the tests of this folder; for tests only.
+
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { createLogger } from '#platform/telemetry/log.ts'
+import { openIdentity } from '../../rpc/auth/identity.ts'
+import { type Bearer, writeIdentities } from '../../rpc/auth/trust.ts'
+import { type ServeRpcOptions, serveRpc } from '../../rpc/server/server.ts'
+import { ruleFreeRouter } from './rule-free.ts'
+
+/** The credential of the bearer `auditor`, who may call everything on InboxService. */
+export const bearerCredential = 'auditor-credential-0123456789'
+
+const folders: string[] = []
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+/** A folder of identities for a few processes and one bearer, perhaps with bounds or other methods. */
+export function newSecrets(bounds: Partial<Bearer> = {}): string {
+  const dir = mkdtempSync(join(tmpdir(), 'payweave-rpc-'))
+  folders.push(dir)
+  const sha256 = createHash('sha256').update(bearerCredential).digest('hex')
+  writeIdentities(
+    dir,
+    ['delivery', 'payments', 'gateway', 'stranger'],
+    [{ name: 'auditor', sha256, rpcs: ['events.v1.InboxService/*'], ...bounds }],
+  )
+  return dir
+}
+
+/** A log that can be read. */
+export function listeningLog() {
+  const lines: Array<Record<string, unknown>> = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  return { lines, log: createLogger({ part: 'delivery', level: 'debug', destination }) }
+}
+
+/** `delivery` serving InboxService with the given handler on a free port. */
+export async function startInbox(
+  seen: ServiceImpl<typeof InboxService>['seen'],
+  options: Partial<ServeRpcOptions> = {},
+) {
+  const dir = newSecrets()
+  const { lines, log } = listeningLog()
+  const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log })
+  const server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    routes: (router) => ruleFreeRouter(router).service(InboxService, { seen }),
+    services: [InboxService],
+    identity: identityOf('delivery'),
+    log,
+    ...options,
+  })
+  return { server, url: `http://127.0.0.1:${server.port}`, identityOf, lines, dir, log }
+}
+
+/** What a handler saw of an upload. */
+export type SeenUpload = { parts: number; bytes: number; ended: boolean; error?: unknown }
+
+/** `delivery` taking uploads, whose handler answers with the number of bytes; `onPart` may refuse. */
+export async function startUploads(onPart: (seen: SeenUpload) => void = () => undefined) {
+  const dir = newSecrets()
+  const { lines, log } = listeningLog()
+  const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log })
+  const seen: SeenUpload = { parts: 0, bytes: 0, ended: false }
+  const over = Promise.withResolvers<void>()
+  const server = await serveRpc({
+    host: '127.0.0.1',
+    port: 0,
+    services: [AccountsService],
+    identity: identityOf('delivery'),
+    log,
+    routes: (router) =>
+      ruleFreeRouter(router).service(AccountsService, {
+        async uploadPersonalAccount(parts) {
+          try {
+            for await (const { part } of parts) {
+              seen.parts += 1
+              if (part.case === 'chunk') seen.bytes += part.value.length
+              onPart(seen)
+            }
+            seen.ended = true
+            return { mobileNumberAsSent: String(seen.bytes) }
+          } catch (error) {
+            seen.error = error
+            throw error
+          } finally {
+            over.resolve()
+          }
+        },
+      }),
+  })
+  return { server, identityOf, seen, lines, over: over.promise }
+}

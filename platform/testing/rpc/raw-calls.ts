@@ -1,0 +1,180 @@
+// Makes calls as bytes, over each protocol of the port, and returns the error that comes back; for tests only.
+
+import { once } from 'node:events'
+import http from 'node:http'
+import http2 from 'node:http2'
+import net from 'node:net'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { endStreamFromJson, errorFromJsonBytes } from '@connectrpc/connect/protocol-connect'
+import { findTrailerError } from '@connectrpc/connect/protocol-grpc'
+import { ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.js'
+import { FrameQueue, frameKind, preface } from '../../rpc/fast-path/frames.ts'
+import { wholeFrames } from './frame-server.ts'
+
+/** A call to be sent as it is. */
+export interface RawCall {
+  port: number
+  path: string
+  headers?: Record<string, string>
+  body?: Uint8Array
+}
+
+/** What came back of an error; `code` is `ok` for none. */
+export interface RawError {
+  code: string
+  reason?: string | undefined
+  domain?: string | undefined
+  message?: string
+  retryS?: number
+  /** HTTP status. */
+  status: number
+  headers: http.IncomingHttpHeaders
+}
+
+interface Response {
+  status: number
+  headers: http.IncomingHttpHeaders
+  trailers: http.IncomingHttpHeaders
+  body: Buffer
+}
+
+/** A message in the envelope of gRPC and of Connect's streams. */
+export function enveloped(message: Uint8Array, declaredBytes = message.byteLength): Buffer {
+  const prefix = Buffer.alloc(5)
+  prefix.writeUInt32BE(declaredBytes, 1)
+  return Buffer.concat([prefix, message])
+}
+
+async function overHttp1({ port, path, headers, body }: RawCall, method = 'POST') {
+  const request = http.request({ port, host: '127.0.0.1', path, method, headers, agent: false })
+  request.on('error', () => undefined)
+  request.end(body)
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  const chunks: Buffer[] = []
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk)
+  request.destroy()
+  const { statusCode: status = 0, headers: head, trailers } = response
+  return { status, headers: head, trailers, body: Buffer.concat(chunks) }
+}
+
+async function overHttp2(
+  { port, path, headers, body }: RawCall,
+  method = 'POST',
+): Promise<Response> {
+  const session = http2.connect(`http://127.0.0.1:${port}`)
+  try {
+    const stream = session.request({ ':method': method, ':path': path, ...headers })
+    stream.on('error', () => undefined)
+    let trailers: http.IncomingHttpHeaders = {}
+    stream.on('trailers', (given: http.IncomingHttpHeaders) => {
+      trailers = given
+    })
+    stream.end(body)
+    const chunks: Buffer[] = []
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    const ended = once(stream, 'end')
+    const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+    await ended
+    return { status: Number(head[':status']), headers: head, trailers, body: Buffer.concat(chunks) }
+  } finally {
+    session.destroy()
+  }
+}
+
+async function overLink({ port, path, headers, body }: RawCall): Promise<Response> {
+  const socket = net.connect(port, '127.0.0.1')
+  const answer = Promise.withResolvers<Response>()
+  const reader = wholeFrames(8 << 20, ({ kind, head, body: bytes }) => {
+    const [status, given] = head === '' ? [200, {}] : JSON.parse(head)
+    if (kind === frameKind.refused) answer.reject(new Error('a link does not carry this call'))
+    answer.resolve({ status, headers: given, trailers: {}, body: bytes })
+  })
+  socket.write(preface)
+  await once(socket, 'data')
+  socket.on('data', (chunk: Buffer) => reader.read(chunk))
+  const frames = new FrameQueue()
+  frames.add(frameKind.call, 1, JSON.stringify([path, headers ?? {}]), body)
+  socket.write(frames.take())
+  return await answer.promise.finally(() => socket.destroy())
+}
+
+/** The ways to the port, by what they are called. */
+export const ways = {
+  'Connect over HTTP/1.1': { send: overHttp1, type: 'application/proto', isEnveloped: false },
+  'Connect over HTTP/2': { send: overHttp2, type: 'application/proto', isEnveloped: false },
+  'Connect in JSON': { send: overHttp1, type: 'application/json', isEnveloped: false },
+  'gRPC over HTTP/2': { send: overHttp2, type: 'application/grpc+proto', isEnveloped: true },
+  'gRPC in JSON': { send: overHttp2, type: 'application/grpc+json', isEnveloped: true },
+  'gRPC over HTTP/1.1': { send: overHttp1, type: 'application/grpc', isEnveloped: true },
+  'a stream of Connect': { send: overHttp2, type: 'application/connect+proto', isEnveloped: true },
+  'a link': { send: overLink, type: 'application/proto', isEnveloped: false },
+} as const
+
+/** One of them. */
+export type Way = keyof typeof ways
+
+/** Sends a message over one of the ways and reads the error that comes back. */
+export async function errorOf(way: Way, call: RawCall): Promise<RawError> {
+  const { send, type, isEnveloped } = ways[way]
+  const { body = new Uint8Array(0) } = call
+  const headers = {
+    'content-type': type,
+    ...(type.startsWith('application/grpc') ? { te: 'trailers' } : {}),
+    ...(way === 'a link' ? { 'connect-timeout-ms': '5000' } : {}),
+    ...call.headers,
+  }
+  return read(await send({ ...call, headers, body: isEnveloped ? enveloped(body) : body }))
+}
+
+/** Sends a body as it is, with no headers but those given. */
+export async function errorOfBytes(
+  version: '1.1' | '2',
+  call: RawCall,
+  method = 'POST',
+): Promise<RawError> {
+  return read(await (version === '2' ? overHttp2(call, method) : overHttp1(call, method)))
+}
+
+function read({ status, headers, trailers, body }: Response): RawError {
+  const error = errorIn(status, headers, trailers, body)
+  if (error === undefined) return { code: 'ok', status, headers }
+  const [info] = error.findDetails(ErrorInfoSchema)
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay
+  return {
+    code: Code[error.code] ?? '',
+    reason: info?.reason,
+    domain: info?.domain,
+    message: error.rawMessage,
+    ...(delay && { retryS: Number(delay.seconds) }),
+    status,
+    headers,
+  }
+}
+
+function errorIn(
+  status: number,
+  headers: http.IncomingHttpHeaders,
+  trailers: http.IncomingHttpHeaders,
+  body: Buffer,
+): ConnectError | undefined {
+  const type = headers['content-type'] ?? ''
+  if (type.startsWith('application/grpc')) {
+    return findTrailerError(webHeaders(headers)) ?? findTrailerError(webHeaders(trailers))
+  }
+  if (type.startsWith('application/connect+')) {
+    for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
+      if ((body.readUInt8(at) & 2) === 2) return endStreamFromJson(body.subarray(at + 5)).error
+    }
+    return undefined
+  }
+  const unknown = new ConnectError(`HTTP ${status} ${body.toString()}`, Code.Unknown)
+  return status === 200 ? undefined : errorFromJsonBytes(body, undefined, unknown)
+}
+
+function webHeaders(given: http.IncomingHttpHeaders): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(given)) {
+    if (!name.startsWith(':')) headers.set(name, String(value))
+  }
+  return headers
+}

@@ -1,0 +1,150 @@
+// Maps accounts.v1.AccessService to the domain and back.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import {
+  type Administration,
+  changeProjectAccess,
+  createInstitution,
+  createProject,
+  grantEndpoints,
+  revokeGrants,
+  rotateInstitutionKey,
+} from '../operations/administer.ts'
+import {
+  createMerchant,
+  issueApiKey,
+  issueSubscriptionKey,
+  withdrawApiKey,
+  withdrawSubscriptionKey,
+} from '../operations/administer-keys.ts'
+import { authenticateApiKey, authenticateSubscriptionKey } from '../operations/authenticate.ts'
+import { actor } from '../operations/change.ts'
+import { signingSecrets } from '../operations/institution-keys.ts'
+import { findGrant } from '../store/institution-store.ts'
+import { findMerchant } from '../store/project-store.ts'
+import { accessLists } from './lists.ts'
+import { environmentOf, wireProject } from './wire.ts'
+
+/** The handlers of AccessService over one administration. */
+export function accessService(administration: Administration): ServiceImpl<typeof AccessService> {
+  return {
+    ...checks(administration),
+    ...accessLists(administration.db),
+    ...changes(administration),
+    ...keyChanges(administration),
+  }
+}
+
+function checks({ db, secrets }: Administration) {
+  return {
+    async authenticateSubscriptionKey({ subscriptionKey, environment }) {
+      const found = await authenticateSubscriptionKey(
+        db,
+        secrets,
+        subscriptionKey,
+        environmentOf(environment),
+      )
+      return { project: wireProject(found.project), keyId: found.keyId }
+    },
+    async authenticateApiKey({ projectId: asked, apiKey }, context) {
+      const projectId = projectOf(context, asked)
+      return { merchant: await authenticateApiKey(db, secrets, projectId, apiKey) }
+    },
+    async getMerchant({ projectId: asked, merchantId }, context) {
+      const projectId = projectOf(context, asked)
+      const merchant = await findMerchant(db, projectId, merchantId)
+      if (merchant === undefined) {
+        throw new Failure('MERCHANT_NOT_FOUND', `project has no merchant ${merchantId}`)
+      }
+      return { merchant }
+    },
+    async checkGrant({ projectId: asked, institutionName, endpoint }, context) {
+      const projectId = projectOf(context, asked)
+      const found = await findGrant(db, projectId, institutionName, endpoint)
+      return { granted: found !== undefined, institutionId: found?.institutionId ?? '' }
+    },
+    async getSigningSecrets({ institutionId }) {
+      return { signingSecrets: await signingSecrets(db, secrets, institutionId) }
+    },
+  } satisfies Partial<ServiceImpl<typeof AccessService>>
+}
+
+function changes(administration: Administration) {
+  return {
+    async createProject({ requestId, name, environment, accountAccess, allowedIps }) {
+      const wanted = { name, environment: environmentOf(environment), accountAccess, allowedIps }
+      return { project: wireProject(await createProject(administration, actor(requestId), wanted)) }
+    },
+    async updateProjectAccess(
+      { projectId: asked, accountAccess, allowedIps, updateMask },
+      context,
+    ) {
+      const projectId = projectOf(context, asked)
+      const named = updateMask?.paths ?? []
+      const isNamed = (field: string) => named.length === 0 || named.includes(field)
+      const project = await changeProjectAccess(
+        administration,
+        actor(),
+        projectId,
+        isNamed('account_access') ? accountAccess : undefined,
+        isNamed('allowed_ips') ? allowedIps : undefined,
+      )
+      return { project: wireProject(project) }
+    },
+    async createInstitution({ requestId, name, environment, defaultCurrency }) {
+      const made = await createInstitution(
+        administration,
+        actor(requestId),
+        name,
+        environmentOf(environment),
+        defaultCurrency || undefined,
+      )
+      const institution = { ...made.institution, environment }
+      return { institution, key: made.key }
+    },
+    async rotateInstitutionKey({ requestId, institutionId }) {
+      return { key: await rotateInstitutionKey(administration, actor(requestId), institutionId) }
+    },
+    async grantEndpoints({ projectId: asked, institutionId, endpoints }, context) {
+      const wanted = { projectId: projectOf(context, asked), institutionId, endpoints }
+      return { endpoints: await grantEndpoints(administration, actor(), wanted) }
+    },
+    async revokeGrants({ projectId: asked, institutionId, endpoints }, context) {
+      const wanted = { projectId: projectOf(context, asked), institutionId, endpoints }
+      return { endpoints: await revokeGrants(administration, actor(), wanted) }
+    },
+  } satisfies Partial<ServiceImpl<typeof AccessService>>
+}
+
+function keyChanges(administration: Administration) {
+  return {
+    async issueSubscriptionKey({ requestId, projectId: asked }, context) {
+      const projectId = projectOf(context, asked)
+      const issued = await issueSubscriptionKey(administration, actor(requestId), projectId)
+      const { keyId, subscriptionKey, issuedAt } = issued
+      return { keyId, subscriptionKey, issueTime: timestampFromDate(issuedAt) }
+    },
+    async revokeSubscriptionKey({ keyId }) {
+      const revokedAt = await withdrawSubscriptionKey(administration, actor(), keyId)
+      return { revokeTime: timestampFromDate(revokedAt) }
+    },
+    async createMerchant({ requestId, projectId: asked, businessName, mobileNumber }, context) {
+      const projectId = projectOf(context, asked)
+      const wanted = { projectId, businessName, mobileNumber }
+      return createMerchant(administration, actor(requestId), wanted)
+    },
+    async issueApiKey({ requestId, projectId: asked, merchantId }, context) {
+      const projectId = projectOf(context, asked)
+      const issued = await issueApiKey(administration, actor(requestId), projectId, merchantId)
+      const { keyId, apiKey, issuedAt } = issued
+      return { keyId, apiKey, issueTime: timestampFromDate(issuedAt) }
+    },
+    async revokeApiKey({ keyId }) {
+      const revokedAt = await withdrawApiKey(administration, actor(), keyId)
+      return { revokeTime: timestampFromDate(revokedAt) }
+    },
+  } satisfies Partial<ServiceImpl<typeof AccessService>>
+}

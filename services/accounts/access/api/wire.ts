@@ -1,0 +1,28 @@
+// Shared by the handlers of AccessService: environments, projects and the operator, on the wire.
+import { missing } from '#core/errors/errors.ts'
+import { Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
+import { type Environment, type Project } from '../domain/access.ts'
+
+/** Environments as their numbers. */
+export const wireEnvironment = {
+  sandbox: WireEnvironment.SANDBOX,
+  production: WireEnvironment.PRODUCTION,
+} as const satisfies Record<Environment, WireEnvironment>
+
+/** An environment by its number; undefined when none is named. */
+export function knownEnvironment(wire: WireEnvironment): Environment | undefined {
+  if (wire === WireEnvironment.SANDBOX) return 'sandbox'
+  return wire === WireEnvironment.PRODUCTION ? 'production' : undefined
+}
+
+/** An environment by its number; MISSING_PARAMETER when none is named. */
+export function environmentOf(wire: WireEnvironment): Environment {
+  const environment = knownEnvironment(wire)
+  if (environment !== undefined) return environment
+  throw missing('environment')
+}
+
+/** A project as a message. */
+export function wireProject({ environment, ...project }: Project) {
+  return { ...project, environment: wireEnvironment[environment] }
+}

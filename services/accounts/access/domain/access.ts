@@ -1,0 +1,94 @@
+// The rules of access: names, addresses, endpoints that can be granted. Pure.
+import ipaddr from 'ipaddr.js'
+import { Failure, invalid } from '#core/errors/errors.ts'
+import { isCurrency } from '#core/money/money.ts'
+
+/** The two worlds. A key, project or institution of one is unknown in the other. */
+export type Environment = 'sandbox' | 'production'
+
+/** A client's workspace. */
+export type Project = {
+  projectId: string
+  name: string
+  environment: Environment
+  accountAccess: boolean
+  allowedIps: string[]
+}
+
+/** A business that receives payments. */
+export type Merchant = {
+  merchantId: string
+  projectId: string
+  businessName: string
+  mobileNumber: string
+}
+
+/** A financial institution that requests address by name. */
+export type Institution = {
+  institutionId: string
+  name: string
+  environment: Environment
+  /** ISO 4217 code of accounts that name no currency. */
+  defaultCurrency: string
+}
+
+/** Key material of an institution as it is shown, once. */
+export type InstitutionKey = { keyId: string; sharedKey: string; signingSecret: string }
+
+/** How many keys may be active at a time: one in use and one that it is rotated to. */
+export const maxActiveKeys = 2
+
+/** Every endpoint that names an institution and therefore needs a grant. */
+export const grantableEndpoints: readonly string[] = [
+  'POST /institution/transaction',
+  'GET /institution/transaction',
+  'POST /institution/quote',
+  'GET /institution/post',
+]
+
+/** What a subscription key of an environment begins with. */
+export const subscriptionKeyPrefix = {
+  sandbox: 'pwk_test_',
+  production: 'pwk_live_',
+} as const satisfies Record<Environment, string>
+
+/** Returns a display name; INVALID_PARAMETER when blanks surround it, which nobody would see. */
+export function requireName(name: string, field: string): string {
+  if (name.trim() === name) return name
+  throw invalid(field, 'must not begin or end with a blank')
+}
+
+/** What institutions keep accounts in when nobody says anything else. */
+export const usualCurrency = 'USD'
+
+/** Returns a currency code; INVALID_PARAMETER for anything else. */
+export function requireCurrency(code: string, field: string): string {
+  if (isCurrency(code)) return code
+  throw invalid(field, 'must be an ISO 4217 code')
+}
+
+/** Returns the addresses and ranges in canonical form; INVALID_PARAMETER names a bad one's place. */
+export function requireAddressRanges(ranges: readonly string[]): string[] {
+  return ranges.map((range, index) => {
+    const field = `allowed_ips[${index}]`
+    try {
+      if (!range.includes('/')) return ipaddr.parse(range).toString()
+      const [address, bits] = ipaddr.parseCIDR(range)
+      return `${address.toString()}/${bits}`
+    } catch (cause) {
+      throw new Failure('INVALID_PARAMETER', `${field} must be an IP address or a CIDR range`, {
+        details: { field },
+        cause,
+      })
+    }
+  })
+}
+
+/** Returns the endpoints without repeats; INVALID_PARAMETER for one that cannot be granted. */
+export function requireEndpoints(endpoints: readonly string[]): string[] {
+  const unknown = endpoints.find((endpoint) => !grantableEndpoints.includes(endpoint))
+  if (unknown === undefined && endpoints.length > 0) return [...new Set(endpoints)]
+  throw new Failure('INVALID_PARAMETER', `endpoints must be of: ${grantableEndpoints.join(', ')}`, {
+    details: { field: 'endpoints' },
+  })
+}

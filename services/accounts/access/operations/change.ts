@@ -1,0 +1,101 @@
+// Runs a change of access in one transaction with its audit line and its event.
+import { Failure } from '#core/errors/errors.ts'
+import { fingerprint } from '#core/identity/fingerprint.ts'
+import { digestsEqual } from '#core/identity/token.ts'
+import type { Database, Queryable } from '#platform/db/db.ts'
+import { currentContext } from '#platform/rpc/context.ts'
+import type { AccountSecrets } from '../domain/credentials.ts'
+import { insertAudit } from '../store/project-store.ts'
+import { claimRequest, type DoneRequest, noteRequest } from '../store/request-store.ts'
+
+/** Who asks for a change, for the audit. */
+export type Actor = {
+  caller: string
+  requestId: string | undefined
+  /** An id of the caller's choice: what was done under it is not done again. */
+  onceId?: string | undefined
+}
+
+/** Who asks, for the audit; `onceId` is the request's own id, empty for none. */
+export function actor(onceId = ''): Actor {
+  const context = currentContext()
+  return {
+    caller: context?.caller?.name ?? 'unknown',
+    requestId: context?.requestId,
+    onceId: onceId === '' ? undefined : onceId,
+  }
+}
+
+/** What administration needs: the database, the secrets, and the publisher of access changes. */
+export type Administration = {
+  db: Database
+  secrets: AccountSecrets
+  /** Writes the event to the outbox in the same transaction; undefined: of no single project. */
+  publishAccessChanged(tx: Queryable, projectId: string | undefined): Promise<void>
+  /** Notifies the relay after a commit. */
+  notify(): void
+}
+
+/** A change that was made, as the audit records it. */
+export type Change<T> = {
+  action: string
+  targetId: string
+  projectId: string | undefined
+  /** Further facts for the audit; no secrets. */
+  details?: Record<string, string>
+  result: T
+}
+
+/** What a change makes once under one id. */
+export type Once<T> = {
+  /** All that was asked for: a repeat must ask for the same. */
+  content: unknown
+  /** Answers a repeat; without it a repeat is REQUEST_DONE, since secrets are shown once. */
+  repeat?: (tx: Queryable, targetId: string) => Promise<T>
+}
+
+/** Runs a change with its audit line and its event, all or nothing; with `once` and an id, not a second time. */
+export async function change<T>(
+  { db, publishAccessChanged, notify }: Administration,
+  actor: Actor,
+  work: (tx: Queryable) => Promise<Change<T>>,
+  once?: Once<T>,
+): Promise<T> {
+  const { onceId, ...who } = actor
+  const result = await db.transaction(async (tx) => {
+    const done = once === undefined ? undefined : await claim(tx, actor, once.content)
+    if (once !== undefined && done !== undefined) {
+      return once.repeat === undefined ? refuseRepeat(done) : once.repeat(tx, done.targetId)
+    }
+    const { result, ...made } = await work(tx)
+    if (once !== undefined && onceId !== undefined) {
+      const keyId = made.details?.['key_id'] ?? ''
+      await noteRequest(tx, onceId, { targetId: made.targetId, keyId })
+    }
+    await insertAudit(tx, { ...who, ...made })
+    await publishAccessChanged(tx, made.projectId)
+    return result
+  })
+  notify()
+  return result
+}
+
+async function claim(
+  tx: Queryable,
+  { caller, onceId }: Actor,
+  content: unknown,
+): Promise<DoneRequest | undefined> {
+  if (onceId === undefined) return undefined
+  const digest = fingerprint([caller, content])
+  const done = await claimRequest(tx, onceId, digest)
+  if (done === undefined || digestsEqual(done.fingerprint, digest)) return done
+  throw new Failure('REQUEST_ID_REUSED', 'request_id was used before with other content', {
+    details: { field: 'request_id' },
+  })
+}
+
+function refuseRepeat({ targetId, keyId }: DoneRequest): never {
+  throw new Failure('REQUEST_DONE', `this request was done before, it made ${keyId || targetId}`, {
+    details: { target_id: targetId, key_id: keyId },
+  })
+}

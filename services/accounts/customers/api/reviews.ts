@@ -1,0 +1,46 @@
+// Maps accounts.v1.ReviewReportService to the domain and back.
+import type { ServiceImpl } from '@connectrpc/connect'
+import { invalid } from '#core/errors/errors.ts'
+import { RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import type {
+  ReportOnboardingRequest,
+  ReviewReportService,
+} from '#gen/accounts/v1/review_report_pb.js'
+import { artefactBytes } from '../operations/artefact.ts'
+import { type Customers } from '../operations/customers.ts'
+import { reportConsent } from '../operations/registration.ts'
+import { type ReviewOutcome, reportOnboarding } from '../operations/review.ts'
+import { fundsAccessOf } from './messages.ts'
+
+const answers: Partial<Record<RegistrationStatus, 'approved' | 'rejected'>> = {
+  [RegistrationStatus.APPROVED]: 'approved',
+  [RegistrationStatus.REJECTED]: 'rejected',
+}
+
+/** The handlers of ReviewReportService. */
+export function reviewReportService(customers: Customers): ServiceImpl<typeof ReviewReportService> {
+  return {
+    async reportOnboarding({ reviewId, outcome }) {
+      await reportOnboarding(customers, reviewId, outcomeOf(outcome))
+      return {}
+    },
+    async reportConsent({ challengeId, answer: wire }) {
+      const answer = answers[wire]
+      if (answer === undefined) throw invalid('answer', 'must be approved or rejected')
+      await reportConsent(customers, challengeId, answer)
+      return {}
+    },
+    async *readArtefact({ reviewId, artefactId }) {
+      for await (const chunk of artefactBytes(customers, reviewId, artefactId)) yield { chunk }
+    },
+  }
+}
+
+function outcomeOf(outcome: ReportOnboardingRequest['outcome']): ReviewOutcome {
+  if (outcome.case === 'rejected') return { rejected: { reason: outcome.value.reason } }
+  if (outcome.case !== 'completed') throw invalid('outcome', 'is required')
+  const { accountLevel: level, fundsAccessStatus, currency } = outcome.value
+  const fundsAccess = fundsAccessOf(fundsAccessStatus)
+  if (fundsAccess === undefined) throw invalid('funds_access_status', 'is required')
+  return { completed: { level, fundsAccess, currency } }
+}

@@ -1,0 +1,19 @@
+// Hashes the pins of business accounts; never logs one.
+import { randomBytes, scrypt } from 'node:crypto'
+import { promisify } from 'node:util'
+import { hashKey } from '#core/identity/token.ts'
+import type { AccountSecrets } from '../../access/domain/credentials.ts'
+
+const derive = promisify<Buffer, Buffer, number, Buffer>(scrypt)
+const hashBytes = 32
+const saltBytes = 16
+
+/** A pin as its table row holds it, with the id of its pepper. Peppered, since a million pins are soon tried. */
+export async function hashPin(
+  { pepper }: AccountSecrets,
+  pin: number,
+): Promise<{ salt: Buffer; hash: Buffer; pepperId: string }> {
+  const salt = randomBytes(saltBytes)
+  const { keyId: pepperId, key } = pepper().current
+  return { salt, hash: await derive(hashKey(key, `pin${pin}`), salt, hashBytes), pepperId }
+}

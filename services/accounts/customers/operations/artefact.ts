@@ -1,0 +1,143 @@
+// Encrypts and decrypts artefacts chunk by chunk as a stream; a whole one is never in memory.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { Failure, invalid } from '#core/errors/errors.ts'
+import { newId } from '#core/identity/id.ts'
+import type { Database } from '#platform/db/db.ts'
+import { openAtRest, type SealedCell, sealAtRest } from '../../access/domain/at-rest.ts'
+import type { AccountSecrets } from '../../access/domain/credentials.ts'
+import {
+  insertArtefact,
+  insertChunk,
+  readArtefact,
+  readChunk,
+  type WholeArtefact,
+} from '../store/artefact-store.ts'
+
+/** Bytes of an artefact that are stored in one row and read in one message. */
+export const chunkBytes = 64 * 1024
+/** The largest artefact. */
+export const maxArtefactBytes = 10 * 1024 * 1024
+
+const ivBytes = 12
+const tagBytes = 16
+
+/** What an artefact's first bytes must be, by media type. */
+const signatures: Record<string, Buffer> = {
+  'image/jpeg': Buffer.from('ffd8ff', 'hex'),
+  'image/png': Buffer.from('89504e470d0a1a0a', 'hex'),
+  'application/pdf': Buffer.from('%PDF-'),
+}
+
+/** An artefact that is being uploaded. */
+export type ArtefactWriter = {
+  artefactId: string
+  /** Takes the next bytes in. PAYLOAD_TOO_LARGE past the limit. */
+  write(bytes: Uint8Array): Promise<void>
+  /** Stores what is left. UNSUPPORTED_MEDIA_TYPE when there was no content. */
+  end(): Promise<WholeArtefact>
+}
+
+/** What stores artefacts. */
+type Store = { db: Database; secrets: AccountSecrets }
+
+/**
+ * Begins an artefact under a key of its own. UNSUPPORTED_MEDIA_TYPE, here or at its first bytes, unless it is what it
+ * says and that is allowed.
+ */
+export async function beginArtefact(
+  { db, secrets }: Store,
+  wanted: { projectId: string; field: string; mediaType: string },
+): Promise<ArtefactWriter> {
+  const signature = signatures[wanted.mediaType]
+  if (signature === undefined) throw unsupported('artefact.media_type')
+  const artefactId = newId()
+  const key = randomBytes(32)
+  const keySealed = sealAtRest(secrets, keyCell(artefactId), key)
+  if (!(await insertArtefact(db, { ...wanted, artefactId, keySealed }))) {
+    throw invalid('project_id', 'must be that of a project')
+  }
+  let sizeBytes = 0
+  let chunkCount = 0
+  let waiting = Buffer.alloc(0)
+
+  async function store(chunk: Buffer): Promise<void> {
+    if (chunkCount === 0 && !chunk.subarray(0, signature?.length).equals(signature ?? chunk)) {
+      throw unsupported('chunk')
+    }
+    await insertChunk(db, artefactId, chunkCount, encryptChunk(key, chunkCount, chunk))
+    chunkCount += 1
+  }
+
+  return {
+    artefactId,
+    async write(bytes) {
+      sizeBytes += bytes.length
+      if (sizeBytes > maxArtefactBytes) throw tooLarge('an artefact has at most 10 MiB')
+      waiting = Buffer.concat([waiting, bytes])
+      while (waiting.length >= chunkBytes) {
+        await store(waiting.subarray(0, chunkBytes))
+        waiting = waiting.subarray(chunkBytes)
+      }
+    },
+    async end() {
+      if (waiting.length > 0 || chunkCount === 0) await store(waiting)
+      return { artefactId, sizeBytes, chunkCount }
+    },
+  }
+}
+
+/** Reads an artefact of an open review piece by piece. REVIEW_NOT_FOUND for an unknown or ended one. */
+export async function* artefactBytes(
+  { db, secrets }: Store,
+  reviewId: string,
+  artefactId: string,
+): AsyncGenerator<Buffer> {
+  const found = await readArtefact(db, reviewId, artefactId)
+  if (found === undefined) throw new Failure('REVIEW_NOT_FOUND', 'no open review has this artefact')
+  const key = openAtRest(secrets, keyCell(artefactId), found.keySealed)
+  for (let index = 0; index < found.chunkCount; index += 1) {
+    const ciphertext = await readChunk(db, artefactId, index)
+    if (ciphertext === undefined) throw new Error('an artefact has lost a chunk')
+    yield decryptChunk(key, index, ciphertext)
+  }
+}
+
+function keyCell(rowId: string): SealedCell {
+  return { column: 'artefact.key_sealed', rowId }
+}
+
+/** iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16] of a chunk, which is good at its place and nowhere else. */
+export function encryptChunk(key: Buffer, index: number, chunk: Buffer): Buffer {
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
+  cipher.setAAD(placeOf(index))
+  return Buffer.concat([iv, cipher.update(chunk), cipher.final(), cipher.getAuthTag()])
+}
+
+/** Opens what `encryptChunk` made. Throws when it is not the chunk of this key and place. */
+export function decryptChunk(key: Buffer, index: number, ciphertext: Buffer): Buffer {
+  const iv = ciphertext.subarray(0, ivBytes)
+  const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
+  decipher.setAAD(placeOf(index))
+  decipher.setAuthTag(ciphertext.subarray(-tagBytes))
+  const body = ciphertext.subarray(ivBytes, -tagBytes)
+  return Buffer.concat([decipher.update(body), decipher.final()])
+}
+
+function placeOf(index: number): Buffer {
+  const place = Buffer.alloc(4)
+  place.writeUInt32BE(index)
+  return place
+}
+
+/** The refusal of an upload that is too large. */
+export function tooLarge(message: string): Failure {
+  return new Failure('PAYLOAD_TOO_LARGE', message)
+}
+
+function unsupported(field: string): Failure {
+  const reason = 'UNSUPPORTED_MEDIA_TYPE'
+  const rule = 'must be of a JPEG, a PNG or a PDF'
+  const violations = [{ field, reason, rule } as const]
+  return new Failure(reason, 'an artefact must be a JPEG, a PNG or a PDF', { violations })
+}

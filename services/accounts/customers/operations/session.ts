@@ -1,0 +1,241 @@
+// Opens sessions for accounts and resolves tokens to sessions; never logs a token.
+
+import { Failure, missing } from '#core/errors/errors.ts'
+import { newId } from '#core/identity/id.ts'
+import { digestsEqual } from '#core/identity/token.ts'
+import type { LimitRoom } from '#core/money/limit-room.ts'
+import { normalizeEmail } from '#core/text/email.ts'
+import type { UserLimits } from '#platform/config/json-settings.ts'
+import { openInstitutionKey } from '../../access/domain/credentials.ts'
+import { roomWithin } from '../../ledger/domain/limits.ts'
+import type { Account } from '../domain/account.ts'
+import { normalizeName } from '../domain/normalize.ts'
+import { openSessionToken, sealingKeyId, sessionToken, sessionTokenHash } from '../domain/token.ts'
+import { findSealingKey, type Reference } from '../store/resolve-store.ts'
+import {
+  type LookupType,
+  type MatchedAccount,
+  openSessionRow,
+  readRequestedSession,
+  readSessionAccount,
+  type SessionRequest,
+} from '../store/session-store.ts'
+import { accountNotFound, ambiguousMatch, type Customers } from './customers.ts'
+import { batchingSessions, type FindSession } from './session-batching.ts'
+
+/** Whom a client looks for. */
+export type Lookup = {
+  projectId: string
+  /** Empty: every call opens a new session. */
+  requestId: string
+  fingerprint: Buffer
+  lookupType: LookupType
+  lookupValue: string
+  institutionName: string
+  firstName: string
+  lastName: string
+  email: string
+}
+
+/** A session as its client gets it. */
+export type Session = { sessionToken: string; expireTime: Date; ttlS: number; singleUse: boolean }
+
+/** An account that was found; without a session when it is unavailable. */
+export type Opened = { account: Account; session: Session | undefined }
+
+/**
+ * Looks an account up and opens a session for it, in one round trip unless the look-up is refused or its request
+ * id was used before. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, REQUEST_ID_REUSED; SERVICE_UNAVAILABLE for a repeat whose key was
+ * retired before its session ended.
+ */
+export async function openSession(customers: Customers, lookup: Lookup): Promise<Opened> {
+  checkLookup(lookup)
+  for (;;) {
+    const { wish, token } = newSession(customers, lookup)
+    const matched = await openSessionRow(customers.db, wish)
+    const [first, second] = matched
+    if (first?.expireTime) return opened(customers, first, token, first.expireTime)
+    if (wish.requestId !== undefined && first?.claimed !== true) {
+      const repeat = await repeated(customers, lookup)
+      if (repeat !== undefined) return repeat
+      // The session of the first call ended between the two statements: its id is free again.
+      if (first !== undefined && second === undefined) continue
+    }
+    const details = { lookup_type: lookup.lookupType }
+    if (first === undefined) throw accountNotFound(details)
+    if (second !== undefined) throw ambiguousMatch(details)
+    return { account: first, session: undefined }
+  }
+}
+
+function checkLookup(lookup: Lookup): void {
+  if (lookup.requestId === '') return
+  if (lookup.fingerprint.length === 0) throw missing('fingerprint')
+}
+
+/** A session to be opened, and its token, which is stored as a hash alone. */
+function newSession(
+  { sessionKeys, settings }: Customers,
+  lookup: Lookup,
+): { wish: SessionRequest; token: string } {
+  const { projectId, lookupType, lookupValue, institutionName, requestId, fingerprint } = lookup
+  const sessionId = newId()
+  const { keyId, key } = sessionKeys().current
+  const token = sessionToken(key, sessionId)
+  const wish = {
+    projectId,
+    lookupType,
+    lookupValue: lookupType === 'EMAIL' ? normalizeEmail(lookupValue) : lookupValue,
+    institutionName,
+    firstNameFolded: normalizeName(lookup.firstName),
+    lastNameFolded: normalizeName(lookup.lastName),
+    emailFolded: normalizeEmail(lookup.email),
+    requestId: requestId === '' ? undefined : requestId,
+    fingerprint,
+    sessionId,
+    tokenHash: sessionTokenHash(token),
+    ttlS: settings.sessionTtlS,
+    keyId,
+  }
+  return { wish, token }
+}
+
+function opened(
+  { settings, metrics }: Customers,
+  account: MatchedAccount,
+  token: string,
+  expireTime: Date,
+): Opened {
+  metrics.sessionOpened()
+  const session = {
+    sessionToken: token,
+    expireTime,
+    ttlS: settings.sessionTtlS,
+    singleUse: true,
+  }
+  return { account, session }
+}
+
+/** The answer that a request id was given before, while its session lives. */
+async function repeated(
+  { db, sessionKeys }: Customers,
+  { projectId, requestId, fingerprint }: Lookup,
+): Promise<Opened | undefined> {
+  const before = await readRequestedSession(db, projectId, requestId)
+  if (before === undefined) return undefined
+  if (!digestsEqual(before.fingerprint, fingerprint)) {
+    throw new Failure('REQUEST_ID_REUSED', 'the request id was used before with another body')
+  }
+  const { live, sessionId, expireTime, ttlS, keyId } = before
+  if (!live || sessionId === null || ttlS === null) return undefined
+  const account = await readSessionAccount(db, sessionId)
+  if (account === undefined) throw accountNotFound()
+  if (account.status !== 'available') return { account, session: undefined }
+  const key = sessionKeys().find(keyId)
+  // Retired without waiting for the sessions derived from it: none of them can be shown again.
+  if (key === undefined) {
+    throw new Failure('SERVICE_UNAVAILABLE', 'the session cannot be shown again until it has ended')
+  }
+  const token = sessionToken(key.key, sessionId)
+  return { account, session: { sessionToken: token, expireTime, ttlS, singleUse: true } }
+}
+
+/** The current validity of a session. */
+export type SessionState = 'live' | 'spent' | 'expired'
+
+/** A token, plain or sealed, and what it must be bound to. */
+export type SessionQuestion = {
+  projectId: string
+  institutionName: string
+  token: { plain: string } | { sealed: string }
+  references: Reference[]
+  /** To read what room the limits leave the session's account, in the same statement. */
+  limits?: UserLimits | undefined
+}
+
+/** What became of one reference. */
+export type ReferencedAccount = { account: Account | undefined; ambiguous: boolean }
+
+/** The session of a token. */
+export type ResolvedSession = {
+  sessionId: string
+  tokenHash: Buffer
+  state: SessionState
+  account: Account
+  references: ReferencedAccount[]
+  /** Undefined unless it was asked for. */
+  room: LimitRoom | undefined
+}
+
+/**
+ * Resolves a token to its session. SESSION_INVALID, after the same one statement, for a token without a session of
+ * this project at this institution.
+ */
+export type ResolveSession = (question: SessionQuestion) => Promise<ResolvedSession>
+
+const maxKeptKeys = 1_000
+
+/**
+ * Resolves sessions. Keys of institutions never change, so an opened one is kept; that it is still live is part of
+ * the statement that reads the session.
+ */
+export function sessionResolver(
+  { db, secrets }: Pick<Customers, 'db' | 'secrets'>,
+  findSession: FindSession = batchingSessions(db),
+): ResolveSession {
+  const kept = new Map<string, Buffer>()
+
+  async function sealingKey(question: SessionQuestion, keyId: string): Promise<Buffer | undefined> {
+    const known = kept.get(keyId)
+    if (known !== undefined) return known
+    const row = await findSealingKey(db, { ...question, keyId })
+    if (row === undefined) return undefined
+    const key = Buffer.from(openInstitutionKey(secrets, row).sharedKey, 'base64')
+    if (kept.size >= maxKeptKeys) kept.clear()
+    kept.set(keyId, key)
+    return key
+  }
+
+  async function openToken(
+    question: SessionQuestion,
+  ): Promise<{ token: string | undefined; keyId: string | undefined }> {
+    if ('plain' in question.token) return { token: question.token.plain, keyId: undefined }
+    const { sealed } = question.token
+    const keyId = sealingKeyId(sealed)
+    const key = keyId === undefined ? undefined : await sealingKey(question, keyId)
+    if (keyId === undefined || key === undefined) return { token: undefined, keyId }
+    return { token: openSessionToken(sealed, { keyId, key }), keyId }
+  }
+
+  return async (question) => {
+    const { projectId, institutionName, references, limits } = question
+    const { token, keyId } = await openToken(question)
+    const tokenHash = sessionTokenHash(token)
+    const rows = await findSession({
+      tokenHash,
+      projectId,
+      institutionName,
+      references,
+      keyId,
+      limitCurrency: limits?.currency,
+    })
+    const own = rows.find(({ place }) => place === 0)
+    if (own === undefined) throw sessionInvalid()
+    const { sessionId, spent, expired } = own
+    const state = spent ? 'spent' : expired ? 'expired' : 'live'
+    const found = references.map((_, index) => referenced(rows, index + 1))
+    const room = limits && roomWithin(limits, own)
+    return { sessionId, tokenHash, state, account: own, references: found, room }
+  }
+}
+
+function referenced(rows: (Account & { place: number })[], wanted: number): ReferencedAccount {
+  const [account, another] = rows.filter(({ place }) => place === wanted)
+  if (another !== undefined) return { account: undefined, ambiguous: true }
+  return { account, ambiguous: false }
+}
+
+/** The one refusal of every token that cannot be used. */
+export function sessionInvalid(): Failure {
+  return new Failure('SESSION_INVALID', 'the session token cannot be used here')
+}

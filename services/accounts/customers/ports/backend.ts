@@ -1,0 +1,30 @@
+// The back end as customers use it, over backend.v1.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { Client } from '@connectrpc/connect'
+import type { ReviewService } from '#gen/backend/v1/reviews_pb.js'
+import type { ListedArtefact } from '../domain/account.ts'
+import type { Question, Submission } from '../domain/review.ts'
+
+/** A profile to be reviewed. */
+export type ReviewOrder = Omit<Submission, 'detailsSealed'> & {
+  details: Record<string, string>
+  artefacts: ListedArtefact[]
+}
+
+/** What customers ask of the outside world. Every call may be repeated. */
+export type ReviewBackend = {
+  submit(order: ReviewOrder): Promise<void>
+  ask(question: Question): Promise<void>
+}
+
+/** The port over the back end's RPC client. */
+export function reviewBackend(reviews: Client<typeof ReviewService>): ReviewBackend {
+  return {
+    async submit(order) {
+      await reviews.submitOnboarding(order)
+    },
+    async ask({ expireTime, ...question }) {
+      await reviews.requestConsent({ ...question, expireTime: timestampFromDate(expireTime) })
+    },
+  }
+}

@@ -1,0 +1,147 @@
+// Statements on challenges: questions to holders whether a project may act for them.
+
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { Account } from '../domain/account.ts'
+import type { Question } from '../domain/review.ts'
+import { accountColumns } from './account-store.ts'
+import type { CallBack } from './review-store.ts'
+
+/** How a question stands; `lapsed` means refused for lack of an answer. */
+export type ChallengeState = 'open' | 'approved' | 'rejected' | 'lapsed'
+
+/** A question to be asked. */
+export type NewChallenge = {
+  challengeId: string
+  projectId: string
+  institutionId: string
+  accountId: string
+  requestId: string
+  mobileNumberAsSent: string
+  callbackUrl: string
+  authorisationTokenSealed: string
+  ttlS: number
+}
+
+const insertStatement = sql(
+  'challenge_insert',
+  `with made as (
+     insert into challenge
+       (challenge_id, project_id, institution_id, account_id, request_id, mobile_number_as_sent,
+        callback_url, authorisation_token_sealed, expire_time)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, clock_now() + $9 * interval '1 s')
+     returning challenge_id, expire_time
+   ), asked as (
+     insert into backend_task (subject_id, kind) select challenge_id, 'request_consent' from made
+   )
+   select expire_time as "expireTime" from made`,
+)
+
+/** Inserts a challenge and the task to submit it; returns when it expires. */
+export async function insertChallenge(db: Queryable, challenge: NewChallenge): Promise<Date> {
+  const row = await db.row<{ expireTime: Date }>(insertStatement, [
+    challenge.challengeId,
+    challenge.projectId,
+    challenge.institutionId,
+    challenge.accountId,
+    challenge.requestId,
+    challenge.mobileNumberAsSent,
+    challenge.callbackUrl,
+    challenge.authorisationTokenSealed,
+    challenge.ttlS,
+  ])
+  if (row === undefined) throw new Error('an insert answered nothing')
+  return row.expireTime
+}
+
+/** A question with its account. */
+export type Challenge = CallBack & {
+  state: ChallengeState
+  overdue: boolean
+  account: Account
+}
+
+type ChallengeRow = CallBack & { state: ChallengeState; overdue: boolean } & Account
+
+const lockStatement = sql(
+  'challenge_lock',
+  `select c.state, c.expire_time <= clock_now() as overdue, c.project_id as "projectId",
+     c.request_id as "requestId", c.mobile_number_as_sent as "mobileNumberAsSent",
+     c.callback_url as "callbackUrl", c.authorisation_token_sealed as "authorisationTokenSealed",
+     ${accountColumns}
+   from challenge c
+   join account a on a.account_id = c.account_id
+   join institution i on i.institution_id = c.institution_id
+   where c.challenge_id = $1 for update of c`,
+)
+
+/** Reads a question with its account and locks its row. */
+export async function lockChallenge(
+  tx: Queryable,
+  challengeId: string,
+): Promise<Challenge | undefined> {
+  const row = await tx.row<ChallengeRow>(lockStatement, [challengeId])
+  if (row === undefined) return undefined
+  const {
+    state,
+    overdue,
+    projectId,
+    requestId,
+    mobileNumberAsSent,
+    callbackUrl,
+    authorisationTokenSealed,
+    ...account
+  } = row
+  const callBack = {
+    projectId,
+    requestId,
+    mobileNumberAsSent,
+    callbackUrl,
+    authorisationTokenSealed,
+  }
+  return { state, overdue, ...callBack, account }
+}
+
+const endStatement = sql(
+  'challenge_end',
+  `update challenge set state = $2, end_time = clock_now(), authorisation_token_sealed = null
+   where challenge_id = $1 and state = 'open'`,
+)
+
+/** Ends a question and forgets its token; the caller holds its lock. */
+export async function endChallenge(
+  tx: Queryable,
+  challengeId: string,
+  state: Exclude<ChallengeState, 'open'>,
+): Promise<void> {
+  if ((await tx.run(endStatement, [challengeId, state])) !== 1) {
+    throw new Error('a locked question has ended meanwhile')
+  }
+}
+
+const overdueStatement = sql(
+  'challenge_overdue',
+  `select challenge_id as "challengeId" from challenge
+   where state = 'open' and expire_time <= clock_now() order by expire_time limit $1`,
+)
+
+/** Finds expired challenges. Locks nothing. */
+export async function findOverdueChallenges(db: Queryable, limit: number): Promise<string[]> {
+  const rows = await db.rows<{ challengeId: string }>(overdueStatement, [limit])
+  return rows.map(({ challengeId }) => challengeId)
+}
+
+const questionStatement = sql(
+  'challenge_question',
+  `select c.challenge_id as "challengeId", i.name as "institutionName",
+     a.mobile_number as "mobileNumber", p.name as "clientName", c.expire_time as "expireTime"
+   from challenge c
+   join account a on a.account_id = c.account_id
+   join institution i on i.institution_id = c.institution_id
+   join project p on p.project_id = c.project_id
+   where c.challenge_id = $1 and c.state = 'open' and c.expire_time > clock_now()`,
+)
+
+/** Reads what a holder is to be asked; undefined when that is over. Locks nothing. */
+export function readQuestion(db: Queryable, challengeId: string): Promise<Question | undefined> {
+  return db.row(questionStatement, [challengeId])
+}

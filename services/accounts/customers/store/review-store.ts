@@ -1,0 +1,145 @@
+// Statements on reviews of profiles.
+
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { Account } from '../domain/account.ts'
+import type { Submission } from '../domain/review.ts'
+import { accountColumns } from './account-store.ts'
+
+/** How a review stands. */
+export type ReviewState = 'open' | 'completed' | 'rejected'
+
+/** A review to be made. */
+export type NewReview = {
+  reviewId: string
+  projectId: string
+  institutionId: string
+  accountId: string
+  requestId: string
+  mobileNumberAsSent: string
+  detailsSealed: string
+  callbackUrl: string | null
+  authorisationTokenSealed: string | null
+}
+
+const insertStatement = sql(
+  'review_insert',
+  `with made as (
+     insert into review
+       (review_id, project_id, institution_id, account_id, request_id, mobile_number_as_sent,
+        details_sealed, callback_url, authorisation_token_sealed)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning review_id
+   )
+   insert into backend_task (subject_id, kind) select review_id, 'submit_onboarding' from made`,
+)
+
+/** Inserts a review and the task to have it made. */
+export async function insertReview(tx: Queryable, review: NewReview): Promise<void> {
+  await tx.run(insertStatement, [
+    review.reviewId,
+    review.projectId,
+    review.institutionId,
+    review.accountId,
+    review.requestId,
+    review.mobileNumberAsSent,
+    review.detailsSealed,
+    review.callbackUrl,
+    review.authorisationTokenSealed,
+  ])
+}
+
+const placeStatement = sql(
+  'review_place',
+  `select a.institution_id as "institutionId", a.mobile_number as "mobileNumber"
+   from review r join account a on a.account_id = r.account_id where r.review_id = $1`,
+)
+
+/** The number that a review's account wants to have; undefined for an unknown review. Locks nothing. */
+export function readReviewPlace(
+  db: Queryable,
+  reviewId: string,
+): Promise<{ institutionId: string; mobileNumber: string } | undefined> {
+  return db.row(placeStatement, [reviewId])
+}
+
+/** The callback of what ended; none without a URL. */
+export type CallBack = {
+  projectId: string
+  requestId: string
+  mobileNumberAsSent: string
+  callbackUrl: string | null
+  authorisationTokenSealed: string | null
+}
+
+/** A review with its account. */
+export type Review = CallBack & { state: ReviewState; account: Account }
+
+type ReviewRow = CallBack & { state: ReviewState } & Account
+
+const lockStatement = sql(
+  'review_lock',
+  `select r.state, r.project_id as "projectId", r.request_id as "requestId",
+     r.mobile_number_as_sent as "mobileNumberAsSent", r.callback_url as "callbackUrl",
+     r.authorisation_token_sealed as "authorisationTokenSealed", ${accountColumns}
+   from review r
+   join account a on a.account_id = r.account_id
+   join institution i on i.institution_id = r.institution_id
+   where r.review_id = $1 for update of r`,
+)
+
+/** Reads a review with its account and locks its row. */
+export async function lockReview(tx: Queryable, reviewId: string): Promise<Review | undefined> {
+  const row = await tx.row<ReviewRow>(lockStatement, [reviewId])
+  if (row === undefined) return undefined
+  const {
+    state,
+    projectId,
+    requestId,
+    mobileNumberAsSent,
+    callbackUrl,
+    authorisationTokenSealed,
+    ...account
+  } = row
+  const callBack = {
+    projectId,
+    requestId,
+    mobileNumberAsSent,
+    callbackUrl,
+    authorisationTokenSealed,
+  }
+  return { state, ...callBack, account }
+}
+
+const endStatement = sql(
+  'review_end',
+  `update review set state = $2, reason = $3, end_time = clock_now(),
+     authorisation_token_sealed = null
+   where review_id = $1 and state = 'open'`,
+)
+
+/** Ends a review and forgets its token; the caller holds its lock. */
+export async function endReview(
+  tx: Queryable,
+  reviewId: string,
+  state: Exclude<ReviewState, 'open'>,
+  reason: string | undefined,
+): Promise<void> {
+  if ((await tx.run(endStatement, [reviewId, state, reason ?? null])) !== 1) {
+    throw new Error('a locked review has ended meanwhile')
+  }
+}
+
+const submissionStatement = sql(
+  'review_submission',
+  `select r.review_id as "reviewId", i.name as "institutionName", a.first_name as "firstName",
+     a.last_name as "lastName", a.email, a.mobile_number as "mobileNumber",
+     r.details_sealed as "detailsSealed"
+   from review r
+   join account a on a.account_id = r.account_id
+   join institution i on i.institution_id = r.institution_id
+   where r.review_id = $1 and r.state = 'open'`,
+)
+
+/** Reads what is to be reviewed; undefined when the review has ended. Locks nothing. */
+export function readSubmission(db: Queryable, reviewId: string): Promise<Submission | undefined> {
+  return db.row(submissionStatement, [reviewId])
+}

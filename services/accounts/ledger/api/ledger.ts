@@ -1,0 +1,151 @@
+// Maps accounts.v1.LedgerService to the domain and back.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import {
+  type Address,
+  refuse,
+  requireAddress,
+  requireCurrency,
+  requireDetails,
+} from '../domain/lines.ts'
+import { createHold, freshHold, postHold, requireHold, voidHold } from '../operations/hold.ts'
+import {
+  freshTransfer,
+  postTransfer,
+  readBalance,
+  requireTransfer,
+  reverseTransfer,
+} from '../operations/ledger.ts'
+import { requireVisible } from '../operations/movement.ts'
+import { checkLedger } from '../workers/check.ts'
+import {
+  addressOf,
+  detailsOf,
+  holdMessage,
+  linesOf,
+  moneyOf,
+  timeOf,
+  transferMessage,
+  wireMoney,
+} from './messages.ts'
+
+/** What the handlers work on: a check has a connection and time limits of its own. */
+export type LedgerDatabases = { db: Database; checkDb: Database }
+
+/** The handlers of LedgerService. */
+export function ledgerService(databases: LedgerDatabases): ServiceImpl<typeof LedgerService> {
+  return {
+    ...transferHandlers(databases.db),
+    ...holdHandlers(databases.db),
+    ...readHandlers(databases),
+  }
+}
+
+function transferHandlers(db: Database) {
+  const transferOf = async (projectId: string, transferId: string) => ({
+    transfer: transferMessage(await requireTransfer(db, projectId, transferId)),
+  })
+  return {
+    async postTransfer(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const transferId = request.transferId
+      const lines = linesOf(request.postings)
+      await requireVisible(db, projectId, addressesOf(lines))
+      const details = detailsOf(request.details)
+      const { postTime, repeated } = await postTransfer(db, {
+        projectId,
+        transferId,
+        lines,
+        details,
+      })
+      if (repeated) return transferOf(projectId, transferId)
+      const posted = { projectId, transferId, lines, details, postTime }
+      return { transfer: transferMessage(freshTransfer(posted)) }
+    },
+    async reverseTransfer(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const transferId = request.transferId
+      const reversesId = request.reversesId.toLowerCase()
+      const { description } = requireDetails({ description: request.description })
+      await reverseTransfer(db, { projectId, transferId, reversesId, description })
+      return transferOf(projectId, transferId)
+    },
+    async getTransfer(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      return transferOf(projectId, request.transferId)
+    },
+  } satisfies Partial<ServiceImpl<typeof LedgerService>>
+}
+
+function holdHandlers(db: Database) {
+  return {
+    async createHold(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const holdId = request.holdId
+      const address = addressOf(request.address, 'address')
+      if ('internal' in address) return refuse('address', 'must be a customer or a float')
+      await requireVisible(db, projectId, [address])
+      const expireTime = timeOf(request.expireTime, 'expire_time')
+      const details = detailsOf(request.details)
+      const money = moneyOf(request.amount, 'amount')
+      const wanted = { projectId, holdId, address, ...money, expireTime, details }
+      const { createTime, repeated } = await createHold(db, wanted)
+      // What was made just now stands as it was asked for; anything else may have gone on.
+      const hold = repeated
+        ? await requireHold(db, projectId, holdId)
+        : freshHold({ ...wanted, createTime })
+      return { hold: holdMessage(hold) }
+    },
+    async postHold(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const holdId = request.holdId
+      const lines = linesOf(request.postings)
+      await requireVisible(db, projectId, addressesOf(lines))
+      const { postTime, repeated, details } = await postHold(db, { projectId, holdId, lines })
+      // What was posted just now stands as it was asked for; an older one may have been taken back.
+      const transfer = repeated
+        ? await requireTransfer(db, projectId, holdId)
+        : freshTransfer({ projectId, transferId: holdId, lines, details, postTime })
+      return { transfer: transferMessage(transfer) }
+    },
+    async voidHold(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const holdId = request.holdId
+      return { hold: holdMessage(await voidHold(db, projectId, holdId)) }
+    },
+    async getHold(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const holdId = request.holdId
+      return { hold: holdMessage(await requireHold(db, projectId, holdId)) }
+    },
+  } satisfies Partial<ServiceImpl<typeof LedgerService>>
+}
+
+function readHandlers({ db, checkDb }: LedgerDatabases) {
+  return {
+    async getLedgerBalance({ currency, ...request }, context) {
+      const projectId = projectOf(context, request.projectId)
+      const address = addressOf(request.address, 'address')
+      requireAddress(projectId, address, 'address')
+      requireCurrency(currency, 'currency')
+      await requireVisible(db, projectId, [address])
+      const balance = await readBalance(db, { address, projectId, currency })
+      return {
+        posted: wireMoney(currency, balance.postedMinor),
+        held: wireMoney(currency, balance.heldMinor),
+        available: wireMoney(currency, balance.postedMinor - balance.heldMinor),
+      }
+    },
+    async checkLedger() {
+      const { findings, transfersChecked, checkTime } = await checkLedger(checkDb)
+      return { findings, transfersChecked, checkTime: timestampFromDate(checkTime) }
+    },
+  } satisfies Partial<ServiceImpl<typeof LedgerService>>
+}
+
+function addressesOf(lines: readonly { address: Address }[]): Address[] {
+  return lines.map(({ address }) => address)
+}

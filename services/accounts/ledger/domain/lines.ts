@@ -1,0 +1,205 @@
+// The lines of a transfer, and which of them are valid together. Pure.
+import { Failure, invalid } from '#core/errors/errors.ts'
+import { fingerprint } from '#core/identity/fingerprint.ts'
+import { isUuid } from '#core/identity/id.ts'
+import { isCurrency } from '#core/money/money.ts'
+import { hasForbiddenCharacter } from '#core/text/text.ts'
+
+/** Accounts of our own, one of each for every project and currency. */
+export const internalNames = [
+  'clearing',
+  'held',
+  'suspense',
+  'fee_income',
+  'merchant_receivable',
+  'refunds_unpaid',
+  'fx_position',
+  'fx_rounding',
+  'biller_clearing',
+  'opening',
+] as const
+
+/** Name of an account of our own. */
+export type InternalName = (typeof internalNames)[number]
+
+/** A customer's account, or the float of a project: its balance is a row that never falls below its floor. */
+export type HolderAddress = { accountId: string } | { floatProjectId: string }
+
+/** Names an account of the ledger; its currency is that of the money beside it. */
+export type Address = HolderAddress | { internal: InternalName }
+
+/** One line of a transfer. */
+export type Line = {
+  address: Address
+  currency: string
+  /** Positive is a credit (more is owed to the holder), negative a debit. */
+  amountMinor: bigint
+  /** How much of it is fees, zero or above; zero when absent. */
+  feeMinor?: bigint
+}
+
+/** What a transfer was for, shown in the histories of its customers. */
+export type Details = {
+  reference?: string
+  description?: string
+  method?: string
+  metadata?: Record<string, string>
+}
+
+/** A holder's account as its row is keyed. */
+export type HolderKey = { holder: 'customer' | 'float'; holderId: string; currency: string }
+
+/** What a transfer changes of one holder's balance. */
+export type HolderDelta = HolderKey & { deltaMinor: bigint }
+
+/** The largest amount that a balance or a line can hold. */
+export const maxMinor = 2n ** 63n - 1n
+const maxLines = 100
+const maxMetadata = 50
+
+/** An address with its id in the form in which PostgreSQL answers it. */
+export function foldedAddress(address: Address): Address {
+  if ('internal' in address) return address
+  return 'accountId' in address
+    ? { accountId: address.accountId.toLowerCase() }
+    : { floatProjectId: address.floatProjectId.toLowerCase() }
+}
+
+/** The key of a holder's row. Ids are folded to the form in which PostgreSQL answers them. */
+export function holderKey(address: HolderAddress, currency: string): HolderKey {
+  return 'accountId' in address
+    ? { holder: 'customer', holderId: address.accountId.toLowerCase(), currency }
+    : { holder: 'float', holderId: address.floatProjectId.toLowerCase(), currency }
+}
+
+/** INVALID_PARAMETER unless the lines make a transfer of the project; a float must be the project's own. */
+export function requireLines(projectId: string, lines: readonly Line[]): void {
+  if (lines.length < 2 || lines.length > maxLines) {
+    refuse('postings', `must be 2 to ${maxLines} lines`)
+  }
+  const sums = new Map<string, bigint>()
+  for (const [index, { address, currency, amountMinor, feeMinor = 0n }] of lines.entries()) {
+    const field = `postings[${index}]`
+    requireAddress(projectId, address, `${field}.address`)
+    requireCurrency(currency, `${field}.amount.currency`)
+    if (amountMinor === 0n) refuse(`${field}.amount`, 'must not be zero')
+    requireAmountSize(magnitude(amountMinor))
+    if (feeMinor < 0n || feeMinor > magnitude(amountMinor)) {
+      refuse(`${field}.fee_minor_units`, 'must be zero to the amount')
+    }
+    sums.set(currency, (sums.get(currency) ?? 0n) + amountMinor)
+  }
+  for (const [currency, sum] of sums) {
+    if (sum !== 0n) refuse('postings', `must sum to zero in ${currency}`)
+  }
+  for (const { deltaMinor } of holderDeltas(lines)) requireAmountSize(magnitude(deltaMinor))
+}
+
+/** What lines change of holders' balances, in the order in which rows are locked. */
+export function holderDeltas(lines: readonly Line[]): HolderDelta[] {
+  const deltas = new Map<string, HolderDelta>()
+  for (const { address, currency, amountMinor } of lines) {
+    if ('internal' in address) continue
+    const key = holderKey(address, currency)
+    const name = `${key.holderId} ${key.holder} ${currency}`
+    const deltaMinor = (deltas.get(name)?.deltaMinor ?? 0n) + amountMinor
+    deltas.set(name, { ...key, deltaMinor })
+  }
+  return [...deltas].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta)
+}
+
+/** The lines that take others back. */
+export function reversedLines(lines: readonly Line[]): Line[] {
+  return lines.map((line) => ({ ...line, amountMinor: -line.amountMinor }))
+}
+
+/** The fingerprint that distinguishes a repeat of lines from a conflict; their order counts. */
+export function linesFingerprint(lines: readonly Line[], further: unknown = null): Buffer {
+  return fingerprint([
+    lines.map(({ address, currency, amountMinor, feeMinor = 0n }) => [
+      addressText(address),
+      currency,
+      String(amountMinor),
+      String(feeMinor),
+    ]),
+    further,
+  ])
+}
+
+/** An address as one text that no other address has. */
+export function addressText(address: Address): string {
+  if ('internal' in address) return `internal:${address.internal}`
+  const { holder, holderId } = holderKey(address, '')
+  return `${holder}:${holderId}`
+}
+
+/** Details with every field. */
+export function wholeDetails(details: Details = {}): Required<Details> {
+  const { reference = '', description = '', method = '', metadata = {} } = details
+  return { reference, description, method, metadata }
+}
+
+/** Details with every field; INVALID_PARAMETER for what is too long or cannot be stored. */
+export function requireDetails(details: Details | undefined): Required<Details> {
+  const whole = wholeDetails(details)
+  requireText(whole.reference, 'details.reference', 255)
+  requireText(whole.description, 'details.description', 1_000)
+  requireText(whole.method, 'details.method', 64)
+  const entries = Object.entries(whole.metadata)
+  if (entries.length > maxMetadata) refuse('details.metadata', `has over ${maxMetadata} entries`)
+  for (const [key, value] of entries) {
+    requireText(key, 'details.metadata', 100)
+    requireText(value, 'details.metadata', 2_000)
+  }
+  return whole
+}
+
+/** INVALID_PARAMETER unless it is an account that a transfer of the project may name. */
+export function requireAddress(projectId: string, address: Address, field: string): void {
+  if ('internal' in address) return
+  const { holder, holderId } = holderKey(address, '')
+  if (!isUuid(holderId)) refuse(field, 'must hold a UUID')
+  if (holder === 'float' && holderId !== projectId.toLowerCase()) {
+    throw accountNotFound('the float of another project')
+  }
+}
+
+/** INVALID_PARAMETER unless it is a currency. */
+export function requireCurrency(currency: string, field: string): void {
+  if (!isCurrency(currency)) refuse(field, 'must be an ISO 4217 code')
+}
+
+/** INVALID_PARAMETER unless it is above zero; AMOUNT_OUT_OF_RANGE when no balance can hold it. */
+export function requirePositive(amountMinor: bigint, field: string): void {
+  if (amountMinor <= 0n) refuse(field, 'must be above zero')
+  requireAmountSize(amountMinor)
+}
+
+/** The refusal of an account that the ledger does not have, or not for this project. */
+export function accountNotFound(which: string): Failure {
+  return new Failure('LEDGER_ACCOUNT_NOT_FOUND', `the ledger has no such account: ${which}`)
+}
+
+function requireAmountSize(amountMinor: bigint): void {
+  if (amountMinor > maxMinor) throw tooLarge()
+}
+
+/** The refusal of an amount, or of a sum, that 64 bits cannot hold. */
+export function tooLarge(cause?: unknown): Failure {
+  const message = `an amount or balance passes ${maxMinor} minor units`
+  return new Failure('AMOUNT_OUT_OF_RANGE', message, cause === undefined ? {} : { cause })
+}
+
+function requireText(text: string, field: string, maxCharacters: number): void {
+  if (text.length > maxCharacters) refuse(field, `is longer than ${maxCharacters} characters`)
+  if (hasForbiddenCharacter(text, { multiline: true })) refuse(field, 'holds control characters')
+}
+
+function magnitude(amountMinor: bigint): bigint {
+  return amountMinor < 0n ? -amountMinor : amountMinor
+}
+
+/** Throws INVALID_PARAMETER for a field. */
+export function refuse(field: string, what: string): never {
+  throw invalid(field, what)
+}

@@ -1,0 +1,290 @@
+// Movements on customers' accounts: token, limits and money in one transaction.
+import { Failure } from '#core/errors/errors.ts'
+import { fingerprint } from '#core/identity/fingerprint.ts'
+import { isUuid } from '#core/identity/id.ts'
+import { digestsEqual } from '#core/identity/token.ts'
+import { requireRoom } from '#core/money/limit-room.ts'
+import type { UserLimits } from '#platform/config/json-settings.ts'
+import type { Database, Queryable } from '#platform/db/db.ts'
+import type { Counted } from '../domain/limits.ts'
+import {
+  type LimitUse,
+  requireLimitUse,
+  requireWithinLimits,
+  roomWithin,
+} from '../domain/limits.ts'
+import {
+  type Address,
+  accountNotFound,
+  addressText,
+  type Details,
+  type Line,
+  linesFingerprint,
+  refuse,
+  requireLines,
+  wholeDetails,
+} from '../domain/lines.ts'
+import { writeHoldReleased } from '../store/hold-store.ts'
+import { readTransfer } from '../store/ledger-store.ts'
+import { countUse, giveBackUse, readUse } from '../store/limit-store.ts'
+import {
+  type AccountStanding,
+  endMovement,
+  insertBegun,
+  insertNeverBegun,
+  type Movement,
+  type MovementDraft,
+  readMovement,
+  readStandings,
+  type SessionValidity,
+  spendSession,
+} from '../store/movement-store.ts'
+import { createHold, heldLinesFingerprint, postHold } from './hold.ts'
+import { conflict, type Posted, postTransfer, repeatOf } from './ledger.ts'
+
+/** What movements work with. */
+export type Movements = { db: Database; userLimits: UserLimits }
+
+/** Money to keep back until the outcome of a movement is known. */
+export type MovementHold = {
+  accountId: string
+  currency: string
+  amountMinor: bigint
+  expireTime: Date
+  /** How much of it is fees; none when it is not said. */
+  feeMinor?: bigint
+}
+
+/** A movement to begin. */
+export type NewMovement = {
+  projectId: string
+  movementId: string
+  sessionTokenHash: Buffer
+  institutionId: string
+  limitUse: LimitUse | undefined
+  /** Posted at once; none when the outcome is to be waited for. */
+  lines: readonly Line[]
+  hold: MovementHold | undefined
+  /** The time from which it can no longer begin; a repeat of a movement that has begun succeeds at any time. */
+  beginBefore?: Date | undefined
+  details?: Details
+}
+
+/**
+ * Begins a movement in one transaction: recognises a repeat, spends the token, checks the accounts, counts the limits,
+ * then posts or holds. The first refusal in this order is thrown and nothing has changed.
+ */
+export async function beginMovement(
+  { db, userLimits }: Movements,
+  wanted: NewMovement,
+): Promise<{ beginTime: Date; repeated: boolean }> {
+  const draft = draftOf(userLimits, wanted)
+  const beginTime = await db.transaction(async (tx) => {
+    const claimed = await insertBegun(tx, draft)
+    if (claimed !== undefined) await moveMoney(tx, userLimits, wanted, claimed)
+    return claimed
+  })
+  if (beginTime !== undefined) return { beginTime, repeated: false }
+  const known = await readMovement(db, wanted.projectId, wanted.movementId)
+  if (known === undefined) throw new Error('a movement that was begun is gone')
+  if (known.fingerprint !== null && !digestsEqual(known.fingerprint, draft.fingerprint)) {
+    throw conflict(wanted.movementId)
+  }
+  if (known.state === 'cancelled') throw cancelled(wanted.movementId)
+  return { beginTime: known.beginTime, repeated: true }
+}
+
+function draftOf(userLimits: UserLimits, wanted: NewMovement): MovementDraft {
+  const { projectId, movementId, lines, hold, limitUse } = wanted
+  if (lines.length > 0) requireLines(projectId, lines)
+  if (lines.length > 0 && hold !== undefined) refuse('hold', 'cannot go with postings')
+  if (limitUse !== undefined) requireLimitUse(userLimits, limitUse)
+  const details = wholeDetails(wanted.details)
+  return {
+    projectId,
+    movementId,
+    fingerprint: movementFingerprint(wanted, details),
+    state: lines.length > 0 ? 'posted' : 'waiting',
+    hasHold: hold !== undefined,
+    limitUse,
+    details,
+  }
+}
+
+/**
+ * The expiry of a hold is no part of the content: a repeat may compute it anew. Nor are its fees: they are shown, not moved, and a
+ * repeat may come from the release before, which did not send them.
+ */
+function movementFingerprint(wanted: NewMovement, details: Required<Details>): Buffer {
+  const { sessionTokenHash, institutionId, limitUse, lines, hold } = wanted
+  return fingerprint([
+    sessionTokenHash.toString('hex'),
+    institutionId.toLowerCase(),
+    amountOf(limitUse),
+    amountOf(hold),
+    linesFingerprint(lines).toString('hex'),
+    details,
+  ])
+}
+
+function amountOf(
+  one: { accountId: string; currency: string; amountMinor: bigint } | undefined,
+): string[] | null {
+  return one === undefined ? null : [addressText(one), one.currency, String(one.amountMinor)]
+}
+
+/** One flight of statements: each is sent before the one ahead of it is answered, and judged in order. */
+async function moveMoney(
+  tx: Queryable,
+  userLimits: UserLimits,
+  wanted: NewMovement,
+  beginTime: Date,
+): Promise<void> {
+  const { limitUse } = wanted
+  const singleLimits = userLimits.levels.map(({ singleMinor }) => singleMinor)
+  const answers = await Promise.allSettled([
+    spendSession(tx, wanted.sessionTokenHash, wanted),
+    readStandings(tx, wanted.projectId, accountsOf(wanted)),
+    limitUse === undefined ? undefined : countUse(tx, wanted, limitUse, singleLimits),
+    wanted.lines.length > 0 ? postOnce(tx, wanted) : holdOnce(tx, wanted),
+  ])
+  const [session, standings, counted, money] = answers
+  requireAccepted(valueOf(session))
+  requireInTime(wanted, beginTime)
+  requireAvailable(valueOf(standings))
+  if (limitUse !== undefined) requireLimits(userLimits, limitUse, valueOf(counted))
+  if (valueOf(money)) throw conflict(wanted.movementId)
+}
+
+function valueOf<T>(answer: PromiseSettledResult<T>): T {
+  if (answer.status === 'rejected') throw answer.reason
+  return answer.value
+}
+
+async function postOnce(tx: Queryable, wanted: NewMovement): Promise<boolean> {
+  return (await postTransfer(tx, { ...wanted, transferId: wanted.movementId })).repeated
+}
+
+async function holdOnce(tx: Queryable, wanted: NewMovement): Promise<boolean> {
+  const { projectId, movementId: holdId, hold, details = {} } = wanted
+  if (hold === undefined) return false
+  return (await createHold(tx, { projectId, holdId, address: hold, details, ...hold })).repeated
+}
+
+function accountsOf({ limitUse, hold, lines }: NewMovement): string[] {
+  const named = [
+    ...[limitUse, hold].flatMap((one) => (one === undefined ? [] : [one.accountId])),
+    ...lines.flatMap(({ address }) => ('accountId' in address ? [address.accountId] : [])),
+  ]
+  return [...new Set(named)]
+}
+
+function requireAccepted(worth: SessionValidity): void {
+  if (worth === 'expired') throw new Failure('SESSION_EXPIRED', 'the session has expired')
+  if (worth === 'invalid') throw new Failure('SESSION_INVALID', 'no such session to spend')
+}
+
+function requireInTime({ movementId, beginBefore }: NewMovement, beginTime: Date): void {
+  if (beginBefore === undefined || beginTime < beginBefore) return
+  throw new Failure('QUOTE_EXPIRED', `movement ${movementId} must not begin any more`)
+}
+
+/** Every account must be one that the project sees, and available. */
+export function requireAvailable(standings: readonly AccountStanding[]): void {
+  for (const { accountId, isVisible, isAvailable } of standings) {
+    if (!isVisible) throw accountNotFound(accountId)
+    if (!isAvailable) {
+      throw new Failure('ACCOUNT_UNAVAILABLE', `account ${accountId} is not available`)
+    }
+  }
+}
+
+/** LEDGER_ACCOUNT_NOT_FOUND unless the project sees every customer's account among some addresses. */
+export async function requireVisible(
+  q: Queryable,
+  projectId: string,
+  addresses: readonly Address[],
+): Promise<void> {
+  const named = addresses.flatMap((one) => ('accountId' in one ? [one.accountId] : []))
+  if (named.length === 0) return
+  for (const accountId of named) if (!isUuid(accountId)) throw accountNotFound(accountId)
+  const standings = await readStandings(q, projectId, named)
+  const hidden = standings.find(({ isVisible }) => !isVisible)
+  if (hidden !== undefined) throw accountNotFound(hidden.accountId)
+}
+
+function requireLimits(limits: UserLimits, use: LimitUse, counted: Counted | undefined): void {
+  if (counted === undefined) throw accountNotFound(use.accountId)
+  requireWithinLimits(limits, use.amountMinor, counted)
+}
+
+/** Posts a movement that waited, once; its hold is used up and the rest of it released. */
+export async function completeMovement(
+  { db }: Movements,
+  wanted: { projectId: string; movementId: string; lines: readonly Line[] },
+): Promise<Posted> {
+  const { projectId, movementId, lines } = wanted
+  requireLines(projectId, lines)
+  const posted = await db.transaction(async (tx) => {
+    const ended = await endMovement(tx, projectId, movementId, 'posted')
+    if (ended === undefined) return undefined
+    const { hasHold, details } = ended
+    if (!hasHold) return postTransfer(tx, { projectId, transferId: movementId, lines, details })
+    const { postTime, repeated } = await postHold(tx, { projectId, holdId: movementId, lines })
+    return { postTime, repeated }
+  })
+  if (posted !== undefined) return posted
+  const known = await requireMovement(db, projectId, movementId)
+  if (known.state !== 'posted') throw cancelled(movementId)
+  const fingerprint = known.hasHold
+    ? heldLinesFingerprint(lines)
+    : linesFingerprint(lines, known.details)
+  const transfer = await readTransfer(db, projectId, movementId)
+  return repeatOf(transfer, { fingerprint, transferId: movementId })
+}
+
+/** Cancels a movement: releases its hold and restores its limit, once. One that has not begun can no longer begin. */
+export async function cancelMovement(
+  { db }: Movements,
+  { projectId, movementId }: { projectId: string; movementId: string },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (await insertNeverBegun(tx, projectId, movementId)) return
+    const ended = await endMovement(tx, projectId, movementId, 'cancelled')
+    if (ended === undefined) {
+      const { state } = await requireMovement(tx, projectId, movementId)
+      if (state === 'cancelled') return
+      throw new Failure('HOLD_CLOSED', `movement ${movementId} was posted`)
+    }
+    if (ended.hasLimit) await giveBackUse(tx, projectId, movementId)
+    if (ended.hasHold) await writeHoldReleased(tx, projectId, movementId)
+  })
+}
+
+/** LIMIT_EXCEEDED unless an amount is within an account's limits now. Counts nothing. */
+export async function checkLimits(
+  { db, userLimits }: Movements,
+  projectId: string,
+  use: LimitUse,
+): Promise<void> {
+  requireLimitUse(userLimits, use)
+  const used = await readUse(db, projectId, use.accountId, use.currency)
+  if (used === undefined) throw accountNotFound(use.accountId)
+  requireRoom(roomWithin(userLimits, used), use.amountMinor)
+}
+
+async function requireMovement(
+  q: Queryable,
+  projectId: string,
+  movementId: string,
+): Promise<Movement> {
+  const found = await readMovement(q, projectId, movementId)
+  if (found === undefined) {
+    throw new Failure('MOVEMENT_NOT_FOUND', `the project has no movement ${movementId}`)
+  }
+  return found
+}
+
+function cancelled(movementId: string): Failure {
+  return new Failure('HOLD_CLOSED', `movement ${movementId} was cancelled`)
+}

@@ -1,0 +1,61 @@
+// Maps a settlement to its ledger transfer. Pure.
+import type { Settlement } from '#gen/payments/v1/settlement_pb.js'
+import { SettlementKind } from '#gen/payments/v1/settlement_pb.js'
+import type { InternalName, NewTransfer } from './ledger.ts'
+
+/** Two accounts of ours between which a settlement moves its amount. */
+export type Move = { debit: InternalName; credit: InternalName }
+
+/** Kinds by their number, each with its accounts; a refund leaves the account that its receipt went to. */
+const moves: Readonly<Partial<Record<SettlementKind, Move>>> = {
+  [SettlementKind.PAYER_RECEIPT]: { debit: 'clearing', credit: 'held' },
+  [SettlementKind.LATE_RECEIPT]: { debit: 'clearing', credit: 'suspense' },
+  [SettlementKind.DUPLICATE_RECEIPT]: { debit: 'clearing', credit: 'suspense' },
+  [SettlementKind.FEE]: { debit: 'held', credit: 'fee_income' },
+  [SettlementKind.MERCHANT_FEE]: { debit: 'merchant_receivable', credit: 'fee_income' },
+  [SettlementKind.FEE_RETURNED]: { debit: 'fee_income', credit: 'held' },
+  [SettlementKind.MERCHANT_FEE_RETURNED]: { debit: 'fee_income', credit: 'merchant_receivable' },
+  [SettlementKind.REFUND_RETURNED]: { debit: 'clearing', credit: 'refunds_unpaid' },
+  [SettlementKind.PAYOUT]: { debit: 'held', credit: 'clearing' },
+  [SettlementKind.PAYOUT_RETURNED]: { debit: 'clearing', credit: 'held' },
+  [SettlementKind.PAYOUT_RECOVERY]: { debit: 'merchant_receivable', credit: 'held' },
+}
+
+/** The accounts of a settlement. Throws a RangeError for a kind that this version does not know. */
+export function moveOf({ kind, reversesKind }: Pick<Settlement, 'kind' | 'reversesKind'>): Move {
+  const move = kind === SettlementKind.REFUND ? refundOf(moves[reversesKind]?.credit) : moves[kind]
+  if (move === undefined) {
+    throw new RangeError(`no accounts are known for settlement kind ${kind} of ${reversesKind}`)
+  }
+  return move
+}
+
+function refundOf(debit: InternalName | undefined): Move | undefined {
+  return debit === 'held' || debit === 'suspense' ? { debit, credit: 'clearing' } : undefined
+}
+
+/**
+ * The transfer of a settlement: the same one, by the same id, whether an event or a list brought it. Throws a
+ * RangeError for a kind that this version does not know.
+ */
+export function transferOf(settlement: Settlement): NewTransfer {
+  const { currency, amountMinor } = settlement
+  const { debit, credit } = moveOf(settlement)
+  return {
+    projectId: settlement.projectId,
+    transferId: settlement.settlementId,
+    lines: [
+      { address: { internal: debit }, currency, amountMinor: -amountMinor },
+      { address: { internal: credit }, currency, amountMinor },
+    ],
+    details: {
+      reference: settlement.transactionId,
+      method: 'payment',
+      metadata: {
+        kind: SettlementKind[settlement.kind].toLowerCase(),
+        payment_id: settlement.paymentId,
+        merchant_id: settlement.merchantId,
+      },
+    },
+  }
+}

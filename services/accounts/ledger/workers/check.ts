@@ -1,0 +1,56 @@
+// Checks the whole ledger against its rules without locks. Reports only; repairs nothing.
+import type { Queryable } from '#platform/db/db.ts'
+import { type Loop, startLoop } from '#platform/process/loop.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { LedgerMetrics } from '../metrics.ts'
+import {
+  findBroken,
+  maxFindings,
+  type Rule,
+  readExtent,
+  readRounding,
+  ruleChecks,
+  rules,
+} from '../store/check-store.ts'
+
+/** What breaks a rule. */
+export type Finding = { rule: Rule; description: string }
+
+/** What a check found, and in how much. */
+export type CheckResult = { findings: Finding[]; transfersChecked: bigint; checkTime: Date }
+
+/** How often the ledger is checked without anybody asking. */
+const checkEveryMs = 300_000
+
+/** Looks for everything that breaks L1 to L6, at most 100 findings a rule. */
+export async function checkLedger(db: Queryable): Promise<CheckResult> {
+  const { transfers, checkTime } = await readExtent(db)
+  const findings: Finding[] = []
+  for (const check of ruleChecks) {
+    const known = findings.filter(({ rule }) => rule === check.rule).length
+    const broken = await findBroken(db, check)
+    const listed = broken.slice(0, maxFindings - known)
+    findings.push(...listed.map((description) => ({ rule: check.rule, description })))
+  }
+  return { findings, transfersChecked: transfers, checkTime }
+}
+
+/** Starts the job that checks the ledger now and every five minutes, and shows and logs what it finds. */
+export function startChecks(db: Queryable, log: Logger, metrics: LedgerMetrics): Loop {
+  return startLoop({
+    kind: 'ledger check',
+    log,
+    pauseMs: checkEveryMs,
+    async round() {
+      const { findings, checkTime } = await checkLedger(db)
+      for (const rule of rules) {
+        const count = findings.filter((finding) => finding.rule === rule).length
+        metrics.found(rule, count)
+        if (count > 0) log.error({ kind: rule, count }, 'the ledger breaks a rule')
+      }
+      for (const { currency, minor } of await readRounding(db)) metrics.rounded(currency, minor)
+      metrics.checked(checkTime)
+      return false
+    },
+  })
+}

@@ -1,0 +1,59 @@
+// Consumes the events of payments that moved money, and posts their settlements.
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Counter, Registry } from 'prom-client'
+import type { Event } from '#gen/events/v1/events_pb.js'
+import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
+import type { Settlement } from '#gen/payments/v1/settlement_pb.js'
+import type { Database, Queryable } from '#platform/db/db.ts'
+import { PoisonEvent, startConsumer } from '#platform/events/inbox.ts'
+import type { Nats } from '#platform/events/nats/nats.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { postSettlements, UnpostableSettlement } from '../operations/settlement-posting.ts'
+
+/** Events of payments in which money moved. */
+export const settledSubject = 'pw.payments.settled'
+
+/** Starts taking them in; each commits together with its transfers. */
+export function startSettlementConsumer(options: {
+  db: Database
+  nats: Nats
+  log: Logger
+  metrics: Registry
+  posted: Counter<'by'>
+}): { close(): Promise<void> } {
+  const { posted, ...rest } = options
+  return startConsumer({
+    ...rest,
+    durable: 'accounts',
+    subjects: [settledSubject],
+    handle: async (tx, events) => {
+      posted.inc({ by: 'event' }, await postEvents(tx, events))
+    },
+  })
+}
+
+/** Posts the settlements of events; returns how many were new. Throws a PoisonEvent for one that never can be posted. */
+export async function postEvents(tx: Queryable, events: Event[]): Promise<number> {
+  const eventIds = new Map<string, string>()
+  const settlements: Settlement[] = []
+  for (const event of events) {
+    for (const settlement of settlementsOf(event)) {
+      eventIds.set(settlement.settlementId, event.eventId)
+      settlements.push(settlement)
+    }
+  }
+  try {
+    return await postSettlements(tx, settlements)
+  } catch (error) {
+    if (!(error instanceof UnpostableSettlement)) throw error
+    throw new PoisonEvent(eventIds.get(error.settlementId) ?? '', error.message)
+  }
+}
+
+function settlementsOf(event: Event): Settlement[] {
+  try {
+    return fromBinary(PaymentEventSchema, event.payload).settlements
+  } catch {
+    throw new PoisonEvent(event.eventId, 'the payload cannot be read')
+  }
+}

@@ -1,0 +1,144 @@
+// Maps billing.v1.BillingService to the domain and back.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure, missing } from '#core/errors/errors.ts'
+import { hashToken } from '#core/identity/token.ts'
+import {
+  type BillingService,
+  BillPaymentState,
+  type PayBillRequest,
+  RetryCategory as WireCategory,
+} from '#gen/billing/v1/billing_pb.js'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import { currentContext, runWithContext } from '#platform/rpc/context.ts'
+import type { Bill, BillOrder, BillState, RetryCategory } from '../domain/bill.ts'
+import { printReceipt } from '../domain/receipt.ts'
+import { type Billing, payBill } from '../operations/pay.ts'
+import { receiptTokenOf } from '../operations/receipt-link.ts'
+import { findByLink, findByTransaction } from '../store/bill-store.ts'
+
+const states = {
+  claimed: BillPaymentState.PENDING,
+  pending: BillPaymentState.PENDING,
+  review: BillPaymentState.PENDING,
+  succeeded: BillPaymentState.SUCCESS,
+  failed: BillPaymentState.FAILED,
+} as const satisfies Record<BillState, BillPaymentState>
+
+const categories = {
+  RETRIABLE: WireCategory.RETRIABLE,
+  NON_RETRIABLE: WireCategory.NON_RETRIABLE,
+  CONDITIONAL: WireCategory.CONDITIONAL,
+} as const satisfies Record<RetryCategory, WireCategory>
+
+/** The handlers of BillingService. `publicBaseUrl` is what links of receipts begin with. */
+export function billingService(
+  billing: Billing,
+  publicBaseUrl: string,
+): ServiceImpl<typeof BillingService> {
+  return {
+    async payBill(request, context) {
+      const order = orderOf(request, projectOf(context, request.projectId))
+      const { bill, replayed } = await detached(() => payBill(billing, order))
+      return { payment: billMessage(bill), replayed }
+    },
+    async getBillPayment({ projectId, transactionId }, context) {
+      const bill = await read(billing, projectOf(context, projectId), transactionId)
+      return { payment: billMessage(bill) }
+    },
+    async printReceipt({ projectId, transactionId }, context) {
+      const bill = await read(billing, projectOf(context, projectId), transactionId)
+      const pdf = await print(billing, bill)
+      const token = await receiptTokenOf(billing, bill)
+      return { pdf, url: `${publicBaseUrl}/receipts/${token}` }
+    },
+    async readReceipt({ token }) {
+      const bill = await findByLink(billing.db, hashToken(token))
+      if (bill === undefined) throw unknown()
+      return { pdf: await print(billing, bill), receiptId: bill.receiptId ?? '' }
+    },
+  }
+}
+
+// For writing the outcome and its answer.
+const outcomeMs = 1_000
+
+/** Once begun a payment goes on when its caller leaves. Ledger and biller have what is left of the call's time, less that for the outcome. */
+function detached<T>(work: () => Promise<T>): Promise<T> {
+  const context = currentContext()
+  if (context === undefined) return work()
+  const { requestId, traceparent } = context
+  const deadline = context.deadline === undefined ? undefined : context.deadline - outcomeMs
+  return runWithContext({ requestId, traceparent, deadline }, work)
+}
+
+async function read({ db }: Billing, projectId: string, transactionId: string): Promise<Bill> {
+  const bill = await findByTransaction(db, projectId, transactionId)
+  if (bill === undefined || bill.state === 'claimed') throw unknown()
+  return bill
+}
+
+function unknown(): Failure {
+  return new Failure('BILL_PAYMENT_NOT_FOUND', 'there is no such bill payment')
+}
+
+async function print(billing: Billing, bill: Bill): Promise<Buffer> {
+  const { receiptId, endTime } = bill
+  if (receiptId === undefined || endTime === undefined) {
+    throw new Failure('RECEIPT_NOT_AVAILABLE', 'there is no receipt before success')
+  }
+  const { billers, products } = await billing.catalogue()
+  const biller = billers.get(bill.billerCode)
+  const product = products.get(bill.billerCode)?.get(bill.productCode)
+  return printReceipt({
+    ...bill,
+    receiptId,
+    endTime,
+    billerName: biller?.name ?? bill.billerCode,
+    productName: product?.name ?? bill.productCode,
+  })
+}
+
+function orderOf(request: PayBillRequest, projectId: string): BillOrder {
+  const { idempotencyKey, fingerprint, amount } = request
+  if (amount === undefined) throw missing('amount')
+  return {
+    projectId,
+    idempotencyKey,
+    fingerprint: Buffer.from(fingerprint),
+    billerCode: request.billerCode,
+    productCode: request.productCode,
+    amountMinor: amount.minorUnits,
+    currency: amount.currency,
+    customerReference: request.customerReference,
+    customerMobileNumber: request.customerMobileNumber,
+    externalReference: request.externalReference,
+    clientReceiptId: request.clientReceiptId,
+    idType: request.idType,
+    idNumber: request.idNumber,
+    description: request.description,
+    otherData: request.otherData,
+    metadataJson: request.metadataJson,
+  }
+}
+
+/** A payment as its project may see it. */
+export function billMessage(bill: Bill) {
+  const { retryCategory, endTime, externalReference, clientReceiptId } = bill
+  return {
+    transactionId: bill.transactionId,
+    state: states[bill.state],
+    receiptId: bill.receiptId ?? '',
+    ...(externalReference === undefined ? {} : { externalReference }),
+    ...(clientReceiptId === undefined ? {} : { clientReceiptId }),
+    failureCode: bill.failureCode ?? '',
+    retryCategory:
+      retryCategory === undefined ? WireCategory.UNSPECIFIED : categories[retryCategory],
+    amount: { currency: bill.currency, minorUnits: bill.amountMinor },
+    billerCode: bill.billerCode,
+    productCode: bill.productCode,
+    customerReference: bill.customerReference,
+    createTime: timestampFromDate(bill.createTime),
+    ...(endTime === undefined ? {} : { endTime: timestampFromDate(endTime) }),
+  }
+}

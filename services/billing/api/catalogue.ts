@@ -1,0 +1,138 @@
+// Maps billing.v1.CatalogueService to the domain and back.
+
+import type { ServiceImpl } from '@connectrpc/connect'
+import { invalid, missing } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
+import {
+  type CatalogueService,
+  type ResolveReviewRequest,
+  type Product as WireProduct,
+} from '#gen/billing/v1/catalogue_pb.js'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import { currentContext } from '#platform/rpc/context.ts'
+import { timestampFromMicros } from '#platform/rpc/timestamps.ts'
+import type { Product, Range } from '../domain/catalogue.ts'
+import {
+  type Actor,
+  changeBiller,
+  changeProduct,
+  type Decision,
+  resolveReview,
+} from '../operations/administer.ts'
+import type { CatalogueCache } from '../operations/catalogue-cache.ts'
+import type { Billing } from '../operations/pay.ts'
+import { findByTransaction } from '../store/bill-store.ts'
+import { readCatalogue } from '../store/catalogue-store.ts'
+import { listReviews, type ReviewCursor, type ReviewRow } from '../store/review-store.ts'
+import { billMessage } from './billing.ts'
+
+const defaultPageSize = 50
+
+/** The handlers of CatalogueService. */
+export function catalogueService(
+  billing: Billing,
+  catalogue: CatalogueCache,
+): ServiceImpl<typeof CatalogueService> {
+  return {
+    async putBiller({ biller }) {
+      if (biller === undefined) throw missing('biller')
+      const { billerCode, name, active } = biller
+      await changeBiller(billing, actor(), { billerCode, name, active })
+      catalogue.drop()
+      return {}
+    },
+    async putProduct({ product }) {
+      if (product === undefined) throw missing('product')
+      await changeProduct(billing, actor(), productOf(product))
+      catalogue.drop()
+      return {}
+    },
+    async listCatalogue() {
+      const { billers, products } = await readCatalogue(billing.db)
+      return { billers, products: products.map(productMessage) }
+    },
+    async listReviews({ pageSize, pageToken }) {
+      const size = pageSize === 0 ? defaultPageSize : pageSize
+      const rows = await listReviews(billing.db, cursorOf(pageToken), size + 1)
+      const page = rows.slice(0, size)
+      const items = await Promise.all(page.map((row) => reviewItem(billing, row)))
+      const last = rows.length > size ? page.at(-1) : undefined
+      return {
+        items: items.filter((item) => item !== undefined),
+        nextPageToken: last === undefined ? '' : tokenOf(last),
+      }
+    },
+    async resolveReview(request, context) {
+      const { projectId, transactionId, note } = request
+      const payment = { projectId: projectOf(context, projectId), transactionId }
+      const decision = decisionOf(request)
+      const bill = await resolveReview(billing, actor(), payment, decision, note)
+      return { payment: billMessage(bill) }
+    },
+  }
+}
+
+function actor(): Actor {
+  const context = currentContext()
+  return { caller: context?.caller?.name ?? 'unknown', requestId: context?.requestId }
+}
+
+function productOf(product: WireProduct): Product {
+  const { billerCode, productCode, name, referencePattern, active } = product
+  const ranges = product.ranges.map(({ min, max }): Range => {
+    if (min === undefined || max === undefined || min.currency !== max.currency) {
+      throw invalid('product.ranges', 'must have min and max of one currency')
+    }
+    return { currency: min.currency, minMinor: min.minorUnits, maxMinor: max.minorUnits }
+  })
+  return { billerCode, productCode, name, referencePattern, active, ranges }
+}
+
+function productMessage({ ranges, ...product }: Product) {
+  return {
+    ...product,
+    ranges: ranges.map(({ currency, minMinor, maxMinor }) => ({
+      min: { currency, minorUnits: minMinor },
+      max: { currency, minorUnits: maxMinor },
+    })),
+  }
+}
+
+async function reviewItem({ db }: Billing, row: ReviewRow) {
+  const bill = await findByTransaction(db, row.projectId, row.transactionId)
+  if (bill === undefined) return undefined
+  return {
+    payment: billMessage(bill),
+    projectId: row.projectId,
+    billPaymentId: row.id,
+    enquiries: bill.enquiries,
+    sinceTime: timestampFromMicros(row.reviewTimeUs),
+  }
+}
+
+function decisionOf({ decision }: ResolveReviewRequest): Decision {
+  switch (decision.case) {
+    case 'paid':
+      return { kind: 'paid' }
+    case 'enquireAgain':
+      return { kind: 'again' }
+    case 'failedWith':
+      return { kind: 'failed', failureCode: decision.value }
+    default:
+      throw missing('decision')
+  }
+}
+
+function tokenOf({ reviewTimeUs, id }: ReviewRow): string {
+  return Buffer.from(`${reviewTimeUs} ${id}`).toString('base64url')
+}
+
+function cursorOf(token: string): ReviewCursor | undefined {
+  if (token === '') return undefined
+  const text = Buffer.from(token, 'base64url').toString()
+  const [, micros, id] = /^(\d{1,17}) (\S{36})$/.exec(text) ?? []
+  if (micros === undefined || id === undefined || !isUuid(id)) {
+    throw invalid('page_token', 'is not ours')
+  }
+  return { reviewTimeUs: BigInt(micros), id }
+}

@@ -1,0 +1,28 @@
+// Tests which reference patterns are accepted: only those that match in linear time.
+import { describe, expect, it } from 'vitest'
+import { isSafePattern } from './catalogue.ts'
+
+describe('a pattern of references', () => {
+  it.each(['\\d{8,12}', 'W\\d{7}', '[A-Z]{2}\\d{6}', 'AB-[0-9]{4}', '\\d?[a-z]{1,3}'])(
+    'may be %s',
+    (pattern) => expect(isSafePattern(pattern)).toBe(true),
+  )
+
+  it.each([
+    '',
+    '(a+)+$',
+    'a*',
+    'a+',
+    '.{8}',
+    '(ab)',
+    'a|b',
+    'a{1,}',
+    '\\w{3}',
+    '[^a]',
+    '[z-a]',
+    'a{5,2}',
+    '(?=a)',
+    '\\1',
+    'a'.repeat(201),
+  ])('may not be %s', (pattern) => expect(isSafePattern(pattern)).toBe(false))
+})

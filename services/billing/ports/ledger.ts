@@ -1,0 +1,85 @@
+// The project's float as billing uses it, over accounts.v1.LedgerService.
+
+import { createHash } from 'node:crypto'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Client } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import { InternalAccount, type LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { withProject } from '#platform/rpc/client/client.ts'
+import type { BillMoney } from '../domain/bill.ts'
+
+/** What billing asks of the ledger. Every call may be repeated. */
+export type Ledger = {
+  /** Keeps the money back on the float; false when it has too little. */
+  hold(money: BillMoney & { createTime: Date }): Promise<boolean>
+  /** Pays it to the biller, from what the float has when the hold has lapsed: then it may have too little. */
+  post(money: BillMoney): Promise<void>
+  /** Lets it go. */
+  release(money: BillMoney): Promise<void>
+}
+
+// Longer than the longest schedule of enquiries and a good while for people after it.
+const holdLifeMs = 180 * 86_400_000
+
+/** The ledger over its RPC client. */
+export function ledgerOver(client: Client<typeof LedgerService>): Ledger {
+  return {
+    async hold(money) {
+      const { billPaymentId, projectId, amountMinor, currency, transactionId, createTime } = money
+      const request = {
+        projectId,
+        holdId: billPaymentId,
+        address: floatOf(projectId),
+        amount: { currency, minorUnits: amountMinor },
+        // The same each time: another time would be another hold.
+        expireTime: timestampFromMs(createTime.getTime() + holdLifeMs),
+        details: { reference: transactionId, method: 'bill_payment' },
+      }
+      try {
+        await client.createHold(request, withProject(projectId))
+        return true
+      } catch (error) {
+        if (error instanceof Failure && error.reason === 'INSUFFICIENT_FUNDS') return false
+        throw error
+      }
+    },
+    async post({ billPaymentId, projectId, amountMinor, currency, transactionId }) {
+      const postings = [
+        { address: floatOf(projectId), amount: { currency, minorUnits: -amountMinor } },
+        { address: billerClearing, amount: { currency, minorUnits: amountMinor } },
+      ]
+      const request = { projectId, holdId: billPaymentId, postings }
+      try {
+        await client.postHold(request, withProject(projectId))
+      } catch (error) {
+        // Nothing but time closes the hold of a payment that succeeded. What it kept back is owed all the same.
+        if (!(error instanceof Failure && error.reason === 'HOLD_CLOSED')) throw error
+        await client.voidHold({ projectId, holdId: billPaymentId }, withProject(projectId))
+        const transferId = lateTransferId(billPaymentId)
+        const details = { reference: transactionId, method: 'bill_payment' }
+        await client.postTransfer(
+          { projectId, transferId, postings, details },
+          withProject(projectId),
+        )
+      }
+    },
+    async release({ billPaymentId, projectId }) {
+      await client.voidHold({ projectId, holdId: billPaymentId }, withProject(projectId))
+    },
+  }
+}
+
+/** A UUID (version 8) of its own, the same each time: the ledger never uses that of a hold for anything else. */
+function lateTransferId(billPaymentId: string): string {
+  const digest = createHash('sha256').update(`late bill payment ${billPaymentId}`).digest('hex')
+  const parts = [digest.slice(0, 8), digest.slice(8, 12), `8${digest.slice(13, 16)}`]
+  return [...parts, `8${digest.slice(17, 20)}`, digest.slice(20, 32)].join('-')
+}
+
+function floatOf(projectId: string) {
+  return { holder: { case: 'floatProjectId' as const, value: projectId } }
+}
+
+const billerClearing = {
+  holder: { case: 'internal' as const, value: InternalAccount.BILLER_CLEARING },
+}

@@ -1,0 +1,100 @@
+// Maps DeliveryService to deliveries and back.
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
+import type { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import { cancelDelivery, replayDelivery } from '../store/operate-store.ts'
+import {
+  type DeliveryFilter,
+  type DeliveryRow,
+  findDelivery,
+  listAttempts,
+  listDeliveries,
+} from '../store/read-store.ts'
+import {
+  invalid,
+  pageSize,
+  wireAttempt,
+  wireDelivery,
+  wireKinds,
+  wireStates,
+  wordOf,
+} from './messages.ts'
+import type { Tail } from './tail.ts'
+
+/** What the handlers need. */
+export interface DeliveryServiceOptions {
+  db: Database
+  tail: Tail
+  /** Called when something became due. */
+  onDue: () => void
+}
+
+/** The handlers of DeliveryService. */
+export function deliveryService(
+  options: DeliveryServiceOptions,
+): ServiceImpl<typeof DeliveryService> {
+  const { db, tail, onDue } = options
+  return {
+    async listDeliveries(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const limit = pageSize(request.pageSize)
+      const rows = await listDeliveries(db, {
+        projectId,
+        subjectId: request.subjectId === '' ? undefined : request.subjectId,
+        kind: wordOf(wireKinds, request.kind, 'kind'),
+        state: wordOf(wireStates, request.state, 'state'),
+        before: readPageToken(request.pageToken),
+        limit: limit + 1,
+      })
+      const page = rows.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        deliveries: page.map((row) => wireDelivery(row)),
+        nextPageToken: rows.length > limit && last !== undefined ? pageToken(last) : '',
+      }
+    },
+    async getDelivery(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const { deliveryId } = request
+      const row = await findDelivery(db, projectId, deliveryId)
+      if (row === undefined) throw unknownDelivery()
+      const attempts = await listAttempts(db, row.deliveryId)
+      return { delivery: { ...wireDelivery(row), attempts: attempts.map(wireAttempt) } }
+    },
+    async replayDelivery(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const row = await replayDelivery(db, projectId, request.deliveryId, request.requestId)
+      onDue()
+      return { delivery: wireDelivery(row) }
+    },
+    async cancelDelivery(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const row = await cancelDelivery(db, projectId, request.deliveryId)
+      return { delivery: wireDelivery(row) }
+    },
+    tailDeliveries(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const kind = wordOf(wireKinds, request.kind, 'kind')
+      return tail.open({ projectId, kind }, context.signal)
+    },
+  }
+}
+
+function unknownDelivery(): Failure {
+  return new Failure('DELIVERY_NOT_FOUND', 'the project has no such delivery')
+}
+
+function pageToken({ createdAt, deliveryId }: DeliveryRow): string {
+  return Buffer.from(`${createdAt.getTime()} ${deliveryId}`).toString('base64url')
+}
+
+function readPageToken(token: string): DeliveryFilter['before'] {
+  if (token === '') return undefined
+  const [, ms = '', deliveryId = ''] =
+    /^(\d{1,14}) (\S{36})$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
+  if (ms === '' || !isUuid(deliveryId)) throw invalid('page_token', 'is not one of ours')
+  return { createdAt: new Date(Number(ms)), deliveryId }
+}

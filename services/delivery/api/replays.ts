@@ -1,0 +1,135 @@
+// Maps ReplayService and EndpointService to jobs and receivers and back.
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import { fingerprint } from '#core/identity/fingerprint.ts'
+import type { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import type { ReplayFilter, ReplayService } from '#gen/delivery/v1/replay_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import { type DeliveryState, deliveryKinds, endedStates } from '../domain/delivery.ts'
+import { findEndpoint, type LanePlace, listEndpoints } from '../store/endpoint-store.ts'
+import { cancelReplayJob, createReplayJob, findReplayJob } from '../store/replay-store.ts'
+import {
+  invalid,
+  pageSize,
+  wireEndpoint,
+  wireKinds,
+  wireReplayJob,
+  wireStates,
+  wordOf,
+} from './messages.ts'
+
+const usualRatePerS = 50
+const givenUp: DeliveryState[] = ['exhausted', 'blocked']
+
+/** What the handlers need. */
+export interface ReplayServiceOptions {
+  db: Database
+  /** Called when there is a new job. */
+  onJob: () => void
+}
+
+/** The handlers of ReplayService. */
+export function replayService({
+  db,
+  onJob,
+}: ReplayServiceOptions): ServiceImpl<typeof ReplayService> {
+  async function jobOf(projectId: string, jobId: string) {
+    const job = await findReplayJob(db, projectId, jobId)
+    if (job === undefined) throw new Failure('REPLAY_NOT_FOUND', 'the project has no such replay')
+    return { job: wireReplayJob(job) }
+  }
+
+  return {
+    async createReplayJob(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const { idempotencyKey } = request
+      const wish = { ...readFilter(request.filter), ratePerS: request.ratePerS || usualRatePerS }
+      const { fromAt, toAt } = wish
+      const asked = {
+        ...wish,
+        kind: wish.kind ?? null,
+        fromAt: fromAt?.getTime() ?? null,
+        toAt: toAt?.getTime() ?? null,
+      }
+      const job = await createReplayJob(db, {
+        projectId,
+        idempotencyKey,
+        ...wish,
+        fingerprint: fingerprint(asked),
+      })
+      onJob()
+      return { job: wireReplayJob(job) }
+    },
+    getReplayJob: (request, context) => jobOf(projectOf(context, request.projectId), request.jobId),
+    async cancelReplayJob({ projectId: asked, jobId }, context) {
+      const projectId = projectOf(context, asked)
+      await cancelReplayJob(db, projectId, jobId)
+      return jobOf(projectId, jobId)
+    },
+  }
+}
+
+function readFilter(filter: ReplayFilter | undefined) {
+  const state = wordOf(wireStates, filter?.state ?? 0, 'filter.state')
+  if (state !== undefined && !endedStates.some((ended) => ended === state)) {
+    throw invalid('filter.state', 'must be one in which a delivery has ended')
+  }
+  const fromAt = readTime(filter?.fromTime, 'filter.from_time')
+  const toAt = readTime(filter?.toTime, 'filter.to_time')
+  if (fromAt !== undefined && toAt !== undefined && fromAt >= toAt) {
+    throw invalid('filter.to_time', 'must be later than from_time')
+  }
+  const kind = wordOf(wireKinds, filter?.kind ?? 0, 'filter.kind')
+  return { kind, states: state === undefined ? givenUp : [state], fromAt, toAt }
+}
+
+function readTime(time: Timestamp | undefined, field: string): Date | undefined {
+  if (time === undefined) return undefined
+  const date = timestampDate(time)
+  // Outside of these PostgreSQL and JavaScript do not mean the same.
+  if (date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999) return date
+  throw invalid(field, 'must lie in the years 1970 to 9999')
+}
+
+/** The handlers of EndpointService. */
+export function endpointService(db: Database): ServiceImpl<typeof EndpointService> {
+  return {
+    async getEndpoint(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const { endpointId } = request
+      const row = await findEndpoint(db, projectId, endpointId)
+      if (row === undefined) {
+        throw new Failure('RECEIVER_NOT_FOUND', 'the project has no such receiver')
+      }
+      return { endpoint: wireEndpoint(row) }
+    },
+    async listEndpoints(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const limit = pageSize(request.pageSize)
+      const after = readLaneToken(request.pageToken)
+      const rows = await listEndpoints(db, projectId, after, limit + 1)
+      const page = rows.slice(0, limit)
+      const last = rows.length > limit ? page.at(-1) : undefined
+      return {
+        endpoints: page.map(wireEndpoint),
+        nextPageToken: last === undefined ? '' : laneToken(last),
+      }
+    },
+  }
+}
+
+function laneToken({ origin, kind }: LanePlace): string {
+  return Buffer.from(`${origin} ${kind ?? ''}`).toString('base64url')
+}
+
+function readLaneToken(token: string): LanePlace | undefined {
+  if (token === '') return undefined
+  const [, origin = '', word = ''] =
+    /^(\S+) (\w*)$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
+  const kind = deliveryKinds.find((known) => known === word) ?? null
+  const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin
+  if (!isOrigin || (kind ?? '') !== word) throw invalid('page_token', 'is not one of ours')
+  return { origin, kind }
+}

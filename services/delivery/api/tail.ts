@@ -1,0 +1,226 @@
+// Streams ended attempts to tailing clients across replicas, without slowing down the sender.
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { Failure } from '#core/errors/errors.ts'
+import {
+  type DeliveryChange,
+  DeliveryChangesSchema,
+  type TailDeliveriesResponseSchema,
+} from '#gen/delivery/v1/delivery_pb.js'
+import type { Nats } from '#platform/events/nats/nats.ts'
+import { createSignal } from '#platform/process/signal.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { DeliveryKind } from '../domain/delivery.ts'
+import type { EndedAttempt } from '../workers/completer.ts'
+import { wireKinds, wireOutcomes, wireStates } from './messages.ts'
+
+/** What a tail sends. */
+export type TailItem = MessageInitShape<typeof TailDeliveriesResponseSchema>
+
+/** Whom a tail is about. */
+export interface TailFilter {
+  projectId: string
+  kind: DeliveryKind | undefined
+}
+
+/** What the tail needs. */
+export interface TailOptions {
+  nats: Pick<Nats, 'announce' | 'subscribe' | 'onConnected'>
+  log: Logger
+  /** How many changes may wait for one reader; 1,000 when unset. */
+  bufferLimit?: number
+  /** How long a tail may say nothing; 15 s when unset. */
+  heartbeatMs?: number
+  /** How many may tail at once; 64 when unset. */
+  readerLimit?: number
+}
+
+/** The tail of one replica. */
+export interface Tail {
+  /** Publishes attempts to all replicas while any client tails. */
+  report(ended: EndedAttempt[]): void
+  /** Begins with a heartbeat and ends with the signal. */
+  open(filter: TailFilter, signal: AbortSignal): AsyncGenerator<TailItem>
+  close(): void
+}
+
+// Outside of the stream's subjects: these are not stored.
+const changesSubject = 'pwtail.delivery.changes'
+const wantedSubject = 'pwtail.delivery.wanted'
+const wantedForMs = 15_000
+const sayWantedMs = 5_000
+
+interface Reader {
+  filter: TailFilter
+  offer(change: DeliveryChange): void
+  miss(): void
+  end(): void
+}
+
+/** Subscribes to the other replicas; publishes only while a client tails on any replica. */
+export function createTail(options: TailOptions): Tail {
+  const { nats, log, bufferLimit = 1_000, heartbeatMs = 15_000 } = options
+  const { readerLimit = 64 } = options
+  const readers = new Set<Reader>()
+  let wantedUntilMs = Number.NEGATIVE_INFINITY
+
+  function want(): void {
+    wantedUntilMs = performance.now() + wantedForMs
+  }
+
+  function hear(payload: Uint8Array): void {
+    if (readers.size === 0) return
+    try {
+      for (const change of fromBinary(DeliveryChangesSchema, payload).changes) {
+        for (const reader of readers) if (fits(change, reader.filter)) reader.offer(change)
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'tail not understood')
+    }
+  }
+
+  function sayWanted(): void {
+    if (readers.size === 0) return
+    want()
+    nats.announce(wantedSubject, new Uint8Array())
+  }
+
+  const sayer = setInterval(sayWanted, sayWantedMs)
+  sayer.unref()
+  let connections = 0
+  const forget = [
+    nats.subscribe(wantedSubject, want),
+    nats.subscribe(changesSubject, hear),
+    nats.onConnected(() => {
+      connections += 1
+      if (connections > 1) for (const reader of readers) reader.miss()
+      sayWanted()
+    }),
+    () => clearInterval(sayer),
+  ]
+
+  return {
+    report(ended) {
+      if (performance.now() > wantedUntilMs) return
+      const changes = ended.map(changeOf)
+      nats.announce(
+        changesSubject,
+        toBinary(DeliveryChangesSchema, create(DeliveryChangesSchema, { changes })),
+      )
+    },
+    async *open(filter, signal) {
+      if (readers.size >= readerLimit) {
+        throw new Failure('RATE_LIMIT_EXCEEDED', 'too many tails are open')
+      }
+      const { reader, items } = createReader(filter, bufferLimit, heartbeatMs)
+      readers.add(reader)
+      // A client that disconnects while an item is sent to it never asks for the next one.
+      const leave = (): void => {
+        readers.delete(reader)
+        reader.end()
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      if (signal.aborted) leave()
+      sayWanted()
+      try {
+        yield* items()
+      } finally {
+        leave()
+      }
+    },
+    close() {
+      for (const end of forget) end()
+      for (const reader of readers) reader.end()
+    },
+  }
+}
+
+function fits(change: DeliveryChange, { projectId, kind }: TailFilter): boolean {
+  return change.projectId === projectId && (kind === undefined || change.kind === wireKinds[kind])
+}
+
+/** A bounded buffer: changes that arrive while it is full are counted, and reported as a gap where they are missing. */
+function createReader(filter: TailFilter, limit: number, heartbeatMs: number) {
+  const wakeup = createSignal()
+  let buffer: TailItem[] = []
+  let dropped = 0n
+  let missed = false
+  let ended = false
+
+  function markGap(): void {
+    if (dropped === 0n && !missed) return
+    const droppedCount = missed ? 0n : dropped
+    buffer.push({ event: { case: 'gap', value: { droppedCount } } })
+    dropped = 0n
+    missed = false
+  }
+
+  const reader: Reader = {
+    filter,
+    offer(change) {
+      if (buffer.length >= limit) {
+        dropped += 1n
+        return
+      }
+      markGap()
+      buffer.push({ event: { case: 'change', value: change } })
+      wakeup.notify()
+    },
+    miss() {
+      missed = true
+      wakeup.notify()
+    },
+    end() {
+      ended = true
+      buffer = []
+      wakeup.notify()
+    },
+  }
+
+  async function* items(): AsyncGenerator<TailItem> {
+    yield heartbeat
+    for (;;) {
+      if (buffer.length === 0) markGap()
+      const batch = buffer
+      buffer = []
+      for (const item of batch) {
+        yield item
+        if (ended) return
+      }
+      if (ended) return
+      if (buffer.length > 0) continue
+      const quietSinceMs = performance.now()
+      await wakeup.pause(heartbeatMs)
+      // Pauses that were cut short end early; a timer may end a moment early too.
+      if (performance.now() - quietSinceMs > heartbeatMs - 10 && buffer.length === 0)
+        yield heartbeat
+    }
+  }
+  return { reader, items }
+}
+
+const heartbeat: TailItem = { event: { case: 'heartbeat', value: {} } }
+
+function changeOf({ claimed, end, completed }: EndedAttempt) {
+  const nextAttemptAt = completed?.nextAttemptAt ?? null
+  return {
+    deliveryId: claimed.deliveryId,
+    projectId: claimed.projectId,
+    kind: wireKinds[claimed.kind],
+    subjectId: claimed.subjectId,
+    origin: new URL(claimed.url).origin,
+    ...(completed === undefined ? {} : { state: wireStates[completed.state] }),
+    occurredTime: timestampFromDate(claimed.occurredAt),
+    attempt: {
+      number: claimed.number,
+      round: claimed.round,
+      startTime: timestampFromDate(claimed.startedAt),
+      outcome: wireOutcomes[end.outcome],
+      status: end.status ?? 0,
+      durationMs: end.totalMs,
+      peerAddress: end.peerAddress ?? '',
+      error: end.error ?? '',
+      ...(nextAttemptAt === null ? {} : { nextAttemptTime: timestampFromDate(nextAttemptAt) }),
+    },
+  }
+}

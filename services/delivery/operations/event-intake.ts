@@ -1,0 +1,121 @@
+// Renders the pushes of an event.
+import { fromBinary } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { isUuid } from '#core/identity/id.ts'
+import { type NoticeView, renderNotice } from '#core/payment/notice.ts'
+import { renderCallback } from '#core/payment/snapshot.ts'
+import { type PaymentView, readPayment } from '#core/payment/view.ts'
+import { noticeKinds, wordOf } from '#core/payment/words.ts'
+import type { Event } from '#gen/events/v1/events_pb.js'
+import {
+  type Notice,
+  type PaymentEvent,
+  PaymentEventSchema,
+} from '#gen/payments/v1/payment_event_pb.js'
+import type { Queryable } from '#platform/db/db.ts'
+import { PoisonEvent } from '#platform/events/inbox.ts'
+import { recordedTrace } from '#platform/telemetry/spans.ts'
+import { type DeliveryKind, deliveryId, receiverOf } from '../domain/delivery.ts'
+import { insertDeliveries, type NewDelivery } from '../store/intake-store.ts'
+import { insertSignings, type Signing } from '../store/signing-store.ts'
+import { onboardingCallback, onboardingEvents } from './onboarding-intake.ts'
+
+/**
+ * The subjects of what happens to payments, in one order whether money moved or not. Events that can have no push are on
+ * one of four words, which is not among them.
+ */
+export const paymentEvents = 'pw.payments.*'
+
+/** The subjects that deliveries are made from. */
+export const subjects = [paymentEvents, onboardingEvents]
+
+const visibleAscii = /^[\x21-\x7e]{1,64}$/
+
+/** A push as it is laid down: an onboarding callback is signed, no other one is. */
+export type NewPush = NewDelivery & { signing?: Signing }
+
+/** Inserts the deliveries of a batch of events in the transaction that processes them; returns how many. */
+export async function takeIn(tx: Queryable, events: Event[]): Promise<number> {
+  const pushes = events.flatMap((event) => deliveriesOf(event))
+  await insertDeliveries(tx, pushes)
+  await insertSignings(
+    tx,
+    pushes.flatMap(({ deliveryId, signing }) => (signing ? [{ deliveryId, ...signing }] : [])),
+  )
+  return pushes.length
+}
+
+/**
+ * The deliveries of one event, in the same form however often it comes. None for a URL that the request
+ * does not have. Throws a PoisonEvent for an event that can never be read.
+ */
+export function deliveriesOf(event: Event): NewPush[] {
+  try {
+    return event.subject === onboardingEvents ? [onboardingCallback(event)] : paymentPushes(event)
+  } catch (error) {
+    const reason = error instanceof RangeError ? error.message : 'the payload cannot be read'
+    throw new PoisonEvent(event.eventId, reason)
+  }
+}
+
+function paymentPushes(event: Event): NewDelivery[] {
+  const paymentEvent = fromBinary(PaymentEventSchema, event.payload)
+  const { payment, notices, callbackSequence } = paymentEvent
+  if (payment === undefined || event.occurredTime === undefined) {
+    throw new RangeError('the event has no payment or no time')
+  }
+  const { notify = '', callback = '' } = payment.urls ?? {}
+  // Money moved, or a release wrote it that had one subject for all payments.
+  if (notify === '' && callback === '') return []
+  const occurredAt = timestampDate(event.occurredTime)
+  const view = readPayment(payment, occurredAt)
+  const push = pushOf(event, paymentEvent, occurredAt)
+  const deliveries: NewDelivery[] = []
+  if (notify !== '') {
+    for (const notice of notices)
+      deliveries.push(push(...noticePush(view, notice, occurredAt), notify))
+  }
+  if (callback !== '' && callbackSequence > 0) {
+    const body = JSON.stringify(renderCallback(view, callbackSequence, occurredAt))
+    deliveries.push(push('callback', 'callback', String(callbackSequence), body, callback))
+  }
+  return deliveries
+}
+
+type NamedPush = [kind: DeliveryKind, name: string, party: string, body: string]
+
+function noticePush(view: PaymentView, notice: Notice, occurredAt: Date): NamedPush {
+  const { name, noticeView } = readNotice(notice)
+  const party = `${notice.about.case}.${noticeView.index}`
+  return ['notify', name, party, renderNotice(view, noticeView, occurredAt)]
+}
+
+function readNotice(notice: Notice): { name: string; noticeView: NoticeView } {
+  const kind = wordOf(noticeKinds, notice.kind)
+  const index = notice.about.value
+  if (kind === undefined || index === undefined) {
+    throw new RangeError('the event has a notice of another contract')
+  }
+  return { name: kind, noticeView: { kind, index } }
+}
+
+function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
+  const projectId = event.projectId === '' ? (payment?.projectId ?? '') : event.projectId
+  const subjectId = payment?.paymentId ?? ''
+  if (!isUuid(projectId)) throw new RangeError('the event does not say whose it is')
+  // It goes into a header of each push.
+  if (!visibleAscii.test(subjectId)) {
+    throw new RangeError('the event has a payment id that is none')
+  }
+  return (...[kind, name, party, body, url]: [...NamedPush, url: string]): NewDelivery => ({
+    deliveryId: deliveryId(event.eventId, name, party),
+    projectId,
+    eventId: event.eventId,
+    kind,
+    subjectId,
+    ...receiverOf(projectId, url, kind),
+    body: Buffer.from(body),
+    occurredAt,
+    traceparent: recordedTrace(event),
+  })
+}

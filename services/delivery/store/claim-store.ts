@@ -1,0 +1,246 @@
+// The statement that claims due deliveries, lane by lane. It skips locked rows.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { Claimed } from '../domain/delivery.ts'
+
+/** What one claim may take. */
+export interface ClaimLimits {
+  /** Lanes to look at. */
+  endpoints: number
+  /** Deliveries to take. */
+  deliveries: number
+  /** Duration of the lease. */
+  leaseS: number
+  /** Deliveries of all projects that this process may have in flight for one hostname; no limit when unset. */
+  hostLimit?: number
+  /** How many it has in flight already, by hostname. */
+  inHandByHost?: ReadonlyMap<string, number>
+}
+
+const unlimited = 2 ** 31 - 1
+
+/** Place of a push when four fresh ones and one retry take turns; the probe of a breaker comes first. */
+const place = `case kind_of when 'probe' then -1 when 'fresh' then (turn + n) + (turn + n) / 4 else 5 * n + 4 end`
+
+/** The due rows of a queue, oldest first. They are locked; rows that are locked already are skipped. */
+const dueRows = (queue: string, attempts: '< 1' | '<> 0', rows: string, more = '') => `(
+         select delivery_id, url, next_attempt_at from delivery
+         where endpoint_id = roomy.endpoint_id and url_queue = ${queue} and state = 'pending'
+           and attempts ${attempts} and next_attempt_at <= clock_now() ${more}
+         order by next_attempt_at limit ${rows}
+         for update skip locked
+       )`
+
+const nextOf = (attempts: '< 1' | '<> 0') => `(
+           select min(next_attempt_at) from delivery
+           where endpoint_id = tally.endpoint_id and url_queue = '' and state = 'pending'
+             and attempts ${attempts} and next_attempt_at > clock_now()
+         )`
+
+const waitsIn = (attempts: '< 1' | '<> 0') => `(
+             select true from delivery
+             where endpoint_id = tally.endpoint_id and url_queue = key and state = 'pending'
+               and attempts ${attempts} limit 1
+           )`
+
+/*
+ * Lanes that are ready, each skipped when another worker has it; from each its due rows up to the room that its limit
+ * leaves, four fresh ones to a retry, and for one URL no more than half of the slots; from all lanes in turn until the worker is
+ * full, of one hostname no more than the worker may have in flight. A lane whose row was changed after this statement read
+ * its deliveries may have more: it stays ready. One that is full becomes ready at the next completion, or after the lease at the
+ * latest. While a breaker is not closed the newest push is the probe: where only some URLs of a lane fail, an older one
+ * is likely to be for one of those.
+ *
+ * A lane is read from the head of its queue, and beside it the queues of URLs that the lane's row names. It is blocked when the
+ * head leaves room unused, because it is for URLs that have their share, and there are more rows behind: see
+ * openUrlQueues, which makes it ready at once. A lane of which all pushes are for one URL has no more room than that URL.
+ */
+const claimStatement = sql(
+  'delivery_claim',
+  `with host as materialized (
+     select hostname, $7 - in_hand as room from unnest($5::text[], $6::integer[]) as h(hostname, in_hand)
+   ), candidate as (
+     select endpoint_id, version, turn, breaker, limit_now, hostname, only_url, url_queues,
+       (select seen.version from endpoint as seen where seen.endpoint_id = e.endpoint_id)
+         as seen_version
+     from endpoint as e
+     where ready_at <= clock_now() and (breaker_until is null or breaker_until <= clock_now())
+       and not exists (select 1 from host where host.hostname = e.hostname and host.room <= 0)
+     order by ready_at
+     limit $1
+     for update of e skip locked
+   ), slotted as materialized (
+     select endpoint_id, version, seen_version, turn, hostname, breaker, only_url, url_queues,
+       case breaker when 'closed' then limit_now else 1 end as slots,
+       array(
+         select url_key(url) from delivery
+         where delivery.endpoint_id = candidate.endpoint_id and state = 'sending'
+       ) as in_flight
+     from candidate
+   ), shared as materialized (
+     select endpoint_id, version, seen_version, turn, hostname, breaker, url_queues, in_flight,
+       greatest(slots / 2, 1) as url_slots, slots - cardinality(in_flight) as free,
+       greatest(0, least(
+         slots - cardinality(in_flight),
+         case when only_url is not null then
+           greatest(slots / 2, 1) - cardinality(array_positions(in_flight, only_url))
+         end
+       )) as room
+     from slotted
+   ), roomy as (
+     select endpoint_id, version, seen_version, turn, hostname, breaker, url_queues, in_flight,
+       url_slots, room,
+       case when room > 0 and room < free then room + 1 else room end as head
+     from shared
+   ), found as (
+     select roomy.endpoint_id, roomy.hostname, roomy.turn, roomy.room, roomy.head, due.delivery_id,
+       due.url_key, due.is_queued, due.next_attempt_at, due.kind_of,
+       roomy.url_slots - cardinality(array_positions(roomy.in_flight, due.url_key)) as url_room
+     from roomy cross join lateral (
+       select delivery_id, url_key(url) as url_key, false as is_queued, next_attempt_at,
+         'probe' as kind_of
+       from (
+         select delivery_id, url, next_attempt_at from delivery
+         where endpoint_id = roomy.endpoint_id and url_queue = '' and state = 'pending'
+           and attempts < 1 and next_attempt_at <= clock_now() and roomy.breaker <> 'closed'
+         order by next_attempt_at desc limit roomy.room
+         for update skip locked
+       ) as probe
+       union all
+       select delivery_id, url_key(url), false, next_attempt_at, 'fresh'
+       from ${dueRows("''", '< 1', 'roomy.head', "and roomy.breaker = 'closed'")} as fresh
+       union all
+       select delivery_id, url_key(url), false, next_attempt_at, 'retry'
+       from ${dueRows("''", '<> 0', 'roomy.head')} as retry
+       union all
+       select queued.delivery_id, queue.key, true, queued.next_attempt_at, queued.kind_of
+       from unnest(roomy.url_queues) as queue(key) cross join lateral (
+         select least(
+           roomy.room, roomy.url_slots - cardinality(array_positions(roomy.in_flight, queue.key))
+         ) as room
+       ) as of_url cross join lateral (
+         select delivery_id, next_attempt_at, 'fresh' as kind_of
+         from ${dueRows('queue.key', '< 1', 'greatest(of_url.room, 0)')} as fresh
+         union all
+         select delivery_id, next_attempt_at, 'retry'
+         from ${dueRows('queue.key', '<> 0', 'greatest(of_url.room, 0)')} as retry
+       ) as queued
+     ) as due
+   ), numbered as (
+     select endpoint_id, hostname, turn, room, head, delivery_id, url_key, is_queued, kind_of, url_room,
+       row_number() over (
+         partition by endpoint_id, url_room > 0, kind_of order by next_attempt_at
+       ) - 1 as n
+     from found
+   ), placed as (
+     select endpoint_id, hostname, room, head, delivery_id, is_queued, kind_of, ${place} as place,
+       row_number() over (partition by endpoint_id, url_key order by ${place}) <= url_room as fits
+     from numbered
+   ), due as (
+     select endpoint_id, hostname, room, head, delivery_id, is_queued, kind_of, place, fits,
+       row_number() over (partition by endpoint_id, fits order by place) as nth
+     from placed
+   ), hosted as (
+     select endpoint_id, hostname, delivery_id, place, nth,
+       row_number() over (partition by hostname order by nth, place) as host_nth
+     from due where fits and nth <= room
+   ), picked as (
+     select hosted.endpoint_id, hosted.hostname, hosted.delivery_id, hosted.place
+     from hosted left join host on host.hostname = hosted.hostname
+     where hosted.host_nth <= coalesce(host.room, $7)
+     order by hosted.nth, hosted.place limit $2
+   ), claimed as (
+     update delivery set
+       state = 'sending', attempts = attempts + 1, next_attempt_at = null, url_queue = '',
+       lease_token = $3, lease_until = clock_now() + $4 * interval '1 second',
+       attempt_started_at = date_trunc('milliseconds', clock_now())
+     from picked
+     where delivery.delivery_id = picked.delivery_id
+     returning delivery.delivery_id, delivery.endpoint_id, project_id, event_id, subject_id, kind, url, body,
+       failures, attempts, earlier_attempts, round, attempt_started_at, occurred_at, picked.hostname,
+       traceparent
+   ), begun as (
+     insert into attempt (delivery_id, number, started_at, endpoint_id, round)
+     select delivery_id, attempts, attempt_started_at, endpoint_id, round from claimed
+   ), offer as (
+     select endpoint_id, count(*) filter (where fits) as fitting, bool_or(not fits) as held_back,
+       greatest(
+         count(*) filter (where kind_of = 'fresh' and not is_queued),
+         count(*) filter (where kind_of = 'retry' and not is_queued)
+       ) >= max(head) as goes_on
+     from due group by endpoint_id
+   ), share as (
+     select endpoint_id, count(*) as taken, max(place) as last_place from picked group by endpoint_id
+   ), tally as (
+     select roomy.endpoint_id, roomy.version, roomy.seen_version, roomy.room, roomy.in_flight,
+       roomy.url_queues, coalesce(fitting, 0) as fitting, coalesce(taken, 0) as taken, last_place,
+       coalesce(fitting < roomy.room and goes_on, false) as blocked,
+       coalesce(held_back or goes_on or fitting > roomy.room, roomy.room = 0)
+         or roomy.url_queues <> '{}' or roomy.breaker <> 'closed' as has_more
+     from roomy
+       left join offer on offer.endpoint_id = roomy.endpoint_id
+       left join share on share.endpoint_id = roomy.endpoint_id
+   ), looked_at as (
+     update endpoint set
+       version = endpoint.version + 1,
+       turn = coalesce((tally.last_place + 1) % 5, endpoint.turn),
+       breaker = case when breaker = 'open' and tally.taken > 0 then 'half_open' else breaker end,
+       url_queues = case when tally.url_queues = '{}' then '{}' else array(
+         select key from unnest(tally.url_queues) as key
+         where tally.version <> tally.seen_version or key = any(tally.in_flight)
+           or ${waitsIn('< 1')} or ${waitsIn('<> 0')}
+       ) end,
+       ready_at = case
+         when tally.version <> tally.seen_version then clock_now()
+         when tally.taken < least(tally.fitting, tally.room) then clock_now()
+         when tally.blocked then clock_now() + interval '1 second'
+         when tally.has_more and tally.taken >= tally.room then clock_now() + $4 * interval '1 second'
+         else coalesce(least(
+           case when tally.has_more then clock_now() + $4 * interval '1 second' end,
+           ${nextOf('< 1')},
+           ${nextOf('<> 0')}
+         ), 'infinity')
+       end
+     from tally
+     where endpoint.endpoint_id = tally.endpoint_id
+   )
+   select delivery_id as "deliveryId", endpoint_id as "endpointId", project_id as "projectId",
+     event_id as "eventId", subject_id as "subjectId", kind, url, body, failures, attempts as number,
+     earlier_attempts as "earlierAttempts", attempt_started_at as "startedAt",
+     occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname,
+     traceparent, (select array_agg(endpoint_id) from tally where blocked) as "blockedLanes"
+   from (select 1) as always left join claimed on true`,
+)
+
+/** What a claim has found. */
+export interface Claim {
+  deliveries: Claimed[]
+  /** Lanes that have free slots and pushes to which the claim could not get. */
+  blockedLanes: string[]
+}
+
+type ClaimRow = (Claimed | { deliveryId: null }) & { blockedLanes: string[] | null }
+
+/**
+ * Takes due deliveries under one lease and records an attempt for each, all in one statement. Locks the
+ * lanes that it looks at (skipping locked ones) and their due rows.
+ */
+export async function claimDue(
+  db: Queryable,
+  leaseToken: string,
+  limits: ClaimLimits,
+): Promise<Claim> {
+  const { endpoints, deliveries, leaseS, hostLimit = unlimited, inHandByHost } = limits
+  const rows = await db.rows<ClaimRow>(claimStatement, [
+    endpoints,
+    deliveries,
+    leaseToken,
+    leaseS,
+    [...(inHandByHost?.keys() ?? [])],
+    [...(inHandByHost?.values() ?? [])],
+    hostLimit,
+  ])
+  return {
+    deliveries: rows.filter((row): row is Claimed & ClaimRow => row.deliveryId !== null),
+    blockedLanes: rows[0]?.blockedLanes ?? [],
+  }
+}

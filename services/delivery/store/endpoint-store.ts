@@ -1,0 +1,86 @@
+// Statements that show the lanes of receivers: limits, breakers and backlog. They change and lock nothing.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { DeliveryKind } from '../domain/delivery.ts'
+
+/** A lane as it is shown. */
+export interface EndpointRow {
+  endpointId: string
+  projectId: string
+  origin: string
+  /** Null: the lane of an earlier release, for pushes of all kinds. */
+  kind: DeliveryKind | null
+  limitNow: number
+  breaker: 'closed' | 'open' | 'half_open'
+  breakerUntil: Date | null
+  /** Counted up to a bound. */
+  pending: number
+  sending: number
+  oldestDueAt: Date | null
+  createdAt: Date
+}
+
+/** Deliveries that are counted at most: a dead receiver may have millions. */
+const countedPending = 10_000
+
+/** When the oldest push of each queue of a lane `e` is due: the lane's own and those of URLs. */
+export const oldestWaiting = `select least(
+       (select min(next_attempt_at) from delivery
+        where endpoint_id = e.endpoint_id and url_queue = queue.key and state = 'pending' and attempts < 1),
+       (select min(next_attempt_at) from delivery
+        where endpoint_id = e.endpoint_id and url_queue = queue.key and state = 'pending' and attempts <> 0)
+     ) as next_attempt_at
+     from unnest(''::bytea || e.url_queues) as queue(key)`
+
+/** What waits is counted in the two partial indexes that claims use, so that no row is read. */
+const shown = `e.endpoint_id as "endpointId", project_id as "projectId", origin, lane_kind as kind, limit_now as "limitNow",
+  breaker, breaker_until as "breakerUntil", created_at as "createdAt",
+  (select count(*) from (
+     (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts < 1
+      limit ${countedPending})
+     union all
+     (select 1 from delivery where endpoint_id = e.endpoint_id and state = 'pending' and attempts <> 0
+      limit ${countedPending})
+     limit ${countedPending}
+   ) as waiting)::integer as pending,
+  (select count(*) from delivery where endpoint_id = e.endpoint_id and state = 'sending')::integer
+    as sending,
+  (select min(oldest.next_attempt_at) from (${oldestWaiting}) as oldest
+   where oldest.next_attempt_at <= clock_now()) as "oldestDueAt"`
+
+const findStatement = sql(
+  'endpoint_find',
+  `select ${shown} from endpoint as e where project_id = $1 and endpoint_id = $2`,
+)
+
+/** A project's lane. */
+export function findEndpoint(
+  db: Queryable,
+  projectId: string,
+  endpointId: string,
+): Promise<EndpointRow | undefined> {
+  return db.row(findStatement, [projectId, endpointId])
+}
+
+const listStatement = sql(
+  'endpoint_list',
+  `select ${shown} from endpoint as e
+   where project_id = $1 and (origin, coalesce(lane_kind, '')) > ($2, $3)
+   order by origin, coalesce(lane_kind, '')
+   limit $4`,
+)
+
+/** The place of a lane among those of its project: by origin, then by kind. */
+export interface LanePlace {
+  origin: string
+  kind: DeliveryKind | null
+}
+
+/** A project's lanes in that order, those after `after`. */
+export function listEndpoints(
+  db: Queryable,
+  projectId: string,
+  after: LanePlace | undefined,
+  limit: number,
+): Promise<EndpointRow[]> {
+  return db.rows(listStatement, [projectId, after?.origin ?? '', after?.kind ?? '', limit])
+}

@@ -1,0 +1,100 @@
+// Statements that register instances by the lock of a database session and find those whose session is gone.
+import { type Database, type Queryable, sql } from '#platform/db/db.ts'
+import { leaseTokensOf } from '../domain/lease-token.ts'
+import { releaseInstanceLeases } from './lease-store.ts'
+
+const lockStatement = sql(
+  'delivery_lock_instance',
+  `select pg_try_advisory_lock(instance_lock($1)) as "isHeld",
+     set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false),
+     set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false)`,
+)
+
+const registerStatement = sql(
+  'delivery_register_instance',
+  `insert into instance (instance_id, started_at) values ($1, clock_now())
+   on conflict (instance_id) do update set lost_at = null`,
+)
+
+/**
+ * Registers an instance by the session: it counts as alive until the session ends. The server notices within about ten
+ * seconds when the instance's machine is gone. False when another session holds the instance's lock.
+ */
+export async function registerInstance(session: Queryable, instanceId: string): Promise<boolean> {
+  const locked = await session.row<{ isHeld: boolean }>(lockStatement, [instanceId])
+  if (locked?.isHeld !== true) return false
+  await session.run(registerStatement, [instanceId])
+  return true
+}
+
+const unregisterStatement = sql(
+  'delivery_unregister_instance',
+  `delete from instance where instance_id = $1 and not exists (
+     select 1 from delivery where state = 'sending' and lease_token between $2 and $3
+   )`,
+)
+
+/** Forgets an instance that stops. One that has leases left stays known, so that they are released. */
+export async function unregisterInstance(session: Queryable, instanceId: string): Promise<void> {
+  const { first, last } = leaseTokensOf(instanceId)
+  await session.run(unregisterStatement, [instanceId, first, last])
+}
+
+// A key of 64 bits is listed as two halves, with objsubid 1.
+const missingStatement = sql(
+  'delivery_missing_instances',
+  `with held as materialized (
+     select (classid::bigint << 32) | objid::bigint as key from pg_locks
+     where locktype = 'advisory' and objsubid = 1 and granted
+       and database = (select oid from pg_database where datname = current_database())
+   )
+   select pg_is_in_recovery() as "isStandby", array(
+     select instance_id::text from instance
+     where instance_lock(instance_id) not in (select key from held)
+   ) as missing`,
+)
+
+/** What a look at the instances has found. */
+export interface InstanceCheck {
+  /** The server takes no writes any more: its locks say nothing about the instances. */
+  isStandby: boolean
+  /** Ids of the instances whose session is gone. */
+  missing: string[]
+}
+
+/** Looks which registered instances have no session. Locks nothing. */
+export async function checkInstances(session: Queryable): Promise<InstanceCheck> {
+  const check = await session.row<InstanceCheck>(missingStatement, [])
+  return check ?? { isStandby: false, missing: [] }
+}
+
+const claimLockStatement = sql(
+  'delivery_lock_lost_instance',
+  'select pg_try_advisory_xact_lock(instance_lock($1)) as "isFree"',
+)
+
+const lostStatement = sql(
+  'delivery_mark_instance_lost',
+  `update instance set lost_at = coalesce(lost_at, clock_now()) where instance_id = $1`,
+)
+
+const forgetStatement = sql(
+  'delivery_forget_instance',
+  `delete from instance where instance_id = $1 and lost_at < clock_now() - interval '5 minutes'`,
+)
+
+/**
+ * Releases up to `limit` leases of an instance whose session is gone; returns how many. It holds the instance's own lock meanwhile, so
+ * nothing is released of an instance that has registered again. The instance stays known for five minutes: a claim that the
+ * server was still executing for it may end later.
+ */
+export function releaseInstance(db: Database, instanceId: string, limit: number): Promise<number> {
+  return db.transaction(async (tx) => {
+    const lock = await tx.row<{ isFree: boolean }>(claimLockStatement, [instanceId])
+    if (lock?.isFree !== true) return 0
+    const released = await releaseInstanceLeases(tx, instanceId, limit)
+    await tx.run(lostStatement, [instanceId])
+    await tx.run(forgetStatement, [instanceId])
+    return released
+  })
+}

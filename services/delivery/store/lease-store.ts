@@ -1,0 +1,148 @@
+// Statements that make deliveries due again whose worker is gone, and lanes ready that were left. They wait for no receiver.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import { leaseTokensOf } from '../domain/lease-token.ts'
+
+/** Makes deliveries due again that are being sent under leases for which the condition holds, and their attempts unknown. */
+const release = (name: string, condition: string, error: string) =>
+  sql(
+    name,
+    `with lost as (
+       select delivery_id, endpoint_id, attempts, attempt_started_at from delivery
+       where state = 'sending' and ${condition}
+       order by lease_until
+       limit $1
+       for update skip locked
+     ), freed as (
+       update delivery set
+         state = 'pending', next_attempt_at = date_trunc('milliseconds', clock_now()),
+         lease_token = null, lease_until = null, url_queue = ''
+       from lost
+       where delivery.delivery_id = lost.delivery_id
+     ), noted as (
+       update attempt set outcome = 'unknown', error = '${error}'
+       from lost
+       where attempt.delivery_id = lost.delivery_id and attempt.number = lost.attempts
+         and attempt.started_at = lost.attempt_started_at and attempt.outcome = 'started'
+     ), held as (
+       select endpoint_id from endpoint
+       where endpoint_id in (select endpoint_id from lost)
+       order by endpoint_id
+       for update
+     ), woken as (
+       update endpoint set ready_at = clock_now(), version = version + 1, only_url = null
+       from held
+       where endpoint.endpoint_id = held.endpoint_id
+     )
+     select delivery_id from lost`,
+  )
+
+const expireStatement = release(
+  'delivery_expire_leases',
+  'lease_until <= clock_now()',
+  'lease_expired',
+)
+
+/**
+ * Makes deliveries due again whose lease has run out and marks their attempts unknown; returns how many.
+ * Locks those rows (skipping locked ones) and then their receivers.
+ */
+export async function expireLeases(db: Queryable, limit: number): Promise<number> {
+  return (await db.rows(expireStatement, [limit])).length
+}
+
+const instanceStatement = release(
+  'delivery_release_instance_leases',
+  'lease_token between $2 and $3',
+  'instance_lost',
+)
+
+/** The same for the leases of one instance, which has died. */
+export async function releaseInstanceLeases(
+  db: Queryable,
+  instanceId: string,
+  limit: number,
+): Promise<number> {
+  const { first, last } = leaseTokensOf(instanceId)
+  return (await db.rows(instanceStatement, [limit, first, last])).length
+}
+
+const claimsStatement = release(
+  'delivery_release_claims',
+  'lease_token = any($2::uuid[])',
+  'claim_unanswered',
+)
+
+/** The same for the leases of claims whose response was lost. */
+export async function releaseClaims(
+  db: Queryable,
+  leaseTokens: string[],
+  limit: number,
+): Promise<number> {
+  return (await db.rows(claimsStatement, [limit, leaseTokens])).length
+}
+
+const wakeStatement = sql(
+  'delivery_wake_forgotten',
+  `with forgotten as (
+     select endpoint_id from endpoint as e
+     where ready_at > clock_now() + interval '5 seconds'
+       and (breaker_until is null or breaker_until <= clock_now())
+       and (
+         exists (
+           select 1 from delivery
+           where delivery.endpoint_id = e.endpoint_id and url_queue = '' and state = 'pending'
+             and attempts < 1 and next_attempt_at < clock_now() - interval '5 seconds'
+         ) or exists (
+           select 1 from delivery
+           where delivery.endpoint_id = e.endpoint_id and url_queue = '' and state = 'pending'
+             and attempts <> 0 and next_attempt_at < clock_now() - interval '5 seconds'
+         )
+       )
+       and not exists (
+         select 1 from delivery
+         where delivery.endpoint_id = e.endpoint_id and state = 'sending'
+       )
+     order by endpoint_id
+     limit $1
+     for update skip locked
+   )
+   update endpoint set ready_at = clock_now(), version = version + 1
+   from forgotten
+   where endpoint.endpoint_id = forgotten.endpoint_id`,
+)
+
+const reopenStatement = sql(
+  'delivery_reopen_url_queues',
+  `with lost as (
+     select e.endpoint_id, coalesce(
+       (select url_queue from delivery
+        where delivery.endpoint_id = e.endpoint_id and url_queue > '' and state = 'pending' and attempts < 1
+        order by url_queue limit 1),
+       (select url_queue from delivery
+        where delivery.endpoint_id = e.endpoint_id and url_queue > '' and state = 'pending' and attempts <> 0
+        order by url_queue limit 1)
+     ) as url_queue
+     from endpoint as e where url_queues = '{}'
+   ), held as (
+     select endpoint.endpoint_id, lost.url_queue
+     from endpoint join lost on lost.endpoint_id = endpoint.endpoint_id
+     where lost.url_queue is not null and endpoint.url_queues = '{}'
+     order by endpoint.endpoint_id
+     limit $1
+     for update of endpoint skip locked
+   )
+   update endpoint set
+     url_queues = array[held.url_queue], ready_at = least(ready_at, clock_now()), version = version + 1
+   from held
+   where endpoint.endpoint_id = held.endpoint_id`,
+)
+
+/**
+ * Makes lanes ready that have overdue rows and nothing in flight and yet are not, and names queues of URLs in lanes that name
+ * none: nothing should leave them so but an instance of the version before, which knows no such queues, and nothing may
+ * be lost if it does. Locks those lanes; returns how many.
+ */
+export async function wakeForgotten(db: Queryable, limit: number): Promise<number> {
+  const woken = await db.run(wakeStatement, [limit])
+  return woken + (await db.run(reopenStatement, [limit]))
+}

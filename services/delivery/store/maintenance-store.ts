@@ -1,0 +1,48 @@
+// Statements that delete ended deliveries and old rows.
+import { type Queryable, sql } from '#platform/db/db.ts'
+
+const daysStatement = sql('delivery_keep_attempt_days', 'select keep_attempt_days($1, $2)')
+
+/** Makes the partitions of the coming days and drops old ones. Locks `attempt` for a moment when it does. */
+export async function keepAttemptDays(
+  db: Queryable,
+  daysAhead: number,
+  daysKept: number,
+): Promise<void> {
+  await db.run(daysStatement, [daysAhead, daysKept])
+}
+
+const deleteStatement = sql(
+  'delivery_delete_ended',
+  `with done as (
+     select delivery_id from delivery
+     where state in ('delivered', 'gone', 'cancelled')
+       and ended_at < clock_now() - interval '30 days'
+     order by ended_at
+     limit $1
+     for update skip locked
+   ), dead as (
+     select delivery_id from delivery
+     where state in ('exhausted', 'blocked') and ended_at < clock_now() - interval '90 days'
+     limit $1
+     for update skip locked
+   ), old as (
+     select delivery_id from done union all select delivery_id from dead limit $1
+   )
+   delete from delivery using old where delivery.delivery_id = old.delivery_id`,
+)
+
+/** Deletes up to `limit` deliveries that ended 30 days ago, or 90 when they were given up. */
+export function deleteEnded(db: Queryable, limit: number): Promise<number> {
+  return db.run(deleteStatement, [limit])
+}
+
+const forgetStatement = sql(
+  'delivery_forget_gone',
+  `delete from gone_url where gone_at < clock_now() - interval '400 days'`,
+)
+
+/** Forgets 410 answers about subjects whose life is long over. */
+export function forgetGone(db: Queryable): Promise<number> {
+  return db.run(forgetStatement, [])
+}

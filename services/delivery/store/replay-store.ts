@@ -1,0 +1,203 @@
+// Statements on replay jobs: which deliveries come next and how far a job is.
+import { randomUUID } from 'node:crypto'
+import { Failure } from '#core/errors/errors.ts'
+import { type Database, type Queryable, sql } from '#platform/db/db.ts'
+import type { DeliveryKind, DeliveryState } from '../domain/delivery.ts'
+import { beginRound } from './operate-store.ts'
+
+/** Where a job stands. */
+export type ReplayState = 'running' | 'done' | 'cancelled'
+
+/** A job as it is stored. */
+export interface ReplayJob {
+  jobId: string
+  projectId: string
+  kind: DeliveryKind | null
+  states: DeliveryState[]
+  fromAt: Date
+  /** Before this one; never after the job's creation, or what fails again would be replayed again. */
+  toAt: Date
+  ratePerS: number
+  state: ReplayState
+  replayed: bigint
+  cursorAt: Date | null
+  cursorId: string | null
+  createdAt: Date
+  endedAt: Date | null
+}
+
+/** A job that is wished for. */
+export interface NewReplayJob {
+  projectId: string
+  idempotencyKey: string
+  kind: DeliveryKind | undefined
+  states: DeliveryState[]
+  fromAt: Date | undefined
+  toAt: Date | undefined
+  ratePerS: number
+  /** Of the whole request: an equal key with another fingerprint is a conflict. */
+  fingerprint: Buffer
+}
+
+const shown = `job_id as "jobId", project_id as "projectId", kind, states, from_at as "fromAt",
+  to_at as "toAt", rate_per_s as "ratePerS", state, replayed, cursor_at as "cursorAt",
+  cursor_id as "cursorId", created_at as "createdAt", ended_at as "endedAt"`
+
+const insertStatement = sql(
+  'replay_job_insert',
+  `insert into replay_job (
+     job_id, project_id, idempotency_key, kind, states, from_at, to_at, rate_per_s, fingerprint,
+     next_step_at, created_at
+   )
+   select $1, $2, $3, $4, $5::text[], $6, least($7, now), $8, $9, now, now
+   from (select date_trunc('milliseconds', clock_now()) as now) as clock
+   on conflict (project_id, idempotency_key) do nothing`,
+)
+
+const byKeyStatement = sql(
+  'replay_job_by_key',
+  `select ${shown}, fingerprint from replay_job where project_id = $1 and idempotency_key = $2`,
+)
+
+const firstTime = new Date(0)
+
+/** Creates a job, or returns the one that the same key has made. */
+export function createReplayJob(db: Database, job: NewReplayJob): Promise<ReplayJob> {
+  const { projectId, idempotencyKey } = job
+  return db.transaction(async (tx) => {
+    await tx.run(insertStatement, [
+      randomUUID(),
+      projectId,
+      idempotencyKey,
+      job.kind ?? null,
+      job.states,
+      job.fromAt ?? firstTime,
+      job.toAt ?? null,
+      job.ratePerS,
+      job.fingerprint,
+    ])
+    const values = [projectId, idempotencyKey]
+    const made = await tx.row<ReplayJob & { fingerprint: Buffer }>(byKeyStatement, values)
+    if (made === undefined) throw new Error('the job is not there after its insertion')
+    if (made.fingerprint.equals(job.fingerprint)) return made
+    throw new Failure('IDEMPOTENCY_KEY_CONFLICT', 'the key was used for another replay')
+  })
+}
+
+const findStatement = sql(
+  'replay_job_find',
+  `select ${shown} from replay_job where project_id = $1 and job_id = $2`,
+)
+
+/** A project's job. */
+export function findReplayJob(
+  db: Queryable,
+  projectId: string,
+  jobId: string,
+): Promise<ReplayJob | undefined> {
+  return db.row(findStatement, [projectId, jobId])
+}
+
+const cancelStatement = sql(
+  'replay_job_cancel',
+  `update replay_job set state = 'cancelled', ended_at = clock_now()
+   where project_id = $1 and job_id = $2 and state = 'running'`,
+)
+
+/** Stops a job after the step that is under way; locks it. One that has ended stays as it is. */
+export async function cancelReplayJob(
+  db: Queryable,
+  projectId: string,
+  jobId: string,
+): Promise<void> {
+  await db.run(cancelStatement, [projectId, jobId])
+}
+
+const lockStatement = sql(
+  'replay_job_lock_due',
+  `select ${shown} from replay_job
+   where state = 'running' and next_step_at <= clock_now()
+   order by next_step_at
+   limit 1
+   for update skip locked`,
+)
+
+const scanned = `select delivery_id, created_at, kind, state from delivery
+     where project_id = $1 and (created_at, delivery_id) > ($2, $3) and created_at < $4
+     order by created_at, delivery_id
+     limit $5`
+
+const takeStatement = sql(
+  'replay_job_take',
+  `select delivery_id as "deliveryId", created_at as "createdAt" from (${scanned}) as scanned
+   where state = any($6::text[]) and ($7::text is null or kind = $7)
+   order by created_at, delivery_id
+   limit $8`,
+)
+
+const lookStatement = sql(
+  'replay_job_look',
+  `select delivery_id as "deliveryId", created_at as "createdAt", place::integer as place
+   from (
+     select delivery_id, created_at, row_number() over (order by created_at, delivery_id) as place
+     from (${scanned}) as scanned
+   ) as placed
+   order by place desc
+   limit 1`,
+)
+
+const moveStatement = sql(
+  'replay_job_move',
+  `update replay_job set
+     cursor_at = $2, cursor_id = $3, replayed = replayed + $4,
+     next_step_at = clock_now() + $5 * interval '1 second',
+     state = case when $6 then 'done' else 'running' end,
+     ended_at = case when $6 then clock_now() end
+   where job_id = $1`,
+)
+
+/** How much one step may do. */
+export interface StepLimits {
+  /** Deliveries to look at, fitting or not: keeps the statement short where few fit. */
+  scan: number
+  /** Steps per second: each takes its part of the job's rate. */
+  perS: number
+}
+
+interface Place {
+  createdAt: Date
+  deliveryId: string
+}
+
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Does the next step of one job that is due: makes some deliveries due and moves the cursor, both or neither.
+ * Returns how many, or undefined when no job is due. Locks the job (skipping locked ones), then the
+ * deliveries, then their receivers.
+ */
+export function stepReplay(db: Database, limits: StepLimits): Promise<number | undefined> {
+  return db.transaction(async (tx) => {
+    const job = await tx.row<ReplayJob>(lockStatement, [])
+    if (job === undefined) return undefined
+    const { found, last, done } = await nextDeliveries(tx, job, limits)
+    const ids = found.map(({ deliveryId }) => deliveryId)
+    const begun = ids.length === 0 ? 0 : await beginRound(tx, job.projectId, ids, job.states)
+    const pauseS = begun / job.ratePerS
+    const place = [last?.createdAt ?? job.cursorAt, last?.deliveryId ?? job.cursorId]
+    await tx.run(moveStatement, [job.jobId, ...place, begun, pauseS, done])
+    return begun
+  })
+}
+
+/** Reads on from the cursor: what fits, the last delivery that was looked at, and whether there are no more. */
+async function nextDeliveries(tx: Queryable, job: ReplayJob, { scan, perS }: StepLimits) {
+  const most = Math.ceil(job.ratePerS / perS)
+  const from = [job.cursorAt ?? job.fromAt, job.cursorId ?? firstId]
+  const window = [job.projectId, ...from, job.toAt, scan]
+  // Ends as soon as enough is found, mostly long before the end of what may be looked at.
+  const found = await tx.rows<Place>(takeStatement, [...window, job.states, job.kind, most])
+  if (found.length === most) return { found, last: found.at(-1), done: false }
+  const last = await tx.row<Place & { place: number }>(lookStatement, window)
+  return { found, last, done: (last?.place ?? 0) < scan }
+}

@@ -1,0 +1,158 @@
+// Records ended attempts in batches, and retries until the database accepts them.
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from '#core/errors/errors.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { DeliveryMetrics } from '../metrics.ts'
+import {
+  type BreakerTerms,
+  type Completed,
+  type Completion,
+  complete,
+} from '../store/complete-store.ts'
+
+/** What the completer needs. */
+export interface CompleterOptions {
+  db: Database
+  log: Logger
+  metrics: DeliveryMetrics
+  breaker: BreakerTerms
+  /** Called after each batch: receivers have room again. */
+  onRecorded: () => void
+  /** Called with attempts as they are recorded. */
+  onEnded?: (ended: EndedAttempt[]) => void
+}
+
+/** A recorded attempt, with what became of its delivery unless its lease was lost. */
+export interface EndedAttempt extends Pick<Completion, 'claimed' | 'end'> {
+  completed: Completed | undefined
+}
+
+/** A completer that runs. */
+export interface Completer {
+  add(completion: Completion): void
+  /** Attempts that are not recorded yet. */
+  waiting(): number
+  /** Resolves when all is recorded or the time is over; what is left becomes `unknown` with its lease. */
+  close(withinMs: number): Promise<void>
+  /** Records nothing more. */
+  abandon(): void
+}
+
+const batchRows = 256
+const gatherMs = 4
+const retryMs = 500
+const maxRefusals = 2
+
+/** Starts with nothing to record. While one batch is in flight the next one gathers. */
+export function createCompleter(options: CompleterOptions): Completer {
+  const stopping = new AbortController()
+  let queue: Completion[] = []
+  let recording: Promise<void> | undefined
+  let batchSize = 0
+
+  async function drain(): Promise<void> {
+    // So that answers that come together are recorded together.
+    await delay(gatherMs)
+    while (queue.length > 0 && !stopping.signal.aborted) {
+      const { batch, rest } = splitBatch(queue)
+      queue = rest
+      batchSize = batch.length
+      await record(options, batch, stopping.signal)
+      batchSize = 0
+    }
+    recording = undefined
+  }
+
+  return {
+    add(completion) {
+      if (stopping.signal.aborted) return
+      queue.push(completion)
+      recording ??= drain()
+    },
+    waiting: () => queue.length + batchSize,
+    async close(withinMs) {
+      const timer = new AbortController()
+      const { signal } = timer
+      const late = delay(withinMs, undefined, { signal }).catch(() => undefined)
+      await Promise.race([recording, late])
+      timer.abort()
+      stopping.abort()
+    },
+    abandon: () => stopping.abort(),
+  }
+}
+
+/** Each delivery once in a batch: the statement cannot apply two outcomes to one row. */
+function splitBatch(queue: Completion[]): { batch: Completion[]; rest: Completion[] } {
+  const known = new Set<string>()
+  const batch: Completion[] = []
+  const rest: Completion[] = []
+  for (const completion of queue) {
+    const { deliveryId } = completion.claimed
+    if (batch.length < batchRows && !known.has(deliveryId)) {
+      known.add(deliveryId)
+      batch.push(completion)
+    } else rest.push(completion)
+  }
+  return { batch, rest }
+}
+
+/** A database that is away is waited for. One that refuses the batch twice has it piece by piece. */
+async function record(
+  options: CompleterOptions,
+  batch: Completion[],
+  stopping: AbortSignal,
+): Promise<void> {
+  for (let refusals = 0; !stopping.aborted; ) {
+    try {
+      const completed = await complete(options.db, batch, options.breaker)
+      note(options, batch, completed)
+      options.onRecorded()
+      return
+    } catch (error) {
+      options.log.warn({ count: batch.length, err: error }, 'attempts not recorded, trying again')
+      if (!(error instanceof Failure)) refusals += 1
+      if (refusals === maxRefusals) return recordApart(options, batch, stopping)
+      await delay(retryMs)
+    }
+  }
+}
+
+/** An attempt that cannot be recorded does not delay the others: it becomes `unknown` with its lease. */
+async function recordApart(
+  options: CompleterOptions,
+  batch: Completion[],
+  stopping: AbortSignal,
+): Promise<void> {
+  const [first, ...others] = batch
+  if (first !== undefined && others.length === 0) {
+    const { deliveryId, projectId, kind } = first.claimed
+    options.log.error({ deliveryId, projectId, kind }, 'attempt cannot be recorded')
+    return
+  }
+  for (const completion of batch) await record(options, [completion], stopping)
+}
+
+function note(
+  { log, metrics, onEnded }: CompleterOptions,
+  batch: Completion[],
+  completed: Completed[],
+): void {
+  const moved = new Map(completed.map((one) => [one.deliveryId, one]))
+  onEnded?.(
+    batch.map(({ claimed, end }) => ({ claimed, end, completed: moved.get(claimed.deliveryId) })),
+  )
+  for (const { claimed, end } of batch) {
+    metrics.attempts.inc({ outcome: end.outcome })
+    metrics.attemptTimes.observe({ outcome: end.outcome }, end.totalMs / 1_000)
+    if (end.outcome === 'blocked') metrics.egressBlocks.inc({ cause: end.error ?? 'other' })
+    const state = moved.get(claimed.deliveryId)?.state
+    if (state === undefined || state === 'pending') continue
+    metrics.ended.inc({ state })
+    if (state === 'exhausted' || state === 'blocked') {
+      const { deliveryId, projectId, kind, number } = claimed
+      log.warn({ deliveryId, projectId, kind, state, attempts: number }, 'delivery given up')
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// Gives the worker's claims leases that name this instance, and releases leases that have no owner any more.
+import { randomUUID } from 'node:crypto'
+import type { Database, Session } from '#platform/db/db.ts'
+import { createSignal } from '#platform/process/signal.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { leaseToken } from '../domain/lease-token.ts'
+import { checkInstances, releaseInstance } from '../store/instance-store.ts'
+import { releaseClaims } from '../store/lease-store.ts'
+import { answered, startRegistration } from './registration.ts'
+
+/** What the instance needs. */
+export interface InstanceOptions {
+  db: Database
+  log: Logger
+  /** Called when deliveries became due because their leases were released. */
+  onDue: () => void
+}
+
+/** Where claims get their leases from. */
+export interface LeaseOwner {
+  /** Resolves when no registration is under way. A claim before that would have a lease without an owner. */
+  settled(): Promise<void>
+  /** A token for the leases of one claim. While the instance is not registered it names no owner. */
+  issueToken(): string
+  /** The claim with this token failed: what it may have claimed nevertheless is released. */
+  abandonToken(token: string): void
+}
+
+/** An instance that runs. */
+export interface Instance extends LeaseOwner {
+  /** Ends the registration. Leases that are left are released by another instance, or by the next one. */
+  close(): Promise<void>
+}
+
+const checkMs = 1_000
+const reconnectMs = 250
+/**
+ * So many checks in a row must miss an instance before its leases are released. One that lives and has only lost its
+ * connection, as all do when PostgreSQL starts again, registers within that time and its pushes go on.
+ */
+const checksBeforeRelease = 3
+/** A server that answered so many releases has ended the statement of a claim that got no answer. */
+const releasesPerClaim = 10
+/** Claims that were sent before the database went silent come first; those that follow cannot connect. */
+const maxAbandoned = 1_000
+const rowsPerRelease = 500
+
+/** Starts to register and to check. */
+export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
+  const stopping = new AbortController()
+  const wakeup = createSignal()
+  const missed = createMissedChecks()
+  const abandoned = createAbandonedClaims(db)
+  const registration = startRegistration({ db, log, onLost: missed.clear })
+
+  async function releaseLost(session: Session): Promise<void> {
+    const { isStandby, missing } = await answered(session, checkInstances(session))
+    if (isStandby) return session.close()
+    for (const instanceId of missed.add(missing)) {
+      const count = await releaseInstance(db, instanceId, rowsPerRelease)
+      if (count === 0) continue
+      log.warn({ count }, 'leases of an instance that is gone were released')
+      onDue()
+    }
+  }
+
+  async function check(session: Session): Promise<void> {
+    try {
+      const count = await abandoned.release()
+      if (count > 0) {
+        log.warn({ count }, 'leases of claims without an answer were released')
+        onDue()
+      }
+      await releaseLost(session)
+    } catch (error) {
+      missed.clear()
+      log.warn({ err: error }, 'instances not checked')
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await registration.retry()
+      const session = registration.session()
+      if (session !== undefined) await check(session)
+      const pauseMs = registration.session() === undefined ? reconnectMs : checkMs
+      if (!stopping.signal.aborted) await wakeup.pause(pauseMs)
+    }
+  }
+
+  const running = run()
+  return {
+    settled: registration.settled,
+    issueToken: () =>
+      registration.session() === undefined ? randomUUID() : leaseToken(registration.instanceId()),
+    abandonToken: abandoned.add,
+    async close() {
+      stopping.abort()
+      wakeup.notify()
+      await running
+      await registration.close()
+    },
+  }
+}
+
+/** Counts for each instance the checks in a row that have missed it. */
+function createMissedChecks() {
+  let counts = new Map<string, number>()
+  return {
+    /** Takes what a check has missed; returns the instances that count as gone. */
+    add(missing: string[]): string[] {
+      counts = new Map(missing.map((id) => [id, (counts.get(id) ?? 0) + 1]))
+      return missing.filter((id) => (counts.get(id) ?? 0) >= checksBeforeRelease)
+    },
+    clear(): void {
+      counts = new Map()
+    },
+  }
+}
+
+/** Claims that got no answer. The server may execute one later: a freeze of the database outlasts every time limit. */
+function createAbandonedClaims(db: Database) {
+  /** Releases that are left, by token. */
+  const left = new Map<string, number>()
+  return {
+    add(token: string): void {
+      if (left.size < maxAbandoned) left.set(token, releasesPerClaim)
+    },
+    /** Releases what they have claimed; returns how many deliveries. */
+    async release(): Promise<number> {
+      const tokens = [...left.keys()]
+      if (tokens.length === 0) return 0
+      const released = await releaseClaims(db, tokens, rowsPerRelease)
+      for (const token of tokens) {
+        const releases = (left.get(token) ?? 0) - 1
+        if (releases > 0) left.set(token, releases)
+        else left.delete(token)
+      }
+      return released
+    },
+  }
+}

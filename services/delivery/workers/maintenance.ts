@@ -1,0 +1,80 @@
+// The slow loops beside the worker: lost leases, idle receivers, partitions, old rows.
+import type { Database } from '#platform/db/db.ts'
+import { startRetention } from '#platform/events/retention.ts'
+import { createSignal } from '#platform/process/signal.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { expireLeases, wakeForgotten } from '../store/lease-store.ts'
+import { deleteEnded, forgetGone, keepAttemptDays } from '../store/maintenance-store.ts'
+import { forgetReplays } from '../store/operate-store.ts'
+
+/** What the loops need. */
+export interface MaintenanceOptions {
+  db: Database
+  log: Logger
+  /** Called when something became due. */
+  onDue: () => void
+}
+
+const sweepMs = 2_000
+const checkMs = 30_000
+const tidyMs = 3_600_000
+const rowsPerSweep = 500
+const partitionDaysAhead = 3
+/** As long as the longest-kept deliveries, which are shown with their attempts. */
+const attemptDaysKept = 90
+
+/** Starts the loops. */
+export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
+  close(): Promise<void>
+} {
+  const loops = [
+    every(sweepMs, log, async () => {
+      const lost = await expireLeases(db, rowsPerSweep)
+      if (lost === 0) return
+      log.warn({ count: lost }, 'leases ran out, deliveries are due again')
+      onDue()
+    }),
+    every(checkMs, log, async () => {
+      const forgotten = await wakeForgotten(db, rowsPerSweep)
+      if (forgotten === 0) return
+      log.error({ count: forgotten }, 'receivers had been forgotten')
+      onDue()
+    }),
+    every(tidyMs, log, async () => {
+      await keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)
+      await forgetGone(db)
+      await forgetReplays(db)
+    }),
+    startRetention({ db, log, deleteOld: deleteEnded }),
+  ]
+  return {
+    async close() {
+      await Promise.all(loops.map((loop) => loop.close()))
+    },
+  }
+}
+
+function every(
+  pauseMs: number,
+  log: Logger,
+  work: () => Promise<void>,
+): { close(): Promise<void> } {
+  const wakeup = createSignal()
+  const stopping = new AbortController()
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await work().catch((error: unknown) => log.warn({ err: error }, 'maintenance failed'))
+      if (!stopping.signal.aborted) await wakeup.pause(pauseMs)
+    }
+  }
+
+  const running = run()
+  return {
+    close() {
+      stopping.abort()
+      wakeup.notify()
+      return running
+    },
+  }
+}

@@ -1,0 +1,103 @@
+// Maps institution.v1.InstitutionService to the domain and back.
+import { toJson } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { missing } from '#core/errors/errors.ts'
+import { fingerprint } from '#core/identity/fingerprint.ts'
+import {
+  type CreateTransactionRequest,
+  CreateTransactionRequestSchema,
+  type InstitutionService,
+  type Party as WireParty,
+} from '#gen/institution/v1/institution_pb.js'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
+import type { NewTransaction } from '../domain/new-transaction.ts'
+import type { Party } from '../domain/transaction.ts'
+import { listHistory } from '../operations/history.ts'
+import type { Institution } from '../operations/institution.ts'
+import { createTransaction, getTransaction } from '../operations/transactions.ts'
+import type { Token } from '../ports/sessions.ts'
+import { transactionMessage, typeOf } from './messages.ts'
+
+/** The handlers of InstitutionService. */
+export function institutionService(
+  institution: Institution,
+): ServiceImpl<typeof InstitutionService> {
+  return {
+    async createTransaction(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const asked = newTransaction(request, projectId)
+      const made = await createTransaction(institution, asked, tokenOf(request))
+      return { transaction: transactionMessage(made.transaction), replayed: made.replayed }
+    },
+    async getTransaction({ projectId, institutionName, transactionId }, context) {
+      const key = { projectId: projectOf(context, projectId), institutionName, transactionId }
+      return { transaction: transactionMessage(await getTransaction(institution, key)) }
+    },
+    async listTransactions(request, context) {
+      const { mobileNumber, startTime, endTime, pageSize, pageToken } = request
+      const { transactions, nextPageToken } = await listHistory(institution, {
+        projectId: projectOf(context, request.projectId),
+        mobileNumber,
+        startUs: startTime === undefined ? undefined : microsOfTimestamp(startTime),
+        endUs: endTime === undefined ? undefined : microsOfTimestamp(endTime),
+        pageSize,
+        pageToken,
+      })
+      return { transactions: transactions.map(transactionMessage), nextPageToken }
+    },
+  }
+}
+
+function tokenOf({ token }: CreateTransactionRequest): Token {
+  if (token.case !== undefined && token.value !== '') return token
+  throw missing('session_token')
+}
+
+function newTransaction(request: CreateTransactionRequest, projectId: string): NewTransaction {
+  const { debitParty, creditParty, transactionTime } = request
+  const type = typeOf(request.type)
+  if (type === undefined) throw missing('type')
+  return {
+    projectId,
+    institutionName: request.institutionName,
+    transactionId: request.transactionId,
+    type,
+    amount: request.amount,
+    senderAmount: request.senderAmount,
+    senderCurrency: request.senderCurrency,
+    description: request.description,
+    fees: request.fees,
+    described: {
+      debitParty: partyOf(debitParty),
+      creditParty: partyOf(creditParty),
+      senderKyc: request.senderKyc,
+      recipientKyc: request.recipientKyc,
+      transferInformation: request.transferInformation,
+      ...(transactionTime && { transactionTime: timestampDate(transactionTime).toISOString() }),
+    },
+    quoteId: request.quoteId,
+    fingerprint: fingerprintOf(request),
+  }
+}
+
+function fingerprintOf(request: CreateTransactionRequest): Buffer {
+  if (request.requestFingerprint.length > 0) return Buffer.from(request.requestFingerprint)
+  const fields: Record<string, unknown> = Object.fromEntries(
+    Object.entries(toJson(CreateTransactionRequestSchema, request) as object),
+  )
+  const { sessionToken: _plain, sessionTokenSealed: _sealed, ...kept } = fields
+  return fingerprint(kept)
+}
+
+function partyOf(party: WireParty | undefined): Party {
+  return {
+    mobileNumber: party?.mobileNumber ?? '',
+    organizationId: party?.organizationId ?? '',
+    accountNumber: party?.accountNumber ?? '',
+    accountType: party?.accountType ?? '',
+    currency: party?.currency ?? '',
+    metadata: party?.metadata ?? '',
+  }
+}

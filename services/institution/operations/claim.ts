@@ -1,0 +1,89 @@
+// Turns a claim into a transaction or a refusal, for the holder of its lease.
+import { Failure, type Reason, reasons } from '#core/errors/errors.ts'
+import { transactionEvent } from '../api/events.ts'
+import type { Leased, ShownState, Transaction } from '../domain/transaction.ts'
+import { beginMovement, cancelMovement } from '../ports/movements.ts'
+import { acceptClaim, dropClaim, noteRefusal } from '../store/transaction-store.ts'
+import { putBack } from '../store/work-store.ts'
+import type { Institution } from './institution.ts'
+import { notifyQuote, releaseQuote, reserveQuote } from './quotes.ts'
+
+/** A transaction that was accepted. */
+export type Accepted = Transaction & { state: ShownState; createTime: Date }
+
+/**
+ * Reserves the quote, begins the movement and records the outcome. Undefined: the lease was lost, and its new holder
+ * continues. A refusal is thrown, and nothing is left of the claim. An unclear result is thrown too; the claim
+ * stays, and the worker asks again until it is known whether the movement began.
+ */
+export async function carryOut(
+  institution: Institution,
+  claim: Leased,
+): Promise<Accepted | undefined> {
+  try {
+    if (claim.isRefused) throw new Failure('QUOTE_NOT_FOUND', 'the claim was refused before')
+    const row = await reserveQuote(institution, claim)
+    if (row === undefined) return undefined
+    const beginTime = await beginMovement(institution, row)
+    return await accept(institution, row, beginTime)
+  } catch (error) {
+    if (!isRefusal(error)) {
+      await putBack(institution.db, claim, { firstMs: 500, maxMs: 30_000 }).catch(() => {})
+      throw error
+    }
+    if (!(await giveUp(institution, claim))) return undefined
+    throw error
+  }
+}
+
+async function accept(
+  institution: Institution,
+  row: Leased,
+  createTime: Date,
+): Promise<Accepted | undefined> {
+  const { db, settings, metrics, notify, log } = institution
+  const isAtOnce = row.type === 'p2p'
+  const state = isAtOnce ? 'completed' : 'pending'
+  const endTime = isAtOnce ? createTime : undefined
+  const accepted = { ...row, state, createTime, endTime } as const
+  const event = transactionEvent(accepted)
+  const how = { state, createTime, ttlS: settings.transferTtlS } as const
+  if (!(await acceptClaim(db, row, how, event))) return undefined
+  metrics.accepted(row.type)
+  if (row.senderCurrency !== row.currency) metrics.exchanged(row.currency, row.amountMinor)
+  notify()
+  await notifyQuote(institution, accepted).catch((error: unknown) => {
+    log.warn({ err: error }, 'quote not notified')
+  })
+  return accepted
+}
+
+/**
+ * Leaves nothing of a refused claim; false when the lease was lost. One that had another holder before is first
+ * made unable to begin: a call of that holder may still be in flight.
+ */
+async function giveUp(institution: Institution, claim: Leased): Promise<boolean> {
+  const { db, log } = institution
+  try {
+    if (claim.attempts > 0) await cancelMovement(institution, claim)
+    await releaseQuote(institution, claim)
+  } catch (error) {
+    log.warn({ err: error }, 'refused claim not given up')
+    // It began while we asked: the next round finds it so.
+    if (error instanceof Failure && error.reason === 'HOLD_CLOSED') {
+      await putBack(db, claim, { firstMs: 100, maxMs: 30_000 })
+      return false
+    }
+    const isOurs = claim.attempts > 0 || (await noteRefusal(db, claim))
+    await putBack(db, claim, { firstMs: 500, maxMs: 30_000 })
+    return isOurs
+  }
+  return dropClaim(db, claim)
+}
+
+/** Refusals that do not prove that nothing was done. */
+const unclear = new Set<Reason>(['LEDGER_CONFLICT', 'RATE_LIMIT_EXCEEDED', 'UNAUTHENTICATED'])
+
+function isRefusal(error: unknown): error is Failure {
+  return error instanceof Failure && reasons[error.reason].http < 500 && !unclear.has(error.reason)
+}

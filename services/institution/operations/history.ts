@@ -1,0 +1,89 @@
+// Lists the transactions of a number within a window, page by page.
+import { invalid } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
+import { microsOf } from '#core/text/time.ts'
+import { withProject } from '#platform/rpc/client/client.ts'
+import type { Shown } from '../api/messages.ts'
+import { institutionsOf, listTransactions, type Place, readClock } from '../store/history-store.ts'
+import type { Institution } from './institution.ts'
+
+/** What to list. */
+export type Listing = {
+  projectId: string
+  mobileNumber: string
+  /** First instant, in microseconds since 1970. Undefined: seven days before the end, or before now. */
+  startUs: bigint | undefined
+  /** Instant after the last. Undefined: no upper bound, so that what was made before the question is in the answer. */
+  endUs: bigint | undefined
+  pageSize: number
+  pageToken: string
+}
+
+const dayUs = 86_400_000_000n
+const usualWindowUs = 7n * dayUs
+const maxWindowUs = 90n * dayUs
+const usualPageSize = 50
+// The history has no grant of its own: permission to read a transaction includes listing it.
+const endpoint = 'GET /institution/transaction'
+
+/** One page, newest first, of the institutions whose transactions the project may read. */
+export async function listHistory(
+  institution: Institution,
+  listing: Listing,
+): Promise<{ transactions: Shown[]; nextPageToken: string }> {
+  const { db } = institution
+  const { projectId, mobileNumber, pageSize, pageToken } = listing
+  const limit = pageSize === 0 ? usualPageSize : pageSize
+  const after = pageToken === '' ? undefined : readPageToken(pageToken)
+  const window = windowOf(listing, listing.endUs ?? microsOf(await readClock(db)))
+  const institutionNames = await grantedOf(institution, projectId, mobileNumber)
+  if (institutionNames.length === 0) return { transactions: [], nextPageToken: '' }
+  const rows = await listTransactions(db, {
+    projectId,
+    mobileNumber,
+    institutionNames,
+    ...window,
+    after,
+    limit: limit + 1,
+  })
+  const transactions = rows.slice(0, limit).flatMap((row) => {
+    const { state } = row
+    return state === 'claimed' ? [] : [{ ...row, state }]
+  })
+  const last = rows.length > limit ? transactions.at(-1) : undefined
+  return { transactions, nextPageToken: last === undefined ? '' : pageTokenOf(last) }
+}
+
+function windowOf({ startUs, endUs }: Listing, lastUs: bigint) {
+  const firstUs = startUs ?? lastUs - usualWindowUs
+  if (firstUs > lastUs) throw invalid('start_datetime', 'must not be after the end of the window')
+  if (lastUs - firstUs > maxWindowUs)
+    throw invalid('start_datetime', 'must be at most 90 days back')
+  return { startUs: firstUs, endUs }
+}
+
+/** A grant that was taken back takes the history with it. */
+async function grantedOf(
+  { db, peers }: Institution,
+  projectId: string,
+  mobileNumber: string,
+): Promise<string[]> {
+  const names = await institutionsOf(db, projectId, mobileNumber)
+  const granted = await Promise.all(
+    names.map(async (institutionName) => {
+      const request = { projectId, institutionName, endpoint }
+      return (await peers.access.checkGrant(request, withProject(projectId))).granted
+    }),
+  )
+  return names.filter((_, index) => granted[index])
+}
+
+function pageTokenOf({ createTime, movementId }: Shown): string {
+  return Buffer.from(`${createTime?.getTime()} ${movementId}`).toString('base64url')
+}
+
+function readPageToken(token: string): Place {
+  const [time = '', movementId = ''] = Buffer.from(token, 'base64url').toString().split(' ')
+  if (!/^\d{1,15}$/.test(time) || !isUuid(movementId)) throw invalid('cursor', 'is not one of ours')
+  return { createTime: new Date(Number(time)), movementId }
+}

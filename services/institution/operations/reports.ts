@@ -1,0 +1,22 @@
+// Records the outcome of a transfer as the back end reports it; the first outcome stands.
+import { Failure } from '#core/errors/errors.ts'
+import type { Outcome } from '../domain/transaction.ts'
+import { noteOutcome } from '../store/work-store.ts'
+import type { Institution } from './institution.ts'
+
+const maxReason = 1_000
+
+/** Notes the outcome; the worker ends the transaction by it. TRANSFER_NOT_FOUND. */
+export async function reportTransfer(
+  { db, log, notify }: Institution,
+  transferId: string,
+  { outcome, reason }: { outcome: Outcome; reason: string },
+): Promise<void> {
+  const report = { outcome, reason: reason.slice(0, maxReason) }
+  const noted = await noteOutcome(db, transferId, report)
+  if (noted === undefined) throw new Failure('TRANSFER_NOT_FOUND', 'there is no such transfer')
+  if (noted.outcome !== outcome) {
+    log.error({ kind: outcome, toState: noted.outcome }, 'a back end took an outcome back')
+  }
+  notify()
+}

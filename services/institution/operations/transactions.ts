@@ -1,0 +1,140 @@
+// Creates, reads and lists transactions.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure, reasons } from '#core/errors/errors.ts'
+import { randomId } from '#core/identity/id.ts'
+import { digestsEqual, hashToken } from '#core/identity/token.ts'
+import { currentContext, runWithContext } from '#platform/rpc/context.ts'
+import { newTraceparent } from '#platform/telemetry/trace.ts'
+import type { Shown } from '../api/messages.ts'
+import { type NewTransaction, priceTransaction, type Session } from '../domain/new-transaction.ts'
+import type { Draft, Leased, Transaction } from '../domain/transaction.ts'
+import { countedMinor } from '../ports/rates.ts'
+import { resolveSession, type Token } from '../ports/sessions.ts'
+import {
+  findByKey,
+  findByName,
+  insertClaim,
+  type TransactionKey,
+} from '../store/transaction-store.ts'
+import { carryOut } from './claim.ts'
+import type { Institution } from './institution.ts'
+
+// A hold must outlive the deadline of its transfer by as long as an outage of the back end may last.
+const holdMarginS = 30 * 86_400
+
+// Each round ends with an answer unless a concurrent claim was refused meanwhile.
+const maxRounds = 5
+
+/** Makes a transaction once per (project, institution, client's id). */
+export async function createTransaction(
+  institution: Institution,
+  asked: NewTransaction,
+  token: Token,
+): Promise<{ transaction: Shown; replayed: boolean }> {
+  const session = await resolveSession(institution.peers.accounts, asked, token)
+  const fingerprint = wholeFingerprint(asked.fingerprint, session.tokenHash)
+  const request = { ...asked, fingerprint }
+  const key = {
+    projectId: asked.projectId,
+    institutionId: session.account.institutionId,
+    transactionId: asked.transactionId,
+  }
+  for (let round = 0; round < maxRounds; round += 1) {
+    const made = await tryToMake(institution, request, session, key)
+    if (made !== undefined) return made
+    const known = await settled(institution, () => findByKey(institution.db, key))
+    if (known !== undefined) return repeated(known, fingerprint)
+  }
+  throw new Failure('SERVICE_UNAVAILABLE', 'another request with this id keeps being refused')
+}
+
+/** The client's fields with the hash of the token in the place of the token, which may be sealed anew. */
+function wholeFingerprint(fields: Buffer, tokenHash: Buffer): Buffer {
+  return hashToken(`${fields.toString('hex')}${tokenHash.toString('hex')}`)
+}
+
+/** Undefined when the client's id is taken, which is reported before any other error of the request. */
+async function tryToMake(
+  institution: Institution,
+  asked: NewTransaction,
+  session: Session,
+  key: TransactionKey,
+): Promise<{ transaction: Shown; replayed: false } | undefined> {
+  const { db, settings, metrics } = institution
+  let claim: Leased | undefined
+  try {
+    const draft = await draftOf(institution, asked, session)
+    const lease = { token: randomId(), ms: settings.leaseMs }
+    claim = await insertClaim(db, draft, lease, settings.transferTtlS + holdMarginS)
+    if (claim === undefined) return undefined
+    const inHand = claim
+    const transaction = await detached(() => carryOut(institution, inHand))
+    return transaction === undefined ? undefined : { transaction, replayed: false }
+  } catch (error) {
+    const isTaken = claim === undefined && (await findByKey(db, key)) !== undefined
+    if (isTaken) return undefined
+    if (error instanceof Failure && reasons[error.reason].http < 500) metrics.refused(error.reason)
+    throw error
+  }
+}
+
+async function draftOf(
+  { rateOf }: Institution,
+  asked: NewTransaction,
+  session: Session,
+): Promise<Draft> {
+  const { own, ...priced } = priceTransaction(asked, session)
+  const { limitCurrency: currency } = session
+  const minor = await countedMinor(rateOf, own, currency)
+  return { ...priced, limit: { accountId: own.accountId, minor, currency } }
+}
+
+/** What was begun goes on when the client has gone, until the deadline of its call; the worker finishes what is left then. */
+function detached<T>(work: () => Promise<T>): Promise<T> {
+  const context = currentContext()
+  const traceparent = context?.traceparent ?? newTraceparent()
+  const requestId = context?.requestId ?? randomId()
+  return runWithContext({ requestId, traceparent, deadline: context?.deadline }, work)
+}
+
+function repeated(known: Shown, fingerprint: Buffer): { transaction: Shown; replayed: true } {
+  if (!digestsEqual(known.fingerprint, fingerprint)) {
+    const field = 'transaction_id'
+    throw new Failure('DUPLICATE_TRANSACTION_ID', `${field} was used before with another body`, {
+      details: { field },
+    })
+  }
+  return { transaction: known, replayed: true }
+}
+
+const firstPauseMs = 5
+const maxPauseMs = 100
+
+/** Waits until it is decided whether there is a transaction; SERVICE_UNAVAILABLE when that takes too long. */
+async function settled(
+  { settings }: Institution,
+  find: () => Promise<Transaction | undefined>,
+): Promise<Shown | undefined> {
+  const deadlineMs = Date.now() + settings.patienceMs
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    const known = await find()
+    if (known === undefined) return undefined
+    const { state } = known
+    if (state !== 'claimed') return { ...known, state }
+    if (Date.now() > deadlineMs) {
+      throw new Failure('SERVICE_UNAVAILABLE', 'the transaction is not decided yet')
+    }
+    await sleep(pauseMs)
+  }
+}
+
+/** Reads a transaction by the client's id. TRANSACTION_NOT_FOUND. */
+export async function getTransaction(
+  institution: Institution,
+  key: { projectId: string; institutionName: string; transactionId: string },
+): Promise<Shown> {
+  const known = await settled(institution, () => findByName(institution.db, key))
+  if (known === undefined)
+    throw new Failure('TRANSACTION_NOT_FOUND', 'there is no such transaction')
+  return known
+}

@@ -1,0 +1,95 @@
+// Begins, completes and cancels the movement of a transaction in accounts.
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { InternalAccount } from '#gen/accounts/v1/ledger_pb.js'
+import { withProject } from '#platform/rpc/client/client.ts'
+import { type InternalName, type Line, ledgerLines } from '../domain/lines.ts'
+import { debitMinor, type Transaction } from '../domain/transaction.ts'
+import type { Peers } from './peers.ts'
+
+const internalAccounts = {
+  clearing: InternalAccount.CLEARING,
+  fee_income: InternalAccount.FEE_INCOME,
+  fx_position: InternalAccount.FX_POSITION,
+  fx_rounding: InternalAccount.FX_ROUNDING,
+} as const satisfies Record<InternalName, InternalAccount>
+
+/** Spends the token, counts the limit, and posts or holds. Answers when; a repeat answers as the first time. */
+export async function beginMovement({ peers }: { peers: Peers }, row: Transaction): Promise<Date> {
+  const { projectId, movementId, institutionId, tokenHash, limit, reservation } = row
+  const isAtOnce = row.type === 'p2p'
+  const { beginTime } = await peers.movements.beginMovement(
+    {
+      projectId,
+      movementId,
+      institutionId,
+      sessionTokenHash: tokenHash,
+      limitUse: {
+        accountId: limit.accountId,
+        amount: { currency: limit.currency, minorUnits: limit.minor },
+      },
+      postings: isAtOnce ? postingsOf(row) : [],
+      ...(isAtOnce ? {} : holdOf(row)),
+      details: {
+        reference: row.transactionId,
+        description: row.description,
+        method: row.type,
+        metadata: {
+          institution_name: row.institutionName,
+          institution_receipt_id: row.receiptId,
+        },
+      },
+      ...(reservation === undefined
+        ? {}
+        : { beginBeforeTime: timestampFromDate(reservation.expireTime) }),
+    },
+    withProject(projectId),
+  )
+  if (beginTime === undefined) throw new Error('the answer has no time')
+  return timestampDate(beginTime)
+}
+
+/** Money is kept back where it comes from an account of ours. */
+function holdOf(row: Transaction) {
+  const { debitAccountId: accountId, senderCurrency: currency, holdExpireTime } = row
+  if (accountId === undefined) return {}
+  if (holdExpireTime === undefined) throw new Error('a claim has no end of its hold')
+  const amount = { currency, minorUnits: debitMinor(row) }
+  const feeMinorUnits = row.fees.senderPaysMinor
+  const expireTime = timestampFromDate(holdExpireTime)
+  return { hold: { accountId, amount, feeMinorUnits, expireTime } }
+}
+
+/** Posts a movement that waited; answers when. */
+export async function completeMovement(
+  { peers }: { peers: Peers },
+  row: Transaction,
+): Promise<Date> {
+  const { projectId, movementId } = row
+  const request = { projectId, movementId, postings: postingsOf(row) }
+  const { postTime } = await peers.movements.completeMovement(request, withProject(projectId))
+  if (postTime === undefined) throw new Error('the answer has no time')
+  return timestampDate(postTime)
+}
+
+/** Gives a movement up; one that never began cannot begin any more. */
+export async function cancelMovement({ peers }: { peers: Peers }, row: Transaction): Promise<void> {
+  const { projectId, movementId } = row
+  await peers.movements.cancelMovement({ projectId, movementId }, withProject(projectId))
+}
+
+function postingsOf(row: Transaction) {
+  const rounding = row.reservation?.rounding ?? { minor: 0n, currency: undefined }
+  return ledgerLines({ ...row, rounding }).map(postingOf)
+}
+
+function postingOf({ address, currency, amountMinor, feeMinor }: Line) {
+  const holder =
+    'accountId' in address
+      ? ({ case: 'accountId', value: address.accountId } as const)
+      : ({ case: 'internal', value: internalAccounts[address.internal] } as const)
+  return {
+    address: { holder },
+    amount: { currency, minorUnits: amountMinor },
+    feeMinorUnits: feeMinor,
+  }
+}

@@ -1,0 +1,118 @@
+// Claims due rows and records how far the work on them got.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { Leased, Outcome, ShownState, TransactionState } from '../domain/transaction.ts'
+import { columns, type Row, readRow } from './row.ts'
+import type { Lease } from './transaction-store.ts'
+
+const takeStatement = sql(
+  'transaction_take',
+  `with due as (
+     select movement_id as due_id from transaction
+     where next_time <= clock_now()
+     order by next_time limit $1 for update skip locked
+   )
+   update transaction set lease_token = $2, attempts = attempts + 1,
+     next_time = clock_now() + $3::integer * interval '1 millisecond'
+   from due where movement_id = due.due_id
+   returning ${columns}`,
+)
+
+/** Claims due rows. Locks them for this one statement; locked ones are skipped. */
+export async function takeDue(db: Queryable, limit: number, lease: Lease): Promise<Leased[]> {
+  const rows = await db.rows<Row>(takeStatement, [limit, lease.token, lease.ms])
+  return rows.map((row) => ({ ...readRow(row), leaseToken: lease.token }))
+}
+
+const laterStatement = sql(
+  'transaction_later',
+  `update transaction set lease_token = null,
+     next_time = clock_now()
+       + least($3::integer * power(2, least(attempts, 10)), $4::integer) * interval '1 millisecond'
+   where movement_id = $1 and lease_token = $2`,
+)
+
+/** How long a row rests after a failure: `firstMs`, doubling up to `maxMs`. */
+export type Rest = { firstMs: number; maxMs: number }
+
+/** Puts a row back after a failure; changes nothing when the lease was lost. */
+export async function putBack(
+  db: Queryable,
+  { movementId, leaseToken }: Leased,
+  { firstMs, maxMs }: Rest,
+): Promise<void> {
+  await db.run(laterStatement, [movementId, leaseToken, firstMs, maxMs])
+}
+
+const waitStatement = sql(
+  'transaction_wait',
+  `update transaction set lease_token = null, attempts = 0, enquiries = $4,
+     told_time = coalesce(told_time, clock_now()),
+     next_time = case when outcome is not null then clock_now()
+       else least(clock_now() + $3::integer * interval '1 second', greatest(deadline, clock_now()))
+       end
+   where movement_id = $1 and lease_token = $2 and state = 'pending'`,
+)
+
+/** Notes that the back end has the transfer, and waits for its outcome until the next enquiry or the deadline. */
+export async function waitForOutcome(
+  db: Queryable,
+  { movementId, leaseToken }: Leased,
+  { waitS, enquiries }: { waitS: number; enquiries: number },
+): Promise<void> {
+  await db.run(waitStatement, [movementId, leaseToken, waitS, enquiries])
+}
+
+const outcomeStatement = sql(
+  'transaction_outcome',
+  `update transaction set outcome = coalesce(outcome, $2::transaction_state),
+     outcome_reason = case when outcome is null then $3 else outcome_reason end,
+     next_time = case when state = 'pending' and outcome is null then clock_now()
+       else next_time end
+   where movement_id = $1 and state <> 'claimed' and type <> 'p2p'
+   returning outcome, state`,
+)
+
+/** Notes how a transfer ended at the back end; the first outcome stands and is answered. Undefined: no such transfer. */
+export function noteOutcome(
+  db: Queryable,
+  movementId: string,
+  { outcome, reason }: { outcome: Outcome; reason: string },
+): Promise<{ outcome: Outcome; state: TransactionState } | undefined> {
+  return db.row(outcomeStatement, [movementId, outcome, reason])
+}
+
+const quoteNotifiedStatement = sql(
+  'transaction_quote_told',
+  `update transaction set quote_told = $2::transaction_state,
+     next_time = case when state in ('completed', 'failed', 'cancelled')
+       and state = $2::transaction_state then null else next_time end,
+     lease_token = case when state = $2::transaction_state and state <> 'pending' then null
+       else lease_token end
+   where movement_id = $1 and quote_id is not null`,
+)
+
+/** Notes which state the quotes service knows; a transaction that has ended in it is done with. */
+export async function noteQuoteNotified(
+  db: Queryable,
+  movementId: string,
+  state: ShownState,
+): Promise<void> {
+  await db.run(quoteNotifiedStatement, [movementId, state])
+}
+
+const backlogStatement = sql(
+  'transaction_backlog',
+  `select states.state::text as state, count(transaction.movement_id)::integer as open,
+     coalesce(extract(epoch from clock_now() - min(transaction.claim_time)), 0)::float8
+       as "oldestS"
+   from unnest(array['claimed', 'pending']::transaction_state[]) as states(state)
+     left join transaction on transaction.state = states.state and transaction.next_time is not null
+   group by states.state`,
+)
+
+/** How many rows wait in each open state, and for how long the oldest. */
+export function backlog(
+  db: Queryable,
+): Promise<{ state: string; open: number; oldestS: number }[]> {
+  return db.rows(backlogStatement, [])
+}

@@ -1,0 +1,118 @@
+// Takes a pending transfer one step further: sends it to the back end, enquires, cancels or ends it.
+import { Failure } from '#core/errors/errors.ts'
+import { TransferState } from '#gen/backend/v1/transfers_pb.js'
+import { withProject } from '#platform/rpc/client/client.ts'
+import { transactionEvent } from '../api/events.ts'
+import { transferMessage } from '../api/messages.ts'
+import type { Leased, Outcome } from '../domain/transaction.ts'
+import type { Institution } from '../operations/institution.ts'
+import { cancelMovement, completeMovement } from '../ports/movements.ts'
+import { readClock } from '../store/history-store.ts'
+import { endTransaction } from '../store/transaction-store.ts'
+import { noteOutcome, waitForOutcome } from '../store/work-store.ts'
+
+/** One step of a leased transfer; true when the transaction has ended. */
+export async function stepTransfer(institution: Institution, row: Leased): Promise<boolean> {
+  if (row.outcome !== undefined) return settle(institution, row, row.outcome)
+  if (row.isLate) await takeBack(institution, row)
+  else if (row.isSubmitted) await enquire(institution, row)
+  else await submit(institution, row)
+  return false
+}
+
+/** Repeating the call changes nothing at the back end, so a crash right after it is harmless. */
+async function submit(institution: Institution, row: Leased): Promise<void> {
+  const { peers } = institution
+  try {
+    await peers.transfers.createTransfer(transferMessage(row), withProject(row.projectId))
+  } catch (error) {
+    // A call that is refused for good says nothing about an earlier one.
+    if (!isDefinite(error)) throw error
+    await enquire(institution, row)
+    return
+  }
+  await wait(institution, row, 0)
+}
+
+function isDefinite(error: unknown): boolean {
+  return (
+    error instanceof Failure &&
+    !['SERVICE_UNAVAILABLE', 'TIMEOUT', 'RATE_LIMIT_EXCEEDED'].includes(error.reason)
+  )
+}
+
+async function enquire(institution: Institution, row: Leased): Promise<void> {
+  const { peers } = institution
+  const request = { transferId: row.movementId }
+  const { state, reason } = await peers.transfers.enquireTransfer(
+    request,
+    withProject(row.projectId),
+  )
+  await learn(institution, row, { outcome: outcomes[state], reason })
+}
+
+/** The time of the transfer has run out. What it had become before stands. */
+async function takeBack(institution: Institution, row: Leased): Promise<void> {
+  const { peers } = institution
+  const request = { transferId: row.movementId }
+  const { state } = await peers.transfers.cancelTransfer(request, withProject(row.projectId))
+  const outcome = state === TransferState.NOT_FOUND ? 'cancelled' : outcomes[state]
+  await learn(institution, row, { outcome, reason: '' })
+}
+
+/** What ends a transfer. The back end refuses for ever an id that it has once reported as unknown, so that is a final failure. */
+const outcomes: Partial<Record<TransferState, Outcome>> = {
+  [TransferState.COMPLETED]: 'completed',
+  [TransferState.FAILED]: 'failed',
+  [TransferState.CANCELLED]: 'cancelled',
+  [TransferState.NOT_FOUND]: 'failed',
+}
+
+async function learn(
+  institution: Institution,
+  row: Leased,
+  { outcome, reason }: { outcome: Outcome | undefined; reason: string },
+): Promise<void> {
+  if (outcome === undefined) {
+    await wait(institution, row, row.enquiries + 1)
+    return
+  }
+  await noteOutcome(institution.db, row.movementId, { outcome, reason })
+  institution.notify()
+}
+
+/** Until the next enquiry. After the last of the schedule its wait is repeated, until the deadline. */
+async function wait({ db, settings }: Institution, row: Leased, enquiries: number): Promise<void> {
+  const { enquiryScheduleS: schedule } = settings
+  const waitS = schedule[Math.min(enquiries, schedule.length - 1)] ?? 60
+  await waitForOutcome(db, row, { waitS, enquiries })
+}
+
+const endedBy = { completed: 'complete', failed: 'fail', cancelled: 'cancel' } as const
+
+/** Moves or frees the money, then records the end. */
+async function settle(institution: Institution, row: Leased, outcome: Outcome): Promise<boolean> {
+  const { db, metrics, notify } = institution
+  const endTime = await moveMoney(institution, row, outcome)
+  const ended = { ...row, state: outcome, endTime } as const
+  if (!(await endTransaction(db, row, { state: outcome, endTime }, transactionEvent(ended)))) {
+    return false
+  }
+  metrics.ended(endedBy[outcome])
+  notify()
+  return true
+}
+
+async function moveMoney(institution: Institution, row: Leased, outcome: Outcome): Promise<Date> {
+  try {
+    if (outcome === 'completed') return await completeMovement(institution, row)
+    await cancelMovement(institution, row)
+    return await readClock(institution.db)
+  } catch (error) {
+    if (error instanceof Failure && error.reason === 'HOLD_CLOSED') {
+      institution.metrics.stuck()
+      institution.log.error({ err: error }, 'transfer and ledger disagree: a person must look')
+    }
+    throw error
+  }
+}

@@ -1,0 +1,37 @@
+// Maps payments.v1.CheckoutService to the domain and back.
+import type { ServiceImpl } from '@connectrpc/connect'
+import { channelMethods } from '#core/payment/words.ts'
+import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { cashCode } from '../domain/links.ts'
+import {
+  type Checkouts,
+  type CheckoutView,
+  getCheckout,
+  openCardFrame,
+  payWithWallet,
+} from '../operations/checkout.ts'
+import { checkoutMessage } from './messages.ts'
+
+/** The handlers of CheckoutService. */
+export function checkoutService(checkouts: Checkouts): ServiceImpl<typeof CheckoutService> {
+  const message = ({ payment, payer }: CheckoutView) => {
+    const { paymentChannel, paymentMethod } = payer
+    const others = channelMethods[paymentChannel].filter((method) => method !== paymentMethod)
+    return checkoutMessage(payment, payer, {
+      allowedMethods: [paymentMethod, ...others],
+      cashCode: paymentChannel === 'agent' ? cashCode(checkouts.payments.linkKeys(), payer) : '',
+    })
+  }
+  return {
+    async getCheckout({ linkToken }) {
+      return { checkout: message(await getCheckout(checkouts, linkToken)) }
+    },
+    async payWithWallet({ linkToken, pin }) {
+      const { refused, ...view } = await payWithWallet(checkouts, linkToken, pin)
+      return { checkout: message(view), refused }
+    },
+    async openCardFrame({ linkToken }) {
+      return { frameUrl: await openCardFrame(checkouts, linkToken) }
+    },
+  }
+}

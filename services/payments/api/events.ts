@@ -1,0 +1,72 @@
+// The events that payments publishes.
+
+import { newId } from '#core/identity/id.ts'
+import type { CommittedEvent, SeenClient, Subjects } from '#platform/events/outbox.ts'
+import { currentContext } from '#platform/rpc/context.ts'
+import type { DraftPayment } from '../domain/new-payment.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { StoredEvent } from '../domain/stored-event.ts'
+import type { Fact, Settlement, Transition } from '../domain/transition.ts'
+import { paymentEventBytes } from './messages.ts'
+import { settlementMessage } from './settlement-messages.ts'
+
+/** Lifecycle events of payment requests in which no money moved; delivery has to confirm each. */
+const paymentSubject = 'pw.payments.event'
+
+/**
+ * Those of requests without a URL for pushes: nobody has to confirm them. Delivery takes `pw.payments.*` in, which has a
+ * word less and does not stand for it.
+ */
+const unaddressedSubject = 'pw.payments.event.unaddressed'
+
+/** Those in which money moved: the ledger has to confirm them too. New requests cost it nothing that way. */
+const settledSubject = 'pw.payments.settled'
+
+/** Who has to confirm the events of payments. */
+export function paymentSubjects(consumers: { delivery: SeenClient; ledger: SeenClient }): Subjects {
+  const { delivery, ledger } = consumers
+  return {
+    [paymentSubject]: { consumers: { delivery } },
+    [unaddressedSubject]: { consumers: {} },
+    [settledSubject]: { consumers: { delivery, accounts: ledger } },
+  }
+}
+
+/** The event that a payment was made, with the trace of the call that caused it. */
+export function creationEvent(payment: Payment | DraftPayment, fact: Fact): StoredEvent {
+  return storedEvent(subjectOf(payment, []), paymentEventBytes(payment, fact))
+}
+
+/** The event of a transition; undefined when it needs none. */
+export function transitionEvent(transition: Transition): StoredEvent | undefined {
+  const { payment, fact, settlements, now } = transition
+  if (fact === undefined) return undefined
+  const moved = settlements.map((one) => settlementMessage(one, payment, now))
+  return storedEvent(subjectOf(payment, settlements), paymentEventBytes(payment, fact, moved))
+}
+
+/** The subject of an event, by its consumers. The URLs of a request never change. */
+function subjectOf({ urls }: Payment | DraftPayment, settlements: Settlement[]): string {
+  if (settlements.length > 0) return settledSubject
+  return urls.notify === '' && urls.callback === '' ? unaddressedSubject : paymentSubject
+}
+
+/** An event whose row has been committed. */
+export function committedEvent(
+  event: StoredEvent,
+  projectId: string,
+  occurredAt: Date,
+): CommittedEvent {
+  return { ...event, projectId, occurredAt }
+}
+
+function storedEvent(subject: string, payload: Uint8Array): StoredEvent {
+  const context = currentContext()
+  return {
+    eventId: newId(),
+    subject,
+    payload,
+    traceparent: context?.traceparent,
+    requestId: context?.requestId,
+  }
+}

@@ -1,0 +1,220 @@
+// Maps payments to the messages of payments.v1.
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import {
+  fraudCheckStatuses,
+  type NoticeKind,
+  noticeKinds,
+  numberOf,
+  type PayerState,
+  type PaymentMethod,
+  type PayoutState,
+  payerStates,
+  paymentChannels,
+  paymentMethods,
+  paymentStates,
+  payoutStates,
+  type Words,
+} from '#core/payment/words.ts'
+import type { CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
+import {
+  type PaymentEvent,
+  PaymentEventSchema,
+  PaymentTransition,
+} from '#gen/payments/v1/payment_event_pb.js'
+import type {
+  Payee as PayeeMessage,
+  Payer as PayerMessage,
+  PayerState as PayerStateNumber,
+  Payment as PaymentMessage,
+  PayoutState as PayoutStateNumber,
+} from '#gen/payments/v1/payments_pb.js'
+import { SettlementSchema } from '#gen/payments/v1/settlement_pb.js'
+import type { DraftPayer, DraftPayment } from '../domain/new-payment.ts'
+import type { Payee, Payer, Payment } from '../domain/payment.ts'
+import type { Fact, TransitionKind } from '../domain/transition.ts'
+
+type TimestampInit = Pick<Timestamp, 'seconds' | 'nanos'> & { $typeName: Timestamp['$typeName'] }
+
+/** A time as a Timestamp. */
+export function timestampOf(time: Date): TimestampInit {
+  const ms = time.getTime()
+  const seconds = Math.floor(ms / 1_000)
+  return {
+    $typeName: 'google.protobuf.Timestamp',
+    seconds: BigInt(seconds),
+    nanos: (ms - seconds * 1_000) * 1_000_000,
+  }
+}
+
+/** A payment, or a draft whose times are not known yet. */
+type PaymentOrDraft =
+  | Payment
+  | (DraftPayment & Partial<Pick<Payment, 'createTime' | 'updateTime' | 'expireTime'>>)
+
+/** Gives the token of a payer's link. */
+export type TokenOf = (payer: Pick<Payer, 'payerId' | 'linkKeyId'>) => string
+
+/**
+ * A payment as a message, complete with type names: the library copies messages without one. `tokenOf` returns the
+ * payers' link tokens; unset for events, which never contain them.
+ */
+export function paymentMessage(payment: PaymentOrDraft, tokenOf?: TokenOf): PaymentMessage {
+  return {
+    $typeName: 'payments.v1.Payment',
+    paymentId: payment.paymentId,
+    projectId: payment.projectId,
+    merchantId: payment.merchantId,
+    transactionId: payment.transactionId,
+    amountMinor: payment.amountMinor,
+    currency: payment.currency,
+    description: payment.description,
+    state: enumOf(paymentStates, payment.state),
+    fraudCheckStatus: enumOf(fraudCheckStatuses, payment.fraudCheckStatus),
+    fees: { $typeName: 'payments.v1.Fees', ...payment.fees },
+    ...timesOf(payment),
+    payers: payment.payers.map((payer: Payer | DraftPayer) => payerMessage(payer, tokenOf)),
+    payees: payment.payees.map(payeeMessage),
+    urls: { $typeName: 'payments.v1.PaymentUrls', ...payment.urls },
+  }
+}
+
+function timesOf({ createTime, updateTime, expireTime }: PaymentOrDraft) {
+  if (createTime === undefined || updateTime === undefined || expireTime === undefined) return {}
+  return {
+    createTime: timestampOf(createTime),
+    updateTime: timestampOf(updateTime),
+    expireTime: timestampOf(expireTime),
+  }
+}
+
+function payerMessage(payer: Payer | DraftPayer, tokenOf: TokenOf | undefined): PayerMessage {
+  return {
+    $typeName: 'payments.v1.Payer',
+    payerId: payer.payerId,
+    mobileNumber: payer.mobileNumber,
+    mobileNumberE164: payer.mobileNumberE164,
+    firstName: payer.firstName,
+    lastName: payer.lastName,
+    email: payer.email,
+    paymentChannel: enumOf(paymentChannels, payer.paymentChannel),
+    paymentMethod: enumOf(paymentMethods, payer.paymentMethod),
+    amountMinor: payer.amountMinor,
+    feeMinor: payer.feeMinor,
+    tipMinor: payer.tipMinor,
+    taxMinor: payer.taxMinor,
+    convenienceFeeMinor: payer.convenienceFeeMinor,
+    state: enumOf(payerStates, payer.state),
+    ...('expireTime' in payer ? { expireTime: timestampOf(payer.expireTime) } : {}),
+    refusedAttempts: payer.refusedAttempts,
+    linkToken: payer.hasLink && tokenOf !== undefined ? tokenOf(payer) : '',
+  }
+}
+
+function payeeMessage(payee: Payee): PayeeMessage {
+  return {
+    $typeName: 'payments.v1.Payee',
+    payeeId: payee.payeeId,
+    mobileNumber: payee.mobileNumber,
+    mobileNumberE164: payee.mobileNumberE164,
+    amountMinor: payee.amountMinor,
+    delayDays: payee.delayDays,
+    feeMinor: payee.feeMinor,
+    payoutState: enumOf(payoutStates, payee.payoutState),
+    ...(payee.releaseTime === undefined ? {} : { releaseTime: timestampOf(payee.releaseTime) }),
+    feesCovered: payee.feeMinor === 0n,
+  }
+}
+
+/** What a payer's page shows. */
+export function checkoutMessage(
+  payment: Payment,
+  payer: Payer,
+  { allowedMethods, cashCode }: { allowedMethods: PaymentMethod[]; cashCode: string },
+): MessageInitShape<typeof CheckoutSchema> {
+  return {
+    businessName: payment.businessName,
+    description: payment.description,
+    currency: payment.currency,
+    amountMinor: payer.amountMinor,
+    feeMinor: payer.feeMinor,
+    paymentState: enumOf(paymentStates, payment.state),
+    payerState: enumOf(payerStates, payer.state),
+    expireTime: timestampOf(payer.expireTime),
+    paymentChannel: enumOf(paymentChannels, payer.paymentChannel),
+    paymentMethod: enumOf(paymentMethods, payer.paymentMethod),
+    allowedMethods: allowedMethods.map((method) => enumOf(paymentMethods, method)),
+    refusedAttempts: payer.refusedAttempts,
+    cashCode,
+    successUrl: payment.urls.success,
+    errorUrl: payment.urls.error,
+    requestAmountMinor: payment.amountMinor,
+    paidAmountMinor: paidSharesMinor(payment),
+  }
+}
+
+/** What the payers have paid, without fees. */
+function paidSharesMinor({ payers }: Payment): bigint {
+  return payers
+    .filter(({ state }) => state === 'paid')
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+}
+
+/** A payer's state as its number. */
+export function payerStateNumber(state: PayerState): PayerStateNumber {
+  return enumOf(payerStates, state)
+}
+
+/** A payout's state as its number. */
+export function payoutStateNumber(state: PayoutState): PayoutStateNumber {
+  return enumOf(payoutStates, state)
+}
+
+const transitions = {
+  CREATED: PaymentTransition.CREATED,
+  PAYER_PROCESSING: PaymentTransition.PAYER_PROCESSING,
+  PAYER_REFUSED: PaymentTransition.PAYER_REFUSED,
+  PAYER_PAID: PaymentTransition.PAYER_PAID,
+  CANCELLED: PaymentTransition.CANCELLED,
+  EXPIRED: PaymentTransition.EXPIRED,
+  FAILED: PaymentTransition.FAILED,
+  REFUNDED: PaymentTransition.REFUNDED,
+  LATE_MONEY: PaymentTransition.LATE_MONEY,
+  PAYOUT_COMPLETED: PaymentTransition.PAYOUT_COMPLETED,
+  PAYOUT_FAILED: PaymentTransition.PAYOUT_FAILED,
+  MONEY_MOVED: PaymentTransition.MONEY_MOVED,
+} as const satisfies Record<TransitionKind, PaymentTransition>
+
+/** The event of a transition, serialized for the outbox. */
+export function paymentEventBytes(
+  payment: PaymentOrDraft,
+  fact: Fact,
+  settlements: MessageInitShape<typeof SettlementSchema>[] = [],
+): Uint8Array {
+  const event: PaymentEvent = {
+    $typeName: 'payments.v1.PaymentEvent',
+    transition: transitions[fact.kind],
+    payment: paymentMessage(payment),
+    notices: fact.notices.map(({ kind, index }) => ({
+      $typeName: 'payments.v1.Notice',
+      kind: enumOf(noticeKinds, kind),
+      about: aboutOf(kind, index),
+    })),
+    callbackSequence: fact.callbackSequence,
+    settlements: settlements.map((one) => create(SettlementSchema, one)),
+  }
+  return toBinary(PaymentEventSchema, event)
+}
+
+function aboutOf(kind: NoticeKind, value: number) {
+  const isPayee = kind.startsWith('payout')
+  return isPayee
+    ? ({ case: 'payeeIndex', value } as const)
+    : ({ case: 'payerIndex', value } as const)
+}
+
+/** The number of a word, as the enum that the place asks for. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- E comes from the place
+function enumOf<W extends string, E extends number>(words: Words<W>, word: W): E {
+  return numberOf(words, word) as E
+}

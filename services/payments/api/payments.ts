@@ -1,0 +1,105 @@
+// Maps payments.v1.PaymentsService to the domain and back.
+import { toJson } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { fingerprint } from '#core/identity/fingerprint.ts'
+import { checkedWord, paymentChannels, paymentMethods } from '#core/payment/words.ts'
+import {
+  type CreatePaymentRequest,
+  CreatePaymentRequestSchema,
+  type PaymentsService,
+} from '#gen/payments/v1/payments_pb.js'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import { linkTokenOf } from '../domain/links.ts'
+import type { NewPayment } from '../domain/new-payment.ts'
+import type { Payment } from '../domain/payment.ts'
+import {
+  cancelPayment,
+  createPayment,
+  getPayment,
+  type PaymentKey,
+  type Payments,
+  refundPayment,
+} from '../operations/payments.ts'
+import { paymentMessage, type TokenOf } from './messages.ts'
+
+/** The handlers of PaymentsService. */
+export function paymentsService(payments: Payments): ServiceImpl<typeof PaymentsService> {
+  const tokenOf: TokenOf = (payer) => linkTokenOf(payments.linkKeys(), payer)
+  const message = (payment: Payment) => paymentMessage(payment, tokenOf)
+  const answer = (payment: Payment) => ({ payment: message(payment) })
+  return {
+    async createPayment(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const asked = newPayment(request, projectId)
+      const { payment, replayed, linkTokens } = await createPayment(payments, asked)
+      const made = paymentMessage(
+        payment,
+        (payer) => linkTokens.get(payer.payerId) ?? tokenOf(payer),
+      )
+      return { $typeName: 'payments.v1.CreatePaymentResponse', payment: made, replayed }
+    },
+    async getPayment(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const payment = await getPayment(payments, paymentKey(request, projectId))
+      return { $typeName: 'payments.v1.GetPaymentResponse', payment: message(payment) }
+    },
+    async cancelPayment(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      return answer(await cancelPayment(payments, paymentKey(request, projectId)))
+    },
+    async refundPayment({ projectId, paymentId }, context) {
+      const key = { projectId: projectOf(context, projectId), paymentId }
+      return answer(await refundPayment(payments, key))
+    },
+  }
+}
+
+function paymentKey(
+  { merchantId, paymentId }: { merchantId: string; paymentId: string },
+  projectId: string,
+): PaymentKey {
+  return merchantId === '' ? { projectId, paymentId } : { projectId, merchantId, paymentId }
+}
+
+function newPayment(request: CreatePaymentRequest, projectId: string): NewPayment {
+  const { feeTerms, urls } = request
+  return {
+    projectId,
+    merchantId: request.merchantId,
+    transactionId: request.transactionId,
+    amountMinor: request.amountMinor,
+    currency: request.currency,
+    description: request.description,
+    fraudCheck: request.fraudCheck,
+    feeTerms: {
+      paysFees: feeTerms?.paysFees ?? false,
+      payerCoversPercent: feeTerms?.payerCoversPercent ?? 100,
+    },
+    payers: request.payers.map((payer) => ({
+      mobileNumber: payer.mobileNumber || payer.mobileNumberE164,
+      mobileNumberE164: payer.mobileNumberE164,
+      firstName: payer.firstName,
+      lastName: payer.lastName,
+      email: payer.email,
+      paymentChannel: checkedWord(paymentChannels, payer.paymentChannel),
+      paymentMethod: checkedWord(paymentMethods, payer.paymentMethod),
+      amountMinor: payer.amountMinor,
+    })),
+    payees: request.payees.map((payee) => ({
+      mobileNumber: payee.mobileNumber || payee.mobileNumberE164,
+      mobileNumberE164: payee.mobileNumberE164,
+      amountMinor: payee.amountMinor,
+      delayDays: payee.delayDays,
+    })),
+    urls: {
+      success: urls?.success ?? '',
+      error: urls?.error ?? '',
+      notify: urls?.notify ?? '',
+      callback: urls?.callback ?? '',
+    },
+    fingerprint:
+      request.requestFingerprint.length > 0
+        ? request.requestFingerprint
+        : fingerprint(toJson(CreatePaymentRequestSchema, request)),
+  }
+}

@@ -1,0 +1,52 @@
+// Maps payments.v1.ChargeReportService to the domain and back.
+import type { ServiceImpl } from '@connectrpc/connect'
+import { missing } from '#core/errors/errors.ts'
+import { paymentMethods, wordOf } from '#core/payment/words.ts'
+import {
+  ChargeOutcome,
+  type ChargeReportService,
+  TransferOutcome as WireTransferOutcome,
+} from '#gen/payments/v1/charge_report_pb.js'
+import type { AttemptOutcome } from '../domain/charge-report.ts'
+import type { TransferOutcome } from '../domain/payout.ts'
+import type { Payments } from '../operations/payments.ts'
+import { reportCharge, reportPayout, reportRefund } from '../operations/reports.ts'
+import { payerStateNumber, payoutStateNumber } from './messages.ts'
+
+const chargeOutcomes: Partial<Record<ChargeOutcome, AttemptOutcome>> = {
+  [ChargeOutcome.PROCESSING]: 'processing',
+  [ChargeOutcome.PAID]: 'paid',
+  [ChargeOutcome.REFUSED]: 'refused',
+}
+
+const transferOutcomes: Partial<Record<WireTransferOutcome, TransferOutcome>> = {
+  [WireTransferOutcome.COMPLETED]: 'completed',
+  [WireTransferOutcome.FAILED]: 'failed',
+}
+
+/** The handlers of ChargeReportService. */
+export function chargeReportService(payments: Payments): ServiceImpl<typeof ChargeReportService> {
+  return {
+    async reportCharge({ chargeId, attemptId, outcome, paymentMethod }) {
+      const state = await reportCharge(payments, chargeId, {
+        attemptId,
+        outcome: required(chargeOutcomes[outcome]),
+        paymentMethod: wordOf(paymentMethods, paymentMethod),
+      })
+      return { payerState: payerStateNumber(state) }
+    },
+    async reportPayout({ payoutId, outcome }) {
+      const state = await reportPayout(payments, payoutId, required(transferOutcomes[outcome]))
+      return { payoutState: payoutStateNumber(state) }
+    },
+    async reportRefund({ refundId, outcome }) {
+      await reportRefund(payments, refundId, required(transferOutcomes[outcome]))
+      return {}
+    },
+  }
+}
+
+function required<T>(outcome: T | undefined): T {
+  if (outcome !== undefined) return outcome
+  throw missing('outcome')
+}

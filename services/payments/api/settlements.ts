@@ -1,0 +1,30 @@
+// Maps payments.v1.SettlementService to the store and back.
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { SettlementService } from '#gen/payments/v1/settlement_pb.js'
+import type { Queryable } from '#platform/db/db.ts'
+import { listSettlements } from '../store/settlement-store.ts'
+import { settlementMessage } from './settlement-messages.ts'
+
+const usualPageSize = 500
+/** Before every settlement. */
+const firstToken = '00000000-0000-0000-0000-000000000000'
+
+/** The handlers of SettlementService. */
+export function settlementService(db: Queryable): ServiceImpl<typeof SettlementService> {
+  return {
+    async listSettlements({ pageSize, pageToken }) {
+      const limit = pageSize === 0 ? usualPageSize : pageSize
+      const afterId = pageToken === '' ? firstToken : pageToken
+      const found = await listSettlements(db, afterId, limit)
+      const firstYoung = found.findIndex(({ isYoung }) => isYoung)
+      const records = firstYoung === -1 ? found : found.slice(0, firstYoung)
+      return {
+        settlements: records.map(({ settlement, payment, createTime }) =>
+          settlementMessage(settlement, payment, createTime),
+        ),
+        nextPageToken: records.at(-1)?.settlement.settlementId ?? afterId,
+        caughtUp: records.length < limit,
+      }
+    },
+  }
+}

@@ -1,0 +1,172 @@
+// Decides what the outcome of an attempt to pay does to a payment. Pure.
+import { channelMethods, maxRefusedAttempts, type PaymentMethod } from '#core/payment/words.ts'
+import { failRequest, feeMovements } from './ending.ts'
+import { chargeMinor, isOpen, type Payer, type Payment } from './payment.ts'
+import {
+  begin,
+  type Draft,
+  finish,
+  finishSilently,
+  giveBack,
+  movePayer,
+  movePayment,
+  movePayout,
+  noticePayee,
+  noticePayer,
+  receive,
+  settle,
+  type Transition,
+  touchPayer,
+} from './transition.ts'
+
+/** What became of an attempt. `unknown`: the back end never heard of it and will refuse it for ever. */
+export type AttemptOutcome = 'processing' | 'paid' | 'refused' | 'unknown'
+
+/** The outcome of one attempt of one payer. */
+export type ChargeReport = {
+  payerId: string
+  attemptId: string
+  outcome: AttemptOutcome
+  /** What was paid with; undefined: as requested. */
+  paymentMethod: PaymentMethod | undefined
+  /** Outcomes that were reported of the same attempt before, this one not among them. */
+  earlier: AttemptOutcome[]
+}
+
+/** What a report changes; undefined when nothing. Each report must be given once. */
+export function applyReport(
+  payment: Payment,
+  report: ChargeReport,
+  now: Date,
+): Transition | undefined {
+  const draft = begin(payment, now)
+  const payer = payerOf(draft, report.payerId)
+  if (report.outcome === 'paid') return takeMoney(draft, payer, report)
+  // An attempt that has ended takes no other outcome, except that money counts whenever it comes.
+  if (report.earlier.includes('paid') || report.earlier.includes('refused')) return undefined
+  if (report.outcome === 'processing') return startPaying(draft, payer, report.attemptId)
+  return endAttempt(draft, payer, report)
+}
+
+/** Begins an attempt of ours; undefined when the payer cannot pay now, or the share has expired. */
+export function beginAttempt(
+  payment: Payment,
+  { payerId, attemptId }: { payerId: string; attemptId: string },
+  now: Date,
+): Transition | undefined {
+  const draft = begin(payment, now)
+  const payer = payerOf(draft, payerId)
+  return payer.expireTime <= now ? undefined : startPaying(draft, payer, attemptId)
+}
+
+function startPaying(draft: Draft, payer: Payer, attemptId: string): Transition | undefined {
+  if (payer.state !== 'Pending' || !isOpen(draft.payment)) return undefined
+  movePayer(draft, payer, 'begin')
+  payer.attemptId = attemptId
+  return finish(draft, 'PAYER_PROCESSING', 'none')
+}
+
+function payerOf({ payment }: Draft, payerId: string): Payer {
+  const payer = payment.payers.find((one) => one.payerId === payerId)
+  if (payer === undefined) throw new Error('the payer is of another payment')
+  return payer
+}
+
+function takeMoney(draft: Draft, payer: Payer, report: ChargeReport): Transition {
+  if (payer.receiptId !== undefined) return takeDuplicate(draft, payer, report)
+  const isPaying = payer.state === 'Pending' || payer.state === 'Processing'
+  if (!isPaying) return takeLate(draft, payer, report)
+  if (payer.state === 'Pending') movePayer(draft, payer, 'begin')
+  movePayer(draft, payer, 'pay')
+  receive(draft, payer, 'payer_receipt', report.attemptId)
+  if (!isOpen(draft.payment)) return sendBack(draft, payer)
+  payer.paymentMethod = paidWith(payer, report.paymentMethod)
+  noticePayer(draft, 'payment_completed', payer)
+  const isLast = draft.payment.payers.every(({ state }) => state === 'paid')
+  if (isLast) return completePayment(draft)
+  if (draft.payment.state === 'Pending') movePayment(draft, 'pay_part')
+  return finish(draft, 'PAYER_PAID', 'none')
+}
+
+function completePayment(draft: Draft): Transition {
+  movePayment(draft, 'pay_all')
+  const fees = feeMovements(draft.payment)
+  settle(draft, { kind: 'fee', amountMinor: fees.withheldMinor })
+  settle(draft, { kind: 'merchant_fee', amountMinor: fees.billedMinor })
+  for (const payee of draft.payment.payees) {
+    movePayout(draft, payee, 'schedule')
+    payee.releaseTime = new Date(draft.now.getTime() + payee.delayDays * 86_400_000)
+    noticePayee(draft, 'payout_scheduled', payee)
+  }
+  return finish(draft, 'PAYER_PAID', 'callback')
+}
+
+/** The request ended while this payer was paying: the share is paid, and refunded at once. */
+function sendBack(draft: Draft, payer: Payer): Transition {
+  if (payer.receiptId === undefined) throw new Error('a paid payer has no receipt')
+  movePayer(draft, payer, 'refund')
+  giveBack(draft, payer, payer.receiptId, 'payer_receipt')
+  noticePayer(draft, 'payment_refunded', payer)
+  return finish(draft, 'LATE_MONEY', 'callback')
+}
+
+/** The payer's share has ended: the money waits in suspense for its way back. A failed share stays failed. */
+function takeLate(draft: Draft, payer: Payer, report: ChargeReport): Transition {
+  receive(draft, payer, 'late_receipt', report.attemptId)
+  if (payer.receiptId === undefined) throw new Error('a receipt has no id')
+  if (payer.state !== 'Failed') movePayer(draft, payer, 'refund')
+  giveBack(draft, payer, payer.receiptId, 'late_receipt')
+  noticePayer(draft, 'payment_refunded', payer)
+  return finish(draft, 'LATE_MONEY', 'callback')
+}
+
+/** Money that comes a second time goes back; the share stays what it is. */
+function takeDuplicate(draft: Draft, payer: Payer, { attemptId }: ChargeReport): Transition {
+  const receiptId = settle(draft, {
+    kind: 'duplicate_receipt',
+    payerId: payer.payerId,
+    attemptId,
+    amountMinor: chargeMinor(payer),
+  })
+  giveBack(draft, payer, receiptId, 'duplicate_receipt')
+  return finishSilently(draft)
+}
+
+function endAttempt(draft: Draft, payer: Payer, report: ChargeReport): Transition | undefined {
+  const isActive = payer.state === 'Processing' && payer.attemptId === report.attemptId
+  const isWaiting = payer.state === 'Pending' || payer.state === 'Processing'
+  const isRefusal = report.outcome === 'refused'
+  if (!isActive && !(isRefusal && isWaiting && isOpen(draft.payment))) return undefined
+  if (isRefusal) payer.refusedAttempts = Math.min(payer.refusedAttempts + 1, maxRefusedAttempts)
+  touchPayer(draft, payer)
+  if (isActive) movePayer(draft, payer, 'refuse')
+  if (!isOpen(draft.payment)) return endWithRequest(draft, payer)
+  const isFinal = payer.state === 'Pending' && payer.refusedAttempts === maxRefusedAttempts
+  return isFinal ? failRequest(draft) : finish(draft, 'PAYER_REFUSED', 'none')
+}
+
+/** The request ended during an attempt of this payer that failed: the share ends as the request did. */
+function endWithRequest(draft: Draft, payer: Payer): Transition {
+  if (draft.payment.state === 'Expired') {
+    movePayer(draft, payer, 'expire')
+    noticePayer(draft, 'payment_expired', payer)
+    return finish(draft, 'EXPIRED', 'none')
+  }
+  movePayer(draft, payer, 'fail')
+  noticePayer(draft, 'payment_failed', payer)
+  return finish(draft, 'FAILED', 'none')
+}
+
+/** Methods that a back end cannot distinguish: it sees a card, or a wallet. */
+const sameMeans: readonly (readonly PaymentMethod[])[] = [
+  ['card', 'credit', 'debit'],
+  ['wallet', 'qr_code'],
+]
+
+/** What the payer paid with: what the back end says, unless it only says less than was asked for. */
+function paidWith(payer: Payer, method: PaymentMethod | undefined): PaymentMethod {
+  const asked = payer.paymentMethod
+  if (method === undefined || !channelMethods[payer.paymentChannel].includes(method)) return asked
+  const isSame = sameMeans.some((means) => means.includes(method) && means.includes(asked))
+  return isSame ? asked : method
+}

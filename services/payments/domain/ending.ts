@@ -1,0 +1,131 @@
+// Decides how requests end: cancelled, expired, failed, refunded. Pure.
+import { Failure } from '#core/errors/errors.ts'
+import type { NoticeKind } from '#core/payment/words.ts'
+import { isOpen, type Payment } from './payment.ts'
+import {
+  begin,
+  type Draft,
+  finish,
+  finishSilently,
+  movePayer,
+  movePayment,
+  movePayout,
+  noticePayer,
+  type Refund,
+  refundPayer,
+  settle,
+  type Transition,
+} from './transition.ts'
+
+/**
+ * Cancels a pending request without an attempt in progress. Undefined when it is cancelled already;
+ * PAYMENT_NOT_CANCELLABLE in every other state.
+ */
+export function cancel(payment: Payment, now: Date): Transition | undefined {
+  if (payment.state === 'Cancelled') return undefined
+  const isUntouched = payment.payers.every((payer) => payer.state === 'Pending')
+  if (payment.state !== 'Pending' || !isUntouched) {
+    throw new Failure('PAYMENT_NOT_CANCELLABLE', 'the payment cannot be cancelled any more')
+  }
+  const draft = begin(payment, now)
+  movePayment(draft, 'cancel')
+  endPayers(draft, 'cancel', 'payment_cancelled')
+  return finish(draft, 'CANCELLED', 'callback')
+}
+
+/** Ends an open request of which a pending payer's time ran out; undefined when none did. */
+export function expire(payment: Payment, now: Date): Transition | undefined {
+  const isDue = payment.payers.some((payer) => payer.state === 'Pending' && payer.expireTime <= now)
+  if (!isOpen(payment) || !isDue) return undefined
+  const draft = begin(payment, now)
+  movePayment(draft, 'expire')
+  endPayers(draft, 'expire', 'payment_expired')
+  return finish(draft, 'EXPIRED', 'callback')
+}
+
+/** Fails an open request in which a payer finally failed. */
+export function failRequest(draft: Draft): Transition {
+  movePayment(draft, 'fail')
+  endPayers(draft, 'fail', 'payment_failed')
+  return finish(draft, 'FAILED', 'callback')
+}
+
+/**
+ * Ends every payer with the request: pending ones as it ended, paid ones by refund. For a payer who is
+ * paying right now the outcome of the attempt decides. Unpaid charges are withdrawn from the back end.
+ */
+function endPayers(draft: Draft, step: 'cancel' | 'expire' | 'fail', notice: NoticeKind): void {
+  for (const payer of draft.payment.payers) {
+    if (payer.state === 'paid') {
+      refundPayer(draft, payer)
+      noticePayer(draft, 'payment_refunded', payer)
+      continue
+    }
+    draft.tasks.push({
+      subjectId: payer.payerId,
+      kind: 'withdraw',
+      reason: draft.payment.state,
+    })
+    if (payer.state === 'Pending') movePayer(draft, payer, step)
+    if (payer.state !== 'Processing') noticePayer(draft, notice, payer)
+  }
+}
+
+/**
+ * Refunds a paid request: all payers get all of their money back, payouts that still wait are voided,
+ * and what has left already is owed by the merchant. Undefined when it is refunded already;
+ * PAYMENT_NOT_REFUNDABLE in every other state.
+ */
+export function refund(payment: Payment, now: Date): Transition | undefined {
+  if (payment.state === 'Refunded') return undefined
+  if (payment.state !== 'paid') {
+    throw new Failure('PAYMENT_NOT_REFUNDABLE', 'only a paid payment can be refunded')
+  }
+  const draft = begin(payment, now)
+  movePayment(draft, 'refund')
+  for (const payer of draft.payment.payers) {
+    refundPayer(draft, payer)
+    noticePayer(draft, 'payment_refunded', payer)
+  }
+  takeBackPayouts(draft)
+  const fees = feeMovements(draft.payment)
+  settle(draft, { kind: 'fee_returned', amountMinor: fees.withheldMinor })
+  settle(draft, { kind: 'merchant_fee_returned', amountMinor: fees.billedMinor })
+  return finish(draft, 'REFUNDED', 'callback')
+}
+
+function takeBackPayouts(draft: Draft): void {
+  for (const payee of draft.payment.payees) {
+    if (payee.payoutState === 'scheduled') movePayout(draft, payee, 'void')
+    if (payee.payoutState === 'sent' || payee.payoutState === 'completed') {
+      settle(draft, {
+        kind: 'payout_recovery',
+        payeeId: payee.payeeId,
+        amountMinor: payee.netMinor,
+      })
+    }
+  }
+}
+
+/** The back end finally refused a refund: its money is back with us, and an operator must act. */
+export function returnRefund(payment: Payment, refund: Refund, now: Date): Transition {
+  const draft = begin(payment, now)
+  settle(draft, {
+    kind: 'refund_returned',
+    payerId: refund.payerId,
+    reversesId: refund.refundId,
+    reversesKind: 'refund',
+    amountMinor: refund.amountMinor,
+  })
+  return finishSilently(draft)
+}
+
+/** The fees of a paid request: what is kept of the money that came in, and what the merchant is billed. */
+export function feeMovements({ payees, fees, amountMinor }: Payment): {
+  withheldMinor: bigint
+  billedMinor: bigint
+} {
+  const paidOutMinor = payees.reduce((sum, payee) => sum + payee.netMinor, 0n)
+  const withheldMinor = amountMinor + fees.payerPaysMinor - paidOutMinor
+  return { withheldMinor, billedMinor: fees.totalMinor - withheldMinor }
+}

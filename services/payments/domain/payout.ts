@@ -1,0 +1,70 @@
+// Decides when payees are paid out and how the back end's answer changes a payout.
+import { Failure } from '#core/errors/errors.ts'
+import type { Payment } from './payment.ts'
+import {
+  begin,
+  type Draft,
+  finish,
+  finishSilently,
+  movePayout,
+  noticePayee,
+  settle,
+  type Transition,
+} from './transition.ts'
+
+/** What the back end says of money that went out. */
+export type TransferOutcome = 'completed' | 'failed'
+
+/** Submits every due payout of a paid request; undefined when none is due. */
+export function releasePayouts(payment: Payment, now: Date): Transition | undefined {
+  const draft = begin(payment, now)
+  const due = draft.payment.payees.filter(
+    ({ payoutState, releaseTime }) =>
+      payoutState === 'scheduled' && releaseTime !== undefined && releaseTime <= now,
+  )
+  if (due.length === 0) return undefined
+  for (const payee of due) {
+    movePayout(draft, payee, 'send')
+    if (payee.netMinor > 0n) {
+      settle(draft, { kind: 'payout', payeeId: payee.payeeId, amountMinor: payee.netMinor })
+      draft.tasks.push({ subjectId: payee.payeeId, kind: 'payout' })
+    } else {
+      // Fees took all of it: there is nothing for the back end to move.
+      movePayout(draft, payee, 'complete')
+      noticePayee(draft, 'payout_completed', payee)
+    }
+  }
+  return closed(draft)
+}
+
+function closed(draft: Draft): Transition {
+  return draft.notices.length > 0
+    ? finish(draft, 'PAYOUT_COMPLETED', 'none')
+    : finishSilently(draft)
+}
+
+/**
+ * Notes the outcome of a payout; undefined when one is noted already. CHARGE_NOT_FOUND for a payout
+ * that was never handed over.
+ */
+export function applyPayoutReport(
+  payment: Payment,
+  { payeeId, outcome }: { payeeId: string; outcome: TransferOutcome },
+  now: Date,
+): Transition | undefined {
+  const draft = begin(payment, now)
+  const payee = draft.payment.payees.find((one) => one.payeeId === payeeId)
+  if (payee?.payoutState === 'completed' || payee?.payoutState === 'failed') return undefined
+  if (payee?.payoutState !== 'sent') {
+    throw new Failure('CHARGE_NOT_FOUND', 'there is no such payout')
+  }
+  if (outcome === 'completed') {
+    movePayout(draft, payee, 'complete')
+    noticePayee(draft, 'payout_completed', payee)
+    return finish(draft, 'PAYOUT_COMPLETED', 'none')
+  }
+  movePayout(draft, payee, 'fail')
+  settle(draft, { kind: 'payout_returned', payeeId, amountMinor: payee.netMinor })
+  noticePayee(draft, 'payout_failed', payee)
+  return finish(draft, 'PAYOUT_FAILED', 'none')
+}

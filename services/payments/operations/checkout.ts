@@ -1,0 +1,157 @@
+// Payers' actions on their page: view, pay with a wallet, open a card form.
+import { Failure, invalid } from '#core/errors/errors.ts'
+import { newId } from '#core/identity/id.ts'
+import { channelMethods } from '#core/payment/words.ts'
+import { beginAttempt } from '../domain/charge-report.ts'
+import { linkTokenHash } from '../domain/links.ts'
+import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
+import type { Backend } from '../ports/backend.ts'
+import { enquireAfter, insertAttempt } from '../store/attempt-store.ts'
+import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
+import { announceCharges } from './announce-charges.ts'
+import { change, notFound, type Payments } from './payments.ts'
+import { takeReport } from './reports.ts'
+
+/** What payers' pages work with. */
+export type Checkouts = { payments: Payments; backend: Backend }
+
+/** What a page shows: a payment as one of its payers sees it. */
+export type CheckoutView = { payment: Payment; payer: Payer }
+
+const tokenLength = 43
+// Longer than the call may take, so that the completer does not enquire while it is in flight.
+const attemptLeaseMs = 15_000
+const firstEnquiryMs = 2_000
+// The worker takes milliseconds; after this long it does without help.
+const announcedWithinMs = 5_000
+
+/** Reads what a link's page shows. PAYMENT_NOT_FOUND for an unknown token. */
+export async function getCheckout(checkouts: Checkouts, token: string): Promise<CheckoutView> {
+  const { db } = checkouts.payments
+  const place = await placeOf(checkouts.payments, token)
+  const reading = await readPayment(db, place.projectId, place.paymentId)
+  if (reading === undefined) throw notFound()
+  const view = pick(reading.payment, place)
+  const ageMs = reading.now.getTime() - view.payment.createTime.getTime()
+  const isFreshCode = view.payer.paymentChannel === 'agent' && ageMs < announcedWithinMs
+  // The payer may be at the counter before the worker has announced the cash code.
+  if (isFreshCode && view.payer.state === 'Pending') await announceAhead(checkouts, place.payerId)
+  return view
+}
+
+/**
+ * Tries to pay with a wallet. A share that is not pending is shown as it is, so that of two submissions
+ * one becomes an attempt. `refused` is true when this attempt was refused.
+ */
+export async function payWithWallet(
+  { payments, backend }: Checkouts,
+  token: string,
+  pin: string,
+): Promise<CheckoutView & { refused: boolean }> {
+  const place = await placeOf(payments, token)
+  const attempt = { ...place, attemptId: newId() }
+  const claimed = await change(payments, place, async (locked, now, tx) => {
+    const { payer } = pick(locked, place)
+    if (!channelMethods[payer.paymentChannel].includes('wallet')) {
+      throw invalid('link_token', 'is of a channel without wallets')
+    }
+    const transition = beginAttempt(locked, attempt, now)
+    if (transition !== undefined) await insertAttempt(tx, attempt, attemptLeaseMs)
+    return transition
+  })
+  const isOurs = pick(claimed, place).payer.attemptId === attempt.attemptId
+  if (!isOurs) return { ...pick(claimed, place), refused: false }
+  const outcome = await tryWallet({ payments, backend }, attempt, pin)
+  return { ...(await viewOf(payments, place)), refused: outcome === 'refused' }
+}
+
+/** Calls the back end with no transaction open. Without an answer the completer finds out. */
+async function tryWallet(
+  { payments, backend }: Checkouts,
+  attempt: PayerPlace & { attemptId: string },
+  pin: string,
+) {
+  const { db, log } = payments
+  const { attemptId, payerId } = attempt
+  try {
+    const outcome = await onceKnown({ payments, backend }, payerId, () =>
+      backend.payWithWallet(payerId, attemptId, pin),
+    )
+    if (outcome === 'processing') await enquireAfter(db, attemptId, firstEnquiryMs)
+    await takeReport(payments, attempt, {
+      attemptId,
+      outcome: outcome ?? 'unknown',
+      paymentMethod: outcome === 'paid' ? 'wallet' : undefined,
+    })
+    if (outcome !== undefined) return outcome
+  } catch (error) {
+    log.warn({ err: error, payerId }, 'wallet attempt without an answer')
+    await enquireAfter(db, attemptId, firstEnquiryMs)
+    return 'processing'
+  }
+  throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
+}
+
+/** Opens a card form of the back end. PAYMENT_NOT_PAYABLE unless the share is pending and takes cards here. */
+export async function openCardFrame(
+  { payments, backend }: Checkouts,
+  token: string,
+): Promise<string> {
+  const place = await placeOf(payments, token)
+  const { payment, payer } = await viewOf(payments, place)
+  // At an agent the card is read by the agent.
+  const takesCards = payer.paymentChannel !== 'agent'
+  if (!takesCards || payer.state !== 'Pending' || !isOpen(payment)) {
+    throw new Failure('PAYMENT_NOT_PAYABLE', 'the share cannot be paid by card here now')
+  }
+  const returnUrl = `${payments.settings.publicBaseUrl}/pay/${token}`
+  const frameUrl = await onceKnown({ payments, backend }, payer.payerId, () =>
+    backend.openCardFrame(payer.payerId, returnUrl),
+  )
+  if (frameUrl !== undefined) return frameUrl
+  throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
+}
+
+/** A payer can be faster than the announcement of the charge: then it is made now, and the back end asked again. */
+async function onceKnown<T>(
+  checkouts: Checkouts,
+  payerId: string,
+  ask: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const answer = await ask()
+  if (answer !== undefined) return answer
+  return (await announceAhead(checkouts, payerId)) ? ask() : undefined
+}
+
+/** Announces a charge ahead of the worker; false when the back end is unavailable. */
+async function announceAhead(
+  { payments: { db, linkKeys }, backend }: Checkouts,
+  payerId: string,
+): Promise<boolean> {
+  try {
+    await announceCharges({ db, backend, linkKeys }, [payerId])
+    return true
+  } catch (error) {
+    if (error instanceof Failure) return false
+    throw error
+  }
+}
+
+async function placeOf({ db }: Payments, token: string): Promise<PayerPlace> {
+  if (token.length !== tokenLength) throw notFound()
+  const place = await placeOfLink(db, linkTokenHash(token))
+  if (place === undefined) throw notFound()
+  return place
+}
+
+async function viewOf({ db }: Payments, place: PayerPlace): Promise<CheckoutView> {
+  const reading = await readPayment(db, place.projectId, place.paymentId)
+  if (reading === undefined) throw notFound()
+  return pick(reading.payment, place)
+}
+
+function pick(payment: Payment, { payerId }: PayerPlace): CheckoutView {
+  const payer = payment.payers.find((one) => one.payerId === payerId)
+  if (payer === undefined) throw notFound()
+  return { payment, payer }
+}

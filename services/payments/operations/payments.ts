@@ -1,0 +1,225 @@
+// Creates, reads, cancels and refunds payments: runs the decisions of the domain in transactions.
+
+import { Failure, type Reason } from '#core/errors/errors.ts'
+import type { KeySource } from '#core/identity/key-ring.ts'
+import { digestsEqual } from '#core/identity/token.ts'
+import type { FeeSchedule, FraudRules } from '#platform/config/config.ts'
+import type { Database, Queryable } from '#platform/db/db.ts'
+import type { CommittedEvent } from '#platform/events/outbox.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { committedEvent, creationEvent, transitionEvent } from '../api/events.ts'
+import { cancel, refund } from '../domain/ending.ts'
+import { findFraud } from '../domain/fraud.ts'
+import { linkToken, linkTokenHash } from '../domain/links.ts'
+import {
+  created,
+  type DraftPayment,
+  draftPayment,
+  type NewPayment,
+  stopped,
+  type TimesToPay,
+} from '../domain/new-payment.ts'
+import { checkNewPayment } from '../domain/new-payment-check.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { Fact, Transition } from '../domain/transition.ts'
+import type { PaymentMetrics } from '../metrics.ts'
+import type { FindMerchant } from '../ports/merchants.ts'
+import { countRecentRequests } from '../store/create-store.ts'
+import { readByTransaction } from '../store/payment-store.ts'
+import { lockPayment, writeTransition } from '../store/transition-store.ts'
+import type { FindPayment, StorePayment } from './batching.ts'
+
+/** The settings of payments. */
+export type PaymentSettings = {
+  feeSchedule: FeeSchedule
+  fraudRules: FraudRules
+  timesToPayS: TimesToPay
+  /** Takes http and loopback URLs too; for the local start. */
+  allowLoopback: boolean
+  /** The gateway as payers reach it. */
+  publicBaseUrl: string
+}
+
+/** The dependencies of all operations of payments. */
+export type Payments = {
+  db: Database
+  /** Stores new payments. */
+  storePayment: StorePayment
+  findPayment: FindPayment
+  log: Logger
+  linkKeys: KeySource
+  settings: PaymentSettings
+  findMerchant: FindMerchant
+  metrics: PaymentMetrics
+  /** Publishes a committed event. */
+  publish: (event: CommittedEvent) => void
+  /** Announces the charges of a payment that was committed. */
+  announce: (payment: Payment) => void
+  /** Notifies the workers: a task was committed. */
+  notify: () => void
+}
+
+/** Whose payment is meant; without a merchant any of the project. */
+export type PaymentKey = { projectId: string; merchantId?: string; paymentId: string }
+
+/** A payment as it was made, or as it stands when it had been made before. */
+export type Created = {
+  payment: Payment
+  replayed: boolean
+  /** The tokens of its links, by payer; those of a replay are to be derived again. */
+  linkTokens: ReadonlyMap<string, string>
+}
+
+/**
+ * Makes a payment once per (project, merchant, transaction id), in one round trip to the database unless
+ * the fraud rules are asked for or the id is taken.
+ */
+export async function createPayment(payments: Payments, request: NewPayment): Promise<Created> {
+  const { settings, linkKeys, metrics } = payments
+  await check(payments, request)
+  const merchant = await payments.findMerchant(request.projectId, request.merchantId)
+  const { keyId: linkKeyId, key } = linkKeys().current
+  const drafted = draftPayment(request, merchant, { ...settings, linkKeyId })
+  const { draft, time } = await screen(payments, drafted)
+  const event = creationEvent(time === undefined ? draft : created(draft, time), newFact(draft))
+  const linked = draft.payers.filter(({ hasLink }) => hasLink)
+  const linkTokens = new Map(linked.map(({ payerId: id }) => [id, linkToken(key, id)]))
+  const tokenHashes = draft.payers.map(({ payerId }) => {
+    const token = linkTokens.get(payerId)
+    return token === undefined ? null : linkTokenHash(token)
+  })
+  const createTime = await payments.storePayment({ draft, event, tokenHashes, time })
+  if (createTime === undefined) {
+    return { payment: await repeat(payments, request), replayed: true, linkTokens: new Map() }
+  }
+  metrics.created(draft.fraudCheckStatus)
+  const payment = created(draft, createTime)
+  payments.publish(committedEvent(event, draft.projectId, createTime))
+  payments.announce(payment)
+  return { payment, replayed: false, linkTokens }
+}
+
+/** Refuses invalid content; an id that was used with other content is reported first. */
+async function check({ db, settings }: Payments, request: NewPayment): Promise<void> {
+  try {
+    checkNewPayment(request, settings)
+  } catch (failure) {
+    const isWellFormed = failure instanceof Failure && aboutContent.has(failure.reason)
+    if (isWellFormed && (await readByTransaction(db, request)) !== undefined) throw usedBefore()
+    throw failure
+  }
+}
+
+/** Refusals of requests whose fields are all well formed. */
+const aboutContent = new Set<Reason>(['UNSUPPORTED_CHANNEL_METHOD', 'AMOUNT_MISMATCH'])
+
+/** Runs the fraud rules where they are asked for. A stopped draft has a time, which its callback contains. */
+async function screen(
+  { db, settings }: Payments,
+  draft: DraftPayment,
+): Promise<{ draft: DraftPayment; time?: Date }> {
+  if (draft.fraudCheckStatus === 'skipped') return { draft }
+  const { fraudRules } = settings
+  const payerNumbers = [...new Set(draft.payers.map((payer) => payer.mobileNumberE164))]
+  const limit = fraudRules.velocityPerMin * 20
+  const recent = await countRecentRequests(db, draft.projectId, payerNumbers, limit)
+  const finding = findFraud(fraudRules, {
+    amountMinor: draft.amountMinor,
+    currency: draft.currency,
+    payerNumbers,
+    recentRequests: recent.requests,
+  })
+  return finding === undefined ? { draft } : { draft: stopped(draft), time: recent.now }
+}
+
+function newFact(draft: DraftPayment): Fact {
+  const isStopped = draft.state === 'Failed'
+  const kind = isStopped ? 'payment_failed' : 'payment_initiated'
+  return {
+    kind: isStopped ? 'FAILED' : 'CREATED',
+    notices: draft.payers.map((_, index) => ({ kind, index })),
+    callbackSequence: draft.callbackSequence,
+  }
+}
+
+async function repeat({ db }: Payments, request: NewPayment): Promise<Payment> {
+  const earlier = await readByTransaction(db, request)
+  if (earlier === undefined) throw new Error('the taken transaction id is not there')
+  if (!digestsEqual(earlier.fingerprint, Buffer.from(request.fingerprint))) {
+    throw usedBefore()
+  }
+  return earlier.payment
+}
+
+function usedBefore(): Failure {
+  return new Failure('DUPLICATE_TRANSACTION_ID', 'id was used before with another body', {
+    details: { field: 'id' },
+  })
+}
+
+/** Reads a payment. */
+export async function getPayment({ findPayment }: Payments, key: PaymentKey): Promise<Payment> {
+  const reading = await findPayment(key)
+  return owned(reading?.payment, key)
+}
+
+/** Cancels a pending payment; a cancelled one is answered as it is. */
+export function cancelPayment(payments: Payments, key: PaymentKey): Promise<Payment> {
+  return change(payments, key, (payment, now) => cancel(owned(payment, key), now))
+}
+
+/** Refunds a paid payment; a refunded one is answered as it is. */
+export function refundPayment(payments: Payments, key: PaymentKey): Promise<Payment> {
+  return change(payments, key, refund)
+}
+
+/** Decides on a locked payment; undefined when nothing is to be changed. */
+export type Decide = (
+  payment: Payment,
+  now: Date,
+  tx: Queryable,
+) => Transition | undefined | Promise<Transition | undefined>
+
+/** Locks a payment, decides, and writes the transition with its event, all in one transaction. */
+export async function change(
+  payments: Payments,
+  key: PaymentKey,
+  decide: Decide,
+): Promise<Payment> {
+  const { payment, transition, event } = await payments.db.transaction(async (tx) => {
+    const reading = await lockPayment(tx, key.projectId, key.paymentId)
+    if (reading === undefined) throw notFound()
+    const made = await decide(reading.payment, reading.now, tx)
+    if (made === undefined) return { payment: reading.payment }
+    const fact = transitionEvent(made)
+    await writeTransition(tx, made, fact)
+    return { payment: made.payment, transition: made, event: fact }
+  })
+  if (transition !== undefined) afterCommit(payments, transition)
+  if (event !== undefined) payments.publish(committedEvent(event, key.projectId, transition.now))
+  return payment
+}
+
+function afterCommit({ log, metrics, notify }: Payments, transition: Transition): void {
+  const { payment, fact, fromState, tasks } = transition
+  if (fact !== undefined) {
+    metrics.moved(fact.kind)
+    const { paymentId, projectId, state } = payment
+    log.debug(
+      { paymentId, projectId, kind: fact.kind, fromState, toState: state },
+      'payment changed',
+    )
+  }
+  if (tasks.length > 0) notify()
+}
+
+function owned(payment: Payment | undefined, key: PaymentKey): Payment {
+  if (payment === undefined) throw notFound()
+  if (key.merchantId !== undefined && payment.merchantId !== key.merchantId) throw notFound()
+  return payment
+}
+
+/** The one answer for ids that are unknown, foreign or no ids at all. */
+export function notFound(): Failure {
+  return new Failure('PAYMENT_NOT_FOUND', 'there is no such payment request')
+}

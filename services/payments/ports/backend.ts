@@ -1,0 +1,135 @@
+// The back end as payments uses it, over backend.v1.
+import type { Client } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import type { PaymentChannel, PaymentState } from '#core/payment/words.ts'
+import {
+  ChargeChannel,
+  type ChargeService,
+  AttemptOutcome as WireOutcome,
+  WithdrawReason,
+} from '#gen/backend/v1/charges_pb.js'
+import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { timestampOf } from '../api/messages.ts'
+import type { AttemptOutcome } from '../domain/charge-report.ts'
+
+/** A charge that may be paid from now on. */
+export type Announcement = {
+  payerId: string
+  amountMinor: bigint
+  currency: string
+  mobileNumberE164: string
+  paymentChannel: PaymentChannel
+  businessName: string
+  /** Empty but for channel agent. */
+  cashCode: string
+  expireTime: Date
+}
+
+/** A charge that can no longer be paid. */
+export type Withdrawal = { payerId: string; reason: PaymentState }
+
+/** Money to be sent. */
+export type Transfer = { id: string; amountMinor: bigint; currency: string }
+
+/** What payments asks of the outside world. Every call may be repeated. */
+export type Backend = {
+  announce(charges: Announcement[]): Promise<void>
+  withdraw(withdrawals: Withdrawal[]): Promise<void>
+  payOut(payout: Transfer & { mobileNumberE164: string }): Promise<void>
+  payBack(refund: Transfer & { payerId: string }): Promise<void>
+  /** Undefined: the charge is not known there (yet), and no money moved. */
+  payWithWallet(
+    payerId: string,
+    attemptId: string,
+    pin: string,
+  ): Promise<AttemptOutcome | undefined>
+  /** `unknown`: the attempt is not known there and will be refused for ever. */
+  enquire(attemptId: string): Promise<AttemptOutcome>
+  /** Undefined: the charge is not known there (yet). */
+  openCardFrame(payerId: string, returnUrl: string): Promise<string | undefined>
+}
+
+const channels = {
+  agent: ChargeChannel.AGENT,
+  direct_pos: ChargeChannel.DIRECT_POS,
+  payment_link: ChargeChannel.PAYMENT_LINK,
+} as const satisfies Record<PaymentChannel, ChargeChannel>
+
+const reasons: Partial<Record<PaymentState, WithdrawReason>> = {
+  Cancelled: WithdrawReason.CANCELLED,
+  Expired: WithdrawReason.EXPIRED,
+  Failed: WithdrawReason.FAILED,
+}
+
+const outcomes: Partial<Record<WireOutcome, AttemptOutcome>> = {
+  [WireOutcome.PROCESSING]: 'processing',
+  [WireOutcome.PAID]: 'paid',
+  [WireOutcome.REFUSED]: 'refused',
+}
+
+/** The port over the back end's RPC clients. */
+export function backendPort(
+  charges: Client<typeof ChargeService>,
+  payouts: Client<typeof PayoutService>,
+): Backend {
+  return {
+    async announce(announced) {
+      if (announced.length === 0) return
+      await charges.announceCharges({ charges: announced.map(chargeMessage) })
+    },
+    async withdraw(withdrawals) {
+      if (withdrawals.length === 0) return
+      await charges.withdrawCharges({
+        withdrawals: withdrawals.map(({ payerId, reason }) => ({
+          chargeId: payerId,
+          reason: reasons[reason] ?? WithdrawReason.UNSPECIFIED,
+        })),
+      })
+    },
+    async payOut({ id, amountMinor, currency, mobileNumberE164 }) {
+      const amount = { currency, minorUnits: amountMinor }
+      await payouts.createPayout({ payoutId: id, amount, mobileNumber: mobileNumberE164 })
+    },
+    async payBack({ id, amountMinor, currency, payerId }) {
+      const amount = { currency, minorUnits: amountMinor }
+      await payouts.createRefund({ refundId: id, chargeId: payerId, amount })
+    },
+    payWithWallet: (payerId, attemptId, pin) =>
+      unlessUnknown(async () => {
+        const answer = await charges.payWithWallet({ chargeId: payerId, attemptId, pin })
+        return outcomes[answer.outcome] ?? 'processing'
+      }),
+    async enquire(attemptId) {
+      const { outcome } = await charges.getAttempt({ attemptId })
+      if (outcome === WireOutcome.UNSPECIFIED) return 'unknown'
+      // An unknown value of a later contract does not prove that nothing was paid: ask again.
+      return outcomes[outcome] ?? 'processing'
+    },
+    openCardFrame: (payerId, returnUrl) =>
+      unlessUnknown(async () => {
+        const { frameUrl } = await charges.openCardFrame({ chargeId: payerId, returnUrl })
+        return frameUrl
+      }),
+  }
+}
+
+function chargeMessage(charge: Announcement) {
+  return {
+    chargeId: charge.payerId,
+    amount: { currency: charge.currency, minorUnits: charge.amountMinor },
+    mobileNumber: charge.mobileNumberE164,
+    channel: channels[charge.paymentChannel],
+    businessName: charge.businessName,
+    cashCode: charge.cashCode,
+    expireTime: timestampOf(charge.expireTime),
+  }
+}
+
+async function unlessUnknown<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof Failure && error.reason === 'CHARGE_NOT_FOUND') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,76 @@
+// Reads settlements in the order of their creation.
+import { type Queryable, sql } from '#platform/db/db.ts'
+import type { SettledPayment } from '../domain/payment.ts'
+import type { Settlement, SettlementKind } from '../domain/transition.ts'
+
+/** A movement of money as it was written. */
+export type SettlementRecord = {
+  settlement: Settlement
+  payment: SettledPayment
+  createTime: Date
+  /** One with a smaller id may still be in the making. */
+  isYoung: boolean
+}
+
+type Row = {
+  settlement_id: string
+  project_id: string
+  payment_id: string
+  kind: SettlementKind
+  payer_id: string | null
+  payee_id: string | null
+  attempt_id: string | null
+  reverses_id: string | null
+  reverses_kind: SettlementKind | null
+  amount_minor: bigint
+  currency: string
+  create_time: Date
+  merchant_id: string
+  transaction_id: string
+  is_young: boolean
+}
+
+const listStatement = sql(
+  'settlement_list',
+  `select s.settlement_id, s.project_id, s.payment_id, s.kind, s.payer_id, s.payee_id, s.attempt_id,
+     s.reverses_id, r.kind as reverses_kind, s.amount_minor, s.currency, s.create_time,
+     p.merchant_id, p.transaction_id, s.create_time > clock_now() - interval '1 minute' as is_young
+   from settlement s
+   join payment p on p.project_id = s.project_id and p.payment_id = s.payment_id
+   left join settlement r on r.settlement_id = s.reverses_id
+   where s.settlement_id > $1
+   order by s.settlement_id limit $2`,
+)
+
+/** Settlements of all projects after one, in the order of their ids. Locks nothing. */
+export async function listSettlements(
+  db: Queryable,
+  afterId: string,
+  limit: number,
+): Promise<SettlementRecord[]> {
+  return (await db.rows<Row>(listStatement, [afterId, limit])).map(recordOf)
+}
+
+function recordOf(row: Row): SettlementRecord {
+  return {
+    settlement: {
+      settlementId: row.settlement_id,
+      kind: row.kind,
+      ...(row.payer_id === null ? {} : { payerId: row.payer_id }),
+      ...(row.payee_id === null ? {} : { payeeId: row.payee_id }),
+      ...(row.attempt_id === null ? {} : { attemptId: row.attempt_id }),
+      ...(row.reverses_id === null ? {} : { reversesId: row.reverses_id }),
+      ...(row.reverses_kind === null ? {} : { reversesKind: row.reverses_kind }),
+      amountMinor: row.amount_minor,
+    },
+    payment: {
+      projectId: row.project_id,
+      paymentId: row.payment_id,
+      merchantId: row.merchant_id,
+      transactionId: row.transaction_id,
+      currency: row.currency,
+    },
+    createTime: row.create_time,
+    isYoung: row.is_young,
+  }
+}

@@ -1,0 +1,97 @@
+// Maps quotes.v1.QuotesService to the domain and back.
+
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { invalid } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
+import { isCurrency } from '#core/money/money.ts'
+import type { QuotesService, ReserveQuoteRequest } from '#gen/quotes/v1/quotes_pb.js'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import type { Execution } from '../domain/quote.ts'
+import {
+  confirm,
+  createQuote,
+  getQuote,
+  type Quotes,
+  release,
+  reserve,
+  updateStatus,
+} from '../operations/quotes.ts'
+import { amountOf, kindOf, quoteMessage, transactionStatusOf } from './messages.ts'
+
+/** The handlers of QuotesService. */
+export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService> {
+  return {
+    async createQuote(request, context) {
+      const { sessionToken, institutionName, creditParty } = request
+      const projectId = projectOf(context, request.projectId)
+      const kind = kindOf(request.kind)
+      const requested = amountOf(request.requested, 'request_amount')
+      const currency = creditParty?.currency ?? ''
+      if (currency !== '') checkCurrency(currency, 'credit_party.currency')
+      const asked = { projectId, sessionToken, institutionName, kind, requested, creditParty }
+      return { quote: quoteMessage(await createQuote(quotes, asked)) }
+    },
+    async getQuote({ quoteId, institutionName, projectId: named }, context) {
+      const projectId = projectOf(context, named)
+      return {
+        quote: quoteMessage(await getQuote(quotes, { projectId, quoteId, institutionName })),
+      }
+    },
+    async reserveQuote(request, context) {
+      const { quoteId, institutionId } = request
+      const projectId = projectOf(context, request.projectId)
+      checkUuid(institutionId, 'institution_id')
+      const key = { projectId, quoteId, institutionId }
+      return { quote: quoteMessage(await reserve(quotes, key, executionOf(request))) }
+    },
+    async confirmQuote(request, context) {
+      const claim = claimOf(request, projectOf(context, request.projectId))
+      const { transactionId, institutionReceiptId } = request
+      const transactionStatus = transactionStatusOf(request.transactionStatus)
+      await confirm(quotes, claim, { transactionId, institutionReceiptId, transactionStatus })
+      return {}
+    },
+    async releaseQuote(request, context) {
+      await release(quotes, claimOf(request, projectOf(context, request.projectId)))
+      return {}
+    },
+    async updateQuoteTransaction(request, context) {
+      const claim = claimOf(request, projectOf(context, request.projectId))
+      await updateStatus(quotes, claim, transactionStatusOf(request.transactionStatus))
+      return {}
+    },
+    async getRate({ baseCurrency, quotedCurrency }) {
+      checkCurrency(baseCurrency, 'base_currency')
+      checkCurrency(quotedCurrency, 'quoted_currency')
+      const { text, sourceTime } = await quotes.findRate(baseCurrency, quotedCurrency)
+      return { rate: text, sourceTime: timestampFromDate(sourceTime) }
+    },
+  }
+}
+
+function executionOf({ movementId, accountId, debit, credit }: ReserveQuoteRequest): Execution {
+  checkUuid(movementId, 'movement_id')
+  if (accountId !== '') checkUuid(accountId, 'account_id')
+  return {
+    movementId,
+    debit: amountOf(debit, 'debit'),
+    credit: amountOf(credit, 'credit'),
+    accountId: accountId === '' ? undefined : accountId.toLowerCase(),
+  }
+}
+
+function claimOf(
+  { quoteId, movementId }: { quoteId: string; movementId: string },
+  projectId: string,
+) {
+  return { projectId, quoteId, movementId }
+}
+
+function checkUuid(text: string, field: string): void {
+  if (!isUuid(text)) throw invalid(field, 'must be a UUID')
+}
+
+function checkCurrency(code: string, field: string): void {
+  if (!isCurrency(code)) throw invalid(field, 'must be an ISO 4217 currency code')
+}

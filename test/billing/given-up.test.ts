@@ -1,0 +1,210 @@
+// Tests payments that no biller received: their key is free at once, the repeat pays once, and no hold is left.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Failure } from '#core/errors/errors.ts'
+import { sql } from '#platform/db/db.ts'
+import { NotSent } from '#platform/rpc/client/not-sent.ts'
+import { order, startWorld, until, type World } from './harness.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await startWorld()
+})
+afterEach(() => world.stop())
+
+const unreachable = () =>
+  Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'away', { cause: new NotSent() }))
+const broken = () => Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'the connection broke'))
+const late = () => Promise.reject(new Failure('TIMEOUT', 'no answer'))
+const works = async () => {}
+const minuteMs = 60_000
+
+const abandonedStatement = sql(
+  'test_abandoned',
+  'select count(*)::integer as count from abandoned_hold',
+)
+
+async function abandoned(): Promise<number> {
+  return (await world.db.row<{ count: number }>(abandonedStatement, []))?.count ?? 0
+}
+
+/** The holds of the ledger, in words. */
+function holds(): string[] {
+  return [...world.ledger.holds.values()].map(({ state }) => state)
+}
+
+/** Makes the same call again, which must pay, once and from the float. */
+async function repeat(wanted: ReturnType<typeof order>): Promise<void> {
+  const { bill, replayed } = await world.pay(wanted)
+  expect([bill.state, replayed]).toEqual(['succeeded', false])
+  expect(world.billers.executed).toEqual([bill.billPaymentId])
+  expect((await world.rows()).map(({ id, state }) => [id, state])).toEqual([
+    [bill.billPaymentId, 'succeeded'],
+  ])
+  await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'posted')
+  world.testClock.advance(3 * minuteMs)
+  await until(async () => (await abandoned()) === 0)
+  expect(holds().filter((state) => state === 'posted')).toHaveLength(1)
+  expect(holds()).not.toContain('open')
+}
+
+describe('a payment whose biller cannot be reached', () => {
+  it('is refused, its hold is void, and the same key pays at once', async () => {
+    world.billers.before = unreachable
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+    expect(await world.rows()).toEqual([])
+    expect(holds()).toEqual(['voided'])
+    world.billers.before = works
+    await repeat(wanted)
+  })
+
+  it('leaves the key to another body as well', async () => {
+    world.billers.before = unreachable
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toThrow('away')
+    world.billers.before = works
+    await repeat({ ...wanted, amountMinor: 3_000n, fingerprint: Buffer.alloc(32, 2) })
+  })
+
+  it('gives the money back before it answers: a repeat needs no more than that', async () => {
+    const poor = await startWorld({ fundsMinor: 2_000n })
+    try {
+      poor.billers.before = unreachable
+      const wanted = order({ amountMinor: 2_000n })
+      await expect(poor.pay(wanted)).rejects.toThrow('away')
+      poor.billers.before = works
+      expect((await poor.pay(wanted)).bill.state).toBe('succeeded')
+    } finally {
+      await poor.stop()
+    }
+  })
+
+  it('keeps its hold noted while the ledger is away, and frees the key all the same', async () => {
+    world.billers.before = unreachable
+    world.ledger.before = async (call) => {
+      if (call === 'release') await broken()
+    }
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toThrow('away')
+    expect([await world.rows(), await abandoned(), holds()]).toEqual([[], 1, ['open']])
+    world.billers.before = works
+    expect((await world.pay(wanted)).bill.state).toBe('succeeded')
+    world.ledger.before = works
+    world.startProcess()
+    world.testClock.advance(2 * minuteMs)
+    await until(async () => (await abandoned()) === 0)
+    expect(holds().toSorted()).toEqual(['posted', 'voided'])
+  })
+
+  it('and whose connection broke is pending, since the biller may have it', async () => {
+    world.billers.before = broken
+    const wanted = order()
+    expect((await world.pay(wanted)).bill.state).toBe('pending')
+    expect(holds()).toEqual(['open'])
+    expect((await world.pay(wanted)).replayed).toBe(true)
+  })
+
+  it('frees its key as soon as the database can be written again', async () => {
+    const { run } = world.db
+    world.billers.before = unreachable
+    world.db.run = (statement, values) =>
+      statement.name === 'bill_abandon' ? broken() : run(statement, values)
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toThrow('away')
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
+    expect(holds()).toEqual(['open'])
+    world.db.run = run
+    await until(async () => (await world.rows()).length === 0)
+    await until(() => holds()[0] === 'voided')
+    world.billers.before = works
+    await repeat(wanted)
+  })
+})
+
+describe('a payment whose claim', () => {
+  it('was written, while the answer of the database was lost, leaves its key free', async () => {
+    const { row } = world.db
+    world.db.row = async <T>(...query: Parameters<typeof row>) => {
+      const found = await row<T>(...query)
+      return query[0].name === 'bill_claim' ? broken() : found
+    }
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+    world.db.row = row
+    expect(await world.rows()).toEqual([])
+    await repeat(wanted)
+  })
+})
+
+describe('a payment whose ledger', () => {
+  it('cannot be reached leaves nothing, and the same key pays at once', async () => {
+    world.ledger.before = unreachable
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+    expect([await world.rows(), await abandoned()]).toEqual([[], 0])
+    world.ledger.before = works
+    await repeat(wanted)
+  })
+
+  it.each([
+    ['does not answer', late, 'TIMEOUT'],
+    ['breaks the connection', broken, 'SERVICE_UNAVAILABLE'],
+  ])('%s, having made the hold, frees the key and voids it', async (_, fails, reason) => {
+    world.ledger.afterHold = fails
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason })
+    world.ledger.afterHold = works
+    await repeat(wanted)
+    expect(holds().toSorted()).toEqual(['posted', 'voided'])
+  })
+
+  it('gets the request for the hold late finds it void', async () => {
+    const arrives = Promise.withResolvers<void>()
+    const { hold } = world.ledger
+    const lost: Promise<boolean>[] = []
+    world.ledger.hold = async (money) => {
+      lost.push(arrives.promise.then(() => hold(money)))
+      return await late()
+    }
+    const wanted = order()
+    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    world.ledger.hold = hold
+    await repeat(wanted)
+    arrives.resolve()
+    await Promise.all(lost)
+    expect(holds()).not.toContain('open')
+  })
+
+  it('refuses to make that hold is called until no request for it can come any more', async () => {
+    const poor = await startWorld({ fundsMinor: 0n })
+    try {
+      const { hold } = poor.ledger
+      const count = async () =>
+        (await poor.db.row<{ count: number }>(abandonedStatement, []))?.count ?? 0
+      poor.ledger.hold = late
+      await expect(poor.pay()).rejects.toMatchObject({ reason: 'TIMEOUT' })
+      let refused = 0
+      poor.ledger.hold = async (money) => {
+        const isMade = await hold(money)
+        if (!isMade) refused += 1
+        return isMade
+      }
+      await until(() => refused > 0)
+      expect(await count()).toBe(1)
+      // The late request is carried out now: the float has more.
+      poor.ledger.fund(2_000n)
+      poor.testClock.advance(minuteMs)
+      await until(async () => (await count()) === 0)
+      expect([...poor.ledger.holds.values()].map(({ state }) => state)).toEqual(['voided'])
+
+      poor.ledger.fund(-2_000n)
+      poor.ledger.hold = late
+      await expect(poor.pay()).rejects.toMatchObject({ reason: 'TIMEOUT' })
+      poor.ledger.hold = hold
+      poor.testClock.advance(3 * minuteMs)
+      await until(async () => (await count()) === 0)
+    } finally {
+      await poor.stop()
+    }
+  })
+})

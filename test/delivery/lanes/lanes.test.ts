@@ -1,0 +1,118 @@
+// Shows that pushes of one kind to a host do not wait for those of another kind.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '#platform/db/db.ts'
+import { listEndpoints } from '../../../services/delivery/store/endpoint-store.ts'
+import { type Receiver, startReceiver, status } from '../receiver.ts'
+import { createSetting, until } from '../setting.ts'
+
+let setting: Awaited<ReturnType<typeof createSetting>>
+const receivers: Receiver[] = []
+
+beforeAll(async () => {
+  setting = await createSetting()
+})
+afterEach(async () => {
+  await Promise.all(receivers.splice(0).map((one) => one.close()))
+  await setting.reset()
+})
+afterAll(() => setting.drop())
+
+/** Leaves pushes to paths that begin with one of these unanswered, and answers the others. */
+async function receiverThatHangs(...paths: string[]): Promise<Receiver> {
+  const receiver = await startReceiver((request, response) => {
+    if (!paths.some((path) => request.path.startsWith(path))) status(200)(request, response)
+  })
+  receivers.push(receiver)
+  return receiver
+}
+
+const arrived = (receiver: Receiver, path: string) =>
+  receiver.requests.filter((request) => request.path.startsWith(path)).length
+
+describe('a notify path that hangs', () => {
+  it('does not hold up callbacks to the same host', async () => {
+    const to = await receiverThatHangs('/notify')
+    // No attempt is given up before the callbacks have to be there.
+    setting.worker({ timeoutMs: 60_000 })
+    await setting.push(...Array.from({ length: 20 }, () => ({ url: `${to.url}/notify` })))
+    await until(() => arrived(to, '/notify') > 0)
+    const callback = { url: `${to.url}/callback`, kind: 'callback' } as const
+    const ids = await setting.push(...Array.from({ length: 20 }, () => callback))
+    for (const id of ids) await until(async () => (await setting.state(id)) === 'delivered')
+    expect(arrived(to, '/notify')).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('a lane of the version before', () => {
+  /** What that version wrote: one row for an origin, for all kinds. */
+  async function oldPush(url: string, kind: 'notify' | 'callback'): Promise<string> {
+    const { projectId } = setting
+    const [endpointId, deliveryId] = [randomUUID(), randomUUID()]
+    const { origin, hostname } = new URL(url)
+    await setting.db.run(
+      sql(
+        'old_endpoint',
+        `insert into endpoint (
+           endpoint_id, project_id, origin, hostname, ready_at, window_started_at, created_at
+         ) values ($1, $2, $3, $4, clock_now(), clock_now(), clock_now())`,
+      ),
+      [endpointId, projectId, origin, hostname],
+    )
+    await setting.db.run(
+      sql(
+        'old_delivery',
+        `insert into delivery (
+           delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state,
+           next_attempt_at, occurred_at, created_at
+         ) values (
+           $1, $2, $3, $4, $5, 'payment-1', $6, '\\x7b7d', 'pending',
+           date_trunc('milliseconds', clock_now()), clock_now(), clock_now()
+         )`,
+      ),
+      [deliveryId, projectId, endpointId, randomUUID(), kind, url],
+    )
+    return deliveryId
+  }
+
+  it('is served until it is empty, and new pushes go to lanes of their kind', async () => {
+    const to = await receiverThatHangs()
+    const old = await oldPush(`${to.url}/callback`, 'callback')
+    const [notify = ''] = await setting.push({ url: `${to.url}/notify` })
+    const [callback = ''] = await setting.push({ url: `${to.url}/callback`, kind: 'callback' })
+    setting.worker()
+    for (const id of [old, notify, callback]) {
+      await until(async () => (await setting.state(id)) === 'delivered')
+    }
+    const lanes = await listEndpoints(setting.db, setting.projectId, undefined, 10)
+    expect(lanes.map(({ origin, kind }) => [origin, kind])).toEqual([
+      [to.url, null],
+      [to.url, 'callback'],
+      [to.url, 'notify'],
+    ])
+  })
+})
+
+describe('the lanes of a project', () => {
+  it('are listed page by page, by origin and kind', async () => {
+    const kinds = ['notify', 'callback', 'onboarding'] as const
+    const urls = ['https://b.example/x', 'https://a.example/x']
+    await setting.push(...urls.flatMap((url) => kinds.map((kind) => ({ url, kind }))))
+    const all: string[] = []
+    let after: Parameters<typeof listEndpoints>[2]
+    for (;;) {
+      const [lane] = await listEndpoints(setting.db, setting.projectId, after, 1)
+      if (lane === undefined) break
+      all.push(`${lane.origin} ${lane.kind}`)
+      after = lane
+    }
+    expect(all).toEqual([
+      'https://a.example callback',
+      'https://a.example notify',
+      'https://a.example onboarding',
+      'https://b.example callback',
+      'https://b.example notify',
+      'https://b.example onboarding',
+    ])
+  })
+})

@@ -1,0 +1,272 @@
+// Shows that one URL gets half of a lane at most, and that what waits for it does not hold up other URLs, however much it is.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Claimed } from '../../../services/delivery/domain/delivery.ts'
+import { claimDue } from '../../../services/delivery/store/claim-store.ts'
+import { complete } from '../../../services/delivery/store/complete-store.ts'
+import { listEndpoints } from '../../../services/delivery/store/endpoint-store.ts'
+import { wakeForgotten } from '../../../services/delivery/store/lease-store.ts'
+import { cancelDelivery } from '../../../services/delivery/store/operate-store.ts'
+import { readBacklog } from '../../../services/delivery/store/read-store.ts'
+import { openUrlQueues } from '../../../services/delivery/store/url-queue-store.ts'
+import { type Receiver, startReceiver, status } from '../receiver.ts'
+import { createSetting, until } from '../setting.ts'
+
+const breaker = { openS: 30, maxS: 100 }
+const token = '00000000-0000-4000-8000-000000000001'
+const limits = { endpoints: 10, deliveries: 50, leaseS: 60 }
+const origin = 'https://receiver.example'
+
+let setting: Awaited<ReturnType<typeof createSetting>>
+const receivers: Receiver[] = []
+beforeAll(async () => {
+  setting = await createSetting()
+})
+afterEach(async () => {
+  await Promise.all(receivers.splice(0).map((one) => one.close()))
+  await setting.reset()
+})
+afterAll(() => setting.drop())
+
+const pathOf = ({ url }: { url: string }) => url.slice(origin.length)
+
+/** Pushes to these paths, in this order: each is due a moment after the one before. */
+async function pushTo(...paths: string[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const path of paths) {
+    ids.push(...(await setting.push({ url: `${origin}${path}` })))
+    setting.clock.advance(2)
+  }
+  return ids
+}
+
+const many = (count: number, path: string) => Array.from({ length: count }, () => path)
+
+const setLimit = (limit: number) =>
+  setting.asOwner(`update delivery.endpoint set limit_now = ${limit}`)
+
+/** Claims until no lane is blocked, as a worker does. */
+async function claimAll(): Promise<Claimed[]> {
+  const claimed: Claimed[] = []
+  for (;;) {
+    const { deliveries, blockedLanes } = await claimDue(setting.db, token, limits)
+    claimed.push(...deliveries)
+    if (blockedLanes.length === 0 || (await openUrlQueues(setting.db, blockedLanes)) === 0) {
+      return claimed
+    }
+  }
+}
+
+/** Ends attempts with a 2xx. */
+async function deliver(claimed: Claimed[]): Promise<void> {
+  const end = { outcome: 'delivered', status: 200, totalMs: 1 } as const
+  const batch = claimed.map((one) => ({
+    claimed: one,
+    end,
+    verdict: { state: 'delivered' } as const,
+  }))
+  await complete(setting.db, batch, breaker)
+}
+
+/** Copies what waits for the origin, as due before it. */
+async function copyPending(count: number, url = 'url', attempts = 0): Promise<void> {
+  await setting.asOwner(
+    `insert into delivery.delivery (
+       delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state, attempts,
+       failures, next_attempt_at, occurred_at, created_at
+     )
+     select gen_random_uuid(), project_id, endpoint_id, event_id, kind, subject_id, ${url}, body,
+       'pending', ${attempts}, ${attempts}, next_attempt_at - n * interval '1 millisecond', occurred_at,
+       created_at
+     from (select * from delivery.delivery where state = 'pending' limit 1) as one
+       cross join generate_series(1, ${count}) as n`,
+  )
+  await setting.asOwner('update delivery.endpoint set only_url = null')
+  await setting.asOwner('analyze delivery.delivery')
+}
+
+describe('one URL', () => {
+  it.each([
+    [2, 1],
+    [3, 1],
+    [4, 2],
+    [9, 4],
+    [16, 8],
+  ])('of a lane with %i slots gets %i of them, though nothing else waits', async (slots, share) => {
+    await pushTo(...many(20, '/notify'))
+    await setLimit(slots)
+    expect(await claimAll()).toHaveLength(share)
+    expect(await claimAll()).toHaveLength(0)
+  })
+
+  it('that all pushes are for is served on by each answer, and moves to no queue', async () => {
+    await pushTo(...many(30, '/notify'))
+    await setLimit(16)
+    let sent = 0
+    for (let claimed = await claimAll(); claimed.length > 0; claimed = await claimAll()) {
+      expect(claimed).toHaveLength(Math.min(8, 30 - sent))
+      sent += claimed.length
+      await deliver(claimed)
+      expect(await setting.count("url_queue <> ''")).toBe(0)
+    }
+    expect(sent).toBe(30)
+  })
+
+  it('leaves the other half to others, which go in their order', async () => {
+    await pushTo(...many(10, '/busy'), '/1', '/2', '/3', '/4', '/5', '/6')
+    await setLimit(8)
+    const claimed = await claimAll()
+    expect(claimed.map(pathOf).toSorted()).toEqual(
+      [...many(4, '/busy'), '/1', '/2', '/3', '/4'].toSorted(),
+    )
+    await deliver(claimed.filter((one) => pathOf(one) !== '/busy'))
+    expect((await claimAll()).map(pathOf).toSorted()).toEqual(['/5', '/6'])
+  })
+
+  it('is served from its queue when it has slots again, oldest first', async () => {
+    const ids = await pushTo(...many(6, '/busy'), '/other')
+    await setLimit(4)
+    const order: string[] = []
+    for (let claimed = await claimAll(); claimed.length > 0; claimed = await claimAll()) {
+      order.push(...claimed.filter((one) => pathOf(one) === '/busy').map((one) => one.deliveryId))
+      expect(claimed.filter((one) => pathOf(one) === '/busy').length).toBeLessThanOrEqual(2)
+      await deliver(claimed)
+    }
+    expect(order).toHaveLength(6)
+    for (const [index, id] of ids.slice(0, 6).entries()) {
+      expect(order.slice(index - (index % 2), index - (index % 2) + 2)).toContain(id)
+    }
+    expect(await setting.count("state = 'delivered'")).toBe(7)
+  })
+
+  it('has four fresh pushes sent to a retry in its queue too', async () => {
+    await pushTo('/busy')
+    await copyPending(40, 'url', 1)
+    await pushTo(...many(40, '/busy'), '/other')
+    await setLimit(4)
+    const retries: boolean[] = []
+    for (let n = 0; n < 10; n += 1) {
+      const claimed = await claimAll()
+      const busy = claimed.filter((one) => pathOf(one) === '/busy')
+      retries.push(...busy.map(({ number }) => number > 1))
+      await deliver(claimed)
+    }
+    expect(retries).toHaveLength(20)
+    expect(retries.filter(Boolean).length).toBeGreaterThanOrEqual(3)
+    expect(retries.filter(Boolean).length).toBeLessThanOrEqual(5)
+  })
+})
+
+describe('a URL that hangs', () => {
+  it('holds up nobody else of its lane, with a backlog at the head of both queues', async () => {
+    const to = await startReceiver((request, response) => {
+      if (request.path !== '/hangs') status(200)(request, response)
+    })
+    receivers.push(to)
+    const hangs = { url: `${to.url}/hangs` }
+    await setting.push(...Array.from({ length: 700 }, () => hangs))
+    await setting.asOwner(
+      'update delivery.delivery set attempts = 1, failures = 1 where random() < 0.5',
+    )
+    // No attempt is given up before the others have to be there.
+    setting.worker({ timeoutMs: 60_000 })
+    await until(() => to.requests.length > 0)
+    const others = Array.from({ length: 60 }, (_, n) => ({ url: `${to.url}/order-${n}` }))
+    const ids = await setting.push(...others)
+    for (const id of ids) await until(async () => (await setting.state(id)) === 'delivered')
+    expect(to.requests.filter(({ path }) => path === '/hangs').length).toBeLessThanOrEqual(4)
+  })
+})
+
+describe('a claim of a lane with 20,000 rows', () => {
+  // What a claim reads of them is bounded: by the head of the queue, or by one statement's part of the backlog.
+  const readRows = (plan: string) =>
+    [
+      ...plan.matchAll(/Index Scan using delivery_queue_\w+ on .*?rows=([\d.]+) loops=(\d+)/g),
+    ].reduce((sum, [, rows = '0', loops = '0']) => sum + Number(rows) * Number(loops), 0)
+
+  it('of one URL that has its share reads a few, and gets behind them by moving each once', async () => {
+    await pushTo('/hangs')
+    await copyPending(19_999)
+    await pushTo('/hangs', '/works')
+    await setLimit(4)
+    let claim = await claimDue(setting.db, token, limits)
+    expect(claim.deliveries.map(pathOf)).toEqual(['/hangs', '/hangs'])
+    const lanes = claim.blockedLanes
+    const move = await setting.explained((db) => openUrlQueues(db, lanes))
+    expect(readRows(move)).toBeLessThanOrEqual(512)
+    expect(move).not.toMatch(/Seq Scan on delivery/)
+    const blocked = await setting.explained((db) => claimDue(db, token, limits))
+    expect(readRows(blocked)).toBeLessThan(50)
+    expect(blocked).not.toMatch(/Seq Scan on delivery/)
+    let moves = 1
+    for (; claim.blockedLanes.length > 0; moves += 1) {
+      await openUrlQueues(setting.db, lanes)
+      claim = await claimDue(setting.db, token, limits)
+    }
+    expect(claim.deliveries.map(pathOf)).toEqual(['/works'])
+    expect(moves).toBeLessThan(20_000 / 200)
+    // What comes later finds nothing in its way.
+    await pushTo('/works')
+    await setting.asOwner('analyze delivery.delivery')
+    const plan = await setting.explained((db) => claimDue(db, token, limits))
+    expect(readRows(plan)).toBeLessThan(50)
+  })
+
+  it('of as many URLs reads a few, and moves none', async () => {
+    await pushTo('/first')
+    await copyPending(19_999, `url || n`)
+    await setLimit(16)
+    const { deliveries, blockedLanes } = await claimDue(setting.db, token, limits)
+    expect(deliveries).toHaveLength(16)
+    expect(blockedLanes).toEqual([])
+    await deliver(deliveries)
+    const claim = await setting.explained((db) => claimDue(db, token, limits))
+    expect(readRows(claim)).toBeLessThan(50)
+    expect(await setting.count("url_queue <> ''")).toBe(0)
+  })
+})
+
+describe('what waits in the queue of a URL', () => {
+  async function queued(): Promise<string[]> {
+    const ids = await pushTo(...many(5, '/busy'), '/other')
+    await setLimit(2)
+    await claimAll()
+    expect(await setting.count("url_queue <> ''")).toBe(4)
+    return ids
+  }
+
+  it('is counted and shown with its age', async () => {
+    await queued()
+    setting.clock.advance(10_000)
+    const [lane] = await listEndpoints(setting.db, setting.projectId, undefined, 10)
+    expect(lane).toMatchObject({ pending: 4, sending: 2 })
+    const ageMs = setting.clock.now().getTime() - (lane?.oldestDueAt?.getTime() ?? 0)
+    expect(ageMs).toBeGreaterThan(10_000)
+    expect((await readBacklog(setting.db)).oldestDueS).toBeGreaterThan(10)
+  })
+
+  it('can be cancelled, and leaves no queue behind', async () => {
+    const ids = await queued()
+    for (const id of ids.slice(1, 5)) await cancelDelivery(setting.db, setting.projectId, id)
+    await setting.asOwner(
+      `update delivery.delivery set state = 'delivered', ended_at = now(), lease_token = null,
+         lease_until = null where state = 'sending'`,
+    )
+    await setting.asOwner("update delivery.endpoint set ready_at = '-infinity'")
+    expect(await claimAll()).toEqual([])
+    const [row] = await setting.asOwner<{ queues: number; atRest: boolean }>(
+      `select cardinality(url_queues) as queues, ready_at = 'infinity' as "atRest"
+       from delivery.endpoint`,
+    )
+    expect(row?.queues).toBe(0)
+  })
+
+  it('is found again when no lane names its queue, as an instance of the version before may leave it', async () => {
+    await queued()
+    await setting.asOwner("update delivery.endpoint set url_queues = '{}', ready_at = 'infinity'")
+    expect(await wakeForgotten(setting.db, 100)).toBe(1)
+    expect(await wakeForgotten(setting.db, 100)).toBe(0)
+    await setLimit(16)
+    expect((await claimAll()).map(pathOf)).toEqual(many(4, '/busy'))
+  })
+})

@@ -1,0 +1,258 @@
+// Shows when leases are released whose instance was killed or whose claim got no answer, and that no others are.
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '#platform/db/db.ts'
+import { leaseToken } from '../../services/delivery/domain/lease-token.ts'
+import {
+  checkInstances,
+  registerInstance,
+  releaseInstance,
+} from '../../services/delivery/store/instance-store.ts'
+import { type Instance, startInstance } from '../../services/delivery/workers/instance.ts'
+import { silentLog } from '../support/database.ts'
+import { freezeFamily } from '../support/freeze.ts'
+import { ownBroker, ownPostgres, type TestServer } from '../support/servers.ts'
+import { type DeliveryProcess, startDeliveryProcess } from './process.ts'
+import { type Receiver, startReceiver, status } from './receiver.ts'
+import { claimDeliveries, createSetting, until } from './setting.ts'
+
+const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
+const withinMs = 5_000
+
+let postgres: TestServer
+let broker: TestServer
+let setting: Awaited<ReturnType<typeof createSetting>>
+let receiver: Receiver
+let instances: Instance[] = []
+let processes: DeliveryProcess[] = []
+
+beforeAll(async () => {
+  ;[postgres, broker] = await Promise.all([ownPostgres({ fsync: 'off' }), ownBroker()])
+  process.env['TEST_DATABASE_URL'] = postgres.url
+  setting = await createSetting()
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  receiver.answer(status(200))
+  await Promise.all(processes.splice(0).map((one) => one.stop('SIGKILL')))
+  const running = instances
+  instances = []
+  await setting.reset()
+  await Promise.all(running.map((one) => one.close()))
+  receiver.requests.length = 0
+})
+afterAll(async () => {
+  await receiver.close()
+  await setting.drop()
+  await Promise.all([postgres.remove(), broker.remove()])
+})
+
+async function start(): Promise<DeliveryProcess> {
+  const started = await startDeliveryProcess({
+    DATABASE_URL: setting.database.url,
+    NATS_URL: broker.url,
+  })
+  processes.push(started)
+  return started
+}
+
+/** An instance, and a worker whose claims have leases of it. */
+function startOwner(db: Database = setting.db) {
+  const instance = startInstance({ db, log: silentLog, onDue: () => worker.notify() })
+  const worker = setting.worker({ db, leases: instance })
+  instances.push(instance)
+}
+
+/** Answers nothing, and keeps what it would answer with. */
+function holdAnswers(): ServerResponse[] {
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  return held
+}
+
+const sessions = `
+  select pid from pg_locks join delivery.instance on objid::bigint
+    = delivery.instance_lock(instance_id) & (1::bigint << 32) - 1
+  where locktype = 'advisory' and granted`
+
+const sessionCount = async () => (await setting.asOwner(sessions)).length
+
+/** Milliseconds between two times of the database. */
+async function between(from: string, to: string): Promise<number> {
+  const [row] = await setting.asOwner<{ ms: number }>(
+    `select (extract(epoch from (${to}) - (${from})) * 1000)::int as ms`,
+  )
+  return row?.ms ?? Number.NaN
+}
+
+const startOf = (id: string, number: number) =>
+  `select started_at from delivery.attempt where delivery_id = '${id}' and number = ${number}`
+
+async function expectPushedAgain(id: string, error: string): Promise<void> {
+  await until(async () => (await setting.state(id)) === 'delivered')
+  expect(await setting.attempts(id)).toMatchObject([
+    { number: 1, outcome: 'unknown', error },
+    { number: 2, outcome: 'delivered' },
+  ])
+}
+
+describe('an instance that is killed while it pushes', () => {
+  it('has its push repeated by the next one within 5 s of its start', async () => {
+    const held = holdAnswers()
+    const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
+    const killed = await start()
+    await until(() => held.length === 1)
+    await killed.stop('SIGKILL')
+    receiver.answer(status(200))
+    await start()
+    await expectPushedAgain(id, 'instance_lost')
+    expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
+    const started = 'select max(started_at) from delivery.instance'
+    expect(await between(started, startOf(id, 2))).toBeLessThan(withinMs)
+  })
+
+  it('has its push repeated by another one within 5 s of its end', async () => {
+    const held = holdAnswers()
+    const [id = ''] = await setting.push({ url: receiver.url })
+    const killed = await start()
+    await until(() => held.length === 1)
+    startOwner()
+    await until(async () => (await sessionCount()) === 2)
+    receiver.answer(status(200))
+    const [killedAt] = await setting.asOwner<{ at: string }>('select clock_timestamp()::text as at')
+    await killed.stop('SIGKILL')
+    await expectPushedAgain(id, 'instance_lost')
+    const end = `timestamptz '${killedAt?.at}'`
+    expect(await between(`select ${end}`, startOf(id, 2))).toBeLessThan(withinMs)
+  })
+})
+
+describe('an instance that lives', () => {
+  it('keeps its pushes when all sessions are ended, and registers again', async () => {
+    const held = holdAnswers()
+    const [id = ''] = await setting.push({ url: receiver.url })
+    let checks = 0
+    startOwner()
+    await until(() => held.length === 1)
+    startOwner({
+      ...setting.db,
+      session: async () => {
+        const session = await setting.db.session()
+        const row: typeof session.row = (statement, values) => {
+          if (statement.name === 'delivery_missing_instances') checks += 1
+          return session.row(statement, values)
+        }
+        return { ...session, row }
+      },
+    })
+    await until(async () => (await sessionCount()) === 2)
+    const before = await setting.asOwner<{ pid: number }>(sessions)
+    await setting.asOwner(`select pg_terminate_backend(pid, 5000) from (${sessions}) as ended`)
+    await until(async () => (await sessionCount()) === 2)
+    const after = await setting.asOwner<{ pid: number }>(sessions)
+    expect(after.filter(({ pid }) => before.some((one) => one.pid === pid))).toEqual([])
+    // More than would release the leases of an instance that did not come back.
+    const enough = checks + 5
+    await until(() => checks >= enough)
+    for (const response of held) response.end()
+    await until(async () => (await setting.state(id)) === 'delivered')
+    expect(await setting.attempts(id)).toMatchObject([{ number: 1, outcome: 'delivered' }])
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  it('pushes within 5 s of the end of a freeze of the database what a claim without an answer had taken', {
+    timeout: 60_000,
+  }, async () => {
+    const hasPush = Promise.withResolvers<void>()
+    const gaveUp = Promise.withResolvers<void>()
+    let goOn: (() => void) | undefined
+    const db = setting.database.open({ limits: { statementMs: 1_000, acquireMs: 3_000 } })
+    startOwner({
+      ...db,
+      async rows<T>(...[statement, values]: Parameters<Database['rows']>): Promise<T[]> {
+        if (statement.name !== 'delivery_claim') return db.rows<T>(statement, values)
+        await hasPush.promise
+        // The claim must find a connection, or it would not reach the server.
+        if (goOn === undefined) await Promise.all([db.ready(), db.ready(), db.ready()])
+        goOn ??= await freezeFamily(postgres.pid())
+        return db.rows<T>(statement, values).catch((error: unknown) => {
+          gaveUp.resolve()
+          throw error
+        })
+      },
+    })
+    const [id = ''] = await setting.push({ url: receiver.url })
+    hasPush.resolve()
+    await gaveUp.promise
+    goOn?.()
+    await expectPushedAgain(id, 'claim_unanswered')
+    expect(receiver.requests).toHaveLength(1)
+    expect(await between(startOf(id, 1), startOf(id, 2))).toBeLessThan(withinMs)
+  })
+})
+
+describe('an instance that stops', () => {
+  const stoppedWith = async (leases: () => Promise<unknown>) => {
+    const instance = startInstance({ db: setting.db, log: silentLog, onDue: () => undefined })
+    await instance.settled()
+    const token = instance.issueToken()
+    await leases()
+    await claimDeliveries(setting.db, token, limits)
+    await instance.close()
+    return setting.asOwner('select from delivery.instance')
+  }
+
+  it('is forgotten, unless it leaves leases', async () => {
+    expect(await stoppedWith(async () => undefined)).toHaveLength(0)
+    expect(await stoppedWith(() => setting.push({ url: receiver.url }))).toHaveLength(1)
+  })
+})
+
+describe('leases of an instance', () => {
+  it('are released while it has no session, and those of others are not', async () => {
+    const [own, other] = [randomUUID(), randomUUID()]
+    const session = await setting.db.session()
+    expect(await registerInstance(session, own)).toBe(true)
+    expect(await checkInstances(session)).toEqual({ isStandby: false, missing: [] })
+    const [first = ''] = await setting.push({ url: receiver.url })
+    await claimDeliveries(setting.db, leaseToken(own), limits)
+    const [second = ''] = await setting.push({ url: receiver.url, projectId: randomUUID() })
+    await claimDeliveries(setting.db, leaseToken(other), limits)
+    expect(await releaseInstance(setting.db, own, 100)).toBe(0)
+    session.close()
+    const last = await setting.db.session()
+    await until(async () => (await checkInstances(last)).missing.length === 1)
+    expect(await checkInstances(last)).toEqual({ isStandby: false, missing: [own] })
+    expect(await releaseInstance(setting.db, own, 100)).toBe(1)
+    expect(await setting.count(`delivery_id = '${first}' and state = 'pending'`)).toBe(1)
+    expect(await setting.count(`delivery_id = '${second}' and state = 'sending'`)).toBe(1)
+    last.close()
+  })
+
+  it('are released once more when a claim of it ends late, and the instance is forgotten in the end', async () => {
+    const id = randomUUID()
+    const session = await setting.db.session()
+    await registerInstance(session, id)
+    session.close()
+    await until(async () => (await sessionCount()) === 0)
+    expect(await releaseInstance(setting.db, id, 100)).toBe(0)
+    await setting.push({ url: receiver.url })
+    await claimDeliveries(setting.db, leaseToken(id), limits)
+    expect(await releaseInstance(setting.db, id, 100)).toBe(1)
+    expect(await setting.asOwner('select from delivery.instance')).toHaveLength(1)
+    await setting.asOwner("update delivery.instance set lost_at = now() - interval '6 minutes'")
+    await releaseInstance(setting.db, id, 100)
+    expect(await setting.asOwner('select from delivery.instance')).toHaveLength(0)
+  })
+
+  it('cannot be those of two sessions', async () => {
+    const id = randomUUID()
+    const [first, second] = [await setting.db.session(), await setting.db.session()]
+    expect(await registerInstance(first, id)).toBe(true)
+    expect(await registerInstance(second, id)).toBe(false)
+    first.close()
+    await until(() => registerInstance(second, id))
+    second.close()
+  })
+})

@@ -1,0 +1,229 @@
+// Events that their writer publishes directly: processed once and confirmed, also when the writer crashes.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { randomId } from '#core/identity/id.ts'
+import { sql } from '#platform/db/db.ts'
+import { PoisonEvent } from '#platform/events/inbox.ts'
+import { directLeaseMs } from '#platform/events/outbox-store.ts'
+import {
+  eventually,
+  makeWorld,
+  metricValue,
+  newsSubject,
+  startBroker,
+  subject,
+  type TestBroker,
+  type World,
+} from './harness.ts'
+
+let broker: TestBroker
+let world: World
+
+beforeEach(async () => {
+  broker = await startBroker()
+  world = await makeWorld(broker.url)
+})
+afterEach(async () => {
+  await world.close()
+  await broker.remove()
+})
+
+const confirmations = sql('confirmations', 'select count(*)::integer as n from confirmation')
+
+async function ends(eventId: string): Promise<void> {
+  await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+}
+
+describe('a directly published event', () => {
+  it('an event is handled with all its fields and confirmed, with a single update of its row', async () => {
+    const received: unknown[] = []
+    world.startConsumer({
+      handle: (_tx, events) => {
+        received.push(...events)
+        return Promise.resolve()
+      },
+    })
+    const producer = world.startProducer()
+    const more = { projectId: randomId(), traceparent: '00-ab-cd-01', requestId: 'r-1' }
+    const event = await world.writeLeased(more)
+    producer.publish(event)
+    await ends(event.eventId)
+    const { eventId } = event
+    expect(received).toMatchObject([{ eventId, subject, payload: Buffer.from('fact'), ...more }])
+    expect(await world.row(eventId)).toMatchObject({ attempts: 1, parked_at: null })
+    expect(await world.producerDb.row(confirmations, [])).toEqual({ n: 0 })
+    expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
+    expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
+  })
+
+  it('an event that the broker acknowledges while others are being confirmed is confirmed too', async () => {
+    world.startConsumer()
+    const nats = world.openNats()
+    const { promise: mayGo, resolve: letGo } = Promise.withResolvers<void>()
+    const [first, held] = [await world.writeLeased(), await world.writeLeased()]
+    const producer = world.startProducer({
+      nats: {
+        ...nats,
+        async publish(subject, payload, messageId) {
+          if (messageId.startsWith(held.eventId)) await mayGo
+          await nats.publish(subject, payload, messageId)
+        },
+      },
+    })
+    producer.publish(first)
+    await eventually(async () => {
+      expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
+    })
+    producer.publish(held)
+    await ends(first.eventId)
+    letGo()
+    await ends(held.eventId)
+    // A relay that had to help would have left its answers.
+    expect(await world.producerDb.row(confirmations, [])).toEqual({ n: 0 })
+  })
+
+  it('an event whose writer died is published by a relay once its lease expires, not before', async () => {
+    world.startConsumer()
+    const { eventId } = await world.writeLeased()
+    const ordinary = await world.write()
+    const { notify } = world.startProducer()
+    await ends(ordinary)
+    expect(await world.row(eventId)).toMatchObject({ attempts: 0 })
+    world.clock.advance(directLeaseMs)
+    notify()
+    await ends(eventId)
+    expect((await world.handled()).toSorted()).toEqual([eventId, ordinary].toSorted())
+  })
+
+  it('is handled once although a relay takes it too', async () => {
+    world.startConsumer()
+    const events = await Promise.all(Array.from({ length: 50 }, () => world.writeLeased()))
+    world.clock.advance(directLeaseMs)
+    const producer = world.startProducer()
+    producer.notify()
+    for (const event of events) producer.publish(event)
+    await eventually(async () => expect(await world.pendingRows()).toBe(0))
+    const ids = events.map(({ eventId }) => eventId).toSorted()
+    expect((await world.handled()).toSorted()).toEqual(ids)
+  })
+
+  it('an event that no consumer confirms becomes an ordinary outbox event', async () => {
+    world.setConsumerReachable(false)
+    world.startConsumer()
+    const producer = world.startProducer()
+    const event = await world.writeLeased()
+    producer.publish(event)
+    await eventually(async () => expect((await world.row(event.eventId)).attempts).toBe(1))
+    expect(await world.row(event.eventId)).toMatchObject({ confirmed_at: null })
+    world.setConsumerReachable(true)
+    await ends(event.eventId)
+    expect(await world.handled()).toEqual([event.eventId])
+  })
+
+  it('an event that its consumer refuses permanently becomes a dead letter', async () => {
+    world.startConsumer({
+      handle: (_tx, [first]) => Promise.reject(new PoisonEvent(first?.eventId ?? '', 'no sense')),
+    })
+    const producer = world.startProducer()
+    const event = await world.writeLeased()
+    producer.publish(event)
+    await eventually(async () => expect((await world.row(event.eventId)).parked_at).not.toBeNull())
+  })
+
+  it('an event without consumers to confirm it ends although no consumer can be queried', async () => {
+    world.setConsumerReachable(false)
+    const producer = world.startProducer()
+    const news = await world.writeLeased({ subject: newsSubject })
+    producer.publish(news)
+    await ends(news.eventId)
+    expect(await world.row(news.eventId)).toMatchObject({ attempts: 1 })
+    expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
+  })
+
+  it('an event without consumers to confirm it is published and ended by a writer that stops', async () => {
+    const nats = world.openNats()
+    await eventually(() => expect(nats.ready()).toBe(true))
+    const producer = world.startProducer({ nats })
+    const news = await world.writeLeased({ subject: newsSubject })
+    const other = await world.writeLeased()
+    for (const event of [news, other]) producer.publish(event)
+    await producer.close()
+    expect((await world.row(news.eventId)).confirmed_at).not.toBeNull()
+    expect(await world.row(other.eventId)).toMatchObject({ attempts: 1, confirmed_at: null })
+  })
+
+  it('an event that cannot be published has its error in its row', async () => {
+    const producer = world.startProducer()
+    const event = await world.writeLeased({ subject: 'elsewhere.event' })
+    producer.publish(event)
+    await eventually(async () =>
+      expect((await world.row(event.eventId)).last_error).toBe('the broker refused: 503'),
+    )
+    expect(await world.row(event.eventId)).toMatchObject({ attempts: 0, published_at: null })
+  })
+
+  it('is left to others at once by a writer that stops', async () => {
+    world.startConsumer()
+    const nats = world.openNats()
+    await eventually(() => expect(nats.ready()).toBe(true))
+    const stopping = world.startProducer({ nats })
+    await broker.kill()
+    await eventually(() => expect(nats.ready()).toBe(false))
+    const event = await world.writeLeased()
+    stopping.publish(event)
+    await stopping.close()
+    await broker.start()
+    world.startProducer()
+    await ends(event.eventId)
+    expect(await world.handled()).toEqual([event.eventId])
+  })
+})
+
+describe('a broker that forgets', () => {
+  it('an event is published again when the broker loses it with its disk after the acknowledgement', async () => {
+    const producer = world.startProducer()
+    const event = await world.writeLeased()
+    producer.publish(event)
+    await eventually(async () => {
+      expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
+    })
+    await broker.kill()
+    broker.wipe()
+    await broker.start()
+    world.startConsumer()
+    await eventually(async () => {
+      world.clock.advance(1_000)
+      expect((await world.row(event.eventId)).confirmed_at).not.toBeNull()
+    })
+    expect(await world.handled()).toEqual([event.eventId])
+    expect((await world.row(event.eventId)).attempts).toBeGreaterThan(1)
+  })
+
+  it('no event is lost or processed twice when the broker is killed and wiped under load', async () => {
+    world.startConsumer()
+    const producer = world.startProducer()
+    const written: string[] = []
+    const ending = new AbortController()
+    const writer = async (): Promise<void> => {
+      while (!ending.signal.aborted) {
+        const event = await world.writeLeased()
+        written.push(event.eventId)
+        producer.publish(event)
+      }
+    }
+    const writers = Array.from({ length: 4 }, writer)
+    for (let crash = 1; crash <= 3; crash += 1) {
+      const target = crash * 300
+      await eventually(() => expect(written.length).toBeGreaterThan(target))
+      await broker.kill()
+      broker.wipe()
+      await broker.start()
+    }
+    ending.abort()
+    await Promise.all(writers)
+    await eventually(async () => {
+      world.clock.advance(1_000)
+      expect(await world.pendingRows()).toBe(0)
+    })
+    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+  })
+})

@@ -1,0 +1,286 @@
+// A producer and a consumer of events with databases and a broker of their own. It must not replace any of their code.
+import fs from 'node:fs'
+import path from 'node:path'
+import { createClient, createRouterTransport } from '@connectrpc/connect'
+import { connect, type StreamAPI } from 'nats'
+import { Client } from 'pg'
+import { Registry } from 'prom-client'
+import { vi } from 'vitest'
+import { Failure } from '#core/errors/errors.ts'
+import { randomId } from '#core/identity/id.ts'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { type Database, openDatabase, sql } from '#platform/db/db.ts'
+import { type HandleEvents, startConsumer } from '#platform/events/inbox.ts'
+import { inboxRoutes } from '#platform/events/inbox-routes.ts'
+import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import {
+  type CommittedEvent,
+  insertEvent,
+  leasedUntil,
+  type OutboxEvent,
+  outboxColumns,
+  outboxParameters,
+  outboxValues,
+  type SeenClient,
+  startOutbox,
+} from '#platform/events/outbox.ts'
+import { eventStream } from '#platform/events/topology.ts'
+import { createLogger } from '#platform/telemetry/log.ts'
+import { createTestClock, type TestClock } from '#platform/testing/clock.ts'
+import { type NatsServer, startNats } from '../../deploy/local/nats/nats.ts'
+import { copyOfDatabase } from '../support/database.ts'
+import { freeze } from '../support/freeze.ts'
+import { disableJetStream, freePorts, keepStream, temporaryFolder } from '../support/servers.ts'
+
+export const subject = 'pw.test.event'
+export const newsSubject = 'pw.test.news'
+export const log = createLogger({ part: 'test', level: 'silent' })
+
+/** A broker that can crash and forget. */
+export type TestBroker = {
+  url: string
+  kill(): Promise<void>
+  /** Stops it in its tracks: its connections stay and nothing answers. */
+  freeze(): Promise<void>
+  /** Makes it go on without JetStream until its next start. */
+  disableJetStream(): void
+  /** Removes all that it has stored; it must be down. */
+  wipe(): void
+  start(): Promise<void>
+  remove(): Promise<void>
+}
+
+/** What the consumer of a world takes in. */
+export const worldSubjects = { consumer: [subject] }
+
+/** Starts a broker of our own, with its stream controller, and a password of its own unless one is given. */
+export async function startBroker(password?: string): Promise<TestBroker> {
+  const dataDir = path.join(temporaryFolder('broker'), 'nats')
+  if (password !== undefined) {
+    fs.mkdirSync(dataDir)
+    fs.writeFileSync(path.join(dataDir, 'password'), password, { mode: 0o600 })
+  }
+  const [port = 0] = await freePorts(1)
+  const start = (): Promise<NatsServer> => startNats({ dataDir, port, log: () => {} })
+  let server = await start()
+  const stream = await keepStream(server.url, worldSubjects)
+  let thaw = () => {}
+  return {
+    url: server.url,
+    async kill() {
+      process.kill(server.pid, 'SIGKILL')
+      await server.exited
+    },
+    async freeze() {
+      thaw = await freeze(server.pid)
+    },
+    disableJetStream: () => disableJetStream(dataDir, server.pid),
+    wipe: () => fs.rmSync(path.join(dataDir, 'store'), { recursive: true }),
+    async start() {
+      server = await start()
+    },
+    async remove() {
+      thaw()
+      await stream.close()
+      await server.stop()
+      fs.rmSync(path.dirname(dataDir), { recursive: true })
+    },
+  }
+}
+
+/** Deletes the stream, if it is there, behind everybody's back. */
+export async function deleteStream(broker: TestBroker): Promise<void> {
+  await onStreams(broker, (streams) => streams.delete(eventStream.name)).catch(() => undefined)
+}
+
+/** Removes all messages from the stream. */
+export async function emptyStream(broker: TestBroker): Promise<void> {
+  await onStreams(broker, (streams) => streams.purge(eventStream.name))
+}
+
+async function onStreams(
+  { url }: TestBroker,
+  work: (streams: StreamAPI) => Promise<unknown>,
+): Promise<void> {
+  const { username, password, host } = new URL(url)
+  const connection = await connect({ servers: host, user: username, pass: password })
+  try {
+    await work((await connection.jetstreamManager()).streams)
+  } finally {
+    await connection.close()
+  }
+}
+
+/** Makes a database with these folders of migrations, without events, and opens it. */
+export async function makeDatabase(folders: string[], testClock: TestClock): Promise<Database> {
+  const url = await copyOfDatabase(`events ${folders.join(' ')}`, async (empty) => {
+    for (const folder of folders) {
+      const directory = path.resolve(import.meta.dirname, '../../platform/db/migrations', folder)
+      for (const file of fs.readdirSync(directory).toSorted()) {
+        await execute(empty, fs.readFileSync(path.join(directory, file), 'utf8'))
+      }
+    }
+    await execute(empty, 'create table handled (event_id uuid not null)')
+  })
+  return openDatabase({ url, service: undefined, log, testClock, poolSize: 16 })
+}
+
+async function execute(connectionString: string, text: string): Promise<void> {
+  const client = new Client({ connectionString })
+  await client.connect()
+  await client.query(text)
+  await client.end()
+}
+
+const writeLeased = sql(
+  'write_in_hand',
+  `insert into outbox (${outboxColumns}, next_at) values (${outboxParameters(1)}, ${leasedUntil})
+   returning occurred_at`,
+)
+const noteHandled = sql('note_handled', 'insert into handled select unnest($1::uuid[])')
+const handledRows = sql('handled', 'select event_id from handled')
+const outboxRow = sql(
+  'row',
+  `select attempts, published_at, confirmed_at, parked_at, last_error from outbox
+   where event_id = $1`,
+)
+const pendingRows = sql(
+  'pending_rows',
+  'select count(*)::integer as n from outbox where confirmed_at is null and parked_at is null',
+)
+
+export type OutboxRow = {
+  attempts: number
+  published_at: Date | null
+  confirmed_at: Date | null
+  parked_at: Date | null
+  last_error: string | null
+}
+
+export type World = Awaited<ReturnType<typeof makeWorld>>
+
+/** Two databases, no process started yet. `close` stops every process that was started. */
+export async function makeWorld(brokerUrl: string) {
+  const clock = createTestClock()
+  const producerDb = await makeDatabase(['clock', 'outbox'], clock)
+  const consumerDb = await makeDatabase(['clock', 'inbox'], clock)
+  const closing: (() => Promise<void>)[] = []
+  let consumerReachable = true
+
+  const client = createClient(
+    InboxService,
+    createRouterTransport((router) => inboxRoutes(router, consumerDb)),
+  )
+  const seenClient: SeenClient = {
+    seen(request, options) {
+      if (!consumerReachable) throw new Failure('SERVICE_UNAVAILABLE', 'no route to the consumer')
+      return client.seen(request, options)
+    },
+  }
+
+  function started<T extends { close(): Promise<void> }>(part: T): T {
+    closing.unshift(() => part.close())
+    return part
+  }
+
+  const openNats = (): Nats => started(connectNats({ url: brokerUrl, name: 'test', log }))
+
+  /** The work of a consumer: a row for each event, with no constraint that would hide a repetition. */
+  const note: HandleEvents = async (tx, events) => {
+    await tx.run(noteHandled, [events.map((event) => event.eventId)])
+  }
+
+  return {
+    clock,
+    producerDb,
+    consumerDb,
+    seenClient,
+    openNats,
+    note,
+    setConsumerReachable(reachable: boolean) {
+      consumerReachable = reachable
+    },
+    startProducer(options: { nats?: Nats; consumers?: Record<string, SeenClient> } = {}) {
+      const metrics = new Registry()
+      const outbox = startOutbox({
+        db: producerDb,
+        nats: options.nats ?? openNats(),
+        subjects: {
+          [subject]: { consumers: options.consumers ?? { consumer: seenClient } },
+          [newsSubject]: { consumers: {} },
+        },
+        log,
+        metrics,
+      })
+      return { ...started(outbox), metrics }
+    },
+    startConsumer(options: { nats?: Nats; handle?: HandleEvents } = {}) {
+      const metrics = new Registry()
+      const consumer = startConsumer({
+        db: consumerDb,
+        nats: options.nats ?? openNats(),
+        durable: 'consumer',
+        subjects: worldSubjects.consumer,
+        handle: options.handle ?? note,
+        log,
+        metrics,
+      })
+      return { ...started(consumer), metrics }
+    },
+    /** Commits one event. */
+    async write(event: Partial<OutboxEvent> = {}): Promise<string> {
+      const eventId = randomId()
+      await producerDb.transaction((tx) =>
+        insertEvent(tx, {
+          eventId,
+          subject,
+          projectId: undefined,
+          payload: Buffer.from('fact'),
+          ...event,
+        }),
+      )
+      return eventId
+    },
+    /** Commits one event as being in the hand of its writer, who has yet to carry it. */
+    async writeLeased(event: Partial<OutboxEvent> = {}): Promise<CommittedEvent> {
+      const payload = Buffer.from('fact')
+      const made = { eventId: randomId(), subject, projectId: undefined, payload, ...event }
+      const row = await producerDb.row<{ occurred_at: Date }>(writeLeased, outboxValues(made))
+      if (row === undefined) throw new Error('nothing was written')
+      return { ...made, occurredAt: row.occurred_at }
+    },
+    /** Ids of handled events, once per handling. */
+    async handled(): Promise<string[]> {
+      const rows = await consumerDb.rows<{ event_id: string }>(handledRows, [])
+      return rows.map((row) => row.event_id)
+    },
+    async row(eventId: string): Promise<OutboxRow> {
+      const row = await producerDb.row<OutboxRow>(outboxRow, [eventId])
+      if (row === undefined) throw new Error('no such event')
+      return row
+    },
+    async pendingRows(): Promise<number> {
+      return (await producerDb.row<{ n: number }>(pendingRows, []))?.n ?? 0
+    },
+    async close() {
+      for (const close of closing) await close()
+      await Promise.all([producerDb.close(), consumerDb.close()])
+    },
+  }
+}
+
+/** Publishes, however often the broker is too slow to say that it has it: it knows the message by its id. */
+export function publishSurely(nats: Nats, ...message: Parameters<Nats['publish']>): Promise<void> {
+  return vi.waitFor(() => nats.publish(...message), { timeout: 15_000 })
+}
+
+/** Waits until what is expected holds. */
+export function eventually(expectation: () => Promise<void> | void): Promise<void> {
+  return vi.waitFor(expectation, { timeout: 30_000, interval: 25 })
+}
+
+/** Reads one metric without labels. */
+export async function metricValue(metrics: Registry, name: string): Promise<number> {
+  const metric = await metrics.getSingleMetric(name)?.get()
+  return metric?.values[0]?.value ?? 0
+}

@@ -1,0 +1,310 @@
+// Institution transactions through the whole system: both shapes, every type, repeats, refusals, quotes and histories.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { institution_name } from '../accounts/customer.ts'
+import { dateTimePattern, type Json, person, sharedMesh, unique } from '../harness.ts'
+import { cents, seal, transferClient } from './transfer-client.ts'
+
+const mesh = sharedMesh()
+const demo = transferClient(mesh)
+const other = transferClient(mesh, 'other')
+
+const outside = { account_number: 'FAR-0001', organization_id: 'Far Bank' }
+
+describe('a p2p transaction', () => {
+  it('is completed at once, in the shape of objects', async () => {
+    const [from, to] = [await demo.balance(11), await demo.balance(2)]
+    const body = await demo.order(11, 2, {
+      fees: { total: '0.40', convenience: '0.10', sender_pays: '0.20', recipient_pays: '0.10' },
+      description: 'Lunch',
+    })
+    const made = await demo.post(body)
+    expect(made.body, made.text).toMatchObject({ status: 'success', code: 200 })
+    expect(made.body['institution_receipt_id']).toMatch(/^[\w-]{32}$/)
+    expect(cents(from) - cents(await demo.balance(11))).toBe(120)
+    expect(cents(await demo.balance(2)) - cents(to)).toBe(90)
+    const read = await demo.get(body['transaction_id'])
+    expect(read.body).toMatchObject({
+      transaction_id: body['transaction_id'],
+      institution_receipt_id: made.body['institution_receipt_id'],
+      transaction_type: 'p2p',
+      transaction_status: 'completed',
+      currency: 'USD',
+      amount: '1.00',
+      institution_name,
+    })
+  })
+
+  it('is completed at once, in the shape of lists', async () => {
+    const from = await demo.balance(11)
+    const body = await demo.order(11, 2, {
+      fees: [{ fee_type: 'sender_pays', fee_amount: '0.05', fee_currency: 'USD' }],
+      debit_party: [{ key: 'mobile_number', value: person(11) }],
+      credit_party: [
+        { key: 'mobile_number', value: person(2) },
+        { key: 'currency', value: 'USD' },
+      ],
+    })
+    const made = await demo.post(body)
+    expect(made.status, made.text).toBe(200)
+    expect(cents(from) - cents(await demo.balance(11))).toBe(105)
+  })
+
+  it('is one for thirty clients that send the same at once, and for the same token sealed anew', async () => {
+    const from = await demo.balance(11)
+    const token = await demo.session(11)
+    const body = await demo.order(11, 2, { session_token_enc: seal(mesh, token) })
+    const answers = await Promise.all(Array.from({ length: 30 }, () => demo.post(body)))
+    const again = await demo.post({ ...body, session_token_enc: seal(mesh, token) })
+    const receipts = [...answers, again].map((one) => one.body['institution_receipt_id'])
+    expect(new Set(receipts).size, answers[0]?.text).toBe(1)
+    expect(receipts[0]).toBeDefined()
+    expect(cents(from) - cents(await demo.balance(11))).toBe(100)
+  })
+
+  it('spends its token: of thirty with one token one is made', async () => {
+    const token = await demo.session(11)
+    const from = await demo.balance(11)
+    const bodies = await Promise.all(
+      Array.from({ length: 30 }, async () => {
+        const body = await demo.order(11, 2)
+        return { ...body, session_token_enc: seal(mesh, token) }
+      }),
+    )
+    const answers = await Promise.all(bodies.map((body) => demo.post(body)))
+    const codes = answers.map(({ body }) => body['errorCode'] ?? body['code'])
+    expect(codes.filter((code) => code === 200)).toHaveLength(1)
+    expect(codes.filter((code) => code === 'SESSION_INVALID')).toHaveLength(29)
+    expect(cents(from) - cents(await demo.balance(11))).toBe(100)
+  })
+})
+
+describe('a refusal', () => {
+  const change = (more: Json) => async () => demo.order(11, 2, more)
+  const refusals: [string, number, () => Promise<Json>][] = [
+    ['SESSION_INVALID', 401, change({ session_token_enc: 'AQID' })],
+    [
+      'SESSION_INVALID',
+      401,
+      async () => ({ ...(await demo.order(11, 2)), session_token_enc: seal(mesh, 'pws_unknown') }),
+    ],
+    ['PARTY_NOT_ALLOWED', 403, change({ debit_party: { mobile_number: person(0) } })],
+    ['PARTY_NOT_ALLOWED', 403, change({ transaction_type: 'deposit' })],
+    ['ACCOUNT_NOT_FOUND', 404, change({ credit_party: { mobile_number: person(13) } })],
+    ['AMBIGUOUS_MATCH', 409, change({ credit_party: { mobile_number: person(9) } })],
+    ['ACCOUNT_UNAVAILABLE', 403, change({ credit_party: { mobile_number: person(10) } })],
+    ['SAME_PARTIES', 400, change({ credit_party: { mobile_number: person(11) } })],
+    ['INVALID_PARAMETER', 400, change({ sender_currency: 'TTD' })],
+    [
+      'INVALID_PARAMETER',
+      400,
+      change({ credit_party: { mobile_number: person(2), currency: 'TTD' } }),
+    ],
+    ['INVALID_PARAMETER', 400, change({ amount: '1.001' })],
+    ['INVALID_PARAMETER', 400, change({ fees: { recipient_pays: '1.01' } })],
+    ['INVALID_PARAMETER', 400, change({ fees: { sender_pays: '1.01' } })],
+    ['INVALID_PARAMETER', 400, change({ fees: { total: '1.00', sender_pays: '0.50' } })],
+    ['INVALID_PARAMETER', 400, change({ transaction_type: 'gift' })],
+    ['MISSING_PARAMETER', 400, change({ credit_party: { mobile_number: person(5) } })],
+    ['LIMIT_EXCEEDED', 403, async () => demo.order(3, 2, { amount: '73.72' })],
+    // All that leaves the account counts: 73.00 and 0.72 together.
+    [
+      'LIMIT_EXCEEDED',
+      403,
+      async () => demo.order(3, 2, { amount: '73.00', fees: { sender_pays: '0.72' } }),
+    ],
+    ['INSUFFICIENT_FUNDS', 409, async () => demo.order(3, 2, { amount: '60.00' })],
+    ['QUOTE_NOT_FOUND', 404, change({ quote_id: crypto.randomUUID() })],
+    [
+      'PW_INSTITUTION_ENDPOINT_NOT_ALLOWED',
+      403,
+      change({ transfer_information: { institution_name: 'Restricted Bank' } }),
+    ],
+  ]
+  it.each(refusals)('%s is answered with %d and leaves no trace', async (reason, code, bodyOf) => {
+    const body = await bodyOf()
+    const answer = await demo.post(body)
+    expect([answer.body['errorCode'], answer.status], answer.text).toEqual([reason, code])
+    expect((await demo.get(body['transaction_id'])).status).toBe(404)
+  })
+
+  it('spends nothing: the same token makes the mended transaction, under the same id', async () => {
+    const body = await demo.order(11, 2, { amount: '999999.00' })
+    expect((await demo.post(body)).body['errorCode']).toBe('LIMIT_EXCEEDED')
+    const mended = await demo.post({ ...body, amount: '1.00' })
+    expect(mended.status, mended.text).toBe(200)
+  })
+
+  it('another body under a used id is refused for the id, before its other errors', async () => {
+    const body = await demo.order(11, 2)
+    await demo.post(body)
+    const conflict = await demo.post({ ...body, amount: '1.0', sender_currency: 'TTD' })
+    expect([conflict.status, conflict.body['errorCode']]).toEqual([409, 'DUPLICATE_TRANSACTION_ID'])
+  })
+
+  it('is what another project gets for an id of ours', async () => {
+    const body = await demo.order(11, 2)
+    await demo.post(body)
+    expect((await other.get(body['transaction_id'])).body['errorCode']).toBe(
+      'TRANSACTION_NOT_FOUND',
+    )
+    const theirs = await other.order(11, 2, { transaction_id: body['transaction_id'] })
+    expect((await other.post(theirs)).status).toBe(200)
+  })
+})
+
+/** How long a transfer that has ended was pending. */
+async function pendingMs({ transaction_id }: Json): Promise<number> {
+  const [row] = await mesh.rows<{ ms: number }>(
+    `select (1000 * extract(epoch from end_time - create_time))::float8 as ms
+     from institution.transaction where transaction_id = $1`,
+    [transaction_id],
+  )
+  return row?.ms ?? 0
+}
+
+describe('a transfer', () => {
+  it('to the outside takes the money, and completes after a second', async () => {
+    const from = await demo.balance(11)
+    const body = await demo.order(11, 2, { transaction_type: 'inttransfer', credit_party: outside })
+    const made = await demo.post(body)
+    expect(made.status, made.text).toBe(200)
+    await demo.becomes(body['transaction_id'], 'completed')
+    expect(await pendingMs(body)).toBeGreaterThanOrEqual(1_000)
+    expect(cents(from) - cents(await demo.balance(11))).toBe(100)
+    expect((await demo.post(body)).body['institution_receipt_id']).toBe(
+      made.body['institution_receipt_id'],
+    )
+  })
+
+  it('to an account number ending 0402 fails, and the money is back', async () => {
+    const from = await demo.balance(11)
+    const credit_party = { account_number: 'FAR-0402' }
+    const body = await demo.order(11, 2, { transaction_type: 'cashout', credit_party })
+    expect((await demo.post(body)).status).toBe(200)
+    await demo.becomes(body['transaction_id'], 'failed')
+    expect(await demo.balance(11)).toBe(from)
+  })
+
+  it('to an account number ending 0504 stays pending, and the money is kept back', async () => {
+    const from = await demo.balance(11)
+    const credit_party = { account_number: 'FAR-0504' }
+    const body = await demo.order(11, 2, { transaction_type: 'inttransfer', credit_party })
+    expect((await demo.post(body)).status).toBe(200)
+    const expectPending = async () => {
+      const { body: seen } = await demo.get(body['transaction_id'])
+      expect(seen['transaction_status']).toBe('pending')
+      expect(cents(from) - cents(await demo.balance(11))).toBe(100)
+    }
+    await expectPending()
+    await sleep(3_500)
+    await expectPending()
+  })
+
+  it('from the outside is credited when it arrives', async () => {
+    const before = await demo.balance(11)
+    const parties = { debit_party: outside, credit_party: { mobile_number: person(11) } }
+    const body = await demo.order(11, 2, { transaction_type: 'deposit', ...parties })
+    expect((await demo.post(body)).status).toBe(200)
+    await demo.becomes(body['transaction_id'], 'completed')
+    expect(cents(await demo.balance(11)) - cents(before)).toBe(100)
+  })
+})
+
+describe('a quote', () => {
+  it('a quote is executed once, for its exact amounts, and names its transaction', async () => {
+    const token = await demo.session(2)
+    const credit_party = { mobile_number: person(5) }
+    const { body: quoted } = await demo.quote(token, { request_amount: '10.00', credit_party })
+    const exchange = {
+      quote_id: quoted['quote_id'],
+      sender_currency: 'USD',
+      sender_amount: '10.00',
+    }
+    const wrong = await demo.post(await demo.order(2, 5, { ...exchange, amount: '67.83' }))
+    expect(wrong.body['errorCode'], wrong.text).toBe('QUOTE_MISMATCH')
+    const [from, to] = [await demo.balance(2), await demo.balance(5)]
+    const body = await demo.order(2, 5, { ...exchange, amount: quoted['amount_quoted'] })
+    const made = await demo.post(body)
+    expect(made.status, made.text).toBe(200)
+    expect(cents(from) - cents(await demo.balance(2))).toBe(1_000)
+    expect(cents(await demo.balance(5)) - cents(to)).toBe(6_782)
+    const post = await demo.readQuote(quoted['quote_id'], {}, '/institution/post')
+    expect(post.body, post.text).toMatchObject({
+      quote_status: 'used',
+      transaction_id: body['transaction_id'],
+      institution_receipt_id: made.body['institution_receipt_id'],
+      transaction_status: 'completed',
+    })
+    const again = await demo.post(
+      await demo.order(2, 5, { ...exchange, amount: quoted['amount_quoted'] }),
+    )
+    expect(again.body['errorCode']).toBe('QUOTE_ALREADY_USED')
+  })
+})
+
+describe('the history', () => {
+  it('shows a number’s transactions on either side, newest first, page by page', async () => {
+    const bodies = [await demo.order(11, 2), await demo.order(11, 2)]
+    for (const body of bodies) await demo.post(body)
+    for (const nn of [11, 2]) {
+      const first = await demo.history(person(nn), { limit: '1' })
+      const page = first.body['data'] as Json
+      expect(page, first.text).toMatchObject({
+        mobile_number: person(nn),
+        count: 1,
+        has_more: true,
+      })
+      const cursor = String(page['next_cursor'])
+      const second = await demo.history(person(nn), { limit: '1', cursor })
+      const ids = [page, second.body['data'] as Json].map(
+        ({ transactions }) => (transactions as Json[])[0]?.['transaction_id'],
+      )
+      expect(ids).toEqual(bodies.map((body) => body['transaction_id']).toReversed())
+    }
+  })
+
+  it('shows every field, both sides masked', async () => {
+    const body = await demo.order(11, 2, { description: unique('words') })
+    await demo.post(body)
+    const { body: answer } = await demo.history(person(11), { limit: '1' })
+    const [item] = (answer['data'] as { transactions: Json[] }).transactions
+    expect(item).toEqual({
+      transaction_id: body['transaction_id'],
+      institution_receipt_id: expect.any(String),
+      transaction_type: 'p2p',
+      transaction_status: 'completed',
+      amount: '1.00',
+      currency: 'USD',
+      sender_amount: '1.00',
+      sender_currency: 'USD',
+      fees: { total: '0.00', convenience: '0.00', sender_pays: '0.00', recipient_pays: '0.00' },
+      quote_id: null,
+      description: body['description'],
+      posted_date: expect.stringMatching(dateTimePattern),
+      cleared_date: expect.stringMatching(dateTimePattern),
+      sender: expect.objectContaining({ mobile_number: '*******0111' }),
+      recipient: expect.objectContaining({ mobile_number: '*******0102' }),
+    })
+  })
+
+  it('the history of an unused number is empty', async () => {
+    const answer = await demo.history('+12025550177')
+    expect(answer.body['data'], answer.text).toMatchObject({
+      transactions: [],
+      count: 0,
+      has_more: false,
+      next_cursor: null,
+    })
+  })
+
+  it('takes a window of 90 whole days and no more', async () => {
+    const window = (start_datetime: string, end_datetime: string) =>
+      demo.history(person(11), { start_datetime, end_datetime })
+    expect((await window('2026-01-01', '2026-03-31')).status).toBe(200)
+    expect((await window('2026-01-01', '2026-04-01')).body['errorCode']).toBe('INVALID_PARAMETER')
+    expect((await window('2026-01-02', '2026-01-01')).body['errorCode']).toBe('INVALID_PARAMETER')
+    const bad = await demo.history(person(11), { cursor: 'nonsense' })
+    expect(bad.body['errorCode']).toBe('INVALID_PARAMETER')
+  })
+})

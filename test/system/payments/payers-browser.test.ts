@@ -1,0 +1,71 @@
+// Payers with a real browser at the running system: by hand without JavaScript, by card in the frame, at an agent.
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findChromium, launchChromium, passedOver } from '../../browser/chromium.ts'
+import { follow, visit } from '../../browser/visit.ts'
+import { merchant, order, payer, sharedMesh } from '../harness.ts'
+import { collectCash } from './browser.ts'
+
+const chromium = await findChromium()
+const mesh = sharedMesh()
+const shop = merchant(mesh)
+const { base_url: baseUrl, simulator_url: simulatorUrl } = mesh.sandbox
+const withinMs = 30_000
+
+describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`, () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launchChromium(chromium)
+  })
+  afterAll(() => browser?.close())
+
+  it('one payer pays their share by hand; the other sees it, pays by card, and goes back', async () => {
+    const success = `${simulatorUrl}/agent`
+    const { id, urls } = await shop.create(
+      order({
+        amount: '160.00',
+        payers: [payer(20, { amount: '100.00' }), payer(21, { amount: '60.00' })],
+        urls: { success },
+      }),
+    )
+    const [firstUrl = '', secondUrl = ''] = urls
+    const other = await visit(browser)
+    await other.page.goto(secondUrl)
+    const byHand = await visit(browser, { javaScriptEnabled: false })
+    await byHand.page.goto(firstUrl)
+    await byHand.page.getByLabel('Wallet PIN').fill('123456')
+    await follow(byHand.page, () => byHand.page.getByRole('button', { name: /^Pay / }).click())
+    await byHand.page.getByText('So far 100.00 TTD of 160.00 TTD is paid.').waitFor()
+
+    const { page } = other
+    const shown = 'Others have already paid 100.00 TTD of 160.00 TTD. 60.00 TTD is still to be paid'
+    await page.getByText(shown).waitFor({ timeout: withinMs })
+    await follow(page, () => page.getByRole('link', { name: 'Pay with: Card' }).click())
+    const form = page.frameLocator('iframe')
+    await form.getByLabel('Card number').fill('4242 4242 4242 4242')
+    await form.getByLabel('Expiry date (MM/YY)').fill('12/39')
+    await form.getByLabel('Security code').fill('123')
+    await form.getByRole('button').click()
+    await page.getByRole('heading', { name: 'Paid', exact: true }).waitFor({ timeout: withinMs })
+    await shop.stateIs(id, 'paid')
+    expect(other.origins()).toEqual([new URL(baseUrl).origin, new URL(simulatorUrl).origin])
+    await follow(page, () => page.getByRole('link', { name: 'Back to Demo Store' }).click())
+    expect(page.url()).toBe(success)
+    for (const { complaints, close } of [other, byHand]) {
+      expect(complaints()).toEqual([])
+      await close()
+    }
+  }, 90_000)
+
+  it('at an agent shows a code, and sees by himself that it was collected', async () => {
+    const cash = payer(20, { payment_channel: 'agent', payment_method: 'cash' })
+    const { urls } = await shop.create(order({ payers: [cash] }))
+    const { page, complaints, close } = await visit(browser)
+    await page.goto(urls[0] ?? '')
+    const code = await page.locator('.code').innerText()
+    await collectCash(mesh, code.replaceAll(/\D/g, ''))
+    await page.getByRole('heading', { name: 'Paid', exact: true }).waitFor({ timeout: withinMs })
+    expect(complaints()).toEqual([])
+    await close()
+  }, 60_000)
+})

@@ -1,0 +1,157 @@
+// Measures how soon a healthy receiver gets pushes again after a fault; how many rounds is set by KILL_PUSH_ROUNDS.
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Receiver, startReceiver, status } from '../../delivery/receiver.ts'
+import { freezeFamily } from '../../support/freeze.ts'
+import { type Mesh, startMesh } from '../../support/mesh.ts'
+import { type Stopwatch, startStopwatch } from '../../support/stopwatch.ts'
+import { eventually, type Merchant, merchant, order, payer } from '../harness.ts'
+
+const rounds = Number(process.env['KILL_PUSH_ROUNDS'] ?? '1')
+const withinMs = 5_000
+const frozenMs = 20_000
+/** A system that was killed is as long in starting as one that is new. */
+const timeoutMs = rounds * 240_000
+const repeatedWithinMs = 90_000
+const tradePauseMs = 250
+const answerAfterMs = 200
+
+let mesh: Mesh
+let shop: Merchant
+let server: Receiver
+
+beforeAll(async () => {
+  ;[mesh, server] = await Promise.all([startMesh({ name: 'kill-pushes' }), startReceiver()])
+  shop = merchant(mesh)
+})
+afterAll(async () => {
+  await server.close()
+  await mesh.remove()
+})
+
+type Figures = { fault: string; firstMs: number; repeatedMs: number }
+
+const figures: Figures[] = []
+
+/** Payments whose pushes go to two URLs of one receiver, until it is over; what fails is left. */
+async function trade(isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    await shop.request(newOrder()).catch(() => undefined)
+    await sleep(tradePauseMs)
+  }
+}
+
+const newOrder = () =>
+  order({
+    payers: [payer(1)],
+    urls: { notify: `${server.url}/notify`, callback: `${server.url}/callback` },
+  })
+
+/** URLs that got a push. */
+const paths = () => new Set(server.requests.map(({ path }) => path))
+const idOf = (request: Receiver['requests'][number]) => String(request.headers['pw-delivery-id'])
+
+/** Payments while the receiver answers nothing, until pushes to both URLs are in flight; returns their ids. */
+async function fillLanes(): Promise<string[]> {
+  const held: ServerResponse[] = []
+  server.requests.length = 0
+  server.answer((_request, response) => void held.push(response))
+  let isFull = false
+  const trader = trade(() => isFull)
+  await eventually(paths, (now) => expect(now.size).toBe(2))
+  isFull = true
+  await trader
+  return server.requests.map(idOf)
+}
+
+/** Waits until the process of deliveries that is not `before` is ready. */
+async function deliveryIsReady(before: number): Promise<void> {
+  for (;;) {
+    const delivery = await Promise.resolve()
+      .then(() => mesh.processes()['delivery'])
+      .catch(() => undefined)
+    const url = `http://127.0.0.1:${delivery?.ports.at(-1)}/readyz`
+    const isNew = delivery !== undefined && delivery.pid !== before
+    const answer = isNew ? await fetch(url).catch(() => undefined) : undefined
+    if (answer?.ok === true) return
+    await sleep(10)
+  }
+}
+
+/** Measures from the recovery to the first push to each URL, and to the repeats of all that were in flight. */
+async function measure(fault: string, watch: Stopwatch, orphans: string[]): Promise<void> {
+  await eventually(paths, (now) => expect(now.size).toBe(2), repeatedWithinMs)
+  const firstMs = watch.elapsedMs()
+  const missing = () => {
+    const seen = new Set(server.requests.map(idOf))
+    return orphans.filter((id) => !seen.has(id))
+  }
+  await eventually(missing, (now) => expect(now).toEqual([]), repeatedWithinMs)
+  figures.push({ fault, firstMs, repeatedMs: watch.elapsedMs() })
+}
+
+function report(): void {
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+  const lines = figures.map(
+    ({ fault, firstMs, repeatedMs }) =>
+      `${fault}: both URLs pushed to ${seconds(firstMs)} after recovery, all in flight repeated ${seconds(repeatedMs)}`,
+  )
+  process.stdout.write(`\n${lines.join('\n')}\n`)
+}
+
+/** Breaks the system and lets it recover, with pushes in flight that nobody answers. */
+async function breakAndMeasure(fault: string, breakIt: () => Promise<void>): Promise<void> {
+  const orphans = await fillLanes()
+  const before = mesh.pid('delivery')
+  await breakIt()
+  server.requests.length = 0
+  server.answer(status(200))
+  await deliveryIsReady(before)
+  await measure(fault, startStopwatch(), orphans)
+}
+
+it(
+  'a healthy receiver gets pushes within 5 s of the recovery from each fault',
+  async () => {
+    for (let round = 0; round < rounds; round += 1) {
+      await breakAndMeasure('delivery killed', async () => {
+        process.kill(mesh.pid('delivery'), 'SIGKILL')
+      })
+      let started = Promise.resolve()
+      await breakAndMeasure('whole system killed', async () => {
+        await mesh.kill()
+        started = mesh.start()
+      })
+      await started
+      await freezeDatabase()
+    }
+    report()
+    for (const { fault, firstMs, repeatedMs } of figures) {
+      expect({ fault, firstMs: Math.round(firstMs), isSoon: firstMs < withinMs }).toMatchObject({
+        isSoon: true,
+      })
+      expect({ fault, repeatedMs, isSoon: repeatedMs < withinMs }).toMatchObject({ isSoon: true })
+    }
+  },
+  timeoutMs,
+)
+
+/**
+ * Payments flow until PostgreSQL stands still, and again from the moment that it goes on. The receiver takes its time, so that
+ * pushes are due when the server executes what reached it meanwhile.
+ */
+async function freezeDatabase(): Promise<void> {
+  let isOver = false
+  server.answer((_request, response) => void setTimeout(() => response.end(), answerAfterMs))
+  const traders = Array.from({ length: 4 }, () => trade(() => isOver))
+  server.requests.length = 0
+  await eventually(() => expect(server.requests.length).toBeGreaterThan(20))
+  const goOn = await freezeFamily(mesh.pid('postgres'))
+  await sleep(frozenMs)
+  server.requests.length = 0
+  goOn()
+  await measure('PostgreSQL frozen', startStopwatch(), [])
+  isOver = true
+  await Promise.all(traders)
+}

@@ -1,0 +1,287 @@
+// The good requests of all services but accounts, for the sweep of bad input.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
+import { DeliveryKind, DeliveryService, DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
+import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
+import { InboxService } from '#gen/events/v1/events_pb.js'
+import { InstitutionService, TransactionType } from '#gen/institution/v1/institution_pb.js'
+import {
+  TransferOutcome as InstitutionOutcome,
+  TransferReportService,
+} from '#gen/institution/v1/transfer_report_pb.js'
+import {
+  ChargeOutcome,
+  ChargeReportService,
+  TransferOutcome,
+} from '#gen/payments/v1/charge_report_pb.js'
+import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { PaymentChannel, PaymentMethod, PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
+import { QuoteKind, QuotesService, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+import { type Facts, type Requests, requestsFor } from './facts.ts'
+
+const linkToken = 'a'.repeat(43)
+const mobileNumber = '+12025550199'
+
+function inAnHour() {
+  return timestampFromDate(new Date(Date.now() + 3_600_000))
+}
+
+function payments({ projectId, merchantId }: Facts): Requests {
+  const url = 'https://shop.example/'
+  const number = { mobileNumber, mobileNumberE164: mobileNumber }
+  const key = { projectId, merchantId, paymentId: randomUUID() }
+  return {
+    ...requestsFor(PaymentsService, {
+      createPayment: [
+        {
+          projectId,
+          merchantId,
+          transactionId: randomUUID(),
+          amountMinor: 10_000n,
+          currency: 'USD',
+          description: 'Two coffees',
+          fraudCheck: false,
+          feeTerms: { paysFees: true, payerCoversPercent: 50 },
+          payers: [
+            {
+              ...number,
+              firstName: 'Ama',
+              lastName: 'Mensah',
+              email: 'ama@example.com',
+              paymentChannel: PaymentChannel.PAYMENT_LINK,
+              paymentMethod: PaymentMethod.WALLET,
+              amountMinor: 10_000n,
+            },
+          ],
+          payees: [{ ...number, amountMinor: 10_000n, delayDays: 1 }],
+          urls: { success: url, error: url, notify: url, callback: url },
+          requestFingerprint: randomBytes(32),
+        },
+      ],
+      getPayment: [key],
+      cancelPayment: [key],
+      refundPayment: [{ projectId, paymentId: randomUUID() }],
+    }),
+    ...requestsFor(CheckoutService, {
+      getCheckout: [{ linkToken }],
+      payWithWallet: [{ linkToken, pin: '123456' }],
+      openCardFrame: [{ linkToken }],
+    }),
+    ...requestsFor(ChargeReportService, {
+      reportCharge: [
+        {
+          chargeId: randomUUID(),
+          attemptId: randomUUID(),
+          outcome: ChargeOutcome.PAID,
+          paymentMethod: PaymentMethod.CARD,
+        },
+      ],
+      reportPayout: [{ payoutId: randomUUID(), outcome: TransferOutcome.COMPLETED }],
+      reportRefund: [{ refundId: randomUUID(), outcome: TransferOutcome.COMPLETED }],
+    }),
+    ...requestsFor(SettlementService, {
+      listSettlements: [{ pageSize: 10, pageToken: randomUUID() }],
+    }),
+  }
+}
+
+function institution({ projectId, sessionToken }: Facts): Requests {
+  const party = {
+    mobileNumber: '+12025550100',
+    organizationId: 'Demo',
+    accountNumber: '1234567890',
+    accountType: 'personal',
+    currency: 'USD',
+    metadata: 'none',
+  }
+  const transaction = {
+    projectId,
+    institutionName: 'Demo Wallet',
+    transactionId: randomUUID(),
+    type: TransactionType.P2P,
+    transactionTime: inAnHour(),
+    amount: '1.00',
+    senderAmount: '1.00',
+    senderCurrency: 'USD',
+    description: 'A gift',
+    fees: [{ type: 'sender_pays', amount: '0.10', currency: 'USD' }],
+    debitParty: party,
+    creditParty: { ...party, mobileNumber: '+12025550101', accountNumber: '' },
+    senderKyc: { full_name: 'Ama Mensah' },
+    recipientKyc: { country: 'US' },
+    transferInformation: { remittance_purpose: 'gift' },
+    quoteId: randomUUID(),
+    requestFingerprint: randomBytes(32),
+  }
+  return {
+    ...requestsFor(InstitutionService, {
+      createTransaction: [
+        { ...transaction, token: { case: 'sessionToken', value: sessionToken } },
+        { ...transaction, token: { case: 'sessionTokenSealed', value: 'AQIDBAUGBwg=' } },
+      ],
+      getTransaction: [{ projectId, institutionName: 'Demo Wallet', transactionId: randomUUID() }],
+      listTransactions: [
+        {
+          projectId,
+          mobileNumber,
+          startTime: timestampFromDate(new Date()),
+          endTime: inAnHour(),
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
+    }),
+    ...requestsFor(TransferReportService, {
+      reportTransfer: [
+        { transferId: randomUUID(), outcome: InstitutionOutcome.FAILED, reason: 'No such account' },
+      ],
+    }),
+  }
+}
+
+function quotes({ projectId, institutionId, sessionToken }: Facts): Requests {
+  const money = { currency: 'USD', minorUnits: 100n }
+  const claim = { projectId, quoteId: randomUUID(), movementId: randomUUID() }
+  return requestsFor(QuotesService, {
+    createQuote: [
+      {
+        projectId,
+        sessionToken,
+        institutionName: 'Demo Wallet',
+        kind: QuoteKind.TRANSFER,
+        requested: money,
+        creditParty: { mobileNumber, accountNumber: '1234567890', currency: 'TTD' },
+      },
+    ],
+    getQuote: [{ projectId, institutionName: 'Demo Wallet', quoteId: randomUUID() }],
+    reserveQuote: [{ ...claim, institutionId, debit: money, credit: money }],
+    confirmQuote: [
+      {
+        ...claim,
+        transactionId: 'sweep',
+        institutionReceiptId: 'receipt',
+        transactionStatus: QuoteTransactionStatus.COMPLETED,
+      },
+    ],
+    releaseQuote: [claim],
+    updateQuoteTransaction: [{ ...claim, transactionStatus: QuoteTransactionStatus.FAILED }],
+    getRate: [{ baseCurrency: 'USD', quotedCurrency: 'TTD' }],
+  })
+}
+
+function billing({ projectId }: Facts): Requests {
+  const key = { projectId, transactionId: randomBytes(24).toString('base64url') }
+  const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })
+  const product = {
+    billerCode: 'DEMO_POWER',
+    productCode: 'SWEEP',
+    name: 'A product of the sweep',
+    ranges: [{ min: usd(100n), max: usd(200n) }],
+    referencePattern: '\\d{8}',
+    active: false,
+  }
+  const decided = { ...key, note: 'Called the biller' }
+  return {
+    ...requestsFor(BillingService, {
+      payBill: [
+        {
+          projectId,
+          idempotencyKey: randomUUID(),
+          fingerprint: randomBytes(32),
+          billerCode: 'DEMO_POWER',
+          productCode: 'PREPAID',
+          amount: usd(500n),
+          customerReference: '12345678',
+          customerMobileNumber: mobileNumber,
+          externalReference: 'order-1',
+          clientReceiptId: 'receipt-1',
+          idType: 'DP',
+          idNumber: 'A123',
+          description: 'Power',
+          otherData: 'none',
+          metadataJson: '{"a":1}',
+        },
+      ],
+      getBillPayment: [key],
+      printReceipt: [key],
+      readReceipt: [{ token: linkToken }],
+    }),
+    ...requestsFor(CatalogueService, {
+      putBiller: [{ biller: { billerCode: 'SWEEP', name: 'A biller', active: false } }],
+      putProduct: [{ product }],
+      listCatalogue: [{}],
+      listReviews: [
+        {
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
+      resolveReview: [
+        { ...decided, decision: { case: 'paid', value: true } },
+        { ...decided, decision: { case: 'failedWith', value: 'NOT_PAID' } },
+        { ...decided, decision: { case: 'enquireAgain', value: true } },
+      ],
+    }),
+  }
+}
+
+function delivery({ projectId }: Facts): Requests {
+  const { NOTIFY } = DeliveryKind
+  const { EXHAUSTED } = DeliveryState
+  const delivered = { projectId, deliveryId: randomUUID() }
+  const pageToken = Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url')
+  return {
+    ...requestsFor(DeliveryService, {
+      listDeliveries: [
+        { projectId, subjectId: 'a', kind: NOTIFY, state: EXHAUSTED, pageSize: 10, pageToken },
+      ],
+      getDelivery: [delivered],
+      replayDelivery: [{ ...delivered, requestId: randomUUID() }],
+      cancelDelivery: [delivered],
+      tailDeliveries: [{ projectId, kind: NOTIFY }],
+    }),
+    ...requestsFor(EndpointService, {
+      getEndpoint: [{ projectId, endpointId: randomUUID() }],
+      listEndpoints: [
+        {
+          projectId,
+          pageSize: 10,
+          pageToken: Buffer.from('https://shop.example notify').toString('base64url'),
+        },
+      ],
+    }),
+    ...requestsFor(ReplayService, {
+      createReplayJob: [
+        {
+          projectId,
+          idempotencyKey: randomUUID(),
+          filter: {
+            kind: NOTIFY,
+            state: EXHAUSTED,
+            fromTime: timestampFromDate(new Date('2026-01-01')),
+            toTime: inAnHour(),
+          },
+          ratePerS: 10,
+        },
+      ],
+      getReplayJob: [{ projectId, jobId: randomUUID() }],
+      cancelReplayJob: [{ projectId, jobId: randomUUID() }],
+    }),
+    ...requestsFor(InboxService, { seen: [{ eventIds: [randomUUID()] }] }),
+  }
+}
+
+/** The requests of every process but accounts. */
+export function otherRequests(facts: Facts): Requests {
+  return {
+    ...payments(facts),
+    ...institution(facts),
+    ...quotes(facts),
+    ...billing(facts),
+    ...delivery(facts),
+  }
+}

@@ -1,0 +1,97 @@
+// Holds services against the layout: the same folders in all of them, and what the files of each folder may import.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..')
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => path !== '')
+
+/** What has the folders of a service: services, the modules of accounts and connectors. */
+const modules = [
+  'services/payments',
+  'services/institution',
+  'services/quotes',
+  'services/billing',
+  'services/delivery',
+  'services/accounts/access',
+  'services/accounts/customers',
+  'services/accounts/ledger',
+  'connectors/simulator',
+]
+
+/** By folder: the folders of the same service that its files may import. */
+const layers: Record<string, readonly string[]> = {
+  domain: ['domain'],
+  store: ['store', 'domain'],
+  ports: ['ports', 'domain'],
+  operations: ['operations', 'domain', 'store', 'ports'],
+  workers: ['workers', 'operations', 'domain', 'store', 'ports'],
+  api: ['api', 'operations', 'domain', 'store', 'ports', 'workers'],
+  http: ['http', 'operations', 'domain', 'store', 'ports'],
+}
+/** Mappings of messages decide nothing: the sender of a message may use them. */
+const mapping = /^api\/([a-z-]+-)?(messages|events)\.ts$/
+/** Instruments are created in one place and counted where the work is done. */
+const metrics = /(^|-)metrics\.ts$/
+/** What a pure file may use beside `core/`. */
+const pure = new Set(['node:crypto', 'node:util', 'node:stream/consumers', 'ipaddr.js'])
+
+type Import = { from: string; isType: boolean }
+
+function importsOf(path: string): Import[] {
+  const pattern = /^(?:import|export)\s(type\s)?(?:[^'"]*?\bfrom\s+)?['"]([^'"]+)['"]/gm
+  const text = readFileSync(join(root, path), 'utf8')
+  return [...text.matchAll(pattern)].map(([, type, from = '']) => ({
+    from,
+    isType: type !== undefined,
+  }))
+}
+
+/** The imports of a file of a layer that its folder does not allow. */
+function forbidden(module: string, path: string): string[] {
+  const [layer = ''] = relative(module, path).split('/')
+  const allowed = layers[layer] ?? []
+  return importsOf(path)
+    .filter(({ from, isType }) => {
+      if (!from.startsWith('.')) {
+        return layer === 'domain' && !isType && !from.startsWith('#core/') && !pure.has(from)
+      }
+      const place = relative(module, join(dirname(path), from))
+      // Another module of the same process.
+      if (place.startsWith('..')) return false
+      const [folder = ''] = place.split('/')
+      if (mapping.test(place) || metrics.test(place)) return layer === 'domain'
+      return !allowed.includes(folder)
+    })
+    .map(({ from }) => `${path} imports ${from}`)
+}
+
+it.each(modules)('%s has the folders of the layout and imports by them', (module) => {
+  const own = files.filter((path) => path.startsWith(`${module}/`) && path.endsWith('.ts'))
+  const folders = new Set(
+    own
+      .map((path) => relative(module, path).split('/'))
+      .flatMap(([folder = '', file]) => (file === undefined ? [] : [folder])),
+  )
+  expect([...folders].filter((folder) => layers[folder] === undefined)).toEqual([])
+  const layered = own.filter(
+    (path) => !path.endsWith('.test.ts') && relative(module, path).includes('/'),
+  )
+  expect(layered.length).toBeGreaterThan(3)
+  expect(layered.flatMap((path) => forbidden(module, path))).toEqual([])
+})
+
+it('no folder of code holds more than 25 files', () => {
+  const counts = new Map<string, number>()
+  for (const path of files.filter((file) => !file.startsWith('docs/'))) {
+    const folder = dirname(path)
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  expect([...counts].filter(([, count]) => count > 25)).toEqual([])
+})

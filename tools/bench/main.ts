@@ -1,0 +1,112 @@
+// `npm run bench`: measures the parts named on the command line, or all; writes results.md when asked to record.
+import { compareCreate, compareStatus } from './compare.ts'
+import { compareBill } from './compare-bill.ts'
+import { compareQuotes } from './compare-quotes.ts'
+import { compareSessions, describeSessionTimes } from './compare-sessions.ts'
+import { compareTransfers } from './compare-transfers.ts'
+import { measureDelivery } from './delivery/delivery.ts'
+import { measureLanes } from './delivery/lanes.ts'
+import { describeLanes } from './delivery/lanes-report.ts'
+import { describeDelivery } from './delivery/report.ts'
+import { measureFootprint } from './footprint.ts'
+import { compareGrowth } from './growth.ts'
+import { describeGrowth } from './growth-report.ts'
+import { compareLedger, describeLedger } from './ledger.ts'
+import {
+  describeBills,
+  describeFootprint,
+  describeStored,
+  describeTurns,
+  record,
+} from './report.ts'
+import { describeSteady, measureSteady } from './steady.ts'
+
+const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> = {
+  async create() {
+    const turns = await compareCreate(say)
+    const route = '`POST /payments/request`'
+    const lines = describeTurns(turns, {
+      what: 'creates',
+      route,
+      minRatio: 0.8,
+      minOfStatement: 0.4,
+      maxTail: 2,
+    })
+    return { title: 'Create', lines: [...lines, '', ...describeStored(turns)] }
+  },
+  async status() {
+    const turns = await compareStatus(say)
+    const route = '`GET /payments/status`'
+    return {
+      title: 'Status',
+      lines: describeTurns(turns, { what: 'reads', route, minRatio: 0.8, maxTail: 2 }),
+    }
+  },
+  async ledger() {
+    return { title: 'Ledger', lines: describeLedger(await compareLedger(say)) }
+  },
+  async bill() {
+    const turns = await compareBill(say)
+    const route = '`POST /bill_payments/pay`'
+    const lines = describeTurns(turns, { what: 'payments', route, minRatio: 0.7, maxTail: 2 })
+    return { title: 'Bill payments', lines: [...lines, '', ...describeBills(turns)] }
+  },
+  async quote() {
+    const lines = describeTurns(await compareQuotes(say), {
+      what: 'quotes',
+      route: '`POST /quote`',
+      minRatio: 0.7,
+      maxTail: 2,
+    })
+    return { title: 'Quotes', lines }
+  },
+  async session() {
+    const turns = await compareSessions(say)
+    const lines = describeTurns(turns, {
+      what: 'sessions',
+      route: '`POST /account/account_session`, the one process being a bare look-up',
+    })
+    return { title: 'Account sessions', lines: [...describeSessionTimes(turns), '', ...lines] }
+  },
+  async p2p() {
+    const lines = describeTurns(await compareTransfers(say), {
+      what: 'transactions',
+      route: '`POST /institution/transaction`',
+    })
+    return { title: 'P2p transactions', lines }
+  },
+  async delivery() {
+    return { title: 'Delivery', lines: describeDelivery(await measureDelivery(say)) }
+  },
+  async lanes() {
+    return { title: 'Delivery lanes', lines: describeLanes(await measureLanes(say)) }
+  },
+  async growth() {
+    return { title: 'Growth', lines: describeGrowth(await compareGrowth(say)) }
+  },
+  async steady() {
+    return { title: 'Steady work', lines: describeSteady(await measureSteady(say)) }
+  },
+  async footprint() {
+    return { title: 'Start-up and memory', lines: describeFootprint(await measureFootprint(say)) }
+  },
+}
+
+const words = process.argv.slice(2)
+const records = words.includes('--record')
+const named = words.filter((word) => word !== '--record')
+const unknown = named.filter((word) => !Object.hasOwn(parts, word))
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`)
+  process.exit(2)
+}
+for (const [name, run] of Object.entries(parts)) {
+  if (named.length > 0 && !named.includes(name)) continue
+  const { title, lines } = await run()
+  console.log(`\n## ${title}\n\n${lines.join('\n')}\n`)
+  if (records) record(title, lines)
+}
+
+function say(line: string): void {
+  console.error(line)
+}

@@ -1,0 +1,216 @@
+// Writes measurements as Markdown, into the section of tools/bench/results.md that they replace.
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { Turn } from './compare.ts'
+import type { BillTurn } from './compare-bill.ts'
+import type { Footprint } from './footprint.ts'
+import { connections, type Measured } from './load/measure.ts'
+
+const file = path.join(import.meta.dirname, 'results.md')
+
+/** What was compared with what must be reached, where something must. */
+export type Goal = {
+  what: string
+  route: string
+  /** Of the rate of one process. */
+  minRatio?: number
+  /** Of the rate of the bare statement. */
+  minOfStatement?: number
+  /** Of the p99 of one process. */
+  maxTail?: number
+}
+/** What the comparison of any route has. */
+type Compared = Pick<Turn, 'product' | 'oneProcess' | 'statement'>
+
+/** The comparison of product and yardsticks. */
+export function describeTurns(turns: Compared[], goal: Goal): string[] {
+  const { what, route, minRatio } = goal
+  const ratios = turns.map(({ product, oneProcess }) => product.perSecond / oneProcess.perSecond)
+  const rows = turns.map(({ product, oneProcess, statement }, index) => [
+    String(index + 1),
+    whole(product.perSecond),
+    whole(oneProcess.perSecond),
+    statement === undefined ? '–' : whole(statement),
+    (ratios[index] ?? 0).toFixed(2),
+    statement === undefined ? '–' : (product.perSecond / statement).toFixed(2),
+    `${product.p50Ms.toFixed(1)} / ${product.p99Ms.toFixed(1)}`,
+    `${oneProcess.p50Ms.toFixed(1)} / ${oneProcess.p99Ms.toFixed(1)}`,
+    `${percent(product.othersShare)} / ${percent(oneProcess.othersShare)}`,
+  ])
+  const reached = median(ratios)
+  return [
+    `${route}, ${connections} connections. **Ratio to one process: median ${reached.toFixed(2)}`,
+    `(${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})${verdict(reached, minRatio)}.**`,
+    ...describeTail(turns, goal),
+    ...describeStatement(turns, goal),
+    '',
+    ...table(
+      [
+        'turn',
+        `${what}/s product`,
+        'one process',
+        'pgbench',
+        'ratio',
+        'to pgbench',
+        'product p50 / p99 ms',
+        'one process p50 / p99 ms',
+        'taken by others, %',
+      ],
+      rows,
+    ),
+    '',
+    'CPU per request in µs, median of the turns:',
+    '',
+    ...cpuTable(turns),
+  ]
+}
+
+function describeTail(turns: Compared[], { maxTail }: Goal): string[] {
+  if (maxTail === undefined) return []
+  const tail = median(turns.map(({ product, oneProcess }) => product.p99Ms / oneProcess.p99Ms))
+  const word = tail <= maxTail ? 'reached' : 'missed'
+  return [
+    `p99: median **${tail.toFixed(2)}** times that of one process (at most ${maxTail}: ${word}).`,
+  ]
+}
+
+function describeStatement(turns: Compared[], { minOfStatement }: Goal): string[] {
+  const shares = turns.flatMap(({ product, statement }) =>
+    statement === undefined ? [] : [product.perSecond / statement],
+  )
+  if (minOfStatement === undefined || shares.length === 0) return []
+  const share = median(shares)
+  return [`To pgbench: median **${share.toFixed(2)}**${verdict(share, minOfStatement)}.`]
+}
+
+function verdict(reached: number, minRatio: number | undefined): string {
+  if (minRatio === undefined) return ''
+  return reached >= minRatio ? ` ≥ ${minRatio}: reached` : ` < ${minRatio}: missed`
+}
+
+/** The holds that the product had still to post to its ledger. */
+export function describeBills(turns: BillTurn[]): string[] {
+  const rows = turns.map(({ payments, unsettled, settledAfterMs }, index) => [
+    String(index + 1),
+    String(payments),
+    String(unsettled),
+    seconds(settledAfterMs),
+  ])
+  return [
+    'Work behind the answers when the load ended:',
+    '',
+    ...table(['turn', 'payments', 'not yet posted in the ledger', 'all posted after s'], rows),
+  ]
+}
+
+/** Rows that the product had stored, and what was still to be done behind the answers. */
+export function describeStored(turns: Turn[]): string[] {
+  const rows = turns.map(({ stored }, index) => [
+    String(index + 1),
+    String(stored.payments),
+    String(stored.eventsWaiting),
+    String(stored.tasksWaiting),
+  ])
+  return [
+    'Work behind the answers when the load ended:',
+    '',
+    ...table(['turn', 'payments', 'events not yet published', 'announcements not yet made'], rows),
+  ]
+}
+
+/** Start-up and memory. */
+export function describeFootprint({ firstReadyMs, secondReadyMs, pssMb }: Footprint): string[] {
+  const bySize = Object.entries(pssMb).toSorted(([, a], [, b]) => b - a)
+  return [
+    `\`npm start\` until \`/readyz\` answers 200: **${seconds(firstReadyMs)} s** on an empty folder,`,
+    `**${seconds(secondReadyMs)} s** the second time (at most 6 s).`,
+    `Idle mesh: **${whole(total(pssMb))} MB** PSS in all (at most 900 MB).`,
+    '',
+    ...table(
+      ['part', 'PSS in MB'],
+      bySize.map(([name, size]) => [name, whole(size)]),
+    ),
+  ]
+}
+
+/** Replaces a section of results.md, or adds it. */
+export function record(title: string, lines: string[]): void {
+  const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : opening
+  const [head = '', ...sections] = text.split(/^## /m)
+  const others = sections.filter((section) => !section.startsWith(`${title}\n`))
+  const at = sections.findIndex((section) => section.startsWith(`${title}\n`))
+  const made = `${title}\n\n${circumstances()}\n\n${lines.join('\n')}\n\n`
+  others.splice(at < 0 ? others.length : at, 0, made)
+  const all = [head, ...others].map((part) => part.trimEnd())
+  fs.writeFileSync(file, `${all.join('\n\n## ')}\n`)
+}
+
+const opening = `# Measurements
+
+Made by \`npm run bench\` (or \`npm run bench:create\`, \`bench:status\`, \`bench:footprint\`). Product and yardsticks run
+in turns on the same machine, each on an empty database with the same settings, so that ratios hold where
+numbers do not. The load runs on that machine too. How it is measured: [README.md](README.md).
+`
+
+function circumstances(): string {
+  const model = os.cpus()[0]?.model ?? 'unknown processor'
+  const [load = 0] = os.loadavg()
+  const day = new Date().toISOString().slice(0, 16).replace('T', ' ')
+  return `${day} UTC, ${os.cpus().length} cores (${model}), Node.js ${process.version}, load average ${load.toFixed(1)} at the end.`
+}
+
+function cpuTable(turns: Compared[]): string[] {
+  const of = (name: string, pick: (turn: Compared) => Measured): string => {
+    const values = turns.map((turn) => pick(turn).cpuMicros[name])
+    return values.includes(undefined) ? '' : whole(median(values as number[]))
+  }
+  const names = new Set(
+    turns.flatMap((turn) => [
+      ...Object.keys(turn.product.cpuMicros),
+      ...Object.keys(turn.oneProcess.cpuMicros),
+    ]),
+  )
+  const rows = [...names].map((name) => [
+    name,
+    of(name, (turn) => turn.product),
+    of(name, (turn) => turn.oneProcess),
+  ])
+  const all = (pick: (turn: Compared) => Measured): string =>
+    whole(
+      median(
+        turns.map((turn) => total(pick(turn).cpuMicros) - (pick(turn).cpuMicros['load'] ?? 0)),
+      ),
+    )
+  const sums = ['all but the load', all((turn) => turn.product), all((turn) => turn.oneProcess)]
+  return table(['process', 'product', 'one process'], [...rows, sums])
+}
+
+/** A table in Markdown. */
+export function table(head: string[], rows: string[][]): string[] {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+}
+
+/** A share as a whole number of hundredths. */
+export function percent(share: number): string {
+  return (share * 100).toFixed(0)
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(1)
+}
+
+/** The middle one of some values. */
+export function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+function total(values: Record<string, number>): number {
+  return Object.values(values).reduce((sum, value) => sum + value, 0)
+}
+
+/** A number without decimals. */
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}

@@ -1,0 +1,147 @@
+// Checks of the five common headers, the keys and the request id, by reads that change nothing.
+import type { Answer } from '../../clients/cli/api/api-call.ts'
+import {
+  type Check,
+  demand,
+  demandRefused,
+  demandShape,
+  groupOf,
+  newRequestId,
+  type World,
+} from './check.ts'
+import { aText } from './shape.ts'
+
+const check = groupOf('headers')
+
+/** A read with an unknown api_key: 401 PW_INVALID_API_KEY when all of its headers are good. */
+function read({ shop }: World, headers: Record<string, string | undefined> = {}): Promise<Answer> {
+  const query = { api_key: 'x'.repeat(32), payment_details_id: 'unknown' }
+  return shop.send('GET', '/payments/status', { query, headers })
+}
+
+const badHeaders: [name: string, rule: string, header: string, value: string | undefined][] = [
+  ['country-missing', 'PW-origin-country is mandatory', 'PW-origin-country', undefined],
+  ['country-unknown', 'PW-origin-country is an ISO 3166-1 code', 'PW-origin-country', 'ZZ'],
+  ['country-lower-case', 'PW-origin-country is in upper case', 'PW-origin-country', 'us'],
+  ['country-three-letters', 'PW-origin-country has 2 letters', 'PW-origin-country', 'USA'],
+  ['date-missing', 'PW-request-date is mandatory', 'PW-request-date', undefined],
+  ['date-iso', 'PW-request-date is YYYY-MM-DD HH:mm:ss', 'PW-request-date', '2026-02-03T12:00:00'],
+  ['date-unreal', 'PW-request-date is a real date', 'PW-request-date', '2026-02-30 12:00:00'],
+  ['date-unreal-time', 'PW-request-date is a real time', 'PW-request-date', '2026-02-03 24:00:01'],
+  ['address-missing', 'PW-ip-address is mandatory', 'PW-ip-address', undefined],
+  ['address-short', 'PW-ip-address has at least 8 characters', 'PW-ip-address', '1.2.3.4'],
+  ['address-long', 'PW-ip-address has at most 16', 'PW-ip-address', '2001:db8:0:0:1:2:3:4'],
+  ['address-name', 'PW-ip-address is an IP address', 'PW-ip-address', 'localhost'],
+  ['agent-missing', 'User-Agent is mandatory', 'User-Agent', undefined],
+  ['agent-long', 'User-Agent has at most 255 characters', 'User-Agent', 'x'.repeat(256)],
+  ['request-id-malformed', 'PW-request-id must be a UUID', 'PW-request-id', '17'],
+]
+
+const refusedHeaders: Check[] = badHeaders.map(([name, rule, header, value]) =>
+  check(name, `${rule}; else 400 INVALID_HEADER, whose message names it.`, async (world) => {
+    const answer = await read(world, { [header]: value })
+    demandRefused(answer, { status: 400, errorCode: 'INVALID_HEADER', names: header })
+  }),
+)
+
+const badKeys: [name: string, what: string, key: string | undefined][] = [
+  ['key-missing', 'missing', undefined],
+  ['key-short', 'of another length', 'short'],
+  ['key-unknown', 'unknown', `pwk_test_${'x'.repeat(23)}`],
+]
+const invalidKey = { status: 401, errorCode: 'PW_INVALID_SUBSCRIPTION_KEY' }
+
+const refusedKeys: Check[] = badKeys.map(([name, what, key]) =>
+  check(
+    name,
+    `A subscription key that is ${what} is 401, the same for all bad ones.`,
+    async (w) => {
+      demandRefused(await read(w, { 'PW-subscription-key': key }), invalidKey)
+    },
+  ),
+)
+
+export const headerChecks: Check[] = [
+  ...refusedHeaders,
+  ...refusedKeys,
+  check(
+    'key-of-other-environment',
+    'A key of the other environment is refused exactly like an unknown one.',
+    async (world) => {
+      const wrong = await read(world, { 'PW-subscription-key': world.target.foreignKey })
+      demandRefused(wrong, invalidKey)
+      const unknown = await read(world, { 'PW-subscription-key': 'x'.repeat(32) })
+      demandShape(wrong.body['message'], unknown.body['message'], 'message')
+    },
+    'sandbox',
+  ),
+  check(
+    'all-bad-named',
+    'The message of INVALID_HEADER names every bad header, not the first alone.',
+    async (world) => {
+      const answer = await read(world, { 'PW-origin-country': 'ZZ', 'PW-ip-address': undefined })
+      const invalid = { status: 400, errorCode: 'INVALID_HEADER' }
+      demandRefused(answer, { ...invalid, names: 'PW-origin-country' })
+      demandRefused(answer, { ...invalid, names: 'PW-ip-address' })
+    },
+  ),
+  check(
+    'headers-before-key',
+    'Headers are judged before the key: with both bad the answer is 400.',
+    async (world) => {
+      const answer = await read(world, { 'PW-origin-country': 'ZZ', 'PW-subscription-key': 'bad' })
+      demandRefused(answer, { status: 400, errorCode: 'INVALID_HEADER' })
+    },
+  ),
+  check(
+    'address-of-ipv6',
+    'PW-ip-address may be an IPv6 address of 8 to 16 characters.',
+    async (world) => {
+      const answer = await read(world, { 'PW-ip-address': '2001:db8::7' })
+      demandRefused(answer, { status: 401, errorCode: 'PW_INVALID_API_KEY' })
+    },
+  ),
+  check(
+    'request-id-echoed',
+    'A PW-request-id that was sent is the request_id of the envelope and of the header.',
+    async (world) => {
+      const requestId = newRequestId()
+      const { body, headers } = await read(world, { 'PW-request-id': requestId })
+      demandShape([body['request_id'], headers['pw-request-id']], [requestId, requestId])
+    },
+  ),
+  check(
+    'request-id-made',
+    'Without PW-request-id the gateway makes one, another one for each request.',
+    async (world) => {
+      const [one, other] = [await read(world), await read(world)]
+      demandShape(one.headers['pw-request-id'], aText, 'header PW-request-id')
+      demand(one.body['request_id'] !== other.body['request_id'], 'two requests had one id')
+    },
+  ),
+  check(
+    'observed-address',
+    'X-Forwarded-For of a client that is no trusted proxy is not believed and not shown.',
+    async (world) => {
+      const { body } = await read(world, { 'X-Forwarded-For': '203.0.113.99' })
+      const { request_ip } = (body['observed_client_ip'] ?? {}) as Record<string, unknown>
+      demandShape(request_ip, aText, 'request_ip')
+      demand(request_ip !== '203.0.113.99', 'an address that the client made up was believed')
+    },
+    'loopback',
+  ),
+  check(
+    'address-not-allowed',
+    'A project with an allow-list is called from its addresses only: else 403 PW_IP_NOT_ALLOWED.',
+    async (world) => {
+      const query = { api_key: 'x', payment_details_id: 'x' }
+      const restricted = world.as('ip_restricted')
+      for (const claimed of ['127.0.0.1', '203.0.113.7']) {
+        const headers = { 'PW-ip-address': claimed }
+        const answer = await restricted.send('GET', '/payments/status', { query, headers })
+        demandRefused(answer, { status: 403, errorCode: 'PW_IP_NOT_ALLOWED' })
+      }
+    },
+    'sandbox',
+  ),
+]

@@ -1,0 +1,274 @@
+// Checks of institution transactions: outcomes, both shapes of the body, repeats, refusals, history.
+import type { Json } from '../../clients/cli/api/api-call.ts'
+import { accepted, dataOf, sealToken, sessionOf } from '../../clients/cli/api/client.ts'
+import { eventually } from '../../clients/cli/api/eventually.ts'
+import { closedBankName, person, walletName } from '../../clients/cli/api/order.ts'
+import {
+  type Check,
+  demand,
+  demandAnswer,
+  demandRefused,
+  demandShape,
+  fullEnvelope,
+  groupOf,
+  invalidField,
+  type Refusal,
+  type World,
+} from './check.ts'
+import { newcomers } from './run-customers.ts'
+import { anId, aText, dateTime, holding } from './shape.ts'
+
+const check = groupOf('transfers', 'sandbox')
+
+/** The body of a transaction of 1.00 USD between the two newcomers. */
+async function drafted(world: World, more: Json = {}): Promise<Json> {
+  const [from, to] = await newcomers(world)
+  return world.shop.transferOrder(await world.shop.session(from), from, to, more)
+}
+
+async function becomes({ shop }: World, id: unknown, status: string): Promise<void> {
+  await eventually(`transaction ${status}`, async () => {
+    const { body } = accepted(await shop.readTransfer(id))
+    return body['transaction_status'] === status ? true : undefined
+  })
+}
+
+const outside = { account_number: 'FAR-0001', organization_id: 'Far Bank' }
+
+const refusals: [name: string, rule: string, change: Json, refusal: Refusal][] = [
+  [
+    'token',
+    'a session_token_enc that opens to nothing',
+    { session_token_enc: 'AQID' },
+    { status: 401, errorCode: 'SESSION_INVALID' },
+  ],
+  [
+    'party',
+    'a debit party that is not the session account',
+    { debit_party: { mobile_number: person(0) } },
+    { status: 403, errorCode: 'PARTY_NOT_ALLOWED' },
+  ],
+  [
+    'unknown-party',
+    'a credit party that the institution does not know',
+    { credit_party: { mobile_number: person(13) } },
+    { status: 404, errorCode: 'ACCOUNT_NOT_FOUND' },
+  ],
+  [
+    'ambiguous-party',
+    'a number with two accounts',
+    { credit_party: { mobile_number: person(9) } },
+    { status: 409, errorCode: 'AMBIGUOUS_MATCH' },
+  ],
+  [
+    'suspended-party',
+    'a suspended party',
+    { credit_party: { mobile_number: person(10) } },
+    { status: 403, errorCode: 'ACCOUNT_UNAVAILABLE' },
+  ],
+  [
+    'two-currencies',
+    'two currencies without a quote',
+    { sender_currency: 'TTD' },
+    { status: 400, errorCode: 'INVALID_PARAMETER' },
+  ],
+  [
+    'type',
+    'a transaction_type that is none',
+    { transaction_type: 'gift' },
+    invalidField('transaction_type'),
+  ],
+  ['amount', 'an amount with three decimals', { amount: '1.001' }, invalidField('amount')],
+  [
+    'limits',
+    'an amount over the limits of the user',
+    { amount: '999999.00' },
+    { status: 403, errorCode: 'LIMIT_EXCEEDED', names: 'user limits' },
+  ],
+  [
+    'funds',
+    'an amount over the balance',
+    { amount: '700.00' },
+    { status: 409, errorCode: 'INSUFFICIENT_FUNDS' },
+  ],
+  [
+    'quote',
+    'an unknown quote_id',
+    { quote_id: crypto.randomUUID() },
+    { status: 404, errorCode: 'QUOTE_NOT_FOUND' },
+  ],
+  [
+    'institution',
+    'an institution without a grant',
+    { transfer_information: { institution_name: closedBankName } },
+    { status: 403, errorCode: 'PW_INSTITUTION_ENDPOINT_NOT_ALLOWED' },
+  ],
+]
+
+const refusalChecks: Check[] = refusals.map(([name, rule, change, refusal]) =>
+  check(
+    `refused-${name}`,
+    `${rule} is ${refusal.status} ${refusal.errorCode}, and nothing is stored.`,
+    async (world) => {
+      const body = await drafted(world, change)
+      demandRefused(await world.shop.transfer(body), refusal)
+      const read = await world.shop.readTransfer(body['transaction_id'])
+      demandRefused(read, { status: 404, errorCode: 'TRANSACTION_NOT_FOUND' })
+    },
+  ),
+)
+
+export const transferChecks: Check[] = [
+  ...refusalChecks,
+  check(
+    'p2p',
+    'A p2p transaction answers institution_receipt_id and is completed at once.',
+    async (world) => {
+      const body = await drafted(world)
+      const made = await world.shop.transfer(body)
+      demandAnswer(made, 200, { ...fullEnvelope, institution_receipt_id: anId })
+      demandAnswer(await world.shop.readTransfer(body['transaction_id']), 200, {
+        ...fullEnvelope,
+        transaction_id: body['transaction_id'],
+        transaction_type: 'p2p',
+        transaction_status: 'completed',
+        currency: 'USD',
+        amount: '1.00',
+        institution_name: walletName,
+      })
+    },
+  ),
+  check(
+    'lists',
+    'The shape with lists is the same: fees by fee_type, parties as key and value.',
+    async (world) => {
+      const [from, to] = await newcomers(world)
+      const body = await drafted(world, {
+        fees: [{ fee_type: 'sender_pays', fee_amount: '0.05', fee_currency: 'USD' }],
+        debit_party: [{ key: 'mobile_number', value: from }],
+        credit_party: [{ key: 'mobile_number', value: to }],
+      })
+      demandAnswer(await world.shop.transfer(body), 200, { institution_receipt_id: anId })
+    },
+  ),
+  check(
+    'repeat',
+    'The same transaction again, its token sealed anew, is the stored result, though the token is spent.',
+    async (world) => {
+      const [from, to] = await newcomers(world)
+      const token = await world.shop.session(from)
+      const body = world.shop.transferOrder(token, from, to)
+      const first = await world.shop.transfer(body)
+      const sealed = { ...body, session_token_enc: sealToken(world.target, token) }
+      const again = await world.shop.transfer(sealed)
+      demandAnswer(again, 200, { institution_receipt_id: first.body['institution_receipt_id'] })
+      const spent = world.shop.transferOrder(token, from, to)
+      demandRefused(await world.shop.transfer(spent), { status: 401, errorCode: 'SESSION_INVALID' })
+    },
+  ),
+  check(
+    'repeat-changed',
+    'Another body under a used transaction_id is 409 DUPLICATE_TRANSACTION_ID.',
+    async (world) => {
+      const body = await drafted(world)
+      demandAnswer(await world.shop.transfer(body), 200)
+      const other = await world.shop.transfer({ ...body, amount: '1.0' })
+      demandRefused(other, { status: 409, errorCode: 'DUPLICATE_TRANSACTION_ID' })
+    },
+  ),
+  check('same-parties', 'The same account twice is 400 SAME_PARTIES.', async (world) => {
+    const [from] = await newcomers(world)
+    const body = await drafted(world, { credit_party: { mobile_number: from } })
+    demandRefused(await world.shop.transfer(body), { status: 400, errorCode: 'SAME_PARTIES' })
+  }),
+  check(
+    'limits-of-level-0',
+    'The limits of a level-0 user hold at the transaction too: 73.72 USD is 403 LIMIT_EXCEEDED.',
+    async ({ shop }) => {
+      const token = await sessionOf(shop, 3)
+      const body = shop.transferOrder(token, person(3), person(1), { amount: '73.72' })
+      demandRefused(await shop.transfer(body), { status: 403, errorCode: 'LIMIT_EXCEEDED' })
+    },
+  ),
+  check(
+    'completed',
+    'A transfer to the outside is pending with the money held, and completed when the back end says so.',
+    async (world) => {
+      const more = { transaction_type: 'inttransfer', credit_party: outside }
+      const body = await drafted(world, more)
+      demandAnswer(await world.shop.transfer(body), 200)
+      await becomes(world, body['transaction_id'], 'completed')
+    },
+  ),
+  check('failed', 'A credit account number ending 0402 ends failed.', async (world) => {
+    const credit_party = { account_number: 'FAR-0402' }
+    const body = await drafted(world, { transaction_type: 'cashout', credit_party })
+    demandAnswer(await world.shop.transfer(body), 200)
+    await becomes(world, body['transaction_id'], 'failed')
+  }),
+  check(
+    'quote-executed',
+    'A quote is executed for its amounts alone and once; then it is used, by that transaction.',
+    async (world) => {
+      const { shop } = world
+      const [from] = await newcomers(world)
+      const credit_party = { mobile_number: person(5) }
+      const terms = { request_amount: '1.00', credit_party }
+      const { body: quoted } = await shop.quote(await shop.session(from), terms)
+      const exchange = {
+        quote_id: quoted['quote_id'],
+        sender_currency: 'USD',
+        sender_amount: '1.00',
+        transaction_type: 'inttransfer',
+        credit_party: { ...outside, currency: 'TTD' },
+      }
+      const wrong = await shop.transfer(await drafted(world, { ...exchange, amount: '6.79' }))
+      demandRefused(wrong, { status: 409, errorCode: 'QUOTE_MISMATCH' })
+      const amount = quoted['amount_quoted']
+      const body = await drafted(world, { ...exchange, amount })
+      demandAnswer(await shop.transfer(body), 200)
+      demandAnswer(await shop.readInstitutionQuote(quoted['quote_id']), 200, {
+        quote_status: 'used',
+        transaction_id: body['transaction_id'],
+      })
+      const second = await shop.transfer(await drafted(world, { ...exchange, amount }))
+      demandRefused(second, { status: 409, errorCode: 'QUOTE_ALREADY_USED' })
+    },
+  ),
+  check(
+    'other-project',
+    'A transaction of another project is 404 TRANSACTION_NOT_FOUND.',
+    async (world) => {
+      const body = await drafted(world)
+      demandAnswer(await world.shop.transfer(body), 200)
+      const answer = await world.as('other').readTransfer(body['transaction_id'])
+      demandRefused(answer, { status: 404, errorCode: 'TRANSACTION_NOT_FOUND' })
+    },
+  ),
+  check(
+    'history',
+    'GET /institution/transaction_history: newest first, both sides masked, over at most 90 days.',
+    async (world) => {
+      const [from] = await newcomers(world)
+      const body = await drafted(world)
+      demandAnswer(await world.shop.transfer(body), 200)
+      const answer = await world.shop.transferHistory({ mobile_number: from })
+      demandAnswer(answer, 200, fullEnvelope)
+      const { transactions } = dataOf(answer) as { transactions: Json[] }
+      const found = transactions.find((one) => one['transaction_id'] === body['transaction_id'])
+      demand(found !== undefined, 'the transaction is not in the history')
+      demandShape(found, {
+        institution_receipt_id: anId,
+        transaction_status: 'completed',
+        posted_date: dateTime,
+        sender: { mobile_number: holding('*') },
+        recipient: { mobile_number: holding('*') },
+        quote_id: null,
+        description: aText.holds(found?.['description']) ? aText : '',
+      })
+      const window = { start_datetime: '2026-01-01', end_datetime: '2026-04-01' }
+      const wide = await world.shop.transferHistory({ mobile_number: from, ...window })
+      demandRefused(wide, { status: 400, errorCode: 'INVALID_PARAMETER' })
+    },
+  ),
+]
