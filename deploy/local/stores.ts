@@ -139,7 +139,7 @@ function planBroker(
       const access = { passwordFile: natsPasswordFile(dataDir, 'stream-controller') }
       const own = { url, access, replicas, journal }
       const { keepStream, makeStream } = await stream()
-      await makeStream({ ...own, log, stopping, ownLog: logFile })
+      await makeStream({ ...own, log, stopping, own: { dataDir: at.dataDir, logFile } })
       kept = keepStream(own)
       return kept
     },

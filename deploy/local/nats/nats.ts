@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LaunchError } from '../preflight/launch-error.ts'
 import { serverProblem } from '../preflight/problems.ts'
 import { newPassword, readOrMakeFile } from '../private-file.ts'
-import { keepBounded, openLog } from '../process/log-file.ts'
+import { keepBounded, openLog, tailOf } from '../process/log-file.ts'
 import { type Exit, spawnTied, type TiedProcess } from '../process/tied-process.ts'
 import { natsProgram } from './program.ts'
 
@@ -131,8 +131,7 @@ async function becomesReady(
     await sleep(20)
   }
   await server.end('SIGKILL', 1_000)
-  const said = fs.readFileSync(logFile, 'utf8').trim().split('\n').slice(-5).join('\n')
-  throw new LaunchError(serverProblem('nats-server', said, dataDir, logFile))
+  throw new LaunchError(serverProblem('nats-server', tailOf(logFile), dataDir, logFile))
 }
 
 function answersAs(port: number, name: string): Promise<boolean> {

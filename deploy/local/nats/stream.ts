@@ -7,6 +7,8 @@ import { startStreamController } from '#platform/events/stream-controller.ts'
 import { consumedSubjects, durablesOf } from '#platform/events/topology.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { LaunchError } from '../preflight/launch-error.ts'
+import { knownProblem } from '../preflight/problems.ts'
+import { tailOf } from '../process/log-file.ts'
 import { type Check, watchHealth } from '../process/watch-health.ts'
 
 /** The NATS of a local start, and how the launcher logs in. */
@@ -23,8 +25,11 @@ const reportEveryMs = 1_000
 /** A server that is only starting says these; every other answer stays what it is. */
 const passing = new Set(['CONNECTION_REFUSED', 'CONNECTION_TIMEOUT', 'TIMEOUT', '503'])
 
-/** How a start waits for the stream. `ownLog` is the log of a server of ours. */
-export type StreamWait = { log: (line: string) => void; stopping: AbortSignal; ownLog?: string }
+/** A server that this launcher started: where it keeps its files, and its log. */
+export type OwnServer = { dataDir: string; logFile: string }
+
+/** How a start waits for the stream. `own` is given for a server of ours. */
+export type StreamWait = { log: (line: string) => void; stopping: AbortSignal; own?: OwnServer }
 
 /**
  * Makes the stream and its consumers, and warns of a server that production would not use. Throws a LaunchError within ten
@@ -134,9 +139,12 @@ const problems: Record<string, [problem: string, remedy: string]> = {
 }
 
 /** Names the servers and never the login. */
-function problemOf(code: string, { url, ownLog }: StreamAt & StreamWait): string {
-  if (ownLog !== undefined)
-    return `nats-server does not make the stream (${code}); its log is ${ownLog}`
+function problemOf(code: string, { url, own }: StreamAt & StreamWait): string {
+  if (own !== undefined) {
+    const known = knownProblem(tailOf(own.logFile), own.dataDir)
+    if (known !== undefined) return `nats-server did not start: ${known}`
+    return `nats-server does not make the stream (${code}); its log is ${own.logFile}`
+  }
   return remedied(problems[code] ?? [`the stream cannot be made (${code})`, 'see its log'], { url })
 }
 

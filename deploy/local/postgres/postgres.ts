@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LaunchError } from '../preflight/launch-error.ts'
 import { serverProblem } from '../preflight/problems.ts'
 import { newPassword, readOrMakeFile } from '../private-file.ts'
-import { keepBounded, openLog } from '../process/log-file.ts'
+import { keepBounded, openLog, tailOf } from '../process/log-file.ts'
 import { type Exit, spawnTied, type TiedProcess } from '../process/tied-process.ts'
 import {
   type PostgresIdentity,
@@ -135,7 +135,7 @@ async function makeCluster(made: {
     const { code } = await initdb.exited
     if (code !== 0) {
       const file = path.join(made.dataDir, 'initdb.log')
-      throw new LaunchError(serverProblem('PostgreSQL', tail(file), made.dataDir, file))
+      throw new LaunchError(serverProblem('PostgreSQL', tailOf(file), made.dataDir, file))
     }
   } finally {
     fs.closeSync(log)
@@ -178,7 +178,7 @@ async function launch(
         keepBounded(logFile, server.exited)
         return server
       }
-      const said = tail(logFile, from)
+      const said = tailOf(logFile, from)
       // Backends of a killed server need a moment to notice and to let go of its memory.
       if (!said.includes('shared memory block') || Date.now() > deadlineMs) {
         throw new LaunchError(serverProblem('PostgreSQL', said, options.dataDir, logFile))
@@ -235,10 +235,4 @@ function ownAll(file: string, { owner }: PostgresIdentity): void {
 
 function serverEnv(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
-}
-
-/** The last lines of a log, for an error message. */
-function tail(file: string, from = 0): string {
-  const text = fs.readFileSync(file, 'utf8').slice(from).trim()
-  return text.split('\n').slice(-8).join('\n')
 }

@@ -129,9 +129,9 @@ describe('a data folder that cannot be used is named', () => {
   it.for([
     ['has no room', 'size=40m', /MiB are free on the disk of .*; make room, or set it to a folder/],
     [
-      'fills up while PostgreSQL is made',
+      'fills up while PostgreSQL and NATS start',
       'size=400m,nr_inodes=200',
-      /^PostgreSQL did not start: no space is left on the disk of .*; make room, or set/,
+      /^(PostgreSQL|nats-server) did not start: no space is left on the disk of .*; make room, or set/,
     ],
     ['cannot be written', 'size=400m,ro', /is on a file system that cannot be written; set PAYW/],
   ] as const)('when its disk %s', async ([, options, expected], context) => {

@@ -25,6 +25,12 @@ export function openJournal(file: string): Logger {
   return createLogger({ part: 'launcher', level: 'info', destination: { write } })
 }
 
+/** The last lines of a log, for an error message; only what it says after `from` characters. */
+export function tailOf(file: string, from = 0): string {
+  const text = fs.readFileSync(file, 'utf8').slice(from).trim()
+  return text.split('\n').slice(-8).join('\n')
+}
+
 /** Bounds a log until its writer has ended. */
 export function keepBounded(file: string, exited?: Promise<unknown>): void {
   const bounding = setInterval(() => boundOrLeave(file), boundEveryMs).unref()
