@@ -40,7 +40,7 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
   showAnswers(routes, registers)
   const durations = cheapHistogram({
     name: 'payweave_http_request_duration_seconds',
-    help: 'Time from the head of a request to the end of its answer.',
+    help: 'Time from the head of a request to the end of its response.',
     labelNames: ['route'],
     buckets: bucketsS,
     registry,
@@ -85,7 +85,7 @@ function showBounds(
   let inFlight: (() => number) | undefined
   void new Gauge({
     name: 'payweave_http_requests_in_flight',
-    help: 'Requests that have arrived and are not answered.',
+    help: 'Requests in flight.',
     registers,
     collect() {
       this.set(inFlight?.() ?? 0)
@@ -123,7 +123,7 @@ function showAnswers(routes: Map<string, RouteCounts>, registers: Registry[]): v
 function showRefusals(refused: Map<string, number>, registers: Registry[]): void {
   void new Counter({
     name: 'payweave_http_unknown_refusals_total',
-    help: 'Requests refused before their project was known, by reason, or by status without one. The log has samples of them.',
+    help: 'Requests rejected before their project was known, by reason, or by status where there is no reason. The log has samples of them.',
     labelNames: ['reason'],
     registers,
     collect() {

@@ -8,7 +8,7 @@ import { countOpenReports } from './store/report-store.ts'
 export function reportMetrics(registry: Registry, db: Database): void {
   void new Gauge({
     name: 'payweave_simulator_reports_waiting',
-    help: 'Reports that their receiver has not accepted yet.',
+    help: 'Reports that payments or billing has not yet accepted.',
     labelNames: ['receiver'] as const,
     registers: [registry],
     async collect() {

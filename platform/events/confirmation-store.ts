@@ -71,10 +71,10 @@ const answerStatement = sql(
    update outbox set
      confirmed_at = case when not ended.refused then clock_now() end,
      parked_at = case when ended.refused then clock_now() end,
-     last_error = case when ended.refused then 'refused for good by a consumer' end
+     last_error = case when ended.refused then 'rejected permanently by a consumer' end
    from ended, async_commit
    where outbox.event_id = ended.event_id and async_commit.commits = 'off'
-   returning outbox.parked_at is not null as parked`,
+   returning outbox.parked_at is not null as "isDeadLetter"`,
 )
 
 /** What a consumer knows of an event. */
@@ -92,16 +92,16 @@ export async function noteAnswers(
   consumer: string,
   answers: Answer[],
   needs: Need[],
-): Promise<{ confirmed: number; parked: number }> {
+): Promise<{ confirmed: number; deadLettered: number }> {
   const eventIds = answers.map((answer) => answer.eventId)
   await tx.run(lockStatement, [eventIds])
-  const ended = await tx.rows<{ parked: boolean }>(answerStatement, [
+  const ended = await tx.rows<{ isDeadLetter: boolean }>(answerStatement, [
     eventIds,
     answers.filter(({ state }) => state === 'poisoned').map(({ eventId }) => eventId),
     consumer,
     needs.map((need) => need.subject),
     needs.map((need) => need.consumer),
   ])
-  const parked = ended.filter((row) => row.parked).length
-  return { confirmed: ended.length - parked, parked }
+  const deadLettered = ended.filter((row) => row.isDeadLetter).length
+  return { confirmed: ended.length - deadLettered, deadLettered }
 }

@@ -113,6 +113,6 @@ export async function askAndNote(
   if (answers.length === 0) return 0
   const ended = await db.transaction((tx) => noteAnswers(tx, consumer.name, answers, needs))
   metrics.confirmed.inc(ended.confirmed)
-  metrics.parked.inc(ended.parked)
+  metrics.deadLettered.inc(ended.deadLettered)
   return answers.length
 }

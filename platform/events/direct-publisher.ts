@@ -9,8 +9,8 @@ import type { OutboxMetrics } from './event-metrics.ts'
 import type { Nats } from './nats/nats.ts'
 import {
   type ClaimedEvent,
+  confirmDirect,
   directLeaseMs,
-  endInHand,
   markFailed,
   markPublished,
   type OutboxEvent,
@@ -33,7 +33,7 @@ export type DirectPublisherOptions = {
   onPublished: () => void
 }
 
-export interface InHand {
+export interface DirectPublisher {
   /** Takes an event after the commit of its row. Never throws, never waits. */
   publish(event: CommittedEvent): void
   /** Flushes: publishes what it can and releases the rest to other replicas' relays at once. */
@@ -58,7 +58,7 @@ const marginMs = 2_000
 type Held = { event: ClaimedEvent; atMs: number }
 
 /** Starts both loops: publication and confirmation. */
-export function startDirectPublisher(options: DirectPublisherOptions): InHand {
+export function startDirectPublisher(options: DirectPublisherOptions): DirectPublisher {
   const { db, nats, log } = options
   const waiting: Held[] = []
   let published: Held[] = []
@@ -81,7 +81,7 @@ export function startDirectPublisher(options: DirectPublisherOptions): InHand {
     published = []
     const { seen, late, left } = await ask(options, asked)
     published.push(...left)
-    if (seen.length > 0) options.metrics.confirmed.inc(await endInHand(db, idsOf(seen)))
+    if (seen.length > 0) options.metrics.confirmed.inc(await confirmDirect(db, idsOf(seen)))
     await fallBackToRelay(options, late)
     return false
   }
@@ -95,12 +95,17 @@ export function startDirectPublisher(options: DirectPublisherOptions): InHand {
   }
 
   const publishing = startLoop({
-    kind: 'events in hand',
+    kind: 'direct publications',
     log,
     pauseMs: retryMs,
     round: publishSome,
   })
-  const confirming = startLoop({ kind: 'seen in hand', log, pauseMs: askMs, round: confirmAll })
+  const confirming = startLoop({
+    kind: 'direct confirmations',
+    log,
+    pauseMs: askMs,
+    round: confirmAll,
+  })
   let gathering: NodeJS.Timeout | undefined
   const publishSoon = () => {
     gathering ??= setTimeout(() => {
@@ -119,7 +124,7 @@ export function startDirectPublisher(options: DirectPublisherOptions): InHand {
       clearTimeout(gathering)
       await Promise.all([publishing.close(), confirming.close()])
       await flush().catch((error: unknown) => {
-        log.warn({ err: error, kind: 'events in hand' }, 'events left to others')
+        log.warn({ err: error, kind: 'direct publications' }, 'events left to others')
       })
     },
   }
@@ -184,13 +189,13 @@ type Asked = Record<'seen' | 'late' | 'left', Held[]>
 
 /** Sorts events: those that all their consumers have, those to be left to their rows, and the rest. */
 async function ask(options: DirectPublisherOptions, held: readonly Held[]): Promise<Asked> {
-  const { seen, poisoned } = await askConsumers(options, held)
+  const { seen, rejected } = await askConsumers(options, held)
   const oldestMs = performance.now() - maxMs
   const asked: Asked = { seen: [], late: [], left: [] }
   for (const one of held) {
     const { event_id: id } = one.event
     if (seen.has(id)) asked.seen.push(one)
-    else if (one.atMs < oldestMs || poisoned.has(id)) asked.late.push(one)
+    else if (one.atMs < oldestMs || rejected.has(id)) asked.late.push(one)
     else asked.left.push(one)
   }
   return asked
@@ -200,10 +205,10 @@ async function ask(options: DirectPublisherOptions, held: readonly Held[]): Prom
 async function askConsumers(
   { consumersOf }: DirectPublisherOptions,
   held: readonly Held[],
-): Promise<{ seen: Set<string>; poisoned: Set<string> }> {
+): Promise<{ seen: Set<string>; rejected: Set<string> }> {
   const needs = new Map<SeenClient, string[]>()
   const seen = new Set<string>()
-  const poisoned = new Set<string>()
+  const rejected = new Set<string>()
   for (const { event } of held) {
     const consumers = consumersOf(event.subject)
     // The consumers of an undeclared subject are unknown.
@@ -221,10 +226,10 @@ async function askConsumers(
     for (const id of ids) {
       const state = known.get(id)
       if (state !== InboxState.SEEN) seen.delete(id)
-      if (state === InboxState.POISONED) poisoned.add(id)
+      if (state === InboxState.POISONED) rejected.add(id)
     }
   }
-  return { seen, poisoned }
+  return { seen, rejected }
 }
 
 async function statesAt(client: SeenClient, ids: string[]): Promise<Map<string, InboxState>> {

@@ -13,7 +13,7 @@ const takeStatement = sql(
  * Claims the events for this transaction and returns those that are new. In id order, so that two transactions
  * with the same events wait for, and never deadlock, each other.
  */
-export async function takeIn(tx: Queryable, eventIds: string[]): Promise<Set<string>> {
+export async function claimNewEvents(tx: Queryable, eventIds: string[]): Promise<Set<string>> {
   const rows = await tx.rows<{ event_id: string }>(takeStatement, [eventIds])
   return new Set(rows.map((row) => row.event_id))
 }
@@ -38,14 +38,14 @@ export async function seen(
   return rows.map((row) => ({ eventId: row.event_id, state: row.state }))
 }
 
-const poisonStatement = sql(
+const storeDeadLetterStatement = sql(
   'inbox_poison',
   `insert into poison (event_id, subject, message, reason) values ($1, $2, $3, $4)
    on conflict (event_id) where event_id is not null do nothing`,
 )
 
 /** A message that no repetition can help. */
-export type Poison = {
+export type DeadLetter = {
   eventId: string | undefined
   subject: string
   message: Uint8Array
@@ -53,9 +53,9 @@ export type Poison = {
 }
 
 /** Keeps a message for people to look at; one that is there already stays as it is. */
-export async function keepPoison(db: Queryable, poison: Poison): Promise<void> {
+export async function storeDeadLetter(db: Queryable, poison: DeadLetter): Promise<void> {
   const { eventId, subject, message, reason } = poison
-  await db.run(poisonStatement, [eventId ?? null, subject, message, reason])
+  await db.run(storeDeadLetterStatement, [eventId ?? null, subject, message, reason])
 }
 
 const deleteStatement = sql(
@@ -68,13 +68,16 @@ const deleteStatement = sql(
 )
 
 /** Deletes up to `limit` rows taken 30 days ago: long after the stream (7 days) has forgotten their messages. */
-export function deleteTaken(db: Queryable, limit: number): Promise<number> {
+export function deleteProcessed(db: Queryable, limit: number): Promise<number> {
   return db.run(deleteStatement, [limit])
 }
 
-const countPoisonStatement = sql('inbox_count_poison', 'select count(*)::integer as n from poison')
+const countDeadLettersStatement = sql(
+  'inbox_count_poison',
+  'select count(*)::integer as n from poison',
+)
 
 /** The number of messages in the poison table. */
-export async function countPoison(db: Queryable): Promise<number> {
-  return (await db.row<{ n: number }>(countPoisonStatement, []))?.n ?? 0
+export async function countDeadLetters(db: Queryable): Promise<number> {
+  return (await db.row<{ n: number }>(countDeadLettersStatement, []))?.n ?? 0
 }

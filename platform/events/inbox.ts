@@ -12,17 +12,17 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { type ProcessSpans, processSpans } from '#platform/telemetry/spans.ts'
 import { createSignal } from '../process/signal.ts'
 import { type InboxMetrics, inboxMetrics } from './event-metrics.ts'
-import { deleteTaken, keepPoison, takeIn } from './inbox-store.ts'
+import { claimNewEvents, deleteProcessed, storeDeadLetter } from './inbox-store.ts'
 import type { Batches, Carried } from './nats/batches.ts'
 import type { Nats } from './nats/nats.ts'
-import { PoisonEvent } from './poison.ts'
 import { startRetention } from './retention.ts'
 import { durableName } from './topology.ts'
+import { UnprocessableEvent } from './unprocessable-event.ts'
 
-export { PoisonEvent } from './poison.ts'
+export { UnprocessableEvent } from './unprocessable-event.ts'
 
 /**
- * Processes new events in the transaction that records them. Throw a PoisonEvent for one that can never be
+ * Processes new events in the transaction that records them. Throw an UnprocessableEvent for one that can never be
  * processed; any other error counts as transient and has the events delivered again later.
  */
 export type HandleEvents = (tx: Queryable, events: Event[]) => Promise<void>
@@ -47,13 +47,13 @@ const reopenMs = 1_000
 const handBackMs = 100
 const retry = { minMs: 1_000, maxMs: 30_000 }
 
-/** Starts taking events in. It needs neither the broker nor the database to be up. */
+/** Starts consuming events. It needs neither the broker nor the database to be up. */
 export function startConsumer(options: ConsumerOptions): { close(): Promise<void> } {
   const { db, log } = options
   const metrics = inboxMetrics({ metrics: options.metrics, db, log })
   const parts = [
     ...options.subjects.map((subject) => consumeSubject({ ...options, metrics }, subject)),
-    startRetention({ db, log, deleteOld: deleteTaken }),
+    startRetention({ db, log, deleteOld: deleteProcessed }),
   ]
   return {
     async close() {
@@ -62,9 +62,9 @@ export function startConsumer(options: ConsumerOptions): { close(): Promise<void
   }
 }
 
-type Taking = Omit<ConsumerOptions, 'metrics'> & { metrics: InboxMetrics }
+type Consuming = Omit<ConsumerOptions, 'metrics'> & { metrics: InboxMetrics }
 
-function consumeSubject(options: Taking, subject: string): { close(): Promise<void> } {
+function consumeSubject(options: Consuming, subject: string): { close(): Promise<void> } {
   const { nats, log } = options
   const durable = durableName(options.durable, subject)
   const wakeup = createSignal()
@@ -81,7 +81,7 @@ function consumeSubject(options: Taking, subject: string): { close(): Promise<vo
         continue
       }
       const beganMs = performance.now()
-      const passed = await takeBatch(options, batch)
+      const passed = await processBatch(options, batch)
       const tookMs = performance.now() - beganMs
       // The database is down: the next batch would only fail as well.
       if (!passed) await wakeup.pause(reopenMs)
@@ -123,7 +123,7 @@ function consumeSubject(options: Taking, subject: string): { close(): Promise<vo
 type Known = { event: Event; messages: Carried[] }
 
 /** Processes one batch and acknowledges or rejects each message. False when the database could not be used. */
-export async function takeBatch(options: Taking, batch: Carried[]): Promise<boolean> {
+export async function processBatch(options: Consuming, batch: Carried[]): Promise<boolean> {
   const events = new Map<string, Known>()
   for (const message of batch) {
     const event = decode(message)
@@ -135,44 +135,44 @@ export async function takeBatch(options: Taking, batch: Carried[]): Promise<bool
     if (known === undefined) events.set(event.eventId, { event, messages: [message] })
     else known.messages.push(message)
   }
-  return work(options, [...events.values()])
+  return process(options, [...events.values()])
 }
 
-async function work(options: Taking, batch: Known[]): Promise<boolean> {
+async function process(options: Consuming, batch: Known[]): Promise<boolean> {
   if (batch.length === 0) return true
   try {
-    const taken = await takeAndHandle(options, batch)
+    const processed = await claimAndHandle(options, batch)
     const messages = batch.flatMap((known) => known.messages)
     for (const message of messages) message.ack()
-    options.metrics.taken.inc(taken.length)
-    options.metrics.repeated.inc(messages.length - taken.length)
-    for (const event of taken) options.metrics.delay.observe(ageS(event))
+    options.metrics.processed.inc(processed.length)
+    options.metrics.duplicates.inc(messages.length - processed.length)
+    for (const event of processed) options.metrics.delay.observe(ageS(event))
     return true
   } catch (error) {
-    const poisoned = batch.find(
-      ({ event }) => error instanceof PoisonEvent && error.eventId === event.eventId,
+    const rejected = batch.find(
+      ({ event }) => error instanceof UnprocessableEvent && error.eventId === event.eventId,
     )
-    if (poisoned !== undefined) {
-      for (const message of poisoned.messages) {
-        await refuse(options, message, poisoned.event.eventId, (error as Error).message)
+    if (rejected !== undefined) {
+      for (const message of rejected.messages) {
+        await refuse(options, message, rejected.event.eventId, (error as Error).message)
       }
-      return work(
+      return process(
         options,
-        batch.filter((known) => known !== poisoned),
+        batch.filter((known) => known !== rejected),
       )
     }
     const down = isDatabaseDown(error)
-    if (batch.length > 1 && !down) return workApart(options, batch)
-    giveBack(options, batch, error)
+    if (batch.length > 1 && !down) return processApart(options, batch)
+    redeliverLater(options, batch, error)
     return !down
   }
 }
 
 /** One event that fails must not hold up the others of its batch. */
-async function workApart(options: Taking, batch: Known[]): Promise<boolean> {
+async function processApart(options: Consuming, batch: Known[]): Promise<boolean> {
   for (const [index, known] of batch.entries()) {
-    if (!(await work(options, [known]))) {
-      giveBack(options, batch.slice(index + 1), undefined)
+    if (!(await process(options, [known]))) {
+      redeliverLater(options, batch.slice(index + 1), undefined)
       return false
     }
   }
@@ -187,10 +187,13 @@ function ageS({ occurredTime }: Event): number {
 }
 
 /** Returns the events that were new. */
-async function takeAndHandle({ db, durable, handle }: Taking, batch: Known[]): Promise<Event[]> {
+async function claimAndHandle(
+  { db, durable, handle }: Consuming,
+  batch: Known[],
+): Promise<Event[]> {
   let spans: ProcessSpans | undefined
   const work = async (tx: Queryable) => {
-    const fresh = await takeIn(
+    const fresh = await claimNewEvents(
       tx,
       batch.map(({ event }) => event.eventId),
     )
@@ -201,17 +204,17 @@ async function takeAndHandle({ db, durable, handle }: Taking, batch: Known[]): P
     return events
   }
   try {
-    const taken = await db.transaction(work)
+    const processed = await db.transaction(work)
     spans?.end()
-    return taken
+    return processed
   } catch (error) {
-    spans?.end('not_taken_in')
+    spans?.end('not_processed')
     throw error
   }
 }
 
 /** Later, and later still each time; never refused, since what failed may pass. */
-function giveBack({ log, metrics }: Taking, batch: Known[], error: unknown): void {
+function redeliverLater({ log, metrics }: Consuming, batch: Known[], error: unknown): void {
   const messages = batch.flatMap((known) => known.messages)
   for (const message of messages) {
     message.retry(Math.min(retry.maxMs, retry.minMs * 2 ** Math.min(message.deliveries - 1, 5)))
@@ -219,27 +222,27 @@ function giveBack({ log, metrics }: Taking, batch: Known[], error: unknown): voi
   metrics.retried.inc(messages.length)
   if (error === undefined) return
   const eventId = batch.length === 1 ? batch[0]?.event.eventId : undefined
-  log.warn({ eventId, count: messages.length, err: error }, 'events not taken in')
+  log.warn({ eventId, count: messages.length, err: error }, 'events not processed')
 }
 
 /** The row first: a message that is refused and nowhere kept would be lost. */
 async function refuse(
-  { db, log, metrics }: Taking,
+  { db, log, metrics }: Consuming,
   message: Carried,
   eventId: string | undefined,
   reason: string,
 ): Promise<void> {
   const { subject, payload } = message
   try {
-    await keepPoison(db, { eventId, subject, message: payload, reason: reason.slice(0, 500) })
+    await storeDeadLetter(db, { eventId, subject, message: payload, reason: reason.slice(0, 500) })
   } catch (error) {
-    log.warn({ eventId, err: error }, 'poison not kept')
+    log.warn({ eventId, err: error }, 'dead letter not stored')
     message.retry(retry.minMs)
     return
   }
   message.refuse()
-  metrics.poisoned.inc()
-  log.error({ eventId, subject }, 'event refused for good')
+  metrics.deadLettered.inc()
+  log.error({ eventId, subject }, 'event dead-lettered')
 }
 
 function decode(message: Carried): Event | undefined {

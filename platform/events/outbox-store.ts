@@ -35,8 +35,8 @@ export function outboxParameters(first: number): string {
 }
 
 /**
- * How long an event is in the hand of the process that writes it, when its row is written with `next_at` at
- * `leasedUntil`: its writer publishes it without another claim. If the writer dies, relays claim it then.
+ * How long a row that is inserted with `next_at` at `leasedUntil` is leased to the process that inserts it, which publishes
+ * it without a claim. When the lease expires, relays claim the row.
  */
 export const directLeaseMs = 10_000
 
@@ -143,7 +143,7 @@ export async function markPublished(db: Queryable, published: Acknowledged[]): P
 export const pendingRows = 'coalesce(confirmed_at, parked_at) is null'
 
 const endStatement = sql(
-  'outbox_end_in_hand',
+  'outbox_confirm_direct',
   `with ${asyncCommit}
    update outbox set published_at = clock_now(), attempts = attempts + 1, confirmed_at = clock_now()
    from async_commit
@@ -151,7 +151,7 @@ const endStatement = sql(
 )
 
 /** Ends published events that all their consumers have. Returns how many had not ended. */
-export function endInHand(db: Queryable, eventIds: string[]): Promise<number> {
+export function confirmDirect(db: Queryable, eventIds: string[]): Promise<number> {
   return db.run(endStatement, [eventIds.toSorted()])
 }
 
@@ -203,7 +203,7 @@ const oldestStatement = sql(
 )
 
 /** Age in seconds of the oldest event that has not ended; 0 when there is none. */
-export async function oldestUnendedS(db: Queryable): Promise<number> {
+export async function oldestPendingS(db: Queryable): Promise<number> {
   return (await db.row<{ age_s: number | null }>(oldestStatement, []))?.age_s ?? 0
 }
 
@@ -217,12 +217,12 @@ export async function countUnconfirmed(db: Queryable): Promise<number> {
   return (await db.row<{ n: number }>(countOpenStatement, []))?.n ?? 0
 }
 
-const countParkedStatement = sql(
+const countDeadLetteredStatement = sql(
   'outbox_count_parked',
   'select count(*)::integer as n from outbox where parked_at is not null',
 )
 
 /** The number of events that wait for people. */
-export async function countParked(db: Queryable): Promise<number> {
-  return (await db.row<{ n: number }>(countParkedStatement, []))?.n ?? 0
+export async function countDeadLettered(db: Queryable): Promise<number> {
+  return (await db.row<{ n: number }>(countDeadLetteredStatement, []))?.n ?? 0
 }

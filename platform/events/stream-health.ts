@@ -18,7 +18,7 @@ export async function streamAnswers(nats: Checked): Promise<boolean> {
 export function jetStreamMetric(metrics: Registry, nats: Checked): void {
   void new Gauge({
     name: 'payweave_jetstream_up',
-    help: 'Whether JetStream answers for the stream: 1, or 0 when it is silent, is not reached or has lost the stream.',
+    help: '1 when JetStream answers for the stream; 0 when it does not answer, cannot be reached or has lost the stream.',
     registers: [metrics],
     async collect() {
       this.set((await streamAnswers(nats)) ? 1 : 0)

@@ -23,7 +23,7 @@ export function createMetrics(part: string): Registry {
 function spanMetrics(registry: Registry): void {
   void new Counter({
     name: 'payweave_trace_spans_total',
-    help: 'Spans that ended, by outcome: exported, or dropped because of a full queue or a collector that takes none.',
+    help: 'Spans that ended, by outcome: exported, or dropped because the queue was full or the export failed.',
     labelNames: ['outcome'] as const,
     registers: [registry],
     collect() {
@@ -36,7 +36,7 @@ function spanMetrics(registry: Registry): void {
 function hedgeMetrics(registry: Registry): void {
   void new Counter({
     name: 'payweave_rpc_hedges_total',
-    help: 'Read-only RPCs that were due to be sent to a second replica too, by outcome: won, lost to the first, failed at both, or over_budget and not sent.',
+    help: 'Hedges of read-only RPCs, by outcome: won, lost to the first replica, failed at both, or over_budget and not sent.',
     labelNames: ['outcome'] as const,
     registers: [registry],
     collect() {
@@ -52,7 +52,7 @@ export function rpcMetrics(registry: Registry): {
 } {
   const duration = cheapHistogram({
     name: 'payweave_rpc_duration_seconds',
-    help: 'Time from an RPC’s arrival to its answer.',
+    help: 'Time from the arrival of an RPC to its response.',
     labelNames: ['method', 'code'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registry,
@@ -84,13 +84,13 @@ export function backlogMetrics(
 ): void {
   const oldest = new Gauge({
     name: `payweave_${service}_task_oldest_seconds`,
-    help: 'Age of the oldest thing that the back end must still be told, by kind.',
+    help: 'Age of the oldest task for the payment back end, by kind.',
     labelNames: ['kind'] as const,
     registers: [registry],
   })
   void new Gauge({
     name: `payweave_${service}_tasks_open`,
-    help: 'Things that the back end must still be told, by kind.',
+    help: 'Open tasks for the payment back end, by kind.',
     labelNames: ['kind'] as const,
     registers: [registry],
     async collect() {
@@ -106,7 +106,7 @@ export function backlogMetrics(
 export function databaseMetrics(registry: Registry, db: Pick<Database, 'stats'>): void {
   void new Gauge({
     name: 'payweave_db_connections',
-    help: 'Database connections of the pool by state; waiting are calls without one.',
+    help: 'Database connections of the pool by state; `waiting` counts the calls that wait for one.',
     labelNames: ['state'] as const,
     registers: [registry],
     collect() {

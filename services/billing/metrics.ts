@@ -36,12 +36,12 @@ export function billingMetrics(
 function addBacklog(registry: Registry, backlog: () => Promise<Backlog>): void {
   const oldestReview = new Gauge({
     name: 'payweave_billing_review_oldest_seconds',
-    help: 'For how long the oldest bill payment has waited for a person.',
+    help: 'Age of the oldest bill payment that waits for an operator’s review.',
     registers: [registry],
   })
   void new Gauge({
     name: 'payweave_billing_waiting',
-    help: 'Bill payments that wait: for a biller, for the ledger, for a person.',
+    help: 'Bill payments that wait: for a biller, for the ledger, for an operator’s review.',
     labelNames: ['for'] as const,
     registers: [registry],
     async collect() {

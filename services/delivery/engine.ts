@@ -9,7 +9,7 @@ import type { Nats } from '#platform/events/nats/nats.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { createTail, type Tail } from './api/tail.ts'
 import { deliveryMetrics } from './metrics.ts'
-import { takeIn } from './operations/event-intake.ts'
+import { enqueueDeliveries } from './operations/event-intake.ts'
 import { startSigner } from './operations/signing.ts'
 import { createPoster } from './ports/post.ts'
 import { startInstance } from './workers/instance.ts'
@@ -45,7 +45,7 @@ const notifyAfterMs = 3
 /** Starts to send what is due. */
 export function startDeliveries(options: EngineOptions): {
   /** Takes events in and has their deliveries sent soon. */
-  takeIn: HandleEvents
+  handleEvents: HandleEvents
   /** Says that deliveries became due. */
   notify(): void
   /** Says that there is a new replay job. */
@@ -76,8 +76,8 @@ export function startDeliveries(options: EngineOptions): {
   const maintenance = startMaintenance({ db, log, onDue: worker.notify })
   const replays = startReplayRunner({ db, log, onDue: worker.notify })
   return {
-    async takeIn(tx, events) {
-      const pushes = await takeIn(tx, events)
+    async handleEvents(tx, events) {
+      const pushes = await enqueueDeliveries(tx, events)
       // The transaction commits right after this; a notify that comes too early shortens the next polls.
       if (pushes > 0) setTimeout(worker.notify, notifyAfterMs)
     },

@@ -12,13 +12,13 @@ export interface DeliveryMetrics {
   firstPost: Histogram
   egressBlocks: Counter<'cause'>
   /** Exports from now on what a worker has in flight. */
-  watchInHand(hand: InHand): void
+  observeInFlight(worker: InFlight): void
 }
 
 /** What a worker has in flight, and its limit. */
-export interface InHand {
-  inHand: () => number
-  inHandLimit: number
+export interface InFlight {
+  inFlight: () => number
+  maxInFlight: number
   byHost: ReadonlyMap<string, number>
   hostLimit: number
 }
@@ -49,42 +49,42 @@ export function deliveryMetrics(source: MetricsSource): DeliveryMetrics {
     }),
     attemptTimes: new Histogram({
       name: 'payweave_delivery_attempt_seconds',
-      help: 'Time of an attempt from its beginning to the receiver’s answer or to its failure, by outcome.',
+      help: 'Time from the start of an attempt to the receiver’s response or to its failure, by outcome.',
       labelNames: ['outcome'],
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
       registers,
     }),
     firstPost: new Histogram({
       name: 'payweave_delivery_first_post_seconds',
-      help: 'From the commit of the fact to the first POST, unless a first attempt came to none.',
+      help: 'Time from the commit of an event to the first POST of its delivery.',
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800],
       registers,
     }),
     egressBlocks: new Counter({
       name: 'payweave_delivery_egress_blocks_total',
-      help: 'Attempts that the egress guard stopped, by what it looked at: url, literal, resolved or peer.',
+      help: 'Attempts that the egress guard blocked, by the address that it checked: url, literal, resolved or peer.',
       labelNames: ['cause'],
       registers,
     }),
-    watchInHand: (hand) => handGauges(registers, hand),
+    observeInFlight: (worker) => inFlightGauges(registers, worker),
   }
 }
 
-function handGauges(registers: Registry[], hand: InHand): void {
+function inFlightGauges(registers: Registry[], worker: InFlight): void {
   void new Gauge({
-    name: 'payweave_delivery_in_hand',
-    help: `Deliveries that this process has claimed and not yet recorded; ${hand.inHandLimit} at most.`,
+    name: 'payweave_delivery_in_flight',
+    help: `Deliveries that this process has claimed and not yet recorded; ${worker.maxInFlight} at most.`,
     registers,
     collect() {
-      this.set(hand.inHand())
+      this.set(worker.inFlight())
     },
   })
   void new Gauge({
     name: 'payweave_delivery_full_hostnames',
-    help: `Hostnames to which this process has ${hand.hostLimit} POSTs under way, the most it may.`,
+    help: `Hostnames to which this process has ${worker.hostLimit} POSTs in flight, which is the maximum.`,
     registers,
     collect() {
-      this.set([...hand.byHost.values()].filter((count) => count >= hand.hostLimit).length)
+      this.set([...worker.byHost.values()].filter((count) => count >= worker.hostLimit).length)
     },
   })
 }
@@ -108,15 +108,15 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
 
   void new Gauge({
     name: 'payweave_delivery_oldest_due_seconds',
-    help: 'Age of the oldest delivery that is due, whatever holds it up; 0 when none is.',
+    help: 'Age of the oldest delivery that is due, also one that a limit or a circuit breaker delays; 0 when none is due.',
     registers,
     async collect() {
       this.set((await backlog())?.oldestDueS ?? Number.NaN)
     },
   })
   void new Gauge({
-    name: 'payweave_delivery_dead',
-    help: 'Deliveries that were given up and wait for people, by state.',
+    name: 'payweave_delivery_dead_letters',
+    help: 'Deliveries that were given up and that an operator may replay, by state.',
     labelNames: ['state'],
     registers,
     async collect() {
@@ -127,7 +127,7 @@ function backlogGauges({ metrics, db, log }: MetricsSource): void {
   })
   void new Gauge({
     name: 'payweave_delivery_open_breakers',
-    help: 'Receivers whose breaker is not closed.',
+    help: 'Receivers whose circuit breaker is not closed.',
     registers,
     async collect() {
       this.set((await backlog())?.openBreakers ?? Number.NaN)

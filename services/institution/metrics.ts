@@ -26,13 +26,13 @@ export function transactionMetrics(
   })
   const exchanged = new Counter({
     name: 'payweave_institution_exchanged_minor_units_total',
-    help: 'What accepted transactions exchange into a currency, in its minor units: what the rounding of quotes is held against.',
+    help: 'Amount that accepted transactions exchanged into a currency, in its minor units. The alert on rounding compares with it.',
     labelNames: ['currency'] as const,
     registers: [registry],
   })
   const refused = new Counter({
     name: 'payweave_institution_transactions_refused_total',
-    help: 'Requests for transactions that were refused, by reason.',
+    help: 'Requests for transactions that were rejected, by reason.',
     labelNames: ['reason'] as const,
     registers: [registry],
   })
@@ -44,7 +44,7 @@ export function transactionMetrics(
   })
   const stuck = new Counter({
     name: 'payweave_institution_transfers_stuck_total',
-    help: 'Attempts to end a transfer that the ledger refused for good: somebody has to look at it.',
+    help: 'Attempts to end a transfer that the ledger rejected permanently: an operator must act.',
     registers: [registry],
   })
   addBacklog(registry, backlog)
@@ -69,7 +69,7 @@ function addBacklog(
   })
   void new Gauge({
     name: 'payweave_institution_open',
-    help: 'Claims under way and transfers that wait for their outcome.',
+    help: 'Claims in progress and transfers that wait for their outcome.',
     labelNames: ['state'] as const,
     registers: [registry],
     async collect() {

@@ -29,7 +29,7 @@ export function paymentMetrics(
   })
   const refundsFailed = new Counter({
     name: 'payweave_payments_refunds_failed_total',
-    help: 'Refunds that the back end refused for good: somebody has to look at them.',
+    help: 'Refunds that the back end rejected permanently: an operator must act.',
     registers: [registry],
   })
   backlogMetrics(registry, 'payments', backlog)

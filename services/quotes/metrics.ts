@@ -17,7 +17,7 @@ export function quoteMetrics(
   const registers = [registry]
   const made = new Counter({
     name: 'payweave_quotes_created_total',
-    help: 'Quotes made, by the route that they were asked for on.',
+    help: 'Quotes created, by route.',
     labelNames: ['kind'] as const,
     registers,
   })
@@ -28,14 +28,14 @@ export function quoteMetrics(
     registers,
   })
   const asked = new Counter({
-    name: 'payweave_quotes_rates_asked_total',
-    help: 'Questions to the source of rates, by what came of them.',
+    name: 'payweave_quotes_rate_requests_total',
+    help: 'Requests to the source of exchange rates, by outcome.',
     labelNames: ['outcome'] as const,
     registers,
   })
   void new Gauge({
     name: 'payweave_quotes_reservation_oldest_seconds',
-    help: 'Age of the oldest reservation whose movement has not ended: above minutes somebody has to look.',
+    help: 'Age of the oldest reservation whose transfer has not ended. An operator must act above minutes.',
     registers,
     async collect() {
       this.set((await backlog()).oldestS)
@@ -43,7 +43,7 @@ export function quoteMetrics(
   })
   void new Gauge({
     name: 'payweave_quotes_reservations_open',
-    help: 'Reservations whose movement has not ended.',
+    help: 'Reservations whose transfer has not ended.',
     registers,
     async collect() {
       this.set((await backlog()).open)

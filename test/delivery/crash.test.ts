@@ -184,7 +184,7 @@ describe('a stop', () => {
   it('a stop lets POSTs in flight end, records them and claims nothing more', async () => {
     const stopping = Promise.withResolvers<void>()
     receiver.answer((_request, response) => void stopping.promise.then(() => response.end()))
-    const worker = setting.worker({ inHandLimit: 1 })
+    const worker = setting.worker({ maxInFlight: 1 })
     const [first = '', second = ''] = await setting.push(
       { url: receiver.url },
       { url: receiver.url },
@@ -195,7 +195,7 @@ describe('a stop', () => {
     await closed
     const states = [await setting.state(first), await setting.state(second)]
     expect(new Set(states)).toEqual(new Set(['delivered', 'pending']))
-    expect(worker.inHand()).toBe(0)
+    expect(worker.inFlight()).toBe(0)
     expect(receiver.requests).toHaveLength(1)
   })
 })

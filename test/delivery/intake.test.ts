@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { NoticeKind } from '#gen/payments/v1/payment_event_pb.js'
-import { PoisonEvent } from '#platform/events/inbox.ts'
-import { deliveriesOf, takeIn } from '../../services/delivery/operations/event-intake.ts'
+import { UnprocessableEvent } from '#platform/events/inbox.ts'
+import { deliveriesOf, enqueueDeliveries } from '../../services/delivery/operations/event-intake.ts'
 import { createdEvent, occurredAt } from './event.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createSetting, until } from './setting.ts'
@@ -60,7 +60,7 @@ describe('an event', () => {
     ['no time', () => ({ occurredTime: undefined })],
   ])('with %s is poison', (_what, change) => {
     const event = Object.assign(createdEvent(urls), change())
-    expect(() => deliveriesOf(event)).toThrow(PoisonEvent)
+    expect(() => deliveriesOf(event)).toThrow(UnprocessableEvent)
   })
 
   it.each([
@@ -72,14 +72,16 @@ describe('an event', () => {
     ['a URL that no table keeps', createdEvent({ notify: 'https://m.example/\0' })],
     ['a URL that is too long', createdEvent({ notify: `https://m.example/${'a'.repeat(2_031)}` })],
   ])('with %s is poison: no repeat would help', (_what, event) => {
-    expect(() => deliveriesOf(event)).toThrow(PoisonEvent)
+    expect(() => deliveriesOf(event)).toThrow(UnprocessableEvent)
   })
 
   it.each([
     ['of a kind that is not known', { kind: NoticeKind.UNSPECIFIED, payerIndex: 0 }],
     ['about nobody', { kind: NoticeKind.PAYMENT_FAILED, payerIndex: 7 }],
   ])('with a notice %s is poison', (_what, notice) => {
-    expect(() => deliveriesOf(createdEvent({ ...urls, notices: [notice] }))).toThrow(PoisonEvent)
+    expect(() => deliveriesOf(createdEvent({ ...urls, notices: [notice] }))).toThrow(
+      UnprocessableEvent,
+    )
   })
 })
 
@@ -99,8 +101,8 @@ describe('intake', () => {
   it('lays the pushes down once and they are sent with their frozen bytes', async () => {
     const { url } = receiver
     const event = createdEvent({ notify: url, callback: url, payers: 20, callbackSequence: 1 })
-    await setting.db.transaction((tx) => takeIn(tx, [event]))
-    await setting.db.transaction((tx) => takeIn(tx, [event]))
+    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     setting.worker()
     await until(() => receiver.requests.length >= 21)
     await until(async () => (await setting.count("state = 'delivered'")) === 21)
@@ -112,7 +114,7 @@ describe('intake', () => {
   it('a push to an address that is not public is stored, blocked at its attempt and visible', async () => {
     const projectId = randomUUID()
     const event = createdEvent({ projectId, notify: 'https://10.0.0.1/hook' })
-    await setting.db.transaction((tx) => takeIn(tx, [event]))
+    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     setting.worker()
     await until(async () => (await setting.count("state <> 'pending'")) === 1)
     await until(async () => (await setting.count("state <> 'sending'")) === 1)

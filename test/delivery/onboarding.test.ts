@@ -9,8 +9,8 @@ import {
   OnboardingStatus,
   RegistrationStatus,
 } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { PoisonEvent } from '#platform/events/inbox.ts'
-import { deliveriesOf, takeIn } from '../../services/delivery/operations/event-intake.ts'
+import { UnprocessableEvent } from '#platform/events/inbox.ts'
+import { deliveriesOf, enqueueDeliveries } from '../../services/delivery/operations/event-intake.ts'
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import { findSigning } from '../../services/delivery/store/signing-store.ts'
 import { completedAccount, onboardingEvent, someSealedToken } from './onboarding-event.ts'
@@ -100,7 +100,7 @@ describe('an onboarding event', () => {
     ['no token', onboardingEvent({ authorisationTokenSealed: '' })],
     ['a payload that is no message', onboardingEvent({}, { payload: new Uint8Array([255, 255]) })],
   ])('with %s is poison', (_what, event) => {
-    expect(() => deliveriesOf(event)).toThrow(PoisonEvent)
+    expect(() => deliveriesOf(event)).toThrow(UnprocessableEvent)
   })
 
   it('may have a URL of 200 characters', () => {
@@ -130,16 +130,16 @@ describe('a callback that is laid down', () => {
 
   async function layDown(callbackUrl: string): Promise<string> {
     const event = onboardingEvent({ callbackUrl }, { projectId: setting.projectId })
-    await setting.db.transaction((tx) => takeIn(tx, [event, event]))
-    await setting.db.transaction((tx) => takeIn(tx, [event]))
+    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event, event]))
+    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     return deliveriesOf(event)[0]?.deliveryId ?? ''
   }
 
   it('a callback is one row with its institution and sealed token, also when events repeat', async () => {
     const authorisationTokenSealed = someSealedToken()
     const event = onboardingEvent({ authorisationTokenSealed })
-    await setting.db.transaction((tx) => takeIn(tx, [event]))
-    await setting.db.transaction((tx) => takeIn(tx, [event]))
+    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     const [callback] = deliveriesOf(event)
     expect(await setting.count('true')).toBe(1)
     expect(await findSigning(setting.db, callback?.deliveryId ?? '')).toEqual(callback?.signing)

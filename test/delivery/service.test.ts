@@ -164,7 +164,7 @@ describe('the delivery process', () => {
     )
     expect(text).toMatch(/payweave_delivery_first_post_seconds_count\{part="delivery"\} [1-9]/)
     expect(text).toContain('payweave_delivery_oldest_due_seconds{part="delivery"} 0')
-    expect(text).toContain('payweave_delivery_dead{state="blocked",part="delivery"} 0')
+    expect(text).toContain('payweave_delivery_dead_letters{state="blocked",part="delivery"} 0')
   })
 
   it('the delivery process exits on SIGTERM once its pushes in flight have ended', async () => {

@@ -31,7 +31,7 @@ export interface WorkerChanges extends Partial<EgressRule> {
   scheduleS?: number[]
   timeoutMs?: number
   breaker?: BreakerTerms
-  inHandLimit?: number
+  maxInFlight?: number
   hostLimit?: number
   sign?: Sign
   /** In place of the setting's own. */
@@ -83,7 +83,7 @@ export async function createSetting() {
     const {
       scheduleS = [1, 2, 5],
       breaker = { openS: 30, maxS: 900 },
-      inHandLimit,
+      maxInFlight,
       hostLimit,
     } = changes
     const { timeoutMs = 15_000 } = changes
@@ -104,7 +104,7 @@ export async function createSetting() {
       breaker,
       timeoutMs,
       random: () => 0.5,
-      ...(inHandLimit === undefined ? {} : { inHandLimit }),
+      ...(maxInFlight === undefined ? {} : { maxInFlight }),
       ...(hostLimit === undefined ? {} : { hostLimit }),
     })
     closers.push(() => started.close(), poster.close)

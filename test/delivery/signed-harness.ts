@@ -113,7 +113,7 @@ export async function startSignedWorld() {
     version: '0.0.0-test',
     nowMs: () => heldMs ?? performance.now(),
   })
-  const handle = deliveries.takeIn
+  const handle = deliveries.handleEvents
   const consumer = startConsumer({ db, nats, durable: 'delivery', subjects, handle, log, metrics })
   const deliveryRpc = await serveRpc({
     host: '127.0.0.1',

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { randomId } from '#core/identity/id.ts'
 import { sql } from '#platform/db/db.ts'
-import { PoisonEvent } from '#platform/events/inbox.ts'
+import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { subscribeInvalidation } from '#platform/events/invalidation.ts'
 import { insertEvent } from '#platform/events/outbox.ts'
 import { claimDue } from '#platform/events/outbox-store.ts'
@@ -57,7 +57,7 @@ describe('the way of an event', () => {
     })
     expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
     expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
-    expect(await metricValue(consumer.metrics, 'payweave_inbox_taken_total')).toBe(1)
+    expect(await metricValue(consumer.metrics, 'payweave_inbox_processed_total')).toBe(1)
   })
 
   it('an event reaches its handler with everything that was written', async () => {
@@ -180,7 +180,7 @@ describe('repetition', () => {
     await publishesSurely(nats, { ...claimed, attempts: 1 })
     await publishesSurely(nats, { ...claimed, attempts: 2 })
     await eventually(async () =>
-      expect(await metricValue(consumer.metrics, 'payweave_inbox_repeated_total')).toBe(2),
+      expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(2),
     )
     expect(await world.handled()).toEqual([eventId])
   })
@@ -199,10 +199,10 @@ describe('repetition', () => {
     await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
     expect(await world.row(eventId)).toMatchObject({ attempts: 1 })
     expect(await world.handled()).toEqual([eventId])
-    expect(await metricValue(consumer.metrics, 'payweave_inbox_repeated_total')).toBe(0)
+    expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(0)
   })
 
-  it('a row in the hand of a relay is left alone until its lease ends', async () => {
+  it('a relay leaves a leased row alone until the lease ends', async () => {
     await world.write()
     const limits = { fresh: 10, again: 10, leaseMs: 15_000 }
     expect(await claimDue(world.producerDb, limits)).toHaveLength(1)
@@ -229,7 +229,7 @@ describe('repetition', () => {
     const consumer = world.startConsumer()
     await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
     await eventually(async () =>
-      expect(await metricValue(consumer.metrics, 'payweave_inbox_repeated_total')).toBe(7),
+      expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(7),
     )
     expect(await world.handled()).toEqual([eventId])
   })
@@ -253,9 +253,9 @@ describe('refusal', () => {
     await eventually(async () => expect((await world.row(eventId)).parked_at).not.toBeNull())
     expect(await world.row(eventId)).toMatchObject({ confirmed_at: null })
     expect(await world.handled()).toEqual([])
-    expect(await metricValue(producer.metrics, 'payweave_outbox_parked_total')).toBe(1)
-    expect(await metricValue(producer.metrics, 'payweave_outbox_parked')).toBe(1)
-    expect(await metricValue(consumer.metrics, 'payweave_inbox_poison')).toBe(1)
+    expect(await metricValue(producer.metrics, 'payweave_outbox_dead_lettered_total')).toBe(1)
+    expect(await metricValue(producer.metrics, 'payweave_outbox_dead_letters')).toBe(1)
+    expect(await metricValue(consumer.metrics, 'payweave_inbox_dead_letters')).toBe(1)
   })
 
   it('a message without a readable id is kept as a dead letter and not delivered again', async () => {
@@ -269,7 +269,7 @@ describe('refusal', () => {
       ]),
     )
     await eventually(async () =>
-      expect(await metricValue(consumer.metrics, 'payweave_inbox_poisoned_total')).toBe(1),
+      expect(await metricValue(consumer.metrics, 'payweave_inbox_dead_lettered_total')).toBe(1),
     )
   })
 
@@ -279,7 +279,8 @@ describe('refusal', () => {
     world.startConsumer({
       handle: async (tx, events) => {
         await world.note(tx, events)
-        if (events.some((event) => event.eventId === bad)) throw new PoisonEvent(bad, 'no amount')
+        if (events.some((event) => event.eventId === bad))
+          throw new UnprocessableEvent(bad, 'no amount')
       },
     })
     world.startProducer()

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { randomId } from '#core/identity/id.ts'
 import { sql } from '#platform/db/db.ts'
-import { PoisonEvent } from '#platform/events/inbox.ts'
+import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { directLeaseMs } from '#platform/events/outbox-store.ts'
 import {
   eventually,
@@ -121,7 +121,8 @@ describe('a directly published event', () => {
 
   it('an event that its consumer refuses permanently becomes a dead letter', async () => {
     world.startConsumer({
-      handle: (_tx, [first]) => Promise.reject(new PoisonEvent(first?.eventId ?? '', 'no sense')),
+      handle: (_tx, [first]) =>
+        Promise.reject(new UnprocessableEvent(first?.eventId ?? '', 'no sense')),
     })
     const producer = world.startProducer()
     const event = await world.writeLeased()

@@ -133,7 +133,7 @@ async function execute(connectionString: string, text: string): Promise<void> {
 }
 
 const writeLeased = sql(
-  'write_in_hand',
+  'write_leased',
   `insert into outbox (${outboxColumns}, next_at) values (${outboxParameters(1)}, ${leasedUntil})
    returning occurred_at`,
 )
@@ -241,7 +241,7 @@ export async function makeWorld(brokerUrl: string) {
       )
       return eventId
     },
-    /** Commits one event as being in the hand of its writer, who has yet to carry it. */
+    /** Commits one event that is leased to its writer, which has yet to publish it. */
     async writeLeased(event: Partial<OutboxEvent> = {}): Promise<CommittedEvent> {
       const payload = Buffer.from('fact')
       const made = { eventId: randomId(), subject, projectId: undefined, payload, ...event }

@@ -4,7 +4,7 @@ import { newId } from '#core/identity/id.ts'
 import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { noteAnswers } from '#platform/events/confirmation-store.ts'
-import { endInHand, markFailed, markPublished } from '#platform/events/outbox-store.ts'
+import { confirmDirect, markFailed, markPublished } from '#platform/events/outbox-store.ts'
 import { markDone, markLater } from '../../services/payments/store/task-store.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -21,7 +21,7 @@ const eventId = newId()
 const subjectIds = [newId()]
 
 it.each<[string, (asked: Queryable) => Promise<unknown>]>([
-  ['the confirmation of leased events', (asked) => endInHand(asked, [eventId])],
+  ['the confirmation of leased events', (asked) => confirmDirect(asked, [eventId])],
   ['events that failed', (asked) => markFailed(asked, [{ eventId, error: '' }], 0)],
   [
     'events that were published',

@@ -4,7 +4,7 @@ import { randomId } from '#core/identity/id.ts'
 import { type Database, sql } from '#platform/db/db.ts'
 import { noteAnswers } from '#platform/events/confirmation-store.ts'
 import { answerSeen } from '#platform/events/inbox-routes.ts'
-import { deleteTaken, keepPoison, takeIn } from '#platform/events/inbox-store.ts'
+import { claimNewEvents, deleteProcessed, storeDeadLetter } from '#platform/events/inbox-store.ts'
 import { insertEvent } from '#platform/events/outbox.ts'
 import { deleteConfirmed } from '#platform/events/outbox-store.ts'
 import { createTestClock, type TestClock } from '#platform/testing/clock.ts'
@@ -50,7 +50,7 @@ describe('old rows', () => {
         needs,
       ),
     )
-    expect(ended).toEqual({ confirmed: 1, parked: 1 })
+    expect(ended).toEqual({ confirmed: 1, deadLettered: 1 })
     clock.advance(7 * dayMs - 1_000)
     expect(await deleteConfirmed(db, 100)).toBe(0)
     clock.advance(1_001)
@@ -59,17 +59,17 @@ describe('old rows', () => {
   })
 
   it('a deletion removes at most the given number of rows', async () => {
-    await takeIn(db, Array.from({ length: 5 }, randomId))
+    await claimNewEvents(db, Array.from({ length: 5 }, randomId))
     clock.advance(30 * dayMs + 1)
-    expect(await deleteTaken(db, 3)).toBe(3)
-    expect(await deleteTaken(db, 3)).toBe(2)
+    expect(await deleteProcessed(db, 3)).toBe(3)
+    expect(await deleteProcessed(db, 3)).toBe(2)
   })
 
   it('a taken event is known for thirty days', async () => {
     const eventId = randomId()
-    await takeIn(db, [eventId])
+    await claimNewEvents(db, [eventId])
     clock.advance(30 * dayMs - 1_000)
-    expect(await deleteTaken(db, 100)).toBe(0)
+    expect(await deleteProcessed(db, 100)).toBe(0)
     expect((await answerSeen(db, [eventId])).known).toHaveLength(1)
   })
 })
@@ -82,9 +82,9 @@ describe('the question which events were seen', () => {
       string,
       string,
     ]
-    await takeIn(db, [seen, both])
+    await claimNewEvents(db, [seen, both])
     for (const eventId of [poisoned, both, poisoned]) {
-      await keepPoison(db, { eventId, subject: 's', message: Buffer.from('m'), reason: 'r' })
+      await storeDeadLetter(db, { eventId, subject: 's', message: Buffer.from('m'), reason: 'r' })
     }
     const { known } = await answerSeen(db, [seen, poisoned, both, unknown])
     const states = Object.fromEntries(known.map(({ eventId, state }) => [eventId, state]))

@@ -47,7 +47,7 @@ it('charges are announced while payouts hang', async () => {
 })
 
 const writeTask = sql(
-  'test_task_in_hand',
+  'test_task_leased',
   `insert into task (subject_id, kind, project_id, payment_id, create_time, next_time, attempts)
    values ($1, 'announce', $2, $2, clock_now(), ${taskInHandUntil}, 1)`,
 )

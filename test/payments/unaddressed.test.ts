@@ -11,7 +11,7 @@ import { inboxRoutes } from '#platform/events/inbox-routes.ts'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { type Outbox, type Subjects, startOutbox } from '#platform/events/outbox.ts'
 import { directLeaseMs } from '#platform/events/outbox-store.ts'
-import { subjects, takeIn } from '../../services/delivery/operations/event-intake.ts'
+import { enqueueDeliveries, subjects } from '../../services/delivery/operations/event-intake.ts'
 import { paymentSubjects } from '../../services/payments/api/events.ts'
 import { startBroker, type TestBroker } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
@@ -39,7 +39,7 @@ beforeEach(async () => {
     nats: open('delivery'),
     durable: 'delivery',
     subjects,
-    handle: async (tx, events) => void (await takeIn(tx, events)),
+    handle: async (tx, events) => void (await enqueueDeliveries(tx, events)),
     log: silentLog,
     metrics: new Registry(),
   })

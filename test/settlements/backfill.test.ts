@@ -132,7 +132,7 @@ describe('the list of settlements', () => {
 })
 
 describe('a settlement that the ledger has otherwise', () => {
-  it('is refused for good, visibly, while the others are posted', async () => {
+  it('is rejected permanently, visibly, while the others are posted', async () => {
     await payTimes(1)
     world.settle()
     const [first = ''] = await settlementIds()
@@ -154,6 +154,6 @@ describe('a settlement that the ledger has otherwise', () => {
     expect((await gauge?.get())?.values[0]?.value).toBe(1)
     const events = await world.settledEvents()
     const posting = world.ledger.transaction((tx) => postEvents(tx, events))
-    await expect(posting).rejects.toMatchObject({ name: 'PoisonEvent' })
+    await expect(posting).rejects.toMatchObject({ name: 'UnprocessableEvent' })
   })
 })

@@ -21,8 +21,8 @@ export type PartState = {
 export type Figures = {
   outboxUnconfirmed: number | undefined
   outboxOldestS: number | undefined
-  outboxParked: number | undefined
-  inboxPoison: number | undefined
+  outboxDeadLetters: number | undefined
+  inboxDeadLetters: number | undefined
   deliveriesExhausted: number | undefined
   deliveriesBlocked: number | undefined
   billsForReview: number | undefined
@@ -175,12 +175,12 @@ export function takesConnections(port: number): Promise<boolean> {
 
 function figuresOf(samples: Sample[]): Figures {
   const checkedS = sumOf(samples, 'payweave_ledger_check_time_seconds')
-  const dead = (state: string) => sumOf(samples, 'payweave_delivery_dead', { state })
+  const dead = (state: string) => sumOf(samples, 'payweave_delivery_dead_letters', { state })
   return {
     outboxUnconfirmed: sumOf(samples, 'payweave_outbox_unconfirmed'),
     outboxOldestS: maxOf(samples, 'payweave_outbox_oldest_unconfirmed_seconds'),
-    outboxParked: sumOf(samples, 'payweave_outbox_parked'),
-    inboxPoison: sumOf(samples, 'payweave_inbox_poison'),
+    outboxDeadLetters: sumOf(samples, 'payweave_outbox_dead_letters'),
+    inboxDeadLetters: sumOf(samples, 'payweave_inbox_dead_letters'),
     deliveriesExhausted: dead('exhausted'),
     deliveriesBlocked: dead('blocked'),
     billsForReview: sumOf(samples, 'payweave_billing_waiting', { for: 'person' }),

@@ -83,8 +83,8 @@ function figureLines(figures: Figures): string[] {
   const { ledgerCheckedAt, outboxOldestS } = figures
   const rows: [string, number | undefined, string?][] = [
     ['events not yet confirmed', figures.outboxUnconfirmed, `oldest ${outboxOldestS ?? 0} s`],
-    ['events parked', figures.outboxParked],
-    ['events poisoned', figures.inboxPoison],
+    ['dead letters of producers', figures.outboxDeadLetters],
+    ['dead letters of consumers', figures.inboxDeadLetters],
     ['deliveries exhausted', figures.deliveriesExhausted],
     ['deliveries blocked', figures.deliveriesBlocked],
     ['bills for a person', figures.billsForReview],

@@ -56,7 +56,10 @@ async function sendOne(report: Report, send: SendReport, log: Logger): Promise<S
   } catch (error) {
     const reason = error instanceof Failure ? error.reason : 'INTERNAL_ERROR'
     if (definitive.has(reason)) {
-      log.error({ err: error, kind, outcome: report.outcome, reason }, 'report refused for good')
+      log.error(
+        { err: error, kind, outcome: report.outcome, reason },
+        'report rejected permanently',
+      )
       return { ...place, outcome: 'parked', reason }
     }
     if (attempts === 1)

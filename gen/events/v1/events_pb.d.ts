@@ -163,7 +163,7 @@ export enum InboxState {
   SEEN = 1,
 
   /**
-   * Refused for good by the consumer: it is kept in its poison table for people to look at.
+   * A dead letter: the consumer rejected it permanently and keeps it in its table `poison` for an operator.
    *
    * @generated from enum value: INBOX_STATE_POISONED = 2;
    */

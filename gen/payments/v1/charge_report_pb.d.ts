@@ -224,7 +224,7 @@ export enum TransferOutcome {
   COMPLETED = 1,
 
   /**
-   * Refused for good; no money moved.
+   * Rejected permanently; no money moved.
    *
    * @generated from enum value: TRANSFER_OUTCOME_FAILED = 2;
    */

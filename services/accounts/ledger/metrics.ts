@@ -18,13 +18,13 @@ export function ledgerMetrics(
 ): LedgerMetrics {
   const findings = new Gauge({
     name: 'payweave_ledger_findings',
-    help: 'What broke a rule of the ledger at the last check, by rule: anything but zero needs a person.',
+    help: 'Violations of the ledger’s invariants at the last check, by rule. An operator must act on any value but zero.',
     labelNames: ['rule'] as const,
     registers: [registry],
   })
   const rounding = new Gauge({
     name: 'payweave_ledger_fx_rounding_minor_units',
-    help: 'What fx_rounding of all projects has at the last check, by currency in its minor units. It must never fall.',
+    help: 'Balance of the account fx_rounding over all projects at the last check, by currency in its minor units. It must never decrease.',
     labelNames: ['currency'] as const,
     registers: [registry],
   })
@@ -34,8 +34,8 @@ export function ledgerMetrics(
     registers: [registry],
   })
   void new Gauge({
-    name: 'payweave_ledger_unfolded_lines',
-    help: 'Lines of internal accounts that are not yet in a folded balance.',
+    name: 'payweave_ledger_pending_rollup_lines',
+    help: 'Lines of internal accounts that are not yet rolled up into a balance.',
     registers: [registry],
     async collect() {
       this.set(await countPendingRollUp())

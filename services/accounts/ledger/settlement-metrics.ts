@@ -28,7 +28,7 @@ export function settlementMetrics(options: {
     })
   gauge(
     'payweave_ledger_settlements_refused',
-    'Settlements that the ledger lacks or has otherwise, and that wait for people.',
+    'Settlements that the ledger lacks or has with other values; an operator must act.',
     () => countRefusals(db),
   )
   gauge(
@@ -38,7 +38,7 @@ export function settlementMetrics(options: {
   )
   return new Counter({
     name: 'payweave_ledger_settlements_posted_total',
-    help: 'Settlements posted to the ledger, by what brought them: event or backfill.',
+    help: 'Settlements posted to the ledger, by source: event or backfill.',
     labelNames: ['by'] as const,
     registers,
   })

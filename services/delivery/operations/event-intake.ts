@@ -13,7 +13,7 @@ import {
   PaymentEventSchema,
 } from '#gen/payments/v1/payment_event_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
-import { PoisonEvent } from '#platform/events/inbox.ts'
+import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { recordedTrace } from '#platform/telemetry/spans.ts'
 import { type DeliveryKind, deliveryId, receiverOf } from '../domain/delivery.ts'
 import { insertDeliveries, type NewDelivery } from '../store/intake-store.ts'
@@ -35,7 +35,7 @@ const visibleAscii = /^[\x21-\x7e]{1,64}$/
 export type NewPush = NewDelivery & { signing?: Signing }
 
 /** Inserts the deliveries of a batch of events in the transaction that processes them; returns how many. */
-export async function takeIn(tx: Queryable, events: Event[]): Promise<number> {
+export async function enqueueDeliveries(tx: Queryable, events: Event[]): Promise<number> {
   const pushes = events.flatMap((event) => deliveriesOf(event))
   await insertDeliveries(tx, pushes)
   await insertSignings(
@@ -47,14 +47,14 @@ export async function takeIn(tx: Queryable, events: Event[]): Promise<number> {
 
 /**
  * The deliveries of one event, in the same form however often it comes. None for a URL that the request
- * does not have. Throws a PoisonEvent for an event that can never be read.
+ * does not have. Throws a UnprocessableEvent for an event that can never be read.
  */
 export function deliveriesOf(event: Event): NewPush[] {
   try {
     return event.subject === onboardingEvents ? [onboardingCallback(event)] : paymentPushes(event)
   } catch (error) {
     const reason = error instanceof RangeError ? error.message : 'the payload cannot be read'
-    throw new PoisonEvent(event.eventId, reason)
+    throw new UnprocessableEvent(event.eventId, reason)
   }
 }
 

@@ -13,7 +13,7 @@ export interface ClaimLimits {
   /** Deliveries of all projects that this process may have in flight for one hostname; no limit when unset. */
   hostLimit?: number
   /** How many it has in flight already, by hostname. */
-  inHandByHost?: ReadonlyMap<string, number>
+  inFlightByHost?: ReadonlyMap<string, number>
 }
 
 const unlimited = 2 ** 31 - 1
@@ -57,7 +57,7 @@ const waitsIn = (attempts: '< 1' | '<> 0') => `(
 const claimStatement = sql(
   'delivery_claim',
   `with host as materialized (
-     select hostname, $7 - in_hand as room from unnest($5::text[], $6::integer[]) as h(hostname, in_hand)
+     select hostname, $7 - in_flight as room from unnest($5::text[], $6::integer[]) as h(hostname, in_flight)
    ), candidate as (
      select endpoint_id, version, turn, breaker, limit_now, hostname, only_url, url_queues,
        (select seen.version from endpoint as seen where seen.endpoint_id = e.endpoint_id)
@@ -229,14 +229,14 @@ export async function claimDue(
   leaseToken: string,
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const { endpoints, deliveries, leaseS, hostLimit = unlimited, inHandByHost } = limits
+  const { endpoints, deliveries, leaseS, hostLimit = unlimited, inFlightByHost } = limits
   const rows = await db.rows<ClaimRow>(claimStatement, [
     endpoints,
     deliveries,
     leaseToken,
     leaseS,
-    [...(inHandByHost?.keys() ?? [])],
-    [...(inHandByHost?.values() ?? [])],
+    [...(inFlightByHost?.keys() ?? [])],
+    [...(inFlightByHost?.values() ?? [])],
     hostLimit,
   ])
   return {

@@ -32,7 +32,7 @@ export interface WorkerOptions {
   /** Draws the jitter; Math.random when unset. */
   random?: () => number
   /** Maximum deliveries in flight. */
-  inHandLimit?: number
+  maxInFlight?: number
   /** Maximum of them to one hostname, over all projects. */
   hostLimit?: number
   /** Called with attempts as they are recorded. */
@@ -44,7 +44,7 @@ export interface DeliveryWorker {
   /** Notifies the worker that something may be due. */
   notify(): void
   /** Deliveries in flight: claimed and not yet recorded. */
-  inHand(): number
+  inFlight(): number
   /** Stops claiming, drains the POSTs in flight, releases the rest. Resolves when all of it is recorded. */
   close(): Promise<void>
   /** Drops everything where it is, as a crash would: nothing more is recorded. For tests. */
@@ -64,7 +64,7 @@ const recordWithinMs = 5_000
 
 /** Starts the loop. */
 export function startWorker(options: WorkerOptions): DeliveryWorker {
-  const { log, metrics, inHandLimit = defaultInHandLimit, random = Math.random } = options
+  const { log, metrics, maxInFlight = defaultInHandLimit, random = Math.random } = options
   const { hostLimit = defaultHostLimit } = options
   const leaseS = Math.max(60, (2 * options.timeoutMs) / 1_000 + 10)
   const pace = createPace()
@@ -73,7 +73,7 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
   const posts = createPosts()
   let abandoned = false
   const completer = createCompleter({ ...options, onRecorded: pace.resume })
-  const inHand = () => posts.size() + completer.waiting()
+  const inFlight = () => posts.size() + completer.waiting()
   const claimLimits = { endpoints: endpointsPerClaim, leaseS, hostLimit }
 
   async function deliver(claimed: Claimed): Promise<void> {
@@ -91,9 +91,9 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
   }
 
   async function claim(): Promise<number> {
-    const free = inHandLimit - inHand()
+    const free = maxInFlight - inFlight()
     if (free <= 0) return 0
-    const limits = { ...claimLimits, deliveries: free, inHandByHost: posts.byHost }
+    const limits = { ...claimLimits, deliveries: free, inFlightByHost: posts.byHost }
     const { deliveries, blockedLanes } = await claimUnderLease(options, limits)
     if (abandoned) return 0
     for (const one of deliveries) posts.add(one.hostname, deliver(one))
@@ -124,11 +124,11 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
     await completer.close(recordWithinMs)
   }
 
-  metrics.watchInHand({ inHand, inHandLimit, byHost: posts.byHost, hostLimit })
+  metrics.observeInFlight({ inFlight, maxInFlight, byHost: posts.byHost, hostLimit })
   const running = run()
   return {
     notify: pace.notify,
-    inHand,
+    inFlight,
     close,
     abandon() {
       abandoned = true

@@ -16,7 +16,7 @@ export type Accepted = Transaction & { state: ShownState; createTime: Date }
  * continues. A refusal is thrown, and nothing is left of the claim. An unclear result is thrown too; the claim
  * stays, and the worker asks again until it is known whether the movement began.
  */
-export async function carryOut(
+export async function executeTransfer(
   institution: Institution,
   claim: Leased,
 ): Promise<Accepted | undefined> {

@@ -16,7 +16,7 @@ import {
   insertClaim,
   type TransactionKey,
 } from '../store/transaction-store.ts'
-import { carryOut } from './claim.ts'
+import { executeTransfer } from './claim.ts'
 import type { Institution } from './institution.ts'
 
 // A hold must outlive the deadline of its transfer by as long as an outage of the back end may last.
@@ -67,8 +67,8 @@ async function tryToMake(
     const lease = { token: randomId(), ms: settings.leaseMs }
     claim = await insertClaim(db, draft, lease, settings.transferTtlS + holdMarginS)
     if (claim === undefined) return undefined
-    const inHand = claim
-    const transaction = await detached(() => carryOut(institution, inHand))
+    const held = claim
+    const transaction = await detached(() => executeTransfer(institution, held))
     return transaction === undefined ? undefined : { transaction, replayed: false }
   } catch (error) {
     const isTaken = claim === undefined && (await findByKey(db, key)) !== undefined

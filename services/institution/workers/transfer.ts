@@ -26,7 +26,7 @@ async function submit(institution: Institution, row: Leased): Promise<void> {
   try {
     await peers.transfers.createTransfer(transferMessage(row), withProject(row.projectId))
   } catch (error) {
-    // A call that is refused for good says nothing about an earlier one.
+    // A call that is rejected permanently says nothing about an earlier one.
     if (!isDefinite(error)) throw error
     await enquire(institution, row)
     return

@@ -3,7 +3,7 @@ import { Failure, reasons } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Leased } from '../domain/transaction.ts'
-import { carryOut } from '../operations/claim.ts'
+import { executeTransfer } from '../operations/claim.ts'
 import type { Institution } from '../operations/institution.ts'
 import { notifyQuote } from '../operations/quotes.ts'
 import { putBack, takeDue } from '../store/work-store.ts'
@@ -45,7 +45,7 @@ async function workOn(institution: Institution, row: Leased): Promise<void> {
 /** A claim whose maker stopped half-way. That it is refused is an end like another. */
 async function carryOn(institution: Institution, row: Leased): Promise<void> {
   try {
-    await carryOut(institution, row)
+    await executeTransfer(institution, row)
   } catch (error) {
     const isRefusal = error instanceof Failure && reasons[error.reason].http < 500
     if (!isRefusal) throw error

@@ -33,7 +33,7 @@ export function startChargeAnnouncer(options: TaskOptions): Pick<Loop, 'close'> 
   }
 
   const loop = startLoop({
-    kind: 'charges in hand',
+    kind: 'charge announcements',
     log: options.log,
     pauseMs,
     gatherMs: () => Math.min(gatherMs.max, gatherMs.each * lastCount),
@@ -52,7 +52,7 @@ export function startChargeAnnouncer(options: TaskOptions): Pick<Loop, 'close'> 
       // Release them to other workers: waiting for a silent back end would delay the shutdown.
       await markLater(options.db, { kind: 'announce', subjectIds }).catch((error: unknown) => {
         // Otherwise other workers claim them when the lease expires.
-        options.log.warn({ err: error, kind: 'charges in hand' }, 'charges left to others')
+        options.log.warn({ err: error, kind: 'charge announcements' }, 'charges left to others')
       })
     },
   }

@@ -194,7 +194,7 @@ describe('a receiver that never answers', () => {
     receivers.push(alive)
     await pushMany(300, dead.url)
     // No attempt at the dead one is given up before the others' pushes have to be there.
-    setting.worker({ inHandLimit: 32, timeoutMs: 30_000 })
+    setting.worker({ maxInFlight: 32, timeoutMs: 30_000 })
     await until(() => dead.requests.length > 0)
     await delay(100)
     await pushMany(100, alive.url)

@@ -41,8 +41,8 @@ the running processes by a test (\`npx vitest run --config test/system/vitest.co
 | requests at the edge | \`payweave_http_requests_total\` by status | \`payweave_http_request_duration_seconds\` | \`payweave_http_requests_in_flight\` |
 | RPCs | \`payweave_rpc_duration_seconds_count\` by code | \`payweave_rpc_duration_seconds\` | \`payweave_db_connections\`, \`nodejs_eventloop_lag_seconds\` |
 | events out | \`payweave_outbox_published_total\`, \`payweave_outbox_publish_failed_total\` | \`payweave_outbox_oldest_unconfirmed_seconds\` | \`payweave_outbox_unconfirmed\` |
-| events in | \`payweave_inbox_taken_total\`, \`payweave_inbox_retried_total\` | \`payweave_inbox_delay_seconds\` | \`payweave_inbox_poison\` |
-| pushes | \`payweave_delivery_attempts_total\` by outcome | \`payweave_delivery_attempt_seconds\` | \`payweave_delivery_in_hand\`, \`payweave_delivery_oldest_due_seconds\` |
+| events in | \`payweave_inbox_processed_total\`, \`payweave_inbox_retried_total\` | \`payweave_inbox_delay_seconds\` | \`payweave_inbox_dead_letters\` |
+| pushes | \`payweave_delivery_attempts_total\` by outcome | \`payweave_delivery_attempt_seconds\` | \`payweave_delivery_in_flight\`, \`payweave_delivery_oldest_due_seconds\` |
 
 Node's own numbers (\`process_*\`, \`nodejs_*\`: CPU, memory, event loop, collections) come with each process. The distribution of the
 event loop's lag is looked at every 50 ms, and its values have these 50 ms in them.

@@ -5,7 +5,7 @@ import type { Event } from '#gen/events/v1/events_pb.js'
 import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
 import type { Settlement } from '#gen/payments/v1/settlement_pb.js'
 import type { Database, Queryable } from '#platform/db/db.ts'
-import { PoisonEvent, startConsumer } from '#platform/events/inbox.ts'
+import { startConsumer, UnprocessableEvent } from '#platform/events/inbox.ts'
 import type { Nats } from '#platform/events/nats/nats.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { postSettlements, UnpostableSettlement } from '../operations/settlement-posting.ts'
@@ -32,7 +32,7 @@ export function startSettlementConsumer(options: {
   })
 }
 
-/** Posts the settlements of events; returns how many were new. Throws a PoisonEvent for one that never can be posted. */
+/** Posts the settlements of events; returns how many were new. Throws a UnprocessableEvent for one that never can be posted. */
 export async function postEvents(tx: Queryable, events: Event[]): Promise<number> {
   const eventIds = new Map<string, string>()
   const settlements: Settlement[] = []
@@ -46,7 +46,7 @@ export async function postEvents(tx: Queryable, events: Event[]): Promise<number
     return await postSettlements(tx, settlements)
   } catch (error) {
     if (!(error instanceof UnpostableSettlement)) throw error
-    throw new PoisonEvent(eventIds.get(error.settlementId) ?? '', error.message)
+    throw new UnprocessableEvent(eventIds.get(error.settlementId) ?? '', error.message)
   }
 }
 
@@ -54,6 +54,6 @@ function settlementsOf(event: Event): Settlement[] {
   try {
     return fromBinary(PaymentEventSchema, event.payload).settlements
   } catch {
-    throw new PoisonEvent(event.eventId, 'the payload cannot be read')
+    throw new UnprocessableEvent(event.eventId, 'the payload cannot be read')
   }
 }
