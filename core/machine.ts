@@ -1,9 +1,9 @@
 // State machines as tables.
 
-/** For every state, the events that it takes and the state that each leads to. */
+/** For every state, the events that it accepts and the state that each leads to. */
 export type Machine<S extends string, E extends string> = Record<S, Partial<Record<E, S>>>
 
-/** The state that an event leads to, or undefined when the state does not take the event. */
+/** The state that an event leads to; undefined when the state does not accept the event, which the caller refuses. */
 export function next<S extends string, E extends string>(
   machine: Machine<S, E>,
   state: S,

@@ -5,19 +5,21 @@ export type Admission = { ok: boolean; retryAfterS: number }
 
 /** A limiter for many keys. */
 export type TokenBucket = {
-  /** Takes one token of the key, if it has one. `nowMs` is a clock of the caller's choice. */
+  /**
+   * Takes one token of the key, if it has one. `nowMs` is any clock in milliseconds; one that goes back adds no tokens.
+   */
   take(key: string, nowMs: number): Admission
 }
 
-// Fractions of tokens add up inexactly; a promised `retryAfterS` must still hold.
+// Fractions of tokens add up inexactly: without it, a caller that waited `retryAfterS` could be refused again.
 const roundingTokens = 1e-9
 
 type Bucket = { tokens: number; filledMs: number }
 
 /**
- * A token bucket for each key: `burst` requests at once, `ratePerS` in the long run. At most
- * `maxKeys` buckets are kept; the one that was used least recently is forgotten first, since it
- * has filled up most.
+ * Makes a limiter with one bucket for each key: `burst` requests at once, `ratePerS` per second in the long run. Keeps
+ * at most `maxKeys` buckets and forgets the least recently used first, since it has refilled the most. Throws
+ * RangeError unless the rate is above zero, and the burst and `maxKeys` are at least one.
  */
 export function tokenBucket({
   ratePerS,
@@ -36,7 +38,7 @@ export function tokenBucket({
   function refill(key: string, nowMs: number): Bucket {
     const bucket = buckets.get(key)
     if (!bucket) return { tokens: burst, filledMs: nowMs }
-    // A clock that was set back gives nothing and starts anew from where it is.
+    // A clock that was set back adds no tokens, and counting starts from its new time.
     const elapsedMs = Math.max(0, nowMs - bucket.filledMs)
     const tokens = Math.min(burst, bucket.tokens + (elapsedMs * ratePerS) / 1000)
     return { tokens, filledMs: nowMs }

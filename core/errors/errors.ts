@@ -266,12 +266,12 @@ export type Reason = keyof typeof reasons
 /** An error code of the JSON API. */
 export type PublicReason = keyof typeof publicReasons
 
-/** Whether clients of the JSON API may see a reason. */
+/** Returns whether a reason may appear in a response of the JSON API. */
 export function isPublicReason(reason: Reason): reason is PublicReason {
   return Object.hasOwn(publicReasons, reason)
 }
 
-/** Returns whether a text, perhaps from another process, is one of our reasons. */
+/** Returns whether a text, for example one from the trailers of another process, is one of our reasons. */
 export function isReason(text: string): text is Reason {
   return Object.hasOwn(reasons, text)
 }
@@ -295,7 +295,10 @@ export type FailureOptions = {
   cause?: unknown
 }
 
-/** An expected refusal. Any other error is a bug and becomes INTERNAL_ERROR for clients. */
+/**
+ * An expected refusal, thrown instead of an Error wherever the caller is meant to see a reason. Any other error is a
+ * bug: clients get INTERNAL_ERROR for it.
+ */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly reason: Reason
@@ -313,12 +316,18 @@ export class Failure extends Error {
   }
 }
 
-/** The refusal of a field; `rule` reads on from its name: "must be …". */
+/**
+ * Makes (does not throw) the INVALID_PARAMETER for a field. `field` is a path such as `payers[0].email`; `rule` reads
+ * on from it: "must be …". Neither may hold a value of the request, since the message goes into logs.
+ */
 export function invalid(field: string, rule: string): Failure {
   return new Failure('INVALID_PARAMETER', `${field} ${rule}`, { details: { field } })
 }
 
-/** The refusal of a request without a field that it needs. */
+/**
+ * Makes (does not throw) the MISSING_PARAMETER for a field that a request lacks; `field` is a path such as
+ * `payers[0].email`.
+ */
 export function missing(field: string): Failure {
   return new Failure('MISSING_PARAMETER', `${field} is required`, { details: { field } })
 }

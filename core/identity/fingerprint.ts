@@ -2,7 +2,10 @@
 import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 
-/** SHA-256 of the RFC 8785 form of a JSON value; the order of keys does not matter. */
+/**
+ * The 32 bytes of SHA-256 over the RFC 8785 form of a JSON value; the order of keys does not matter. Throws TypeError
+ * for a value without a JSON form (undefined, a function), and an Error for NaN, an infinity or a lone surrogate.
+ */
 export function fingerprint(value: unknown): Buffer {
   const canonical = isCanonical(value) ? JSON.stringify(value) : canonicalize(value)
   if (canonical === undefined) throw new TypeError('the value has no JSON form')
@@ -10,8 +13,8 @@ export function fingerprint(value: unknown): Buffer {
 }
 
 /**
- * Whether the language itself prints a value in its RFC 8785 form, which sorts keys and refuses some values but else
- * writes numbers and texts as the language does. A false no costs time alone.
+ * Whether `JSON.stringify` prints a value in its RFC 8785 form. That form sorts keys and refuses some values, but
+ * writes numbers and texts as the language does. A false negative costs time only: the value then takes the slow path.
  */
 function isCanonical(value: unknown): boolean {
   switch (typeof value) {

@@ -10,15 +10,15 @@ export const upperAlphanumeric = base62.slice(0, 36)
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /**
- * A UUID v7: new rows of a project, and new events, land side by side in their indexes, and 74 random bits keep the id
- * unguessable. Ids of one millisecond have no order.
+ * A new UUID v7 in lower case, of a time in milliseconds since 1970. Rows made one after the other lie side by side in
+ * their indexes, and 74 random bits keep the id unguessable. Ids of the same millisecond have no order.
  */
 export function newId(nowMs: number = Date.now()): string {
   const time = nowMs.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-/** A UUID v4, wherever the time of making must not show or does not matter. */
+/** A new UUID v4 in lower case, for ids whose time of making must not show or does not matter. */
 export function randomId(): string {
   return randomUUID()
 }
@@ -29,8 +29,8 @@ export function isUuid(text: string): boolean {
 }
 
 /**
- * A random key of `length` characters in all, `prefix` included. Bytes past the last whole multiple
- * of the alphabet are thrown away, so that every character is equally likely.
+ * A random key of `length` characters in all, `prefix` included. Bytes past the last whole multiple of the alphabet are
+ * discarded, so that every character is equally likely. The alphabet has at most 256 characters.
  */
 export function newKey(prefix: string, length: number, alphabet: string = base62): string {
   const fairBytes = 256 - (256 % alphabet.length)

@@ -27,7 +27,7 @@ export type KeyRing = {
   find(keyId: string | null): Key | undefined
 }
 
-/** Gives the keys of one secret as they are now; another list after its file has changed. */
+/** Returns the keys of one secret as they are now, so call it for each use: a change of the file replaces the list. */
 export type KeySource = () => KeyRing
 
 /** Why a list, or a change of it, is refused. Its message never holds a part of a key. */
@@ -35,7 +35,7 @@ export class KeyRingError extends Error {
   override readonly name = 'KeyRingError'
 }
 
-/** Each key of a list is tried in turn where a value names none, so that lists must stay short. */
+/** Lists stay short because each key is tried in turn for values that name none. */
 export const maxKeys = 8
 
 const keyBytes = 32
@@ -43,18 +43,21 @@ const singleKey = /^[0-9a-f]{64}$/i
 const keyLine =
   /^(next|current|old) ([0-9a-f]{64})(?: (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z))?$/i
 
-/** The id of a key: the first 8 hex digits of its SHA-256. */
+/** The id of a key: the first 8 hex digits, in lower case, of its SHA-256. */
 export function keyIdOf(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 8)
 }
 
-/** A new key. The caller draws the 32 bytes. RangeError for another number of bytes. */
+/** A key from 32 bytes that the caller has drawn. Throws RangeError for another number of bytes. */
 export function newKeyOf(key: Buffer, state: KeyState, makeTime: Date | undefined): Key {
   if (key.length !== keyBytes) throw new RangeError(`a key has ${keyBytes} bytes`)
   return { keyId: keyIdOf(key), key, state, makeTime }
 }
 
-/** A list of these keys. KeyRingError unless exactly one is current and at most one next. */
+/**
+ * A list of these keys. Throws KeyRingError unless exactly one is current, at most one is next, at most one has no
+ * time, all are different, and there are at most `maxKeys`.
+ */
 export function keyRing(keys: readonly Key[]): KeyRing {
   const [current, ...more] = keys.filter(({ state }) => state === 'current')
   if (current === undefined || more.length > 0) throw new KeyRingError('must have one current key')
@@ -76,8 +79,8 @@ export function keyRing(keys: readonly Key[]): KeyRing {
 }
 
 /**
- * Reads the content of a secret file: one line `<state> <64 hex digits> <time>` for each key, or 64 hex digits alone, as
- * files were before there were lists. KeyRingError for anything else.
+ * Reads the content of a secret file: one line `<state> <64 hex digits> <ISO 8601 time in UTC>` for each key, or 64 hex
+ * digits alone, the form from before there were lists. Throws KeyRingError for anything else.
  */
 export function parseKeyRing(text: string): KeyRing {
   const lines = text.trim().split(/\r?\n/)
@@ -99,7 +102,7 @@ function readLine(line: string, index: number): Key {
   return newKeyOf(Buffer.from(hex, 'hex'), state.toLowerCase() as KeyState, makeTime)
 }
 
-/** The content of the file that holds these keys. */
+/** The content of the file that holds these keys; `parseKeyRing` reads it. */
 export function formatKeyRing({ keys }: Pick<KeyRing, 'keys'>): string {
   const lines = keys.map(({ state, key, makeTime }) =>
     [state, key.toString('hex'), ...(makeTime === undefined ? [] : [makeTime.toISOString()])].join(
@@ -109,7 +112,11 @@ export function formatKeyRing({ keys }: Pick<KeyRing, 'keys'>): string {
   return `${lines.join('\n')}\n`
 }
 
-/** First step of a rotation: every process learns the next key. KeyRingError when one waits already. */
+/**
+ * First step of a rotation: adds 32 bytes as the next key, which every process can then open and verify with. Throws
+ * KeyRingError when there is a next key already, when the list is full, or when it has this key; RangeError when they
+ * are not 32 bytes.
+ */
 export function addNextKey(ring: KeyRing, key: Buffer, now: Date): KeyRing {
   if (ring.keys.some(({ state }) => state === 'next')) {
     throw new KeyRingError('has a next key already')
@@ -117,14 +124,20 @@ export function addNextKey(ring: KeyRing, key: Buffer, now: Date): KeyRing {
   return keyRing([...ring.keys, newKeyOf(key, 'next', now)])
 }
 
-/** Second step: the next key becomes the current one, and what was current opens and verifies only. */
+/**
+ * Second step: the next key becomes the current one, and the one that was current only opens and verifies from then on.
+ * Throws KeyRingError without a next key.
+ */
 export function switchToNextKey(ring: KeyRing): KeyRing {
   if (!ring.keys.some(({ state }) => state === 'next')) throw new KeyRingError('has no next key')
   const after = { next: 'current', current: 'old', old: 'old' } as const
   return keyRing(ring.keys.map((key) => ({ ...key, state: after[key.state] })))
 }
 
-/** Last step: removes a key that is old, or a next one that is not wanted after all. */
+/**
+ * Last step: removes an old key, or a next one that is not wanted after all. Throws KeyRingError for an unknown key and
+ * for the current one.
+ */
 export function removeKey(ring: KeyRing, keyId: string): KeyRing {
   const key = ring.find(keyId)
   if (key === undefined) throw new KeyRingError(`has no key ${keyId}`)

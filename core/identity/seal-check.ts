@@ -17,7 +17,11 @@ const ivBytes = 12
 const tagBytes = 16
 const keyBytes = 32
 
-/** The first mistake in a value, undefined when it opens. `key` is the shared key as it is given out: 32 bytes in base64. */
+/**
+ * Returns the first mistake in a value that does not open, undefined when it opens. `key` is the shared key as the
+ * institution got it, 32 bytes in base64, and `keyId` its 8 hex digits. The checks go from the outside in: the given
+ * key, the text, the bytes, then the encryption, where one wrong step would hide all later ones.
+ */
 export function findSealMistake(
   sealed: string,
   { keyId, key }: { keyId: string; key: string },
@@ -105,7 +109,10 @@ function mistakeOfBytes(
   return mistakeOfSealing(bytes.subarray(headerBytes), key, purpose)
 }
 
-/** What opens when one step is done as it is often done wrongly. */
+/**
+ * Decrypts under each of the usual mistakes (no associated data, parts in another order, the key's text as the key) to
+ * find out which one was made.
+ */
 function mistakeOfSealing(body: Buffer, key: Buffer, purpose: string): SealMistake {
   const usual = {
     key,

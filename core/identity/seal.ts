@@ -14,8 +14,9 @@ const tagBytes = 16
 const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/
 
 /**
- * base64(0x01 ‖ key_id[4] ‖ iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16]) with the purpose as
- * associated data, the wire form of Google Tink.
+ * Seals bytes for the wire: base64(0x01 ‖ key_id[4] ‖ iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16]) with the purpose as
+ * associated data, the wire form of Google Tink. Throws RangeError for a key id that is not 8 hex digits or a key that
+ * is not 32 bytes.
  */
 export function seal(
   plaintext: Buffer,
@@ -25,8 +26,9 @@ export function seal(
 }
 
 /**
- * Opens a sealed value with the key that its key id names; undefined, with no reason
- * given, for everything that was not sealed under one of them for this purpose.
+ * Opens a sealed value with the key that its key id names. Returns undefined, without a reason, for everything that was
+ * not sealed under one of the keys for this purpose: a reason would help an attacker. Throws RangeError only for a bad
+ * entry of `keys` (key id not 8 hex digits).
  */
 export function open(
   sealed: string,
@@ -41,13 +43,17 @@ export type RowPlace = { purpose: string; rowId: string }
 
 /**
  * Seals a value for one row of a table: base64(0x02 ‖ key_id[4] ‖ iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16]) with
- * purpose ‖ 0x00 ‖ row id as associated data, so that a copy in another row or column does not open.
+ * purpose ‖ 0x00 ‖ row id as associated data, so that a copy in another row or column does not open. Throws RangeError
+ * for a bad key (as `seal`) and for a purpose with a NUL.
  */
 export function sealInRow(plaintext: Buffer, key: SealKey, place: RowPlace): string {
   return sealAs(rowVersion, plaintext, key, placeBytes(place))
 }
 
-/** Opens what `sealInRow` made for this very place; undefined, with no reason given, for everything else. */
+/**
+ * Opens a value that `sealInRow` made for this very place; undefined, without a reason, for everything else. Throws
+ * RangeError only for a bad entry of `keys` and for a purpose with a NUL.
+ */
 export function openInRow(
   sealed: string,
   keys: readonly SealKey[],
@@ -57,8 +63,8 @@ export function openInRow(
 }
 
 /**
- * Reads from the first characters of a sealed value (8 are enough) whether it is bound to its row, and the id of the
- * key that opens it; undefined for a text of another form.
+ * Reads from the first characters of a sealed value (8 are enough) whether it is bound to its row, and the 8 hex digits
+ * of the key that it was sealed under. Returns undefined for a text of another form.
  */
 export function sealedUnder(sealed: string): { inRow: boolean; keyId: string } | undefined {
   const header = Buffer.from(sealed.slice(0, 8), 'base64').subarray(0, headerBytes)
@@ -69,7 +75,7 @@ export function sealedUnder(sealed: string): { inRow: boolean; keyId: string } |
   return { inRow: version === rowVersion, keyId: header.subarray(1).toString('hex') }
 }
 
-/** Whether a text has the form of a sealed value. Only its key can show whether it is one. */
+/** Returns whether a text has the form of a value sealed for the wire. Only opening it shows whether it is one. */
 export function isSealed(text: string): boolean {
   const bytes = sealedBytes(text)
   return bytes !== undefined && bytes[0] === wireVersion
@@ -130,8 +136,8 @@ function sealHeader(version: number, keyId: string): Buffer {
 export const signatureToleranceS = 300
 
 /**
- * The value of `pw-signature`: `t=<unix seconds>,v1=<hex>`, one `v1` for each live secret, the
- * newest first.
+ * The value of `pw-signature`: `t=<unix seconds>,v1=<hex>`, with one `v1` (HMAC-SHA-256 of `<unix seconds>.<body>`) for
+ * each live secret, the newest first. Throws RangeError without a secret and for a time that is not a whole number.
  */
 export function signWebhook(
   secrets: readonly string[],
@@ -144,7 +150,10 @@ export function signWebhook(
   return [`t=${unixS}`, ...digests.map((digest) => `v1=${digest}`)].join(',')
 }
 
-/** Returns whether a `pw-signature` was made with one of the secrets, over this body, just now. */
+/**
+ * Returns whether a `pw-signature` was made with one of the secrets, over exactly these bytes, within
+ * `signatureToleranceS` of `nowS` (unix seconds). A malformed signature is false, not an error.
+ */
 export function verifyWebhook(
   secrets: readonly string[],
   signature: string,

@@ -2,7 +2,7 @@
 import { currencyDigits, type Decimal, parseDecimal } from './money.ts'
 
 const minDecimals = 4
-// Above the dearest and below the cheapest pair of currencies by far; keeps every product of a conversion small.
+// Far more digits than any real pair of currencies needs, but a bound, so that no product of a conversion grows large.
 const maxWholeDigits = 12
 const maxDecimals = 18
 
@@ -10,8 +10,8 @@ const maxDecimals = 18
 const maxMinor = 10n ** 18n - 1n
 
 /**
- * A rate as it is shown: exactly as its source gave it, with zeros added up to four decimals. Undefined when the text is no
- * plain decimal above zero.
+ * A rate as it is shown: exactly as its source gave it, with zeros added up to four decimals. Returns undefined unless
+ * the text is a plain decimal above zero with at most 12 digits before the point and 18 after it.
  */
 export function normalRate(text: string): string | undefined {
   const decimal = parseDecimal(text)
@@ -22,7 +22,7 @@ export function normalRate(text: string): string | undefined {
   return `${whole}.${fraction.padEnd(minDecimals, '0')}`
 }
 
-/** What an amount is worth in another currency. */
+/** An amount converted into another currency. */
 export type Worth = {
   /** Rounded down to whole minor units; may be zero. */
   amountMinor: bigint
@@ -31,9 +31,9 @@ export type Worth = {
 }
 
 /**
- * Converts an amount above zero at a rate of `to` units for one `from` unit. Rounding down takes a part of a minor unit at
- * most and never gives one, so that exchanging back and forth makes no money. Undefined when the worth is larger than an
- * amount may be.
+ * Converts an amount above zero at a rate of `to` units for one `from` unit (major units, ISO 4217 codes). Rounds down
+ * to whole minor units, so that exchanging back and forth never makes money. Returns undefined when the result is above
+ * 10^18 - 1 minor units. Throws RangeError for an unknown currency.
  */
 export function convert(
   amountMinor: bigint,
@@ -51,8 +51,9 @@ export function convert(
 }
 
 /**
- * Converts as `convert` does, but rounds up: the result is above a whole limit exactly when the exact worth is, and an
- * amount above zero never becomes nothing.
+ * Converts as `convert` does but rounds up, in minor units of `to`: the result is above a whole limit exactly when the
+ * exact value is, and an amount above zero never becomes zero. Returns undefined above 10^18 - 1 minor units. Throws
+ * RangeError for an unknown currency.
  */
 export function convertUp(
   amountMinor: bigint,
@@ -65,7 +66,7 @@ export function convertUp(
   return rounded > maxMinor ? undefined : rounded
 }
 
-/** A decimal without needless zeros: "-0.0031", "0". */
+/** Prints a decimal without trailing zeros: "-0.0031", "0". */
 export function formatDecimal({ digits, scale }: Decimal): string {
   const sign = digits < 0n ? '-' : ''
   const text = String(digits < 0n ? -digits : digits).padStart(scale + 1, '0')

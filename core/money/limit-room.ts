@@ -11,7 +11,10 @@ export type LimitRoom = {
   monthMinor: bigint
 }
 
-/** LIMIT_EXCEEDED unless there is room for an amount above zero. */
+/**
+ * Throws LIMIT_EXCEEDED unless there is room for an amount in minor units of the currency of the limits. The narrowest
+ * span is checked first, so that the message names it.
+ */
 export function requireRoom(
   { singleMinor, dayMinor, monthMinor }: LimitRoom,
   amountMinor: bigint,
@@ -21,7 +24,7 @@ export function requireRoom(
   if (amountMinor > monthMinor) throw limitExceeded('a month')
 }
 
-/** The refusal of what one limit does not allow. */
+/** Makes (does not throw) the LIMIT_EXCEEDED that names the limit. */
 export function limitExceeded(span: 'one transaction' | 'a day' | 'a month'): Failure {
   return new Failure('LIMIT_EXCEEDED', `User limits are exceeded: the limit for ${span}.`)
 }

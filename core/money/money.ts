@@ -8,7 +8,7 @@ export const amountPattern = /^(0|[1-9]\d{0,14})(\.\d{1,4})?$/
 /** An exact decimal: `digits` divided by ten to the power of `scale`. */
 export type Decimal = { digits: bigint; scale: number }
 
-// What the package has not learnt yet from ISO 4217 amendments 175 to 180.
+// Changes of ISO 4217 amendments 175 to 180 that the package does not have yet.
 const added: ReadonlyArray<readonly [string, number]> = [['XCG', 2]]
 const withdrawn = ['ANG', 'BGN', 'CUC']
 
@@ -24,12 +24,15 @@ for (const code of [...withdrawn, ...notMoney]) digitsByCurrency.delete(code)
 // 15 digits and three decimals; leaves room for fees within a 64-bit column.
 const maxAmountMinor = 10n ** 18n - 1n
 
-/** Decimals of a currency after ISO 4217, undefined when the code is no currency to pay with. */
+/**
+ * The decimals of a currency (ISO 4217, upper case): 2 for TTD, 0 for JPY, 3 for BHD. Returns undefined for a code that
+ * nobody can pay with, such as XAU.
+ */
 export function currencyDigits(code: string): number | undefined {
   return digitsByCurrency.get(code)
 }
 
-/** Returns whether a code, in capitals, is a currency to pay with. */
+/** Returns whether an ISO 4217 code, in upper case, is a currency to pay with. */
 export function isCurrency(code: string): boolean {
   return digitsByCurrency.has(code)
 }
@@ -39,8 +42,9 @@ export const amountRule =
   'must be a decimal string such as "100.00", of at most 15 digits before the point and 4 after it'
 
 /**
- * Minor units of an amount as it stands in a request. Throws INVALID_PARAMETER with a message that
- * reads on from the name of the field: "must be …".
+ * Reads the amount of a request, such as "100.00", into minor units. Throws INVALID_PARAMETER for another form, more
+ * decimals than the currency has, an unknown currency, zero unless `allowZero`, and more than 10^18 - 1 minor units.
+ * Its message reads on from the name of the field: "must be …".
  */
 export function parseAmount(
   text: string,
@@ -66,7 +70,10 @@ function invalid(message: string): Failure {
   return new Failure('INVALID_PARAMETER', message)
 }
 
-/** Prints minor units with all decimals of the currency: "100.00" TTD, "100" JPY, "1.000" BHD. */
+/**
+ * Prints minor units with all decimals of the currency: "100.00" TTD, "100" JPY, "1.000" BHD. Throws RangeError for an
+ * unknown currency.
+ */
 export function formatAmount(amountMinor: bigint, currency: string): string {
   const digits = currencyDigits(currency)
   if (digits === undefined) throw new RangeError('the currency is not one of ISO 4217')
@@ -76,7 +83,10 @@ export function formatAmount(amountMinor: bigint, currency: string): string {
   return `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`
 }
 
-/** Reads an exact decimal such as a rate or a percentage; undefined when the text is not one. */
+/**
+ * Reads an exact decimal such as a rate or a percentage, of up to 30 digits on each side of the point. Returns
+ * undefined for any other text.
+ */
 export function parseDecimal(text: string): Decimal | undefined {
   const match = /^(-?\d{1,30})(?:\.(\d{1,30}))?$/.exec(text)
   if (!match) return undefined
@@ -84,7 +94,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   return { digits: BigInt(whole + fraction), scale: fraction.length }
 }
 
-/** A quotient as a whole number, a half rounded to the even neighbour. */
+/** Divides to a whole number, rounding a half to the even neighbour. Throws RangeError for a denominator of zero. */
 export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   if (denominator < 0n) return divideHalfEven(-numerator, -denominator)
   const quotient = numerator / denominator
@@ -95,7 +105,10 @@ export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   return numerator < 0n ? quotient - 1n : quotient + 1n
 }
 
-/** A percentage ("2.90" is 2.90 %) of an amount, half-even to whole minor units. */
+/**
+ * A percentage ("2.90" is 2.90 %) of minor units, rounded half-even to whole minor units. Throws RangeError for a text
+ * that is not a decimal.
+ */
 export function percentHalfEven(amountMinor: bigint, percentText: string): bigint {
   const percent = parseDecimal(percentText)
   if (!percent) throw new RangeError('the percentage is not a decimal')
@@ -103,9 +116,9 @@ export function percentHalfEven(amountMinor: bigint, percentText: string): bigin
 }
 
 /**
- * Splits an amount in proportion to the weights by largest remainder: the parts add up to the
- * total exactly, and each is less than one minor unit away from its exact share. Of equal
- * remainders the earlier part gets the unit.
+ * Splits minor units in proportion to the weights by largest remainder: the parts add up to the total exactly, and each
+ * is less than one minor unit away from its exact share. Of equal remainders the earlier part gets the unit. Throws
+ * RangeError for a negative total or weight, and for a total above zero with no weight above zero.
  */
 export function splitByWeights(totalMinor: bigint, weights: bigint[]): bigint[] {
   const sum = weights.reduce((sofar, weight) => sofar + weight, 0n)

@@ -32,8 +32,9 @@ export type FeeTerms = {
 export type BrokenFeeRule = { fee: FeeName; rule: string }
 
 /**
- * The first rule that fees break: neither side pays more in fees than the amount that they go with, and a total that is
- * stated is the sum of the others. Undefined when they keep all.
+ * Returns the first rule that fees break, undefined when they keep all: neither side pays more in fees than the amount
+ * that they go with, and a total that is stated is the sum of the others. A total cannot be stated when
+ * `recipient_pays` is in another currency, because the sum would mix units.
  */
 export function brokenFeeRule(fees: StatedFees, terms: FeeTerms): BrokenFeeRule | undefined {
   const { senderPays, recipientPays, convenience, total } = fees

@@ -7,7 +7,11 @@ import { formatIso } from '#core/text/time.ts'
 /** A notify push to be rendered: its kind and the index of the payer or payee whom it is about. */
 export type NoticeView = { kind: NoticeKind; index: number }
 
-/** The body of a notify push, as text: its amount is a number that only an exact literal can carry. */
+/**
+ * The body of a notify push as JSON text, with amounts as numbers in major units and times in ISO 8601 UTC. It is text
+ * because only `JSON.rawJSON` prints an amount of 18 digits exactly; an object would pass through a float. Throws
+ * RangeError for an index without a payer or payee, and for an unknown currency.
+ */
 export function renderNotice(
   payment: PaymentView,
   { kind, index }: NoticeView,

@@ -3,7 +3,10 @@ import { formatAmount } from '#core/money/money.ts'
 import type { FeesView, PayerView, PaymentView } from '#core/payment/view.ts'
 import { formatDateTime, formatIso } from '#core/text/time.ts'
 
-/** `payment_details` of the create response. The same for every repeat, regardless of later changes. */
+/**
+ * Renders `payment_details` of the create response: amounts as decimal text in major units. The same for every repeat:
+ * it reads nothing that later transitions change. Throws RangeError for an unknown currency.
+ */
 export function renderCreated(payment: PaymentView, publicBaseUrl: string) {
   const status = payment.fraudCheckStatus === 'failed' ? 'Failed' : 'Pending'
   return {
@@ -19,7 +22,10 @@ export function renderCreated(payment: PaymentView, publicBaseUrl: string) {
   }
 }
 
-/** `payment_details` in full, as in the cancel response. */
+/**
+ * Renders `payment_details` in full, as the cancel response has it: amounts as decimal text in major units, times in
+ * UTC. Throws RangeError for an unknown currency.
+ */
 export function renderDetails(payment: PaymentView, publicBaseUrl: string) {
   return {
     ...renderReducedDetails(payment),
@@ -41,7 +47,10 @@ export function renderDetails(payment: PaymentView, publicBaseUrl: string) {
   }
 }
 
-/** `transaction_request`, `payment_details` and `payers` of the status response. */
+/**
+ * Renders `transaction_request`, `payment_details` and `payers` of the status response: amounts as decimal text in
+ * major units, times in UTC. Throws RangeError for an unknown currency.
+ */
 export function renderStatus(payment: PaymentView) {
   return {
     transaction_request: { id: payment.transactionId, status: requestStatus(payment) },
@@ -55,7 +64,10 @@ export function renderStatus(payment: PaymentView) {
   }
 }
 
-/** The body of a callback: what the status response said right after the transition, numbered. */
+/**
+ * Renders the body of a callback: the status response as it was right after the transition, with a sequence number that
+ * lets the receiver put callbacks in order. Throws RangeError for an unknown currency.
+ */
 export function renderCallback(payment: PaymentView, sequence: number, occurredTime: Date) {
   const status = renderStatus(payment)
   const { payments_status, fees, timestamps, payees } = status.payment_details

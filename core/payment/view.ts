@@ -95,9 +95,9 @@ export type PaymentMessage = {
 }
 
 /**
- * The view of a message. `unsetTime` stands for times that the message does not carry: those of a
- * CREATED event, where it is the event's own time. Throws RangeError for a message that breaks the
- * contract, which only another version of it can.
+ * Reads a `payments.v1.Payment`. `unsetTime` stands for times that the message lacks: those of a CREATED event, where
+ * it is the event's own time. Throws RangeError for a message without fees, with an enum number that this version does
+ * not know, or without times when there is no `unsetTime`: only another version of the contract sends those.
  */
 export function readPayment(message: PaymentMessage, unsetTime?: Date): PaymentView {
   const { fees } = message

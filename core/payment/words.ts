@@ -116,14 +116,17 @@ export function wordOf<W extends string>(words: Words<W>, number: number): W | u
   return words[number - 1]
 }
 
-/** The word of an enum number that a contract has checked. */
+/**
+ * The word of an enum number that validation has accepted already. Throws RangeError for UNSPECIFIED and unknown
+ * numbers.
+ */
 export function checkedWord<W extends string>(words: Words<W>, number: number): W {
   const word = wordOf(words, number)
   if (word === undefined) throw new RangeError(`there is no word for ${number}`)
   return word
 }
 
-/** The enum number of a word. */
+/** The enum number of a word, from 1 up. */
 export function numberOf<W extends string>(words: Words<W>, word: W): number {
   return words.indexOf(word) + 1
 }

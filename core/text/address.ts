@@ -21,7 +21,10 @@ const globalV6 = networks('2000::/3')
 const specialV6 = networks('2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20')
 const loopback = networks('127.0.0.0/8 ::1/128')
 
-/** True for an address that anybody on the internet may be reached at. Anything unreadable is not. */
+/**
+ * Returns whether an IP address is one of the public internet: not private, reserved, multicast or link-local. False
+ * for a text that is not an address, so that a push is refused rather than sent somewhere unexpected.
+ */
 export function isPublicAddress(ip: string): boolean {
   const address = parseAddress(ip)
   if (address === undefined) return false
@@ -29,13 +32,13 @@ export function isPublicAddress(ip: string): boolean {
   return isWithin(address, globalV6) && !isWithin(address, specialV6)
 }
 
-/** True for 127.0.0.0/8 and ::1. An IPv4 loopback address written as IPv6 does not count. */
+/** Returns whether an address is in 127.0.0.0/8 or is ::1. An IPv4 loopback address written as IPv6 does not count. */
 export function isLoopback(ip: string): boolean {
   const address = parseAddress(ip)
   return address !== undefined && isWithin(address, loopback)
 }
 
-/** True for a dotted IPv4 or an IPv6 address without zone. */
+/** Returns whether a text is a dotted IPv4 address or an IPv6 address without a zone. */
 export function isAddress(ip: string): boolean {
   return parseAddress(ip) !== undefined
 }

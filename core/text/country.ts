@@ -1,9 +1,9 @@
 // Recognises country codes.
 
-// The package's own entry would load the country names of some eighty languages at boot.
+// Imported by file, because the package's main entry loads the country names of some eighty languages at start.
 import { getAlpha2Codes } from 'i18n-iso-countries/index.js'
 
-// User-assigned, not of the standard, though the package lists it.
+// The package lists Kosovo's code, which is user-assigned and not part of the standard.
 const userAssigned = 'XK'
 const alpha2Codes = new Set(Object.keys(getAlpha2Codes()).filter((code) => code !== userAssigned))
 

@@ -12,7 +12,7 @@ const countriesWithNumbers = new Set<string>(getCountries())
 const e164Pattern = /^\+[1-9]\d{1,14}$/
 
 /**
- * The E.164 form, with plus sign, of a number that is possible; undefined for any other text.
+ * Returns the E.164 form, with plus sign, of a number that is possible; undefined for any other text.
  * `country` is the ISO 3166-1 alpha-2 code of the country whose national numbers are understood.
  *
  * With a plus sign only the international reading counts. Without one the digits are read both as
@@ -58,7 +58,9 @@ function isMobile(number: PhoneNumber): boolean {
   return type === 'MOBILE' || type === 'FIXED_LINE_OR_MOBILE'
 }
 
-/** Hides all but the last four digits: "+18683501234" becomes "*******1234". */
+/**
+ * Hides all but the last four digits and drops everything that is not a digit: "+18683501234" becomes "*******1234".
+ */
 export function maskPhone(phone: string): string {
   const digits = phone.replaceAll(/\D/g, '')
   if (digits.length <= 4) return '*'.repeat(digits.length)

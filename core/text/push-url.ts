@@ -11,8 +11,8 @@ const maxLength = 2048
 const lowestOpenPort = 1024
 
 /**
- * Why this URL may not receive pushes, worded to follow the field's name ("must be …"), or undefined
- * when it may. The address that its name resolves to is checked again before each attempt.
+ * Returns why a URL may not receive pushes, worded to follow the field's name ("must be …"), or undefined when it may.
+ * Resolves no name: the address is checked at each attempt, since DNS may answer differently by then.
  */
 export function checkPushUrl(url: string, rule: PushUrlRule): string | undefined {
   if (url.length > maxLength) return `must be at most ${maxLength} characters`
@@ -31,12 +31,12 @@ export function checkPushUrl(url: string, rule: PushUrlRule): string | undefined
   return isAllowed ? undefined : 'must name a public host'
 }
 
-/** Host of a URL without brackets and without the dot that ends an absolute name. */
+/** The host of a URL without brackets and without the dot that ends an absolute name. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }
 
-/** Port that a URL names or implies. */
+/** The port that a URL names or that its scheme implies (443, else 80). */
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port)
   return url.protocol === 'https:' ? 443 : 80

@@ -10,8 +10,8 @@ export type TextOptions = {
 }
 
 /**
- * The first forbidden character of a text as "U+0000", undefined when there is none. Forbidden are
- * control characters, NUL among them, and lone surrogates: PostgreSQL refuses them or logs break.
+ * Returns the first forbidden character of a text as "U+0000", undefined when there is none. Forbidden are control
+ * characters, NUL among them, and lone surrogates: PostgreSQL refuses them, or they corrupt log lines.
  */
 export function findForbiddenCharacter(
   text: string,

@@ -2,19 +2,25 @@
 
 const dateTimePattern = /^(?!0000)\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/
 
-/** `YYYY-MM-DD HH:mm:ss` in UTC; milliseconds are cut off. Years 1 to 9999. */
+/**
+ * Prints `YYYY-MM-DD HH:mm:ss` in UTC; milliseconds are cut off. Throws RangeError for a year outside 0 to 9999 and for
+ * an invalid date.
+ */
 export function formatDateTime(date: Date): string {
   const ms = date.getTime()
   return `${dayOf(ms)} ${clockOf(ms)}`
 }
 
-/** ISO 8601 in UTC with milliseconds and Z. Years 1 to 9999. */
+/**
+ * Prints ISO 8601 in UTC with milliseconds and Z. Throws RangeError for a year outside 0 to 9999 and for an invalid
+ * date.
+ */
 export function formatIso(date: Date): string {
   const ms = date.getTime()
   return `${dayOf(ms)}T${clockOf(ms)}.${String(1_000 + remainder(ms, 1_000)).slice(1)}Z`
 }
 
-/** Reads `YYYY-MM-DD HH:mm:ss` as UTC; undefined unless it has this very form and is a real date. */
+/** Reads `YYYY-MM-DD HH:mm:ss` as UTC; undefined unless the text has exactly this form and is a real date. */
 export function parseDateTime(text: string): Date | undefined {
   if (!dateTimePattern.test(text)) return undefined
   const date = new Date(`${text.replace(' ', 'T')}Z`)
@@ -22,18 +28,18 @@ export function parseDateTime(text: string): Date | undefined {
   return date.getUTCDate() === Number(text.slice(8, 10)) ? date : undefined
 }
 
-/** Microseconds since 1970, the unit that the database keeps times in. */
+/** Microseconds since 1970, the unit in which the database keeps times. */
 export function microsOf(date: Date): bigint {
   return BigInt(date.getTime()) * 1_000n
 }
 
 const dayMs = 86_400_000
 const twoDigits = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'))
-// The language prints a date from its year on each time; requests come with times of few days.
+// Cached because `toISOString` works out the calendar on each call, and the times of requests fall on few different days.
 const days = new Map<number, string>()
 const maxDays = 1_000
 
-/** `YYYY-MM-DD` of the day that a time lies in. */
+/** `YYYY-MM-DD` of the day that a time lies in. RangeError for a year without four digits. */
 function dayOf(ms: number): string {
   const day = Math.floor(ms / dayMs)
   const known = days.get(day)
