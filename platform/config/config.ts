@@ -48,7 +48,10 @@ export class SettingsError extends Error {
   }
 }
 
-/** Reads and checks the settings of a process; throws one SettingsError that names all bad ones. */
+/**
+ * Reads and checks the settings of a process. Throws one SettingsError that names all bad ones, so that an operator
+ * fixes them in one go. The result is frozen.
+ */
 export function readSettings<P extends ProcessName>(
   process: P,
   env: Env = globalThis.process.env,
@@ -67,7 +70,10 @@ export function readSettings<P extends ProcessName>(
   return Object.freeze(values) as SettingsOf<P>
 }
 
-/** The settings of a process as `NAME=value` lines for the start of its log; secrets are not shown. */
+/**
+ * The settings of a process as `NAME=value` lines for the start of its log; a secret is shown as `[set]`. Bad values
+ * are shown as they are: `readSettings` reports them.
+ */
 export function describeSettings(process: ProcessName, env: Env = globalThis.process.env): string {
   return textsOf(process, env, [])
     .map(({ name, row, text }) => `${name}=${row.secret && text ? '[set]' : (text ?? '')}`)
@@ -97,7 +103,9 @@ function defaultOf(defaults: Defaults, environment: Environment, facts: Facts): 
   return typeof found === 'function' ? found(facts) : found
 }
 
-/** What defaults follow from. A bad value here is reported when its own setting is read. */
+/**
+ * What defaults follow from. A bad value falls back to a default here, and is reported when its own setting is read.
+ */
 function factsOf(process: ProcessName, environment: Environment, env: Env): Facts {
   const isGateway = process === 'gateway' || process === 'launcher'
   return {
@@ -122,7 +130,7 @@ function camel(name: string): string {
   return name.toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** The settings as a Markdown table, for the docs. */
+/** The settings as a Markdown table, for `docs/settings.md`. */
 export function renderSettingsTable(): string {
   const rows = (Object.entries(settings) as [Name, Setting][]).map(([name, row]) => {
     const secret = row.secret ? ' Secret.' : ''

@@ -3,7 +3,10 @@ import { isIP } from 'node:net'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Returns every contradiction by name and rule, never by value. `values` are those that could be read. */
+/**
+ * Returns every contradiction between settings by name and rule, never by value. `values` are the settings that could
+ * be read: a bad one is missing, and its contradictions show once it is corrected.
+ */
 export function contradictions(env: Env, values: Readonly<Record<string, unknown>>): string[] {
   const problems = [...transportProblems(values)]
   if (env['PAYWEAVE_ENV'] === 'production') problems.push(...productionProblems(env, values))

@@ -14,7 +14,7 @@ export type FeeSchedule = {
 export type FraudRules = {
   /** Requests a minute that may name one payer, the new one included. */
   velocityPerMin: number
-  /** Largest amount per currency; a currency that is not here has none. */
+  /** Maximum amount per currency; a currency that is not here has none. */
   ceilingsMinor: Readonly<Record<string, bigint>>
   /** E.164 with plus sign. */
   blockedMobileNumbers: readonly string[]
@@ -115,7 +115,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Exactly these fields: one that is misspelt would otherwise switch a rule off. */
+/** Returns an object with exactly these fields: a misspelt one would otherwise switch a rule off silently. */
 function fieldsOf(value: unknown, name: string, fields: string[]): Record<string, unknown> {
   if (!isRecord(value)) return fail(`${name} must be an object`)
   const given = Object.keys(value).toSorted().join(', ')

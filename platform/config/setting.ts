@@ -23,7 +23,9 @@ export const portPlaces = {
 export const simulatorPublicPlace = 8
 
 export type ServingProcess = keyof typeof portPlaces
-/** What reads settings: the servers, the controller of the stream, the migration job and the launcher of the local start. */
+/**
+ * A process that reads settings: a server, the stream controller, the migration job or the launcher of the local start.
+ */
 export type ProcessName = ServingProcess | 'stream-controller' | 'migrate' | 'launcher'
 
 /** What a default may be made from. */
@@ -100,7 +102,7 @@ export const everybody: ProcessName[] = [...serving, 'stream-controller', 'migra
 /** No environment has a default. */
 export const required: Defaults = { local: undefined, sandbox: undefined, production: undefined }
 
-/** Locally a place in the block of ports, elsewhere the service's own name. */
+/** The default URL of a service: locally its place in the block of ports, elsewhere the service's own name. */
 export function serviceUrl(service: ServingProcess): Defaults {
   const hosted = ({ rpcScheme }: Facts) => `${rpcScheme}://${service}:8080`
   return {
@@ -111,13 +113,13 @@ export function serviceUrl(service: ServingProcess): Defaults {
   }
 }
 
-/** Local port of the API or of the RPCs. */
+/** Default local port of the API (gateway, launcher) or of the RPCs (services), as the text of a setting. */
 export function portOf(facts: Facts): string {
   if (facts.process === 'gateway' || facts.process === 'launcher') return String(facts.gatewayPort)
   return String(facts.portBase + placeOf(facts.process))
 }
 
-/** Place of a process in the block of ports. */
+/** Place of a process in the block of ports; 0 for the processes that serve nothing. */
 export function placeOf(process: ProcessName): number {
   if (process === 'stream-controller') return Object.keys(portPlaces).length
   return process === 'migrate' || process === 'launcher' ? 0 : portPlaces[process]

@@ -1,15 +1,20 @@
 // Parses the text of a setting into its value, strictly.
 import ipaddr from 'ipaddr.js'
 
-/** How a setting is read: `of` says for people what it takes, `read` throws a sentence without the value. */
-export type Reader<T> = { of: string; read(text: string): T }
+/** How a setting is read. */
+export type Reader<T> = {
+  /** What the setting takes, for its documentation. */
+  of: string
+  /** Parses the text. Throws an Error whose message reads on from the setting's name and never quotes the value. */
+  read(text: string): T
+}
 
-/** Says what is wrong with a setting. It never quotes the value, which may be secret. */
+/** Throws an Error that says what is wrong with a setting. `problem` never quotes the value, which may be secret. */
 export function fail(problem: string): never {
   throw new Error(problem)
 }
 
-/** A whole number within bounds, digits only. */
+/** Reads a whole number within bounds, both included, written in digits only. */
 export function integer(min: number, max: number): Reader<number> {
   return {
     of: `whole number, ${min} to ${max}`,
@@ -20,7 +25,7 @@ export function integer(min: number, max: number): Reader<number> {
   }
 }
 
-/** One of some words. */
+/** Reads one of some words. */
 export function oneOf<const T extends string>(words: readonly T[]): Reader<T> {
   return {
     of: words.join(', '),
@@ -125,7 +130,7 @@ export const networks: Reader<readonly string[]> = {
   },
 }
 
-/** Waits in whole seconds, by commas. */
+/** Reads waits in whole seconds, separated by commas: at most 50, each at most `maxS`. */
 export function schedule(maxS: number): Reader<readonly number[]> {
   const wait = integer(1, maxS)
   return {
@@ -138,7 +143,7 @@ export function schedule(maxS: number): Reader<readonly number[]> {
   }
 }
 
-/** A reader whose empty text means "not set". */
+/** Makes a reader whose empty text means "not set". */
 export function optional<T>({ of, read }: Reader<T>): Reader<T | undefined> {
   return { of: `${of}; or unset`, read: (text) => (text === '' ? undefined : read(text)) }
 }
@@ -151,7 +156,10 @@ function parseUrl(text: string, protocols: string[]): URL {
   return url
 }
 
-/** The parser alone would take `10.1/8` and `0x7f.0.0.1/8`, which mean different things to different readers. */
+/**
+ * Whether a text is a network in CIDR form. The form is checked before the parser, which alone would accept `10.1/8`
+ * and `0x7f.0.0.1/8`: texts that other programs read as other networks.
+ */
 function isCidr(text: string): boolean {
   if (!/^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f:]*:[0-9a-f:.]*)\/\d{1,3}$/i.test(text)) return false
   try {

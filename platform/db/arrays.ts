@@ -36,14 +36,15 @@ const encoders = {
 /** A type that has a binary form here. Values of an enum are sent as `text`. */
 export type ArrayType = keyof typeof encoders
 
-/** True for the name of a type that has a binary form here. */
+/** Returns whether a PostgreSQL type has a binary form here. */
 export function isArrayType(type: string): type is ArrayType {
   return Object.hasOwn(encoders, type)
 }
 
 /**
- * A parameter of type `type[]`; null and undefined become null. RangeError for a value that the type does not have. A text
- * that the server does not take (NUL) is refused by the server.
+ * Encodes a parameter of type `type[]` in PostgreSQL's binary form; null and undefined become null. Throws RangeError
+ * or TypeError for a value that the type does not have. A text with a NUL is refused by the server (SQLSTATE 22021),
+ * not here.
  */
 export function arrayParameter(type: ArrayType, values: readonly unknown[]): Buffer {
   const encoder: Encoder = encoders[type]
@@ -63,7 +64,7 @@ export function arrayParameter(type: ArrayType, values: readonly unknown[]): Buf
   return target
 }
 
-/** Null for a null. */
+/** Bytes that a value takes; null for a null. */
 function sizeOf({ size }: Encoder, value: unknown): number | null {
   if (value === null || value === undefined) return null
   if (size !== undefined) return size

@@ -5,24 +5,27 @@ export type Batching<I, O> = {
   /** Batches in flight at once; while they are, new items wait for the next one. */
   maxInFlight: number
   maxBatchSize: number
+  /** Processes one item. */
   alone: (item: I) => Promise<O>
-  /** Answers in the order of the items. */
+  /** Processes several items; results in the order of the items. */
   together: (items: I[]) => Promise<O[]>
-  /** True for what `together` throws when it has done nothing because of one item: each is then tried alone. */
+  /** Whether `together` threw this because of one item and did nothing, so that each item can be tried alone. */
   isOfOne: (error: unknown) => boolean
 }
 
 type Waiting<I, O> = { item: I; resolve: (answer: O) => void; reject: (error: unknown) => void }
 
 /**
- * Makes a function that processes one item, alone or in a batch. While few batches are in flight, a batch starts at the end
- * of the event-loop turn in which its first item arrived, with all items of that turn. Otherwise it starts when another
- * one ends, with all items that wait: batches grow with the load, and an item alone does not wait.
+ * Makes a function that processes one item, alone or in a batch. While few batches are in flight, a batch starts at the
+ * end of the event-loop turn in which its first item arrived, with all items of that turn. Otherwise it starts when
+ * another one ends, with all items that wait: batches grow with the load, and no item waits for a timer. The function
+ * rejects with the error of `alone`, or with that of `together` for every item of the batch.
  */
 export function batched<I, O>(batching: Batching<I, O>): (item: I) => Promise<O> {
   const { maxInFlight, maxBatchSize } = batching
   const waiting: Waiting<I, O>[] = []
   let underWay = 0
+  // Whether `next` is scheduled for the end of this turn already.
   let turnEnds = false
 
   function next(): void {

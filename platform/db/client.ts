@@ -11,10 +11,16 @@ export class StandbyError extends ConfigurationError {
 type Callback = (error?: Error) => void
 type GivenCallback = ((error: Error) => void) | ((error: null, client: Client) => void)
 
-/** A class of clients; with `passwordFile`, the file is read at each connection, so that a new password needs no restart. */
+/**
+ * Makes the class of clients for a pool. With `passwordFile`, the file is read at each connection, so that a new
+ * password needs no restart.
+ */
 export function clientBy(passwordFile: string | undefined): typeof Client {
   class PrimaryClient extends Client {
-    /** With a callback as the pool calls it, else to be awaited. Fails with a ConfigurationError, a StandbyError or the library's error. */
+    /**
+     * Called by the pool with a callback, by others to be awaited. Fails with a ConfigurationError (no password in the file), a
+     * StandbyError, or the driver's error.
+     */
     override connect(): Promise<Client>
     override connect(callback: GivenCallback): void
     override connect(callback?: GivenCallback): Promise<Client> | undefined {
@@ -32,8 +38,8 @@ export function clientBy(passwordFile: string | undefined): typeof Client {
 
     open(callback: Callback): void {
       try {
-        // First: the library would leave a connection open, until the server's authentication_timeout, for which no password
-        // can be had.
+        // Read before connecting: if the driver found no password only after it had connected, it would leave the
+        // connection open until the server's authentication_timeout.
         if (passwordFile !== undefined) {
           Object.assign(this, { password: readPassword(passwordFile) })
         }

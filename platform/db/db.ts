@@ -14,13 +14,18 @@ export { isCheckViolation, isRefused, isUniqueViolation } from './errors.ts'
 /** A named prepared statement. Equal names must mean equal texts. */
 export type Sql = { readonly name: string; readonly text: string }
 
-/** What can run statements: the database itself (each on its own) or a transaction. */
+/**
+ * Runs statements: the database itself (each on its own) or a transaction. Every method rejects with a Failure: TIMEOUT
+ * when the statement or the wait for a connection took too long, SERVICE_UNAVAILABLE when the server cannot be reached
+ * or cannot work; and with the driver's DatabaseError for what the server refused, such as a violated constraint
+ * (`isUniqueViolation`).
+ */
 export interface Queryable {
   /** All rows that the statement returns. */
   rows<T>(statement: Sql, values: unknown[]): Promise<T[]>
   /** The first row, or undefined when there is none. */
   row<T>(statement: Sql, values: unknown[]): Promise<T | undefined>
-  /** The number of rows that the statement touched. */
+  /** The number of rows that the statement inserted, updated, deleted or selected. */
   run(statement: Sql, values: unknown[]): Promise<number>
 }
 
@@ -36,16 +41,22 @@ export type PoolStats = { total: number; idle: number; waiting: number; max: num
 
 export interface Database extends Queryable {
   /**
-   * Runs `work` in one transaction (read committed) and commits. It runs again from the start when PostgreSQL
-   * reports a serialization failure or a deadlock, so it must have no effect besides its statements.
+   * Runs `work` in one transaction (read committed) and commits. It runs again from the start, up to three times, when
+   * PostgreSQL reports a serialization failure or a deadlock, so it must have no effect besides its statements. Rejects
+   * with what `work` throws, as a Queryable does, and with SERVICE_UNAVAILABLE when the last repetition fails too.
+   * After a TIMEOUT or a lost connection during the commit the outcome is unknown.
    */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
-  /** Takes a connection out of the pool until it is closed. Throws when none can be had. */
+  /**
+   * Takes a connection out of the pool until it is closed. Rejects with TIMEOUT or SERVICE_UNAVAILABLE when none can be
+   * had.
+   */
   session(): Promise<Session>
-  /** True when a statement is answered within two seconds. Never throws. */
+  /** Whether the server, which must be a primary, answers a statement within two seconds. Never rejects. */
   ready(): Promise<boolean>
   /** Waits for the connections in use, then closes them all. */
   close(): Promise<void>
+  /** The connections of the pool now; `waiting` counts the calls that wait for one. */
   stats(): PoolStats
 }
 
@@ -67,7 +78,7 @@ export type DatabaseOptions = {
   poolSize?: number
   testClock?: TestClock
   limits?: Partial<DatabaseLimits>
-  /** For full checks and for callers that are no service; all other queries are planned to use an index. */
+  /** For full checks, and for callers that are not services; all other statements are planned to use an index. */
   readsWholeTables?: boolean
 }
 
@@ -91,7 +102,7 @@ const disabledPlannerMethods = [
 ]
 const planningByKey = {
   plan_cache_mode: 'force_generic_plan',
-  // A join that is switched off adds 1e10 to the cost of a plan that cannot do without, and JIT compiles plans above 1e5.
+  // A plan that cannot avoid a disabled join costs 1e10 more, and PostgreSQL would compile every plan above 1e5.
   jit: 'off',
   ...Object.fromEntries(disabledPlannerMethods.map((walk) => [walk, 'off'])),
 }
@@ -108,13 +119,18 @@ const setClockOffset = sql(
 )
 const recovery = sql('recovery', 'select pg_is_in_recovery() as recovering')
 
-/** Declares a named prepared statement; the name is at most 63 characters of lower snake case. */
+/**
+ * Declares a named prepared statement. Throws an Error unless the name is at most 63 characters of lower snake case.
+ */
 export function sql(name: string, text: string): Sql {
   if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`bad statement name ${name}`)
   return { name, text }
 }
 
-/** Opens the pool. Nothing connects until the first statement. */
+/**
+ * Opens the pool; nothing connects until the first statement. Throws a ConfigurationError for a URL that carries
+ * `options`, an Error for a bad service name, and a TypeError for what is no URL.
+ */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options)
   const { testClock } = options
@@ -135,7 +151,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  /** Whether the server takes writes. A connection to a standby is closed, so that the next one looks for the primary. */
+  /**
+   * Whether the server takes writes. A connection to a standby is closed, so that the next one looks for the primary.
+   */
   const isPrimary = () =>
     withConnection(async (client) => {
       const [row] = (await query(client, recovery, [])).rows as { recovering: boolean }[]
@@ -228,7 +246,7 @@ function keptSession(client: PoolClient): Session {
   const close = (): void => {
     if (!isOpen) return
     isOpen = false
-    // Without this the end would wait for a statement that the server never answers.
+    // Without this, closing would wait for a statement that the server never answers.
     ;(client as unknown as Client).connection.stream.destroy()
     client.release(true)
     resolve()
@@ -241,7 +259,7 @@ function keptSession(client: PoolClient): Session {
 /** Connections that must not go back to the pool. */
 const unusable = new WeakSet<PoolClient>()
 
-/** Shift each connection has; a new one starts unshifted. */
+/** By how much each connection's test clock is shifted; a new connection is not. */
 const clockOffsets = new WeakMap<PoolClient, number>()
 
 async function shiftClock(client: PoolClient, { offsetMs }: TestClock): Promise<void> {
@@ -286,7 +304,7 @@ async function control(
 /** Connections on which something was sent in this turn. */
 const gathering = new WeakSet<PoolClient>()
 
-/** What is sent at once goes out in one write: each costs both sides more than a small statement does. */
+/** Sends all statements of one turn in one write, since a write costs both sides more than a small statement does. */
 function gather(client: PoolClient): void {
   if (gathering.has(client)) return
   gathering.add(client)
@@ -323,7 +341,8 @@ async function inTransaction<T>(
     if (over) throw new Error(`statement ${statement.name} came after the end of its transaction`)
     return query(client, statement, values, failed)
   })
-  // Sent with the first statement of `work`, in one round trip: BEGIN fails only with the connection, and then so does that.
+  // Not awaited: BEGIN travels with the first statement of `work`, in one round trip. It fails only if the connection
+  // does, and then that statement fails too.
   const begun = control(client, 'begin')
   let notBegun: unknown
   begun.catch((error: unknown) => {
@@ -333,7 +352,7 @@ async function inTransaction<T>(
     const value = await work(tx)
     await begun
     over = true
-    // A statement that failed and was caught by `work` leaves an aborted transaction: COMMIT then rolls back, and says so.
+    // If `work` caught the error of a statement, the transaction is aborted: the server answers COMMIT with ROLLBACK.
     if ((await control(client, 'commit')) !== 'COMMIT') {
       if (failed.error instanceof Failure) throw failed.error
       throw new Error('the transaction was rolled back: a failed statement in it was ignored')
@@ -342,7 +361,7 @@ async function inTransaction<T>(
   } catch (error) {
     over = true
     await rollBack(client)
-    // What came first: it has cut short all that was sent behind it.
+    // The first error is the cause: the server skipped all statements that were sent after it.
     throw notBegun ?? (isAborted(error) ? failed.error : error)
   }
 }
@@ -362,7 +381,7 @@ async function withRetry<T>(work: () => Promise<T>): Promise<T> {
       if (retries === maxRetries) {
         throw new Failure('SERVICE_UNAVAILABLE', 'the database is contended', { cause: error })
       }
-      // The transaction that waited for us goes first: an immediate retry would take the same rows from under it.
+      // Lets the other transaction go first: an immediate retry would lock the same rows again before it.
       await delay(retryAfterMs + Math.random() * 10 * 2 ** retries)
     }
   }

@@ -1,7 +1,7 @@
 // Classifies PostgreSQL errors for the rest of the code.
 import { Failure } from '#core/errors/errors.ts'
 
-/** SQLSTATE of a server's error, or undefined when the error is no server's. */
+/** The SQLSTATE (five characters) of an error that the server reported; undefined for every other error. */
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   const { code } = error
@@ -10,34 +10,39 @@ export function sqlState(error: unknown): string | undefined {
     : undefined
 }
 
-/** True when a unique constraint (this one, when named) refused the row. */
+/** Returns whether a unique constraint (this one, when named) refused the row. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return isViolation(error, '23505', constraint)
 }
 
-/** True when a check constraint (this one, when named) or a guard trigger refused the row. */
+/** Returns whether a check constraint (this one, when named) or a guard trigger refused the row. */
 export function isCheckViolation(error: unknown, constraint?: string): boolean {
   return isViolation(error, '23514', constraint)
 }
 
-/** True when the server refused the values of a statement, and so did nothing of it. */
+/**
+ * Returns whether the server refused the values of a statement (SQLSTATE classes 22 and 23), and so did nothing of it.
+ */
 export function isRefused(error: unknown): boolean {
   const state = sqlState(error)
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
 }
 
-/** True when the same work, run again, may succeed: a serialization failure or a deadlock. */
+/** Returns whether the same work may succeed if it runs again: after a serialization failure or a deadlock. */
 export function isRetriable(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01'
 }
 
-/** True when the statement was not run, because one before it in the same transaction had failed. */
+/** Returns whether a statement did not run because an earlier one of its transaction had failed. */
 export function isAborted(error: unknown): boolean {
   return sqlState(error) === '25P02'
 }
 
-/** The Failure for a transient error; undefined for every other error, which its store interprets. */
+/**
+ * Makes (does not throw) the Failure for a transient error: TIMEOUT or SERVICE_UNAVAILABLE. Undefined for every other
+ * error, such as a violated constraint, which the store interprets.
+ */
 export function databaseFailure(error: unknown): Failure | undefined {
   const state = sqlState(error)
   if (state === undefined) return connectionFailure(error)
@@ -50,11 +55,11 @@ export function databaseFailure(error: unknown): Failure | undefined {
   return undefined
 }
 
-/** True when the connection must not go back to the pool after this error. */
+/** Returns whether a connection must not go back to the pool after this error. */
 export function breaksConnection(error: unknown): boolean {
   const state = sqlState(error)
-  // A plan or a named statement that no longer fits the schema: a new connection prepares it again. A server that refuses to
-  // write has been demoted: a new connection reaches the primary.
+  // A plan or a named statement that no longer fits the schema: a new connection prepares it again. A server that
+  // refuses to write has been demoted: a new connection reaches the primary.
   if (state === undefined || reconnectStates.has(state)) return true
   return (error as { severity?: string }).severity !== 'ERROR'
 }

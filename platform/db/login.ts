@@ -6,7 +6,10 @@ import { ConfigurationError } from '../process/configuration-error.ts'
 const iterations = 4_096
 const digestBytes = 32
 
-/** The password that a file holds; the line's end at its end is no part of it. Throws a ConfigurationError without one. */
+/**
+ * Reads the password in a file, without the line break at its end. Throws a ConfigurationError when the file cannot be
+ * read or is empty.
+ */
 export function readPassword(file: string): string {
   let text: string
   try {
@@ -19,7 +22,10 @@ export function readPassword(file: string): string {
   return password
 }
 
-/** What PostgreSQL stores of a password (RFC 5803): its log and its tables never hold the password itself. */
+/**
+ * Returns what PostgreSQL stores of a password (RFC 5803), so that neither its log nor its tables ever hold the
+ * password itself. Throws an Error for a password that is not printable ASCII.
+ */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
   // Preparing other characters (RFC 4013) is needed for typed passwords only; ours are generated.
   if (!/^[\x20-\x7e]+$/.test(password)) throw new Error('a password must be printable ASCII')

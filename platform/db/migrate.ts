@@ -13,7 +13,7 @@ import {
   readMigrations,
 } from './migration-files.ts'
 
-/** Whose schema, and by which way in. */
+/** Which schema, and how to connect to it. */
 export type SchemaOptions = {
   /** A user that may create schemas and roles. */
   adminUrl: string
@@ -27,20 +27,26 @@ export type SchemaOptions = {
 
 export type MigrateOptions = SchemaOptions & {
   log: Logger
-  /** Only these; `contract` wants everything of `expand` to be there. Both by default, in the order of their numbers. */
+  /**
+   * Only files of this phase; `contract` needs all `expand` files to have run. By default both, in the order of their
+   * numbers.
+   */
   phase?: Phase
   /** Holds the password by which the role may log in from now on. Unset: as it was, or not at all. */
   loginFile?: string | undefined
 }
 
-/** How long to wait for another process that migrates the same schema. */
+/** Maximum wait for another process that migrates the same schema. */
 const turnTimeoutMs = 60_000
 /** A migration that cannot get its table locks soon must fail, not make all traffic queue behind it. */
 const lockTimeoutMs = 5_000
 
 /**
- * Creates what is missing and runs the files that have not run yet, each in its own transaction. Answers their
- * names. An applied file that has changed since is an error.
+ * Creates the schema and its role if they are missing, and runs the files that have not run yet, each in its own
+ * transaction. Returns the names of those. Rejects with a ConfigurationError for a bad file name, for an applied file
+ * that has changed since, for `contract` files before all `expand` files, and for an unreadable password file; with an
+ * Error that names the migration when one fails; and with the driver's error when there is no connection, or no lock
+ * within a minute.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { service, log } = options
@@ -58,7 +64,10 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   }
 }
 
-/** What lies between the files and the schema, which may not be there at all. Changes nothing. */
+/**
+ * Compares the files with what a schema says has run; the schema may not exist. Changes nothing. Rejects with a
+ * ConfigurationError for a bad file name or an unreadable password file, and with the driver's error.
+ */
 export async function compareSchema(options: SchemaOptions): Promise<Difference> {
   const migrations = await readMigrations(options.directories)
   const client = await connectAsOwner(options)
@@ -76,8 +85,9 @@ export async function compareSchema(options: SchemaOptions): Promise<Difference>
 }
 
 /**
- * Whether `migrate` would change nothing about any of these: one look in place of a turn for each. What it gives a role
- * besides, new tables only take on, and those come with a file that is missing here.
+ * Whether `migrate` would change nothing about any of these schemas, by one connection in place of one for each. Grants
+ * are not compared: only new tables need them, and those come with a file that is missing here. Rejects with a
+ * ConfigurationError for a bad file name, and with the driver's error.
  */
 export async function areUpToDate(
   adminUrl: string,

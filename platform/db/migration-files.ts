@@ -19,13 +19,17 @@ export type Applied = { name: string; checksum: string }
 /** What lies between the files and the schema. */
 export type Difference = {
   missing: Migration[]
-  /** Applied from a file that says something else now. */
+  /** Names of files that were changed after they were applied. */
   changed: string[]
-  /** Applied by another version, which has more files. */
+  /** Names that were applied and have no file here: another version of the service has run them. */
   unknown: string[]
 }
 
-/** The files of some folders in the order in which they run. */
+/**
+ * Reads the migration files of some folders, in the order in which they run. Rejects with a ConfigurationError for two
+ * folders of one name, a bad file name or a repeated number, and with the system's error for a folder that cannot be
+ * read.
+ */
 export async function readMigrations(directories: string[]): Promise<Migration[]> {
   const folders = directories.map((directory) => path.basename(directory))
   if (new Set(folders).size !== folders.length) {

@@ -21,7 +21,7 @@ export const schemaOwners = Object.keys(shared) as SchemaOwner[]
 
 const root = join(import.meta.dirname, '../..')
 
-/** Absolute folders for `migrate`: the shared ones first, since a service's tables stand on them. */
+/** Absolute folders for `migrate`: the platform's first, since a service's tables depend on them. */
 export function migrationFolders(service: SchemaOwner): string[] {
   const own = join(root, service === 'simulator' ? 'connectors' : 'services', service, 'migrations')
   const folders = shared[service].map((name) => join(root, 'platform', 'db', 'migrations', name))

@@ -9,7 +9,7 @@ import { migrate } from './migrate.ts'
 import { type Applied, compare, type Migration, readMigrations } from './migration-files.ts'
 import { migrationFolders, type SchemaOwner } from './schemas.ts'
 
-/** What it goes by. */
+/** The service, its settings, and where it reports. */
 export type ServiceDatabaseOptions = {
   service: SchemaOwner
   settings: {
@@ -29,8 +29,10 @@ const notYet = () => Promise.resolve({ schema: false })
 const readApplied = sql('read_applied', 'select name, checksum from schema_migration')
 
 /**
- * Migrates when the settings say so; else waits until the migration job has done it, and answers `/readyz` with 503
- * meanwhile. A version that runs before its schema would fail in the middle of its work.
+ * Migrates when the settings say so; otherwise waits until the migration job has, with `/readyz` at 503 meanwhile: a
+ * process that started before its schema would fail in the middle of its work. Rejects as `migrate` and `openDatabase`
+ * do, with an AbortError when `stopping` aborts the wait, and with the system's error when the admin port cannot be
+ * opened.
  */
 export async function openServiceDatabase(options: ServiceDatabaseOptions): Promise<Database> {
   const { service, settings, metrics, log } = options
@@ -76,13 +78,16 @@ async function waitForSchema(
   }
 }
 
-/** Why the service cannot begin: a migration that the code needs and the schema lacks, or an error. Equal problems have equal keys. */
+/**
+ * Why the service cannot begin: a migration that the code needs and the schema lacks, or an error. Equal problems have
+ * equal keys.
+ */
 type Problem = { key: string } & ({ missing: string } | { error: unknown })
 
 async function look(db: Queryable, migrations: readonly Migration[]): Promise<Problem | undefined> {
   try {
     const { missing, changed } = compare(migrations, await db.rows<Applied>(readApplied, []))
-    // What only contracts is of no use to the code.
+    // The code does not depend on `contract` files, which run after its deployment.
     const first = changed[0] ?? missing.find(({ phase }) => phase === 'expand')?.name
     return first === undefined ? undefined : { key: first, missing: first }
   } catch (error) {

@@ -18,7 +18,10 @@ const parsers = new Map<number, Parse>([
   [1114, asText], // timestamp without time zone
 ])
 
-/** Parser for values of a type, in the form that `pg` asks for. */
+/**
+ * Returns the parser of a type's values, by its oid: int8 becomes a bigint, numeric and calendar dates stay text, all
+ * others are the driver's.
+ */
 export function getTypeParser(oid: number, format?: 'text' | 'binary'): Parse {
   return parsers.get(oid) ?? driverParser(oid, format)
 }

@@ -6,7 +6,7 @@ import { badPageToken, pageTokenOf, readFrom, readPageToken } from './page-token
 export type Dependant = {
   /** Where it is in the order of its table; the next page begins after it. */
   place: string
-  /** Null: from before key ids. */
+  /** Null for a value from before key ids. */
   keyId: string | null
   id: string
 }
@@ -14,7 +14,10 @@ export type Dependant = {
 /** Stored values of one kind. */
 export type DependantSource = {
   kind: string
-  /** Reads up to `limit` rows after a place (empty: from the first), in the order of their places. */
+  /**
+   * Reads up to `limit` rows after a place (empty: from the first), in the order of their places. Rejects as a
+   * Queryable does.
+   */
   read(after: string, limit: number): Promise<Dependant[]>
 }
 
@@ -25,8 +28,9 @@ const pageRows = 1_000
 const maxIds = 20
 
 /**
- * One page: the rows of one source. INVALID_PARAMETER for a token that names no source. The token says how many sources
- * are done and where the next one is.
+ * Counts one page: the rows of one source. The token says how many sources are done and where the next one begins; an
+ * empty `nextPageToken` ends the count. Rejects with INVALID_PARAMETER for a token that names no source, and as a
+ * Queryable does.
  */
 export async function countPage(
   sources: readonly DependantSource[],

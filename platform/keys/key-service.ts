@@ -26,13 +26,16 @@ export type ProcessKeysOptions = {
   instance?: string
 }
 
-/** Keys as operators see them. */
+/** The keys of a process, for operators. */
 export type ProcessKeys = Pick<KeyReaders, 'close'> & {
   /** Adds KeyService. */
   routes(router: ConnectRouter): void
 }
 
-/** Begins to record which keys this process has read, and to answer what depends on them. */
+/**
+ * Begins to record which keys this process has read, and returns the service that shows them and counts what depends on
+ * them. The service refuses an unknown file and a bad page token with INVALID_PARAMETER.
+ */
 export function startProcessKeys(options: ProcessKeysOptions): ProcessKeys {
   const { db, files, dependants } = options
   const readers = startKeyReaders(options)

@@ -10,12 +10,14 @@ export type PagePlace = {
   after: string
 }
 
-/** The token of a place. */
+/** The token of a place, in base64url. */
 export function pageTokenOf({ index, after }: PagePlace): string {
   return Buffer.from(`${index} ${after}`).toString('base64url')
 }
 
-/** The place of a token; an empty one begins. INVALID_PARAMETER for a text that has not the form of a token. */
+/**
+ * Reads a token; an empty one is the beginning. Throws INVALID_PARAMETER for a text that has not the form of a token.
+ */
 export function readPageToken(token: string): PagePlace {
   if (token === '') return { index: 0, after: '' }
   const [, index, after = ''] =
@@ -24,7 +26,10 @@ export function readPageToken(token: string): PagePlace {
   return { index: Number(index), after }
 }
 
-/** Runs a read that begins after a row. INVALID_PARAMETER for a row that its table cannot have. */
+/**
+ * Runs a read that begins after a row of a token. Rejects with INVALID_PARAMETER when the database refuses that row's
+ * form, since only a token that we did not issue can have such a row; and with what `read` throws.
+ */
 export async function readFrom<T>(after: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -34,7 +39,7 @@ export async function readFrom<T>(after: string, read: () => Promise<T>): Promis
   }
 }
 
-/** The refusal of a token that is not one of ours. */
+/** Makes (does not throw) the INVALID_PARAMETER for a token that is not one of ours. */
 export function badPageToken(): Failure {
   return invalid('page_token', 'is not one of ours')
 }

@@ -16,7 +16,10 @@ const noteStatement = sql(
      set key_ids = excluded.key_ids, seen_at = excluded.seen_at`,
 )
 
-/** Records what a process has read, and deletes processes without a heartbeat for ten minutes. */
+/**
+ * Records the ids of the keys that a process has read, by file, and deletes processes without a heartbeat for ten
+ * minutes. Rejects as a Queryable does.
+ */
 export async function noteReader(
   db: Queryable,
   instance: string,
@@ -28,7 +31,7 @@ export async function noteReader(
 
 const forgetStatement = sql('key_reader_forget', 'delete from key_reader where instance = $1')
 
-/** Forgets a process that ends. */
+/** Deletes a process that ends. Rejects as a Queryable does. */
 export async function forgetReader(db: Queryable, instance: string): Promise<void> {
   await db.run(forgetStatement, [instance])
 }
@@ -39,7 +42,7 @@ const listStatement = sql(
    where seen_at > clock_now() - $1 * interval '1 s' order by instance, file`,
 )
 
-/** Lists the processes that have said something within so many seconds. Locks nothing. */
+/** Lists the processes with a heartbeat in the last `withinS` seconds. Locks nothing. Rejects as a Queryable does. */
 export function listReaders(db: Queryable, withinS: number): Promise<KeyReader[]> {
   return db.rows(listStatement, [withinS])
 }

@@ -6,7 +6,7 @@ import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { forgetReader, noteReader } from './reader-store.ts'
 
-/** A process that is not heard of for so long is taken for dead. */
+/** Seconds without a heartbeat after which a process counts as dead. */
 export const readerLifeS = 60
 
 const lookMs = 1_000
@@ -17,15 +17,16 @@ export type KeyFiles = Readonly<Record<string, KeySource>>
 
 /** This process among the readers of its keys. */
 export type KeyReaders = {
-  /** Notes what this process has read by now. */
+  /** Records now what this process has read. Rejects as a Queryable does. */
   note(): Promise<void>
-  /** Takes this process off the list. */
+  /** Takes this process off the list. Never rejects. */
   close(): Promise<void>
 }
 
 /**
- * Notes what this process reads: at once when a file has changed, which is looked at once a second, and every 20 s. What
- * is stored in a database can be used only by processes that reach it, so that a list in there misses none of them.
+ * Records what this process has read: within a second of a change of its files, and every 20 s. The list is in the
+ * service's database because only processes that reach it can use what is stored there, so the list misses none of
+ * them.
  */
 export function startKeyReaders(options: {
   db: Database
@@ -66,7 +67,7 @@ export function startKeyReaders(options: {
     async close() {
       await loop.close()
       await forgetReader(db, instance).catch((error: unknown) => {
-        // It is taken for dead a minute later.
+        // Not retried: without a heartbeat it counts as dead a minute later.
         log.warn({ err: error, kind: 'key readers' }, 'process stays on the list of key readers')
       })
     },

@@ -18,11 +18,19 @@ export type AdminOptions = {
   stopping?: AbortSignal
 }
 
-export type AdminServer = { port: number; close(): Promise<void> }
+/** The port that is open. */
+export type AdminServer = {
+  port: number
+  /** Cuts the connections and stops listening. Never rejects. */
+  close(): Promise<void>
+}
 
 const readyWithinMs = 3_000
 
-/** Serves GET /livez, /readyz and /metrics until closed. */
+/**
+ * Serves GET /livez, /readyz and /metrics until closed. A `ready` that throws, or takes more than 3 s, counts as not
+ * ready. Rejects with the system's error, such as EADDRINUSE, when the port cannot be opened.
+ */
 export async function serveAdmin(options: AdminOptions): Promise<AdminServer> {
   const server = createServer((request, response) => {
     answer(options, request, response).catch((error: unknown) => {
@@ -69,7 +77,7 @@ async function answerReady(options: AdminOptions, response: ServerResponse): Pro
   return send(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', parts })
 }
 
-/** A question that fails or hangs is an answer too: not ready. */
+/** Treats an error and a time-out as "not ready". */
 async function stateOfParts({ ready, log }: AdminOptions): Promise<Record<string, boolean>> {
   try {
     const late = delay(readyWithinMs, { answer: false }, { ref: false })

@@ -7,9 +7,17 @@ import { createLogger, type Logger, type LogLevel, logLevels } from '../telemetr
 import { startTracing } from '../telemetry/tracing.ts'
 
 /** Something to close at the end; `closeWithinMs` is for one whose work in flight takes long. */
-export type Part = { name: string; close(): Promise<void> | void; closeWithinMs?: number }
+export type Part = {
+  name: string
+  /** What it rejects with is logged and makes the exit unclean. */
+  close(): Promise<void> | void
+  closeWithinMs?: number
+}
 
-/** Brings the parts up. They are closed in the order of the list: first what takes work in, last the stores. */
+/**
+ * Starts the parts of a process, and returns them in the order in which they are closed: first what accepts work, last
+ * the stores. What it rejects with ends the process with exit code 1, unless `stopping` has aborted.
+ */
 export type Start = (stopping: AbortSignal, log: Logger) => Promise<Part[]>
 
 /**
@@ -26,8 +34,9 @@ const flushWithinMs = 2_000
 const keepCodeAfterMs = 3_000
 
 /**
- * Runs a process until SIGTERM, SIGINT or the end of its supervisor, then closes its parts and exits: 0 when all
- * closed in time, else 1. The same signal again, a failed start and an uncaught error exit 1.
+ * Runs a process until SIGTERM, SIGINT or the end of its supervisor, then closes its parts and exits: 0 when all closed
+ * in time (25 s together, 8 s each by default), else 1. The same signal again, a failed start and an uncaught error
+ * exit 1 at once.
  */
 export function runProcess(name: string, start: Start): void {
   const log = createLogger({ part: name, level: levelOf(process.env['LOG_LEVEL']), context })
@@ -39,7 +48,8 @@ export function runProcess(name: string, start: Start): void {
       process.exit(1)
     }
     causes.add(cause)
-    // Ctrl-C reaches us and our supervisor, which then sends SIGTERM: that is still one wish to stop.
+    // Ctrl-C reaches us and our supervisor, which then sends SIGTERM: a second signal of another kind does not force
+    // the exit.
     if (stopping.signal.aborted) return
     log.info({ signal: cause }, 'stopping')
     stopping.abort()
@@ -56,14 +66,14 @@ export function runProcess(name: string, start: Start): void {
   process.on('uncaughtException', broken)
   process.on('unhandledRejection', broken)
 
-  // Last: a signal that comes while it begins must find us listening.
+  // Started last, so that a signal during the start finds its listeners.
   const started = afterStart(stopping.signal, () =>
     startTraced(name, log, () => start(stopping.signal, log)),
   )
   void announce(started, stopping.signal, log)
 }
 
-/** A process that is stopped before it may begin has no parts. */
+/** Starts after the supervisor's message, if asked to wait for it. A process that is stopped before has no parts. */
 async function afterStart(stopping: AbortSignal, start: () => Promise<Part[]>): Promise<Part[]> {
   if (process.argv.includes(waitForStart)) {
     if (!process.connected) throw new Error('the supervisor went away')
@@ -73,7 +83,7 @@ async function afterStart(stopping: AbortSignal, start: () => Promise<Part[]>): 
   return start()
 }
 
-/** The parts, and after them the export of the last spans, which may fail without an unclean exit. */
+/** Adds the export of the last spans as the last part; its failure does not make the exit unclean. */
 async function startTraced(
   name: string,
   log: Logger,
@@ -97,8 +107,8 @@ async function announce(
     if (stopping.aborted) return
     log.info('ready')
     process.send?.({ ready: true })
-    // Not only at the end, which a killed process does not see; and not now, when others of the mesh still start. Does
-    // nothing without a cache's folder.
+    // Writes the compile cache some seconds after the start: not only at exit, since a killed process has none, and not
+    // now, while other processes of the mesh still start. Does nothing without a folder for the cache.
     setTimeout(module.flushCompileCache, keepCodeAfterMs).unref()
   } catch (error) {
     if (stopping.aborted) return

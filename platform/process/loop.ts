@@ -5,9 +5,9 @@ import type { Logger } from '../telemetry/log.ts'
 
 /** A loop that runs until it is closed. */
 export type Loop = {
-  /** Cuts the pause short. */
+  /** Cuts the pause short. Never throws. */
   notify(): void
-  /** Stops after the current round. */
+  /** Stops after the current round. Never rejects. */
   close(): Promise<void>
 }
 
@@ -22,14 +22,15 @@ export type LoopOptions = {
   idlePauseMs?: number
   /** How long notifications are collected before a round; without it about as long as the last round took. */
   gatherMs?: () => number
-  /** Does what is due; true when more may be due at once. */
+  /** Does what is due; true when more may be due at once. An error is logged, and the loop pauses and goes on. */
   round: () => Promise<boolean>
 }
 
 // Notifications this close together make one round, so that its batch is worth the statement: as long as the last
 // round took, so that a busy machine makes fewer and larger ones.
 const gathering = { minMs: 5, maxMs: 50 }
-// Each pause is about a third of what has passed since the last notification, so that what comes later is never much later.
+// With this growth each pause is about a third of the time since the last notification, so that late work waits little
+// longer.
 const growth = 1.5
 
 /** Starts a loop outside of any call, so that no request's deadline binds it. */
@@ -78,7 +79,9 @@ export function startLoop(options: LoopOptions): Loop {
   }
 }
 
-/** Runs work on every item, a few at a time; one that fails is logged and does not stop the others. */
+/**
+ * Runs work on every item, `width` at a time. Never rejects: an item that fails is logged and does not stop the others.
+ */
 export async function forEachOf<T>(
   items: T[],
   { width, kind, log }: { width: number; kind: string; log: Logger },

@@ -7,16 +7,18 @@ export type ReloadOptions<T> = {
   /** Shown in the log. */
   kind: string
   paths: readonly string[]
+  /** Reads the files; may throw. */
   read: () => T
   log: Pick<Logger, 'warn'>
+  /** Milliseconds since the epoch; a test passes its own clock. */
   now?: () => number
 }
 
 const recheckMs = 1_000
 
 /**
- * A value read from files and read again when one of them changed, looked at once a second at most. Files that cannot be
- * read after boot keep the last good value.
+ * Reads a value from files, and again when one of them has changed, which is checked once a second at most, when the
+ * value is asked for. Throws what `read` throws the first time; later errors are logged and keep the last good value.
  */
 export function reloadOnChange<T>(options: ReloadOptions<T>): () => T {
   const { kind, paths, read, log, now = Date.now } = options

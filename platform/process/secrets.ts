@@ -14,8 +14,8 @@ import { ConfigurationError } from './configuration-error.ts'
 import { reloadOnChange } from './reload.ts'
 
 /**
- * The keys that the file `name` in `dir` holds, as a list or as 64 hex digits alone. Throws, naming the file and never
- * its content, when it is absent or of another form.
+ * Reads the keys in the file `name` of a folder. Throws a ConfigurationError that names the file and never its content,
+ * when it cannot be read or has another form.
  */
 export function readKeys(dir: string, name: string): KeyRing {
   const path = join(dir, name)
@@ -42,12 +42,13 @@ export type KeysOptions<N extends string> = {
   log: Pick<Logger, 'warn'>
   /** Shows each key by id, state and time. */
   metrics?: Registry
+  /** Milliseconds since the epoch; a test passes its own clock. */
   now?: () => number
 }
 
 /**
- * Opens lists of keys, which are read again when their files change, looked at once a second at most. Throws at boot when
- * one cannot be read; one that cannot be read later keeps the last good list.
+ * Opens lists of keys, which are read again within a second of a change of their files. Throws a ConfigurationError at
+ * boot when one cannot be read; after boot that is logged and keeps the last good list.
  */
 export function openKeys<const N extends string>(options: KeysOptions<N>): Record<N, KeySource> {
   const { dir, names, log, metrics, now } = options

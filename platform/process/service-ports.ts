@@ -16,7 +16,10 @@ export type ServiceOptions = Pick<ServeRpcOptions, 'services' | 'routes' | 'iden
   parts: Part[]
 }
 
-/** Listens; returns the parts for `runProcess` to close in order: first what accepts work, last the stores and their health. */
+/**
+ * Opens both ports and returns the parts for `runProcess` to close in order: first what accepts work, last the stores
+ * and their health. Rejects with the system's error when a port cannot be opened.
+ */
 export async function serveService(options: ServiceOptions): Promise<Part[]> {
   const { settings, metrics, db, stopping, log, parts } = options
   const { host, port, adminPort, drainS, rpcLinks } = settings
@@ -32,7 +35,7 @@ export async function serveService(options: ServiceOptions): Promise<Part[]> {
     routes: options.routes,
     ready: () => db.ready(),
   })
-  // The database alone: with the broker down a service answers, and its events wait.
+  // Only the database counts: while the broker is down a service answers, and its events wait in the outbox.
   const ready = async () => ({ database: await db.ready() })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })
   return [

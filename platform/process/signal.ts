@@ -1,13 +1,13 @@
 // A pause between rounds of work that a notification can cut short.
 
 export type Signal = {
-  /** Resolves after `ms`, at once if notified since the last pause, or when notified. */
+  /** Resolves after `ms`, at once if notified since the last pause, or when notified. One pause at a time. */
   pause: (ms: number) => Promise<void>
   /** Many calls during one round cut short one pause. */
   notify: () => void
 }
 
-/** A pause for one loop. */
+/** Makes the signal of one loop. */
 export function createSignal(): Signal {
   let isNotified = false
   let resume: (() => void) | undefined
