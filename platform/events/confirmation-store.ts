@@ -24,7 +24,10 @@ export const start: Unanswered = {
   next_at: '-infinity',
 }
 
-/** Published events that the consumer has not answered for, after a place. Locks nothing. */
+/**
+ * Published events that the consumer has not answered for, after a place in their order. Locks nothing. Rejects as a
+ * Queryable does.
+ */
 export function unansweredBy(
   db: Queryable,
   consumer: { name: string; subjects: string[] },
@@ -84,8 +87,9 @@ export type Answer = { eventId: string; state: 'seen' | 'poisoned' }
 export type Need = { subject: string; consumer: string }
 
 /**
- * Records what a consumer answered; events that all their consumers answered end, as confirmed or dead letters.
- * Locks the rows first, in id order, so that of two consumers' last answers the later one sees the other.
+ * Records what a consumer answered; events that all their consumers answered end, as confirmed or dead letters. Locks
+ * the rows first, in id order, so that of two consumers' last answers the later one sees the earlier. Rejects as a
+ * Queryable does.
  */
 export async function noteAnswers(
   tx: Queryable,

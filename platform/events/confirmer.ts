@@ -9,6 +9,7 @@ import type { OutboxMetrics } from './event-metrics.ts'
 
 /** The Seen RPC of a consumer; a client of events.v1.InboxService is one. */
 export type SeenClient = {
+  /** Asks which of these events (UUIDs) the consumer has processed or rejected. Rejects with the Failure of an RPC. */
   seen(
     request: { eventIds: string[] },
     options?: { signal?: AbortSignal; timeoutMs?: number },
@@ -25,8 +26,9 @@ export type ConfirmerOptions = {
 }
 
 export interface Confirmer {
-  /** Says that events were published: ask soon. */
+  /** Called after events were published: the consumer is asked soon. Never throws. */
   expect(): void
+  /** Stops asking; resolves after the current round. */
   close(): Promise<void>
 }
 
@@ -35,7 +37,10 @@ const pageIds = 500
 const pagesPerRound = 20
 const askMs = { min: 500, max: 5_000 }
 
-/** Starts the loop: every 0.5 s while answers come, slower up to 5 s while none do. */
+/**
+ * Starts the loop: every 0.5 s while answers come, slower up to 5 s while none do. Errors are logged once, and the loop
+ * goes on.
+ */
 export function startConfirmer(options: ConfirmerOptions): Confirmer {
   const { log, consumer } = options
   const wakeup = createSignal()
@@ -99,7 +104,10 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
   }
 }
 
-/** Asks for these events and notes what the consumer knows; returns how many it knew. */
+/**
+ * Asks for these events and notes what the consumer knows; returns how many it knew. Rejects with the Failure of the
+ * RPC, or as `Database.transaction` does.
+ */
 export async function askAndNote(
   { db, metrics, consumer, needs }: Omit<ConfirmerOptions, 'log'>,
   eventIds: string[],

@@ -1,5 +1,5 @@
-// Publishes events right after their commit, from memory: their outbox rows are inserted already leased to this process.
-// A row that it does not end becomes an ordinary row of the relay when the lease expires.
+// Publishes events right after their commit, from memory: their outbox rows are inserted already leased to this
+// process. A row that it does not end becomes an ordinary row of the relay when the lease expires.
 import { InboxState } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { startLoop } from '#platform/process/loop.ts'
@@ -29,47 +29,53 @@ export type DirectPublisherOptions = {
   consumersOf: (subject: string) => Readonly<Record<string, SeenClient>> | undefined
   /** True for a subject whose events end with the broker's acknowledgement. */
   endsWhenPublished: (subject: string) => boolean
-  /** Called after events became ordinary published ones, for the confirmers to ask about. */
+  /** Called after events became ordinary published rows, so that the confirmers ask about them. */
   onPublished: () => void
 }
 
 export interface DirectPublisher {
-  /** Takes an event after the commit of its row. Never throws, never waits. */
+  /**
+   * Takes an event after the commit of its row. Never throws and never waits: an event that it cannot take is published
+   * by the relay once its lease has expired.
+   */
   publish(event: CommittedEvent): void
-  /** Flushes: publishes what it can and releases the rest to other replicas' relays at once. */
+  /** Flushes: publishes what it can and releases the rest to other replicas' relays at once. Never rejects. */
   close(): Promise<void>
 }
 
-/** More than a second of the fastest writers; the relay publishes the overflow. */
+/** Events in memory: more than the fastest writers commit in a second. The relay publishes the overflow. */
 const maxWaiting = 5_000
 const batchEvents = 150
 const retryMs = 1_000
-/** Events without consumers are not urgent: batched for so long, many go in one write and are acknowledged in one read. */
+/**
+ * Events without consumers are not urgent: collected for this long, many go in one write and are acknowledged in one
+ * read.
+ */
 const gatherMs = 250
-/** Consumers are asked so often, in pages. */
+/** How often consumers are asked, in pages of ids. */
 const askMs = 500
 const pageIds = 500
 const timeoutMs = 2_000
-/** A consumer that has not seen an event by then is slow or down: from here on the tables remember it. */
+/** A consumer that has not seen an event by then is slow or down: its rows become the confirmer's. */
 const maxMs = 2_500
 /** A publication begins only if at least this much of the lease is left. */
 const marginMs = 2_000
 
 type Held = { event: ClaimedEvent; atMs: number }
 
-/** Starts both loops: publication and confirmation. */
+/** Starts both loops: publication and confirmation. Errors are logged; the rows then fall to the relay. */
 export function startDirectPublisher(options: DirectPublisherOptions): DirectPublisher {
   const { db, nats, log } = options
   const waiting: Held[] = []
   let published: Held[] = []
 
-  /** Publishes the oldest that wait; true when there are more. */
+  /** Publishes a batch of the oldest waiting events; true when more wait. */
   async function publishSome(): Promise<boolean> {
     if (!nats.ready()) return false
     const youngest = performance.now() - directLeaseMs + marginMs
     const batch = waiting.splice(0, batchEvents).filter(({ atMs }) => atMs > youngest)
     const acknowledged = await publishBatch(options, batch)
-    // Only now: meanwhile the other loop may have begun a new list.
+    // Read after the await: the other loop may have replaced the list meanwhile.
     published.push(...acknowledged)
     return waiting.length > 0
   }
@@ -86,7 +92,7 @@ export function startDirectPublisher(options: DirectPublisherOptions): DirectPub
     return false
   }
 
-  /** Nobody has to wait for the end of our time. */
+  /** Releases the leases early, so that no event waits until they expire. */
   async function flush(): Promise<void> {
     while (await publishSome());
     const rest = waiting.map(({ event }) => ({ eventId: event.event_id, error: 'left by a stop' }))
@@ -148,7 +154,9 @@ function idsOf(held: readonly Held[]): string[] {
   return held.map(({ event }) => event.event_id)
 }
 
-/** Publishes all at once and returns those that the broker acknowledged; the rows of the others say why. */
+/**
+ * Publishes all at once. Returns those that the broker acknowledged, and notes the errors of the others in their rows.
+ */
 async function publishBatch(
   { db, nats, metrics }: DirectPublisherOptions,
   batch: readonly Held[],
@@ -164,12 +172,14 @@ async function publishBatch(
   }
   metrics.published.inc(published.length)
   metrics.failed.inc(failed.length)
-  // Without it they would come back too, only later.
+  // Best effort: without it the relay claims them all the same, once the lease has expired.
   if (failed.length > 0) await markFailed(db, failed, retryMs).catch(() => undefined)
   return published
 }
 
-/** Makes them ordinary published rows; those without consumers end. */
+/**
+ * Makes the rows ordinary published ones, which the confirmer and the relay look after; those without consumers end.
+ */
 async function fallBackToRelay(
   options: DirectPublisherOptions,
   held: readonly Held[],
@@ -187,7 +197,10 @@ async function fallBackToRelay(
 
 type Asked = Record<'seen' | 'late' | 'left', Held[]>
 
-/** Sorts events: those that all their consumers have, those to be left to their rows, and the rest. */
+/**
+ * Sorts events into those that all their consumers have seen, those that fall back to the relay, and those to ask about
+ * again.
+ */
 async function ask(options: DirectPublisherOptions, held: readonly Held[]): Promise<Asked> {
   const { seen, rejected } = await askConsumers(options, held)
   const oldestMs = performance.now() - maxMs
@@ -201,7 +214,7 @@ async function ask(options: DirectPublisherOptions, held: readonly Held[]): Prom
   return asked
 }
 
-/** Which of the events all their consumers have, and which one of them refuses for good. */
+/** Returns the events that all their consumers have seen, and those that a consumer rejected permanently. */
 async function askConsumers(
   { consumersOf }: DirectPublisherOptions,
   held: readonly Held[],
@@ -211,7 +224,7 @@ async function askConsumers(
   const rejected = new Set<string>()
   for (const { event } of held) {
     const consumers = consumersOf(event.subject)
-    // The consumers of an undeclared subject are unknown.
+    // An undeclared subject is another release's: its consumers are unknown here.
     if (consumers === undefined) continue
     seen.add(event.event_id)
     for (const client of Object.values(consumers)) {
@@ -221,7 +234,7 @@ async function askConsumers(
     }
   }
   for (const [client, ids] of needs) {
-    // The confirmer, which asks next, reports a consumer that cannot be reached.
+    // Not logged here: the confirmer, which asks next, reports a consumer that cannot be reached.
     const known = await statesAt(client, ids).catch(() => new Map<string, InboxState>())
     for (const id of ids) {
       const state = known.get(id)

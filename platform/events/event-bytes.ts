@@ -10,15 +10,18 @@ const secondsField = 1
 const nanosField = 2
 
 /**
- * Kept from one message to the next with the memory that it has got: the library begins each with 128 bytes, and the
- * memory of an event, doubled four times, costs it more than the event's fields do.
+ * Kept from one message to the next with its memory. A new writer begins with 128 bytes and doubles them four times for an
+ * event, which costs more than encoding the fields does.
  */
 let spare: BinaryWriter | undefined
 
-/** The event as bytes, with the trace that its receiver is to continue. */
+/**
+ * Encodes an event as `events.v1.Event`, with the trace that its receiver continues. Throws a RangeError for an invalid
+ * date.
+ */
 export function eventBytes(event: ClaimedEvent, trace: string): Uint8Array {
   const writer = spare ?? new BinaryWriter()
-  // One that an error leaves half-way is not used again.
+  // Taken out while in use: a writer that an error leaves half-filled is not used again.
   spare = undefined
   text(writer, eventId.number, event.event_id)
   text(writer, subject.number, event.subject)

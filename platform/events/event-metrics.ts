@@ -14,7 +14,10 @@ export type OutboxMetrics = {
 
 type Source = { metrics: Registry; db: Database; log: Logger }
 
-/** Counters of a producer; the gauges are read from the table at each scrape. */
+/**
+ * Registers the metrics of a producer. The gauges are read from the table at each scrape and keep their last value when
+ * that fails. Throws an Error when the registry has metrics of these names.
+ */
 export function outboxMetrics({ metrics, db, log }: Source): OutboxMetrics {
   const registers = [metrics]
   gauge(
@@ -52,7 +55,10 @@ export type InboxMetrics = {
   delay: Histogram
 }
 
-/** Counters of a consumer; the gauge is read from the table at each scrape. */
+/**
+ * Registers the metrics of a consumer. The gauge is read from the table at each scrape and keeps its last value when
+ * that fails. Throws an Error when the registry has metrics of these names.
+ */
 export function inboxMetrics({ metrics, db, log }: Source): InboxMetrics {
   const registers = [metrics]
   gauge(

@@ -4,12 +4,12 @@ import { InboxService, InboxState } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { seen } from './inbox-store.ts'
 
-/** Adds the service to a router: it answers from the inbox and the poison table of this schema. */
+/** Adds InboxService to a router; it answers from the inbox and the dead letters of this schema. */
 export function inboxRoutes(router: ConnectRouter, db: Database): void {
   router.service(InboxService, { seen: ({ eventIds }) => answerSeen(db, eventIds) })
 }
 
-/** The answer of the Seen RPC. */
+/** The answer of the Seen RPC: unknown events are left out. Rejects as a Queryable does. */
 export async function answerSeen(
   db: Database,
   eventIds: string[],

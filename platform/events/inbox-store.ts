@@ -10,8 +10,8 @@ const takeStatement = sql(
 )
 
 /**
- * Claims the events for this transaction and returns those that are new. In id order, so that two transactions
- * with the same events wait for, and never deadlock, each other.
+ * Claims the events for this transaction and returns the ids of those that are new. Inserts in id order, so that two
+ * transactions with the same events wait for each other and never deadlock. Rejects as a Queryable does.
  */
 export async function claimNewEvents(tx: Queryable, eventIds: string[]): Promise<Set<string>> {
   const rows = await tx.rows<{ event_id: string }>(takeStatement, [eventIds])
@@ -27,7 +27,7 @@ const seenStatement = sql(
      and not exists (select 1 from inbox where inbox.event_id = poison.event_id)`,
 )
 
-/** The events of these that were processed or dead-lettered; unknown ones are left out. Locks nothing. */
+/** Returns those of the events that were processed or dead-lettered. Locks nothing. Rejects as a Queryable does. */
 export async function seen(
   db: Queryable,
   eventIds: string[],
@@ -44,7 +44,7 @@ const storeDeadLetterStatement = sql(
    on conflict (event_id) where event_id is not null do nothing`,
 )
 
-/** A message that no repetition can help. */
+/** A message that can never be processed; `reason` has at most 500 characters. */
 export type DeadLetter = {
   eventId: string | undefined
   subject: string
@@ -52,7 +52,7 @@ export type DeadLetter = {
   reason: string
 }
 
-/** Keeps a message for people to look at; one that is there already stays as it is. */
+/** Keeps a message for people to look at; one that is stored already stays as it is. Rejects as a Queryable does. */
 export async function storeDeadLetter(db: Queryable, poison: DeadLetter): Promise<void> {
   const { eventId, subject, message, reason } = poison
   await db.run(storeDeadLetterStatement, [eventId ?? null, subject, message, reason])
@@ -67,7 +67,10 @@ const deleteStatement = sql(
    where inbox.event_id = old.event_id`,
 )
 
-/** Deletes up to `limit` rows taken 30 days ago: long after the stream (7 days) has forgotten their messages. */
+/**
+ * Deletes up to `limit` rows taken 30 days ago, long after the stream (7 days) has dropped their messages; returns how
+ * many. Rejects as a Queryable does.
+ */
 export function deleteProcessed(db: Queryable, limit: number): Promise<number> {
   return db.run(deleteStatement, [limit])
 }
@@ -77,7 +80,7 @@ const countDeadLettersStatement = sql(
   'select count(*)::integer as n from poison',
 )
 
-/** The number of messages in the poison table. */
+/** The number of dead letters of the inbox. Rejects as a Queryable does. */
 export async function countDeadLetters(db: Queryable): Promise<number> {
   return (await db.row<{ n: number }>(countDeadLettersStatement, []))?.n ?? 0
 }

@@ -22,8 +22,8 @@ import { UnprocessableEvent } from './unprocessable-event.ts'
 export { UnprocessableEvent } from './unprocessable-event.ts'
 
 /**
- * Processes new events in the transaction that records them. Throw an UnprocessableEvent for one that can never be
- * processed; any other error counts as transient and has the events delivered again later.
+ * Processes new events in the transaction that records them. Throws an UnprocessableEvent for an event that can never
+ * be processed; any other error counts as transient, and the events are delivered again later.
  */
 export type HandleEvents = (tx: Queryable, events: Event[]) => Promise<void>
 
@@ -32,7 +32,7 @@ export type ConsumerOptions = {
   nats: Nats
   /** Name of the consumer at the broker; the stream controller makes one durable for each subject from it. */
   durable: string
-  /** A subject may end in `.*`: what it stands for comes through one durable, in the order of the stream. */
+  /** A subject may end in `.*`: its events then come through one durable consumer, in the order of the stream. */
   subjects: string[]
   handle: HandleEvents
   log: Logger
@@ -40,14 +40,20 @@ export type ConsumerOptions = {
 }
 
 const batchMessages = 200
-/** A batch that is not full is followed by a pause as long as it took, so that a busy machine takes larger ones. */
+/**
+ * Maximum pause after a batch that was not full. The pause is as long as the batch took, so that a busy machine takes
+ * larger ones.
+ */
 const maxOpenMs = 10
 const reopenMs = 1_000
-/** For messages that were not processed when we stopped: another replica may have them soon. */
+/** Redelivery delay of messages that were not processed when we stopped: another replica gets them soon. */
 const handBackMs = 100
 const retry = { minMs: 1_000, maxMs: 30_000 }
 
-/** Starts consuming events. It needs neither the broker nor the database to be up. */
+/**
+ * Starts consuming events. It needs neither the broker nor the database to be up: errors are logged and tried again.
+ * `close` resolves after the current batch.
+ */
 export function startConsumer(options: ConsumerOptions): { close(): Promise<void> } {
   const { db, log } = options
   const metrics = inboxMetrics({ metrics: options.metrics, db, log })
@@ -122,7 +128,10 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
 
 type Known = { event: Event; messages: Carried[] }
 
-/** Processes one batch and acknowledges or rejects each message. False when the database could not be used. */
+/**
+ * Processes one batch and acknowledges, redelivers or rejects each message. Resolves to false when the database is
+ * unavailable, so that the caller pauses; other errors are logged and have their messages delivered again.
+ */
 export async function processBatch(options: Consuming, batch: Carried[]): Promise<boolean> {
   const events = new Map<string, Known>()
   for (const message of batch) {
@@ -179,7 +188,7 @@ async function processApart(options: Consuming, batch: Known[]): Promise<boolean
   return true
 }
 
-/** By the clocks of two machines, so never below zero. */
+/** Seconds since the event, never below zero: its time and ours are of two clocks. */
 function ageS({ occurredTime }: Event): number {
   return occurredTime === undefined
     ? 0
@@ -213,7 +222,7 @@ async function claimAndHandle(
   }
 }
 
-/** Later, and later still each time; never refused, since what failed may pass. */
+/** Has messages redelivered with exponential backoff. They are never rejected here: the cause may be transient. */
 function redeliverLater({ log, metrics }: Consuming, batch: Known[], error: unknown): void {
   const messages = batch.flatMap((known) => known.messages)
   for (const message of messages) {
@@ -225,7 +234,10 @@ function redeliverLater({ log, metrics }: Consuming, batch: Known[], error: unkn
   log.warn({ eventId, count: messages.length, err: error }, 'events not processed')
 }
 
-/** The row first: a message that is refused and nowhere kept would be lost. */
+/**
+ * Stores the dead letter before it rejects the message, which would otherwise be lost if the process ended between the
+ * two.
+ */
 async function refuse(
   { db, log, metrics }: Consuming,
   message: Carried,
@@ -255,7 +267,7 @@ function decode(message: Carried): Event | undefined {
   }
 }
 
-/** The event that the publisher says it is, for messages that cannot say so themselves. */
+/** The event id in the message id, which the publisher set, for messages that cannot be decoded. */
 function messageEventId({ messageId }: Carried): string | undefined {
   const eventId = messageId?.split(':')[0]
   return eventId !== undefined && isUuid(eventId) ? eventId : undefined

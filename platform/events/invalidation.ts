@@ -1,4 +1,5 @@
-// Subscribes to subjects that no consumer confirms: changes that invalidate caches. A message may be lost; `onGap` says when.
+// Subscribes to subjects without confirmation: changes that invalidate caches. Messages may be lost; `onGap` reports
+// it.
 import { fromBinary } from '@bufbuild/protobuf'
 import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
@@ -8,12 +9,16 @@ export type InvalidationOptions = {
   nats: Nats
   subject: string
   log: Logger
+  /** Called for each event; what it throws is logged. */
   onEvent: (event: Event) => void
   /** Called at every connection to the broker: messages may have been lost before it. */
   onGap: () => void
 }
 
-/** Calls back for each event published while connected. */
+/**
+ * Subscribes to events that invalidate caches, while connected. A message that cannot be decoded, or whose `onEvent`
+ * throws, is logged and dropped.
+ */
 export function subscribeInvalidation({
   nats,
   subject,

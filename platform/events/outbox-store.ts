@@ -60,7 +60,10 @@ const insertStatement = sql(
   `insert into outbox (${outboxColumns}) values (${outboxParameters(1)})`,
 )
 
-/** Writes the event in the transaction of its change. Locks nothing else. Notify the relay after the commit. */
+/**
+ * Writes the event in the transaction of its change. Locks nothing else. Notify the relay after the commit. Rejects as
+ * a Queryable does; an event id that exists is a unique violation.
+ */
 export async function insertEvent(tx: Queryable, event: OutboxEvent): Promise<void> {
   await tx.run(insertStatement, outboxValues(event))
 }
@@ -99,7 +102,7 @@ const claimStatement = sql(
 /** How many never published and how many to be published again a claim may take, and for how long. */
 export type ClaimLimits = { fresh: number; again: number; leaseMs: number }
 
-/** Takes due rows for `leaseMs`. Locks them for this one statement; rows locked by others are left to them. */
+/** Claims due rows for `leaseMs`; rows that another transaction has locked are skipped. Rejects as a Queryable does. */
 export function claimDue(db: Queryable, limits: ClaimLimits): Promise<ClaimedEvent[]> {
   return db.rows(claimStatement, [limits.fresh, limits.again, limits.leaseMs])
 }
@@ -127,7 +130,10 @@ const markStatement = sql(
 /** A publication that the broker acknowledged; `ends` when the subject has no consumer that must confirm. */
 export type Acknowledged = { eventId: string; attempts: number; ends: boolean }
 
-/** Records publications. Locks the rows in id order; skips a row that another relay has recorded meanwhile. */
+/**
+ * Records publications, and when each is published again unless a consumer confirms it: after 3 s, doubling to 60 s.
+ * Locks the rows in id order; skips a row that another relay has recorded meanwhile. Rejects as a Queryable does.
+ */
 export async function markPublished(db: Queryable, published: Acknowledged[]): Promise<void> {
   await db.run(markStatement, [
     published.map((event) => event.eventId),
@@ -150,7 +156,10 @@ const endStatement = sql(
    where outbox.event_id = any($1::uuid[]) and ${pendingRows} and async_commit.commits = 'off'`,
 )
 
-/** Ends published events that all their consumers have. Returns how many had not ended. */
+/**
+ * Ends published events that all their consumers have seen; returns how many had not ended. Rejects as a Queryable
+ * does.
+ */
 export function confirmDirect(db: Queryable, eventIds: string[]): Promise<number> {
   return db.run(endStatement, [eventIds.toSorted()])
 }
@@ -167,7 +176,10 @@ const failStatement = sql(
    from refused where outbox.event_id = refused.event_id`,
 )
 
-/** Notes why publications failed; they are due again after `delayMs`. Locks the rows in id order. */
+/**
+ * Notes why publications failed; they are due again after `delayMs`. Locks the rows in id order. Rejects as a Queryable
+ * does.
+ */
 export async function markFailed(
   db: Queryable,
   failed: { eventId: string; error: string }[],
@@ -191,7 +203,10 @@ const deleteStatement = sql(
    delete from outbox using old where outbox.event_id = old.event_id`,
 )
 
-/** Deletes up to `limit` events confirmed a week ago, with their answers. Parked ones stay. */
+/**
+ * Deletes up to `limit` events confirmed a week ago, with their confirmations; returns how many. Dead letters stay.
+ * Rejects as a Queryable does.
+ */
 export function deleteConfirmed(db: Queryable, limit: number): Promise<number> {
   return db.run(deleteStatement, [limit])
 }
@@ -202,7 +217,7 @@ const oldestStatement = sql(
    where confirmed_at is null and parked_at is null`,
 )
 
-/** Age in seconds of the oldest event that has not ended; 0 when there is none. */
+/** Age in seconds of the oldest event that has not ended; 0 when there is none. Rejects as a Queryable does. */
 export async function oldestPendingS(db: Queryable): Promise<number> {
   return (await db.row<{ age_s: number | null }>(oldestStatement, []))?.age_s ?? 0
 }
@@ -212,7 +227,7 @@ const countOpenStatement = sql(
   'select count(*)::integer as n from outbox where confirmed_at is null and parked_at is null',
 )
 
-/** How many events the outbox has that some consumer's inbox has not, without dead letters. */
+/** The number of events that not every consumer has confirmed, without dead letters. Rejects as a Queryable does. */
 export async function countUnconfirmed(db: Queryable): Promise<number> {
   return (await db.row<{ n: number }>(countOpenStatement, []))?.n ?? 0
 }
@@ -222,7 +237,7 @@ const countDeadLetteredStatement = sql(
   'select count(*)::integer as n from outbox where parked_at is not null',
 )
 
-/** The number of events that wait for people. */
+/** The number of dead letters of the outbox, which wait for people. Rejects as a Queryable does. */
 export async function countDeadLettered(db: Queryable): Promise<number> {
   return (await db.row<{ n: number }>(countDeadLetteredStatement, []))?.n ?? 0
 }

@@ -34,15 +34,21 @@ export type OutboxOptions = {
 }
 
 export interface Outbox {
-  /** Call it after a commit that wrote an event. Cheap; many calls make one round. */
+  /** Call it after a commit that wrote an event. Many calls make one round. Never throws. */
   notify: () => void
-  /** Call it after a commit that inserted an event already leased to this process: faster and cheaper than `notify`. */
+  /**
+   * Call it after a commit that inserted an event already leased to this process: faster and cheaper than `notify`.
+   * Never throws.
+   */
   publish: (event: CommittedEvent) => void
-  /** Stops after the current batch. Close it before the broker and the database. */
+  /** Stops after the current batch. Close it before the broker and the database. Never rejects. */
   close(): Promise<void>
 }
 
-/** Starts relay, confirmers and retention. Every replica runs them; rows claimed by one are skipped by the others. */
+/**
+ * Starts relay, direct publisher, confirmers and retention, which need neither broker nor database to be up. Every
+ * replica runs them; rows claimed by one are skipped by the others.
+ */
 export function startOutbox({ db, nats, subjects, log, metrics: registry }: OutboxOptions): Outbox {
   const metrics = outboxMetrics({ metrics: registry, db, log })
   const consumers = consumersOf(subjects)

@@ -22,27 +22,27 @@ export type RelayOptions = {
 }
 
 export interface Relay {
-  /** Says that events were committed. Many calls make one round. */
+  /** Starts a round soon, after events were committed. Many calls make one round. */
   notify: () => void
   /** Stops after the current batches. */
   close(): Promise<void>
 }
 
-/** Longer than a publication may take with a check for the stream and a second publication. */
+/** Longer than a publication takes at most, with a check for the stream and a second publication. */
 export const leaseMs = 20_000
 const retryMs = 1_000
 const poll = { minMs: 20, maxMs: 250 }
-/** Between the beginnings of two claims: the commits of a busy moment gather into one batch, one that comes alone goes at once. */
+/** Between the starts of two claims: commits of a busy moment make one batch, and a single one goes at once. */
 const claimSpacingMs = 10
-/** Batches that may be on their way to the broker while the next one is claimed. */
+/** Batches being published while the next one is claimed. */
 const maxInFlight = 4
 const fullBatch = 150
 /** Share of a batch for republication while new events fill the rest. */
 const busyShare = 50
-/** While a consumer is down its events come back every minute; no more of them than this are let through. */
+/** Limits republication: while a consumer is down, each of its events is due again every minute. */
 const republishPerS = 1_000
 
-/** Starts the loop. It needs neither the broker nor the database to be up. */
+/** Starts the loop. It needs neither the broker nor the database to be up: errors are logged and tried again. */
 export function startRelay(options: RelayOptions): Relay {
   const { nats, log } = options
   const wakeup = createSignal()
@@ -135,8 +135,9 @@ async function publishClaimed(options: RelayOptions, claimed: ClaimedEvent[]): P
 }
 
 /**
- * Publishes; returns what went wrong. The number of past publications in the message id lets a repetition through the
- * broker's duplicate window, while a publication whose answer was lost stays one message.
+ * Publishes; resolves to what went wrong (at most 200 characters), and never rejects. The number of past publications
+ * in the message id lets a repetition pass the broker's deduplication, while a publication whose acknowledgement was
+ * lost stays one message.
  */
 export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
   const span = publishSpan(event.subject, event.event_id, event.traceparent)

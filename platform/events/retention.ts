@@ -6,7 +6,7 @@ import { createSignal } from '../process/signal.ts'
 export type RetentionOptions = {
   db: Database
   log: Logger
-  /** Deletes up to `limit` rows and says how many. */
+  /** Deletes up to `limit` rows and returns how many. */
   deleteOld: (db: Queryable, limit: number) => Promise<number>
 }
 
@@ -15,7 +15,7 @@ const batchRows = 1_000
 const betweenBatchesMs = 50
 const betweenRoundsMs = 60_000
 
-/** Deletes about once a minute until closed. */
+/** Deletes about once a minute until closed; errors are logged and tried again. */
 export function startRetention({ db, log, deleteOld }: RetentionOptions): {
   close(): Promise<void>
 } {
@@ -23,7 +23,7 @@ export function startRetention({ db, log, deleteOld }: RetentionOptions): {
   const stopping = new AbortController()
 
   async function run(): Promise<void> {
-    // Replicas that start together delete apart.
+    // Spreads the first round, so that replicas that start together do not delete at the same time.
     await wakeup.pause(Math.random() * betweenRoundsMs)
     while (!stopping.signal.aborted) {
       const deleted = await deleteOld(db, batchRows).catch((error: unknown) => {

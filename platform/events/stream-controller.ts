@@ -5,10 +5,10 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import type { Nats } from './nats/nats.ts'
 import { consumedSubjects, type DurableOptions, durablesOf } from './topology.ts'
 
-/** What it keeps, and by which connection. */
+/** The broker, and the consumers that it must have. */
 export type StreamControllerOptions = {
   nats: Nats
-  /** Those of the processes of the mesh, if not given. */
+  /** By default, those of the processes of the mesh. */
   consumers?: DurableOptions[]
   log: Logger
 }
@@ -17,13 +17,17 @@ export type StreamControllerOptions = {
 export type StreamController = {
   /** True once the broker has confirmed stream and consumers on the present connection. */
   ready(): boolean
+  /** Stops after the current round; the stream and its consumers stay. */
   close(): Promise<void>
 }
 
 /** How soon a stream that somebody deleted is there again. A new connection is looked at without this pause. */
 const lookAgainMs = 2_000
 
-/** Starts it. The broker need not be up: it is asked at every connection and then every two seconds. */
+/**
+ * Starts it. The broker need not be up: the stream is checked at every connection and then every two seconds. Errors
+ * are logged once, and the loop goes on.
+ */
 export function startStreamController(options: StreamControllerOptions): StreamController {
   const { nats, consumers = durablesOf(consumedSubjects), log } = options
   let isThere = false

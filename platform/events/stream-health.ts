@@ -14,7 +14,9 @@ export async function streamAnswers(nats: Checked): Promise<boolean> {
   }
 }
 
-/** Registers the metric of it, which is asked for at each scrape. */
+/**
+ * Registers the metric of `streamAnswers`, which is asked at each scrape. Throws an Error when the registry has one.
+ */
 export function jetStreamMetric(metrics: Registry, nats: Checked): void {
   void new Gauge({
     name: 'payweave_jetstream_up',

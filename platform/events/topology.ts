@@ -9,13 +9,16 @@ export type DurableOptions = { durable: string; subject: string }
 /** The stream of an installation with one server. */
 export const eventStream: StreamOptions = { name: 'PAYWEAVE', subjects: ['pw.>'], replicas: 1 }
 
-/** The subjects that each process consumes. The stream controller makes the consumers, and the process may only read them. */
+/**
+ * The subjects that each process consumes. The stream controller makes the consumers, and the process may only read
+ * them.
+ */
 export const consumedSubjects = {
   accounts: ['pw.payments.settled'],
   delivery: ['pw.payments.*', 'pw.accounts.onboarding'],
 } as const satisfies Record<string, readonly string[]>
 
-/** The name of the durable consumer by which `consumer` takes a subject in. */
+/** The name of the durable consumer by which `consumer` receives a subject. */
 export function durableName(consumer: string, subject: string): string {
   return `${consumer}-${subject.replace('*', 'all').replaceAll('.', '-')}`
 }

@@ -1,6 +1,9 @@
 // The error by which a handler rejects one event for good. Not for transient failures: a lock, a time-out, a bug.
 
-/** Thrown by a handler: this event can never be worked on. The others of its batch are handled without it. */
+/**
+ * Thrown by a handler: this event can never be processed and becomes a dead letter. The others of its batch are handled
+ * without it.
+ */
 export class UnprocessableEvent extends Error {
   override readonly name = 'UnprocessableEvent'
   readonly eventId: string

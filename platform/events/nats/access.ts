@@ -15,7 +15,7 @@ export type NatsAccess = {
   caFile?: string | undefined
 }
 
-/** The settings of a process that has to do with events. */
+/** The settings of a process that connects to the broker. */
 export type NatsSettings = {
   payweaveEnv: Environment
   natsUrl: string
@@ -24,7 +24,7 @@ export type NatsSettings = {
   natsCaFile: string | undefined
 }
 
-/** What `connectNats` needs of the settings. */
+/** Picks what `connectNats` needs from the settings. */
 export function natsFrom(settings: NatsSettings) {
   return {
     url: settings.natsUrl,
@@ -37,10 +37,10 @@ export function natsFrom(settings: NatsSettings) {
   }
 }
 
-/** How a process proves itself at one connection, as its files say now. */
+/** How a process authenticates at one connection, as its files are now. */
 export type NatsProof = { password: string } | { creds: Uint8Array } | undefined
 
-/** Reads the files. Throws a ConfigurationError that names the one that cannot be read. */
+/** Reads the files. Throws a ConfigurationError that names the one that cannot be read or is empty. */
 export function readProof({ credsFile, passwordFile }: NatsAccess): NatsProof {
   if (credsFile === undefined) {
     return passwordFile === undefined ? undefined : { password: readPassword(passwordFile) }

@@ -8,35 +8,45 @@ export type Carried = {
   messageId: string | undefined
   /** 1 at the first delivery. */
   deliveries: number
+  /** Acknowledges the message. Like `retry` and `refuse`, it does nothing when the connection is closed. */
   ack(): void
-  /** Have it delivered again, never at once. */
+  /** Has the message delivered again after a delay. */
   retry(delayMs: number): void
-  /** Never again. */
+  /** Rejects the message: it is never delivered again. */
   refuse(): void
 }
 
 export interface Batches {
-  /** The next messages, at least one; undefined when the consumer is lost, or stopped and all are taken. */
+  /**
+   * The next messages, at least one and at most `max`; undefined when the consumer is lost, or is stopped and all were
+   * returned. Never rejects.
+   */
   next(max: number): Promise<Carried[] | undefined>
-  /** Stops pulling. */
+  /** Stops pulling; messages that have arrived still come. */
   stop(): void
 }
 
-/** What this file needs of the library's message. */
+/** The library's message, as far as this file needs it; `nak` takes milliseconds. */
 export interface Message {
   subject: string
   data: Uint8Array
   headers?: { get(name: string): string } | undefined
   info: { deliveryCount: number }
+  /** Like the other two, throws an error with the code CONNECTION_CLOSED once the connection is closed. */
   ack(): void
+  /** Has it delivered again after a delay. */
   nak(delayMs: number): void
+  /** Has it never delivered again. */
   term(): void
 }
 
 /** Messages that keep coming until the consumer is lost or stopped. */
-export type Incoming = AsyncIterable<Message> & { stop(): void }
+export type Incoming = AsyncIterable<Message> & {
+  /** Ends the iteration after what has arrived. */
+  stop(): void
+}
 
-/** Takes the messages over. */
+/** Reads messages in batches of what has arrived. */
 export function inBatches(messages: Incoming): Batches {
   const iterator = messages[Symbol.asyncIterator]()
   let coming = following(iterator)
@@ -60,7 +70,7 @@ export function inBatches(messages: Incoming): Batches {
   }
 }
 
-/** The next message; undefined at the end, however it came. */
+/** The next message; undefined at the end of the iterator and after its error. */
 function following(iterator: AsyncIterator<Message>): Promise<Message | undefined> {
   return iterator.next().then(
     (result) => (result.done === true ? undefined : result.value),
@@ -80,7 +90,7 @@ function carried(message: Message): Carried {
   }
 }
 
-/** A closed connection takes no answer; the message is then delivered again. */
+/** Ignores that the connection is closed: the broker then delivers the message again. */
 function answer(send: () => void): void {
   try {
     send()

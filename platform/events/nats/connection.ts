@@ -3,18 +3,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors/errors.ts'
 import { errorKey, type Logger } from '#platform/telemetry/log.ts'
 
-/** What this file needs of the library's connection, which must not reconnect by itself. */
+/** The library's connection, as far as this file needs it. It must not reconnect by itself. */
 export interface Link {
+  /** Events of the connection, such as `staleConnection`. */
   status(): AsyncIterable<{ type: string }>
   /** Host and port of the server. */
   getServer(): string
   /** Resolves when the connection is lost, or was closed. */
   closed(): Promise<unknown>
+  /** Whether the connection was lost or closed. */
   isClosed(): boolean
   /** Closes at once; pending requests are rejected. */
   close(): Promise<void>
-  /** Sends what is written and closes. */
+  /** Sends what is written, then closes. */
   drain(): Promise<void>
+  /** Subscribes; the callback gets each message. */
   subscribe(
     subject: string,
     options: { callback(error: Error | null, message: { data: Uint8Array }): void },
@@ -30,23 +33,26 @@ export type ConnectionOptions<L extends Link> = {
 export interface BrokerConnection<L extends Link = Link> {
   /** True while connected. */
   ready(): boolean
-  /** The connection. Throws a Failure while there is none. */
+  /** The connection. Throws SERVICE_UNAVAILABLE while there is none. */
   now(): L
-  /** Calls back at every connection, also the present one; returns what ends that. */
+  /** Calls `listener` at every connection, at once if there is one; returns a function that ends that. */
   onConnected(listener: () => void): () => void
-  /** Plain subscription: only what is published while connected. Returns what ends it. */
+  /** Plain subscription: only messages that are published while connected. Returns a function that ends it. */
   subscribe(subject: string, onPayload: (payload: Uint8Array) => void): () => void
-  /** Goes to another server, if this connection is still the one in use. */
+  /** Closes this connection, so that the next goes to another server, if it is still the one in use. */
   leave(link: L): void
+  /** Flushes for up to 2 s, closes and stops reconnecting. Never rejects. */
   close(): Promise<void>
 }
 
 const reconnectWaitMs = 250
-/** A connection that was lost sooner is not replaced at once. */
+/** After a connection that lasted less than this there is a pause before the next. */
 const briefMs = 1_000
 const drainMs = 2_000
 
-/** Starts connecting; a broker that is down is no error here. */
+/**
+ * Starts connecting, and connects again whenever the connection is lost. A broker that is down is logged, not thrown.
+ */
 export function keepConnected<L extends Link>(options: ConnectionOptions<L>): BrokerConnection<L> {
   const { log } = options
   const stopping = new AbortController()
@@ -98,9 +104,10 @@ export function keepConnected<L extends Link>(options: ConnectionOptions<L>): Br
     },
     async close() {
       stopping.abort()
-      // Draining sends what is written and not yet sent: the last acknowledgements. It would wait for a silent broker.
+      // Draining sends the last acknowledgements. It would wait for a silent broker for ever, so it has a time limit.
       if (ready && current !== undefined) {
-        // The timer holds the process: else one that has nothing else to do would end in the middle of this.
+        // A timer that keeps the event loop alive: otherwise a process with nothing else to do would exit during the
+        // drain.
         const late = new AbortController()
         const patience = delay(drainMs, undefined, { signal: late.signal }).catch(() => undefined)
         await Promise.race([current.drain().catch(() => undefined), patience])
@@ -121,9 +128,9 @@ type ConnectionEvents<L extends Link> = {
 }
 
 /**
- * Opens a connection, and a new one whenever the last is lost. The library's own reconnecting is not used: it first goes
- * back to the very server that was lost, lets requests wait for answers that cannot come any more, and never leaves a
- * frozen server that owes us the reading of more than the sockets hold.
+ * Opens a connection, and a new one whenever the last is lost. The library's own reconnecting is not used: it first tries
+ * the server that was lost, leaves requests waiting for answers that cannot come, and never gives up a frozen server while
+ * the socket's buffer is full.
  */
 async function connectForEver<L extends Link>(
   options: ConnectionOptions<L>,
@@ -162,13 +169,15 @@ async function connectForEver<L extends Link>(
   }
 }
 
-/** A server that was reached and may not be used, such as one of too old a version, stays so until somebody acts. */
+/** Logs at `error` what only an operator can correct, such as a server of too old a version. */
 function logFailure(log: Logger, error: unknown): void {
   if (error instanceof Failure) log.error({ err: error }, 'broker not usable')
   else log.warn({ err: error }, 'broker not reachable')
 }
 
-/** The library would first wait until all that is written is sent, and a frozen server takes nothing. */
+/**
+ * Closes at once when pings stay unanswered: the library would first try to send what is written, to a frozen server.
+ */
 async function closeWhenSilent(connection: Link): Promise<void> {
   for await (const { type } of connection.status()) {
     if (type === 'staleConnection') void connection.close()

@@ -31,34 +31,42 @@ export type { NatsOptions }
 export interface Nats
   extends Pick<BrokerConnection, 'ready' | 'onConnected' | 'subscribe' | 'close'> {
   /**
-   * Makes the stream and these consumers, or corrects their settings; answers what it changed. For the stream controller:
-   * no other user of the broker may. Throws a Failure.
+   * Makes the stream and these consumers, or corrects their settings; returns what it changed. Only the stream
+   * controller's user may do this. Rejects with SERVICE_UNAVAILABLE.
    */
   ensureStream(consumers?: readonly DurableOptions[]): Promise<Changed>
   /**
-   * Asks JetStream for the stream: a server may take connections and serve no JetStream, or have lost the stream. Throws a
-   * Failure when there is no answer within 1.5 s, no stream or no connection.
+   * Asks JetStream for the stream: a server may accept connections and yet serve no JetStream, or have lost the stream.
+   * Rejects with SERVICE_UNAVAILABLE when there is no answer within 1.5 s, no stream or no connection.
    */
   checkStream(): Promise<void>
-  /** Resolves when the broker has acknowledged. Throws a Failure, also while there is no stream. */
+  /**
+   * Resolves when the broker has acknowledged. `messageId` deduplicates within two minutes. Rejects with
+   * SERVICE_UNAVAILABLE, also while there is no stream; the message may then have been stored all the same.
+   */
   publish(subject: string, payload: Uint8Array, messageId: string): Promise<void>
-  /** Publishes to the current subscribers, outside of the stream; a failure loses it silently. */
+  /**
+   * Publishes to the current subscribers, outside of the stream. Never throws: a failure loses the message silently.
+   */
   announce(subject: string, payload: Uint8Array): void
-  /** Opens a durable consumer, which must be there. Ends when it or the stream is lost. Throws a Failure. */
+  /**
+   * Opens a durable consumer, which must exist. The batches end when it or the stream is lost. Rejects with
+   * SERVICE_UNAVAILABLE.
+   */
   openDurable(options: DurableOptions): Promise<Batches>
 }
 
 const dayMs = 86_400_000
 /**
- * Those who elect a new leader swallow what is published meanwhile: the sooner it is said again the better. It has its
- * message id, so that an answer that was only late does no harm.
+ * Messages that are published while the cluster elects a leader are lost without an error, so a short time-out repeats them
+ * sooner. The message id makes a repetition harmless when the acknowledgement was only late.
  */
 const publishTimeoutMs = 2_500
 const answerTimeoutMs = 3_000
 /** Below the time-out of health checks of a process. */
 const checkTimeoutMs = 1_500
 
-/** Connects in the background and for ever; a broker that is down is no error here. */
+/** Connects in the background and reconnects for ever; a broker that is down is logged, not thrown. */
 export function connectNats(options: NatsOptions): Nats {
   const broker = keepConnected({ open: (leftMs) => open(options, leftMs), log: options.log })
   const servers = leaving(broker, options)
@@ -103,9 +111,10 @@ export function connectNats(options: NatsOptions): Nats {
 }
 
 /**
- * Connects once, makes the stream and these consumers, and disconnects. Answers the version of the server. Rejects with an
- * error whose `code` is the client library's: why there is no connection, or why the broker refused; or with a Failure when the
- * server is older than the minimum version.
+ * Connects once, makes the stream and these consumers, and disconnects. Returns the version of the server. Rejects with
+ * an error whose `code` is the client library's (why there is no connection, or why the broker refused), with
+ * SERVICE_UNAVAILABLE when the server is older than the minimum version, or with a ConfigurationError for an unreadable
+ * file.
  */
 export async function ensureOnce(
   options: NatsOptions,
@@ -133,7 +142,7 @@ function leaveFor(servers: Servers, connection: NatsConnection, error: unknown):
 
 type Stream = {
   name: string
-  /** Asks the server that we are connected to for the stream, and leaves a server that cannot say. Many calls at once are one. */
+  /** Looks the stream up at the connected server, and leaves a server that cannot answer. Single flight. */
   find(): Promise<void>
   /** When the broker last said that the stream is there, by the clock of `performance`. */
   foundMs(): number
@@ -179,7 +188,7 @@ async function checkStream(broker: Broker, name: string): Promise<void> {
 
 type Publish = (subject: string, payload: Uint8Array, messageId: string) => Promise<void>
 
-/** The broker stores one message of those that have the same within its window. */
+/** The broker drops messages whose id it has stored within its duplicate window. */
 const messageIdHeader = 'Nats-Msg-Id'
 
 function publisher(broker: Broker, servers: Servers, stream: Stream, name: string): Publish {
@@ -195,9 +204,9 @@ function publisher(broker: Broker, servers: Servers, stream: Stream, name: strin
       acknowledgedMs = performance.now()
     } catch (error) {
       if ((error as NatsError).code !== noAnswer) throw error
-      // The message may be there: that is for the caller to find out, and not to wait here for.
+      // The message may have been stored. The caller publishes it again with its id; here the stream is only looked up.
       if (stream.foundMs() < sentMs) void stream.find().catch(() => undefined)
-      // A server that leads stream and cluster, and is cut off, still says that the stream is there.
+      // A leader that is cut off from its cluster still answers for the stream, so silence to publications decides.
       if (acknowledgedMs < sentMs) servers.asSilent(connection)
       throw error
     }
@@ -215,7 +224,7 @@ function publisherOf(connection: NatsConnection, name: string): PublishAcknowled
   return publish
 }
 
-/** Making one costs more than a publication. */
+/** Cached because making a JetStream client costs more than a publication. */
 const jetStreams = new WeakMap<NatsConnection, JetStreamClient>()
 
 function jetStreamOf(connection: NatsConnection): JetStreamClient {
@@ -231,7 +240,7 @@ function manager(connection: NatsConnection, timeout = answerTimeoutMs): Promise
   return connection.jetstreamManager({ checkAPI: false, timeout })
 }
 
-/** All limits are named, so that one that somebody else has set is taken away again. */
+/** Names all limits, so that one that was set by hand is corrected. */
 function streamSettings({ name, subjects, replicas }: StreamOptions) {
   return {
     name,
@@ -283,7 +292,7 @@ async function openBatches(
   return inBatches(messages)
 }
 
-/** Opened anew, it may be reached through another server. */
+/** Stops a consumer that misses heartbeats; opened again, it may be reached through another server. */
 async function stopWhenSilent(messages: ConsumerMessages): Promise<void> {
   for await (const { type } of await messages.status()) {
     if (type === ConsumerEvents.HeartbeatsMissed) messages.stop()
@@ -294,7 +303,10 @@ const askMs = 3_000
 /** Servers of a cluster hear from each other every second. */
 const unheardMs = 4_000
 
-/** The leader of a consumer that is cut off sends heartbeats for up to 20 s more, and has nothing to deliver. */
+/**
+ * Stops when the consumer's leader has lost its majority: cut off, it sends heartbeats for up to 20 s and delivers
+ * nothing.
+ */
 function stopWhenCutOff(
   consumer: Consumer,
   messages: ConsumerMessages,

@@ -26,13 +26,13 @@ export type NatsOptions = {
 }
 
 const dialTimeoutMs = 2_000
-/** A frozen server is given up after three of them, which is before the others have elected another leader. */
+/** A frozen server is given up after three pings, before the other servers have elected another leader. */
 const pingMs = 1_300
 
 /**
- * Connects to the first server that takes us and is new enough; each is dialled once. Rejects with a BrokerError, which has
- * the code of the last, with a Failure when all servers are older than the minimum version, or with a ConfigurationError when
- * a file cannot be read.
+ * Connects to the first server that accepts us and is new enough; each is tried once. Rejects with a BrokerError, whose
+ * `code` is that of the last server, with SERVICE_UNAVAILABLE when all servers are older than the minimum version, or
+ * with a ConfigurationError when a file cannot be read.
  */
 export async function open(
   options: NatsOptions,
@@ -80,8 +80,8 @@ function dial(
   const isSecured = addresses.some(({ protocol }) => protocol === 'tls:')
   return connect({
     servers: [server],
-    // By the system's resolver. The library's own queries know neither the hosts file nor the search domains: `nats-0.nats`
-    // goes to the name servers above the cluster's, which may take seconds.
+    // Uses the system's resolver. The library's own queries ignore the hosts file and the search domains, so that
+    // `nats-0.nats` goes to name servers outside the cluster, which may take seconds.
     resolve: false,
     ...proof,
     ...((isSecured || caFile !== undefined) && {
@@ -98,7 +98,7 @@ function dial(
   })
 }
 
-/** Who we are to the broker. The client library ignores the user of a URL. */
+/** How we authenticate. The user of the URL is passed on because the client library ignores it. */
 function proofOf(
   { name, access }: NatsOptions,
   first: URL | undefined,
@@ -115,7 +115,7 @@ function proofOf(
   return user === '' ? {} : { user, pass: decodeURIComponent(first?.password ?? '') }
 }
 
-/** Answers go to a place of our own, which no other user of the broker may read. */
+/** The prefix of a process's reply subjects, which no other user of the broker may read. */
 export function inboxPrefixOf(name: string): string {
   return `_INBOX_${name}`
 }

@@ -1,13 +1,16 @@
 // Publishes to the stream and waits for the broker's acknowledgements, all over one subscription. Does not import the
 // client library, which nats.ts and nats-open.ts import.
 //
-// The library's own publication makes a request, a timer of promises and an error with its stack for each message.
+// Written here because the library's own publication makes a request, a timer of promises and an error with a stack for
+// each message.
 
 type Answer = { subject: string; data: Uint8Array; headers?: { code: number } | undefined }
 
-/** What this file needs of the library's connection. */
+/** The library's connection, as far as this file needs it. */
 export interface PublishingLink<H> {
+  /** Throws when the connection is closed or the message is too large. */
   publish(subject: string, payload: Uint8Array, options: { reply: string; headers: H }): void
+  /** Calls back for each message of a subject while connected. */
   subscribe(
     subject: string,
     options: { callback(error: Error | null, message: Answer): void },
@@ -19,7 +22,7 @@ export interface PublishingLink<H> {
 /** The broker's answer to a publication, as far as we read it: the place in the stream, or why there is none. */
 type PubAck = { stream?: string; error?: { code: number } }
 
-/** No acknowledgement: `code` is the one that the broker named, `noAnswer` or `connectionClosed`. */
+/** No acknowledgement: `code` is the broker's, `noAnswer`, `CONNECTION_CLOSED` or `INVALID_ACK`. */
 export class Unacknowledged extends Error {
   readonly code: string
 
@@ -34,14 +37,17 @@ export const noAnswer = 'TIMEOUT'
 const connectionClosed = 'CONNECTION_CLOSED'
 const malformed = 'INVALID_ACK'
 
-/** Publishes; resolves once the message is in the stream. Rejects with `Unacknowledged`. */
+/**
+ * Publishes; resolves once the message is in the stream. Rejects with `Unacknowledged`, or with the library's error
+ * when the connection is closed or the message is too large.
+ */
 export type PublishAcknowledged<H> = (
   subject: string,
   payload: Uint8Array,
   headers: H,
 ) => Promise<void>
 
-/** Makes the publisher of a connection. Answers come below `inbox`, which must not be shared. */
+/** Makes the publisher of a connection. Replies come below `inbox`, which no other publisher may share. */
 export function acknowledgedBy<H>(
   link: PublishingLink<H>,
   inbox: string,
@@ -80,7 +86,7 @@ export function acknowledgedBy<H>(
 }
 
 function failureOf({ data, headers }: Answer): Unacknowledged | undefined {
-  // A status without a body: no responders for the subject, so there is no stream, or none just now.
+  // A status without a body means "no responders": no stream has the subject, or none just now.
   if (headers !== undefined && headers.code >= 400) return new Unacknowledged(String(headers.code))
   const { stream, error } = parsed(data)
   if (error !== undefined) return new Unacknowledged(String(error.code))

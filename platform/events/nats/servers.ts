@@ -3,13 +3,19 @@ import { isIP } from 'node:net'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { BrokerConnection, Link } from './connection.ts'
 
-/** A server that was left is the last choice for so long; after that, clients spread over all again. */
+/** For this long a server that was left is the last choice; after that, clients spread over all servers again. */
 const leftLatelyMs = 30_000
-/** A cluster that elects or is down does no better elsewhere; a server that says so itself may be the only one. */
+/**
+ * Time between two changes of server. During an election no other server does better; one that refuses may be the only
+ * such one.
+ */
 const leaveEveryMs = { silent: 5_000, refusing: 2_000 }
 const usualPort = 4_222
 
-/** Any of them, and those that were left lately at the end, the last one last. */
+/**
+ * Orders the servers to try: at random, and those that were left in the last 30 s at the end, the last one last.
+ * `leftMs` has the times by the clock of `performance`.
+ */
 export function inOrderOfChoice(addresses: URL[], leftMs: ReadonlyMap<string, number>): string[] {
   const nowMs = performance.now()
   return addresses
@@ -23,8 +29,8 @@ export function inOrderOfChoice(addresses: URL[], leftMs: ReadonlyMap<string, nu
 }
 
 /**
- * Options of `tls.connect` by which the certificate is checked. The library knows no name for a server that it did not look
- * up, and Node.js would then check an address as `localhost`.
+ * Options of `tls.connect` by which the server's certificate is checked. The library passes no name for a server that
+ * it did not look up, and Node.js would then check the address as `localhost`.
  */
 export function nameOnCertificate(server: string): { host: string; servername?: string } {
   const host = new URL(`tls://${server}`).hostname.replace(/^\[|\]$/g, '')
@@ -50,13 +56,21 @@ export class BrokerError extends AggregateError {
 }
 
 export interface Leaving<L extends Link> {
-  /** It gave no answer. Goes elsewhere, if there is another and this was not done lately. */
+  /**
+   * Reports that a server gave no answer. Connects to another, if there is one and this was not done in the last 5 s.
+   */
   asSilent(link: L): void
-  /** It said that it cannot. */
+  /**
+   * Reports that a server said that it cannot answer. Connects to another, if there is one and this was not done in the
+   * last 2 s.
+   */
   asRefusing(link: L): void
 }
 
-/** A server that is cut off from its cluster keeps our connection, and can do nothing with the stream. */
+/**
+ * Decides when to leave a server: one that is cut off from its cluster keeps our connection and can do nothing with the
+ * stream.
+ */
 export function leaving<L extends Link>(
   broker: BrokerConnection<L>,
   { url, log }: { url: string; log: Logger },

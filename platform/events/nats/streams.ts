@@ -1,5 +1,5 @@
-// Makes the stream and its consumers at the broker and corrects their settings. It does not import the client library: nats.ts
-// passes its manager in.
+// Makes the stream and its consumers at the broker and corrects their settings. It does not import the client library:
+// nats.ts passes its manager in.
 
 /** Settings as the broker shows them; it adds others that are left as they are. */
 export type Settings = Record<string, unknown>
@@ -25,8 +25,9 @@ export type Changed = { made: string[]; corrected: string[] }
 const notFound = '404'
 
 /**
- * Makes what is missing and corrects what has other settings. Reads first: a creation, though of what is there, is a decision
- * that all servers of a cluster have to store. Throws what the library throws, above all when the user may not do this.
+ * Makes what is missing and corrects what has other settings. Reads first: even a creation of what exists is a decision
+ * that all servers of a cluster have to store. Rejects with the library's error, for example when the user may not do
+ * this.
  */
 export async function ensure(
   { streams, consumers }: Manager,

@@ -12,7 +12,10 @@ export const minVersions: Record<Environment, string> = {
   production: '2.12.0',
 }
 
-/** Throws a Failure that names both versions when a server is older than the minimum, or says no version. */
+/**
+ * Throws SERVICE_UNAVAILABLE, with both versions in its message, when a server is older than the minimum or reports no
+ * version.
+ */
 export function requireVersion(version: string | undefined, minVersion: string): void {
   if (isAtLeast(version, minVersion)) return
   throw new Failure(
@@ -21,7 +24,10 @@ export function requireVersion(version: string | undefined, minVersion: string):
   )
 }
 
-/** Compares release numbers such as "2.12.15"; of a pre-release such as "2.12.0-RC.1" the release that it leads to counts. */
+/**
+ * Compares release numbers such as "2.12.15"; a pre-release such as "2.12.0-RC.1" counts as its release. False for a
+ * text that is no version.
+ */
 export function isAtLeast(version: string | undefined, minVersion: string): boolean {
   const found = numbersOf(version ?? '')
   const wanted = numbersOf(minVersion)
