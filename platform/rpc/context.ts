@@ -27,25 +27,28 @@ export interface CallContext {
 
 const storage = new AsyncLocalStorage<CallContext | undefined>()
 
-/** The context of the call or request that the current code runs for, if any. */
+/** The context of the call or request that the current code runs for; undefined outside of any. */
 export function currentContext(): CallContext | undefined {
   return storage.getStore()
 }
 
-/** Runs `work` so that calls made in it have `context`. */
+/** Runs `work` so that calls made in it inherit `context`. Throws what `work` throws. */
 export function runWithContext<T>(context: CallContext, work: () => T): T {
   return storage.run(context, work)
 }
 
 /**
- * Runs `work` outside any call. Loops that outlive the request that woke them (relays, sweepers) start
- * here, or they would inherit its deadline.
+ * Runs `work` outside any call. Loops that outlive the request that woke them start here, or they would inherit its
+ * deadline. Throws what `work` throws.
  */
 export function runDetached<T>(work: () => T): T {
   return storage.run(undefined, work)
 }
 
-/** Iterates `source` with `context` active in its generator, in any context of the consumer. */
+/**
+ * Iterates `source` with `context` active in its generator, whatever the context of the consumer. Throws what `source`
+ * throws.
+ */
 export async function* iterateWithContext<T>(
   context: CallContext,
   source: AsyncIterable<T>,

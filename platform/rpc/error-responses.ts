@@ -17,7 +17,7 @@ import { hasReason, malformed, retryAfterOf, toConnectError, withReason } from '
 
 const envelopeHeadBytes = 5
 
-/** Makes of an error what its caller is to see. */
+/** Maps an error to the one that its caller sees. */
 export type Judge = (error: ConnectError) => ConnectError
 
 /** Statuses that Connect answers with no body. */
@@ -27,7 +27,10 @@ const bareReasons: Record<number, [Reason, string]> = {
   505: ['METHOD_UNIMPLEMENTED', 'the method needs HTTP/2'],
 }
 
-/** What an error means that Connect made before any handler ran: an internal one is a message that cannot be decoded. */
+/**
+ * Maps an error that Connect made before any handler ran: an internal one is a message that cannot be decoded, which is
+ * the caller's fault (MALFORMED_REQUEST).
+ */
 export function ofDecoding(error: ConnectError): ConnectError {
   if (hasReason(error)) return error
   const isInternal = error.code === Code.Internal || error.code === Code.Unknown
@@ -36,7 +39,7 @@ export function ofDecoding(error: ConnectError): ConnectError {
     : withReason(error)
 }
 
-/** The response with each error in it as `judge` sees it. */
+/** Replaces each error in a response by what `judge` makes of it. */
 export function judged(
   response: UniversalServerResponse,
   isUnary: boolean,
@@ -59,7 +62,7 @@ function ofBareStatus(response: UniversalServerResponse, judge: Judge): Universa
   return { ...response, ...jsonOf(error, response.header) }
 }
 
-/** The answer to a unary call of Connect's protocol that fails. */
+/** The response to a failed unary call of Connect's protocol. */
 export function unaryError(error: ConnectError): UniversalServerResponse {
   return { status: codeToHttpStatus(error.code), ...jsonOf(error, undefined) }
 }

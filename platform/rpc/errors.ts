@@ -42,7 +42,7 @@ export function statusName(code: Code): string {
 
 type Details = NonNullable<ConstructorParameters<typeof ConnectError>[3]>
 
-/** How a refusal leaves a server: gRPC status, ErrorInfo, and what is known of the field and the wait. */
+/** How a refusal leaves a server: its gRPC status, ErrorInfo, and BadRequest and RetryInfo where they apply. */
 export function toConnectError(failure: Failure): ConnectError {
   const details: Details = [
     {
@@ -74,7 +74,7 @@ const reasonsByCode: Partial<Record<Code, Reason>> = {
   [Code.Unauthenticated]: 'UNAUTHENTICATED',
 }
 
-/** Whether an error says its reason by an ErrorInfo, as each that leaves a server does. */
+/** Whether an error has an ErrorInfo, as each that leaves a server does. */
 export function hasReason(error: ConnectError): boolean {
   return error.details.some((detail) =>
     'desc' in detail
@@ -83,7 +83,9 @@ export function hasReason(error: ConnectError): boolean {
   )
 }
 
-/** The error with an ErrorInfo: its own, or the one that follows from its code. Its code and message stay. */
+/**
+ * Adds an ErrorInfo, with the reason that follows from the code, to an error without one. Its code and message stay.
+ */
 export function withReason(error: ConnectError): ConnectError {
   if (hasReason(error)) return error
   const reason = reasonsByCode[error.code] ?? 'INTERNAL_ERROR'
@@ -91,19 +93,19 @@ export function withReason(error: ConnectError): ConnectError {
   return error
 }
 
-/** The `retry-after` header of an error that says when to try again, in whole seconds. */
+/** The `retry-after` header, in whole seconds rounded up, of an error with RetryInfo; empty for others. */
 export function retryAfterOf(error: ConnectError): { 'retry-after'?: string } {
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay
   if (delay === undefined) return {}
   return { 'retry-after': String(Math.ceil(Number(delay.seconds) + delay.nanos / 1e9)) }
 }
 
-/** What a call that cannot be decoded is refused with. */
+/** Makes (does not throw) the MALFORMED_REQUEST for a call that cannot be decoded. */
 export function malformed(message: string, cause?: unknown): Failure {
   return new Failure('MALFORMED_REQUEST', message, { cause })
 }
 
-/** What a call ends with whose caller went away. */
+/** Makes (does not throw) the CANCELLED for a call whose caller disconnected. */
 export function callerGone(cause?: unknown): Failure {
   return new Failure('CANCELLED', 'the caller went away', { cause })
 }
@@ -120,7 +122,7 @@ function fieldViolationsOf({ message, reason, details, violations }: Failure) {
   }))
 }
 
-/** How a bug leaves a server: nothing of it is shown. */
+/** How a bug leaves a server: INTERNAL_ERROR, with nothing of its cause shown. */
 export function internalConnectError(cause: unknown): ConnectError {
   const shown = toConnectError(new Failure('INTERNAL_ERROR', 'internal error'))
   shown.cause = cause
@@ -128,8 +130,8 @@ export function internalConnectError(cause: unknown): ConnectError {
 }
 
 /**
- * What reasons about the call itself mean to the code that made it: a fault of our own, or an outcome that is open. They
- * are not passed on, since the next caller would take them for a judgement on its own call.
+ * Reasons about the call itself, mapped to what they mean to the process that made it: a bug of ours, or an unknown outcome.
+ * They are not passed on, since the next caller would take them as being about its own call.
  */
 const reasonsOfCalls: Partial<Record<Reason, Undecided>> = {
   UNAUTHENTICATED: 'INTERNAL_ERROR',
@@ -144,8 +146,9 @@ const reasonsOfCalls: Partial<Record<Reason, Undecided>> = {
 }
 
 /**
- * What a caller makes of an error that it received. The reason comes from our ErrorInfo; without one the
- * callee never decided, so only "not reachable" and "too late" are distinguished.
+ * Makes (does not throw) the Failure for an error that a call received. The reason comes from our ErrorInfo; without
+ * one the callee made no decision: SERVICE_UNAVAILABLE for Unavailable, TIMEOUT for DeadlineExceeded and Canceled, else
+ * INTERNAL_ERROR. Reasons about the call itself (such as UNAUTHENTICATED) become those three as well.
  */
 export function toFailure(error: ConnectError): Failure {
   const info = error.findDetails(ErrorInfoSchema).find((found) => found.domain === errorDomain)
@@ -173,7 +176,7 @@ const messages: Record<Undecided, string> = {
 
 function reasonOf(code: Code): Undecided {
   if (code === Code.Unavailable) return 'SERVICE_UNAVAILABLE'
-  // Cancelled means that our caller has gone: the outcome is as unknown as after a time-out.
+  // A call is cancelled when our own caller disconnects: the outcome is as unknown as after a time-out.
   if (code === Code.DeadlineExceeded || code === Code.Canceled) return 'TIMEOUT'
   return 'INTERNAL_ERROR'
 }

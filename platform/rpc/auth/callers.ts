@@ -16,7 +16,7 @@ export const anyKnownCaller = '*'
 
 /**
  * Callers by `pkg.Service/Method` or `pkg.Service/*`; a method may be called by those of both rows.
- * Bearers carry their own patterns and pass by those; one that is bound to a project calls only methods that name one project.
+ * A bearer has its own list of methods instead; one that is bound to a project may call only methods that name one project.
  * Health is not listed: it needs no credential.
  */
 export const callers: Readonly<Record<string, readonly string[]>> = {
@@ -34,7 +34,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'accounts.v1.AccountsService/ResolveSession': [gateway, quotes, institution],
   'accounts.v1.AccountsService/*': [gateway],
   'accounts.v1.LedgerService/*': [billing],
-  // For operators, who pass as bearers.
+  // For operators, whose bearers list the methods that they may call.
   'accounts.v1.SettlementPostingService/*': [],
   'accounts.v1.KeyAdministrationService/*': [],
   'accounts.v1.MovementService/CheckLimits': [quotes],
@@ -53,7 +53,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'backend.v1.TransferService/*': [institution],
   'backend.v1.BillerService/*': [billing],
   'billing.v1.BillingService/*': [gateway],
-  // People's, by bearer.
+  // For operators, by bearer.
   'billing.v1.CatalogueService/*': [],
   'events.v1.InboxService/*': producers,
   // For operators, who pass as bearers.
@@ -62,7 +62,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'grpc.reflection.v1alpha.ServerReflection/*': [anyKnownCaller],
 }
 
-/** Methods that answer with lasting secrets: for the callers of their own row, through no wildcard and no bearer. */
+/** Methods that return long-lived secrets: only the callers of their own row pass, and no wildcard or bearer does. */
 export const secretMethods: ReadonlySet<string> = new Set([
   'accounts.v1.AccessService/GetSigningSecrets',
 ])

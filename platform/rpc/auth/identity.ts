@@ -9,20 +9,22 @@ import { maxTimeoutMs } from '../server/admission.ts'
 import type { MeshTls } from './tls.ts'
 import { identityFile, readIdentityKey, readTrust, type Trust, trustFile } from './trust.ts'
 
-/** Signs for one process and recognises everybody whom it trusts. */
+/** Signs the tokens of one process and recognises the callers that it trusts. */
 export interface Identity {
   /** Name of this process, the issuer of its tokens and the audience of those it accepts. */
   name: string
   /**
-   * The `authorization` value for calls to `audience`, for one project or for none. It stays valid for a call of `timeoutMs`
-   * that arrives when its time is nearly over, also where the clock of the other side is 5 s ahead.
+   * The `authorization` value for calls to `audience`, for one project or for none. It stays valid for a call of
+   * `timeoutMs` that arrives near the end of its time, also where the clock of the other side is 5 s ahead.
    */
   authorization(audience: string, projectId?: string, timeoutMs?: number): string
-  /** The caller of this `authorization` value; undefined when it is absent, malformed, expired or unknown. */
+  /**
+   * The caller of this `authorization` value; undefined when it is absent, malformed, expired or unknown. Never throws.
+   */
   recognise(authorization: string | undefined): Caller | undefined
-  /** Whether this is a valid token of a process but for having expired in the last ten minutes. */
+  /** Whether this is a valid token of a process except that it expired in the last ten minutes. */
   hasExpired(authorization: string | undefined): boolean
-  /** What it serves and connects with when mutual TLS is required. */
+  /** Certificates to serve and connect with, when mutual TLS is required. */
   tls?: MeshTls
 }
 
@@ -38,7 +40,7 @@ const tokenPrefix = 'pwi1'
 const lifetimeS = 60
 const reuseMs = 30_000
 const clockSkewS = 5
-/** For the longest call, in whole seconds rounded up. */
+/** Lifetime for the longest call, in whole seconds rounded up. */
 const maxLifetimeS = maxTimeoutMs / 1_000 + clockSkewS + 1
 const expiredLatelyS = 600
 const cacheSize = 10_000
@@ -55,7 +57,10 @@ interface Options {
   now?: () => number
 }
 
-/** Opens the identity of a process; throws at boot when a file is absent or malformed. */
+/**
+ * Opens the identity of a process; its files are read again when they change. Throws at boot when a file is absent (the
+ * system's error) or malformed (a ConfigurationError, or the parser's error).
+ */
 export function openIdentity(options: Options): Identity {
   const { name, dir, log, bearersExpire = false, now = Date.now } = options
   const watch = <T>(kind: string, read: () => T) =>
@@ -137,7 +142,7 @@ function dropUnending({ bearers }: Trust, log: Pick<Logger, 'warn'>): void {
   }
 }
 
-/** Calls with a bearer that an operator holds, instead of a process's own tokens. */
+/** The identity of an operator: calls carry this bearer instead of a process's own tokens. */
 export function bearerIdentity(credential: string): Pick<Identity, 'authorization'> {
   return { authorization: () => `Bearer ${credential}` }
 }

@@ -4,7 +4,10 @@ import { Failure } from '#core/errors/errors.ts'
 import type { ServedCall } from '../server/served-call.ts'
 import type { Peer } from './tls.ts'
 
-/** Why a call may not come through its connection: a stolen token is of no use without the key of its process. */
+/**
+ * Makes (does not throw) the UNAUTHENTICATED for a call whose connection has no valid certificate of its caller;
+ * undefined when it may pass. A stolen token is then of no use without the key of its process.
+ */
 export function peerRefusal(
   { rpc, caller }: ServedCall,
   peer: Peer | undefined,

@@ -5,7 +5,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import { openTls } from './tls.ts'
 
-/** The settings that it goes by. */
+/** The settings of an identity. */
 export interface IdentitySettings {
   payweaveEnv: Environment
   secretsDir: string
@@ -13,7 +13,10 @@ export interface IdentitySettings {
   tlsDir: string
 }
 
-/** What the process signs with and, when mutual TLS is required, the certificates that it connects and serves with. */
+/**
+ * Opens what the process signs with and, when mutual TLS is required, its certificates. Throws as `openIdentity` and
+ * `openTls` do.
+ */
 export function processIdentity(name: string, settings: IdentitySettings, log: Logger): Identity {
   const { secretsDir: dir, payweaveEnv } = settings
   const identity = openIdentity({ name, dir, log, bearersExpire: payweaveEnv === 'production' })

@@ -7,8 +7,8 @@ import { type CallContext, currentContext } from '../context.ts'
 import { servedCallKey } from '../server/served-call.ts'
 
 /**
- * The project of a call: the one that its request names, which must be the one of its token when the token
- * names one. PERMISSION_DENIED when they differ, MISSING_PARAMETER when neither names any.
+ * The project of a call: the one that its request names, which must be the token's when the token names one. Throws
+ * PERMISSION_DENIED when they differ, MISSING_PARAMETER when neither names any.
  */
 export function projectOf(
   context: HandlerContext | CallContext | undefined,
@@ -32,8 +32,8 @@ export function projectOf(
 const projectField = 'project_id'
 
 /**
- * Whether the request of a method says by one field of its own, and nowhere else, which project it is about. Only such a
- * method can be called by a bearer that is bound to a project.
+ * Whether the request of a method names its project in one field of its own, and nowhere else. Only such a method can
+ * be called by a bearer that is bound to a project.
  */
 export function namesOneProject({ input, methodKind }: DescMethod): boolean {
   const isOneMessage = methodKind === 'unary' || methodKind === 'server_streaming'
@@ -58,9 +58,9 @@ function projectFieldsIn(message: DescMessage, seen: Set<DescMessage>): number {
 }
 
 /**
- * Holds the messages of a method against the project of the bearer that calls it, if it is bound to one: PERMISSION_DENIED
- * for another project, and a message that names none is made to name this one. Undefined for a method that no such bearer
- * may call.
+ * Makes the check of a method's messages against the project of a bearer that is bound to one. The check throws
+ * PERMISSION_DENIED for another project, and fills in the project of a message that names none. Undefined for a method
+ * that no such bearer may call.
  */
 export function bindToProject(method: DescMethod): ((message: Message) => void) | undefined {
   if (!namesOneProject(method)) return undefined

@@ -24,6 +24,7 @@ export interface TlsMaterial {
 
 /** The certificates of a process, as new as its files. */
 export interface MeshTls {
+  /** The certificates as the files are now; the same object until they change. */
   current(): TlsMaterial
 }
 
@@ -38,7 +39,10 @@ const files = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const
 const connectTimeoutMs = 2_000
 const noTicket = 0x4000
 
-/** Opens `tls.crt`, `tls.key` and `ca.crt` in a folder; throws at boot when they are absent or do not fit together. */
+/**
+ * Opens `tls.crt`, `tls.key` and `ca.crt` in a folder; they are read again when they change. Throws the system's or
+ * OpenSSL's error at boot when they are absent or do not belong together.
+ */
 export function openTls(dir: string, log: Pick<Logger, 'warn'>, now?: () => number): MeshTls {
   const paths = Object.values(files).map((file) => join(dir, file))
   const read = (): TlsMaterial => {
@@ -47,7 +51,7 @@ export function openTls(dir: string, log: Pick<Logger, 'warn'>, now?: () => numb
       key: readFileSync(join(dir, files.key)),
       ca: readFileSync(join(dir, files.ca)),
       minVersion: 'TLSv1.3',
-      // A resumed session would outlive the authority that vouched for it.
+      // No session tickets: a resumed session would skip the check against a changed authority.
       secureOptions: noTicket,
     }
     return { options, context: createSecureContext(options) }
@@ -56,7 +60,10 @@ export function openTls(dir: string, log: Pick<Logger, 'warn'>, now?: () => numb
   return { current: reloadOnChange({ kind: 'certificate', paths, read, log, ...timed }) }
 }
 
-/** TLS options to connect to a process with our certificate, and to accept only its certificate. */
+/**
+ * Makes the TLS options to connect to a process with our certificate and accept only its own. A connection to another
+ * process fails with an Error.
+ */
 export function connectByTls(tls: MeshTls, audience: string): ConnectBy {
   let from: TlsMaterial | undefined
   let made: ReturnType<ConnectBy>
@@ -80,7 +87,7 @@ export function connectByTls(tls: MeshTls, audience: string): ConnectBy {
 
 const processName = /^(?:DNS:|URI:spiffe:\/\/[^\s"]+\/)payweave-([a-z]+)$/
 
-/** The processes that a certificate's alternative names stand for. */
+/** The processes that a certificate's subject alternative names stand for. */
 export function namesOf(alternativeNames: string | undefined): string[] {
   // Names with characters that need quoting could hide a comma; ours have none.
   if (alternativeNames === undefined || alternativeNames.includes('"')) return []
@@ -89,7 +96,7 @@ export function namesOf(alternativeNames: string | undefined): string[] {
 
 const peerKey = Symbol('peer')
 
-/** Stores the peer with its connection. */
+/** Stores the peer's names and expiry with its connection, so that calls need not parse the certificate. */
 export function notePeer(socket: TLSSocket): void {
   const { raw } = socket.getPeerCertificate()
   const certificate = new X509Certificate(raw)
@@ -100,7 +107,7 @@ export function notePeer(socket: TLSSocket): void {
   Object.assign(socket, { [peerKey]: peer })
 }
 
-/** The authenticated peer; undefined when the connection is a plain one. */
+/** The authenticated peer; undefined for a connection without TLS. */
 export function peerOf(socket: object): Peer | undefined {
   return (socket as { [peerKey]?: Peer })[peerKey]
 }

@@ -19,7 +19,7 @@ export interface Bearer {
   project_id?: string
 }
 
-/** A bearer as calls are held against it. */
+/** A bearer in the form that calls are checked against. */
 export type TrustedBearer = Pick<Bearer, 'name' | 'rpcs'> & {
   /** In milliseconds since the epoch. */
   expiresMs?: number
@@ -39,7 +39,10 @@ const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2
 export const identityFile = 'identity.key'
 export const trustFile = 'trust.json'
 
-/** Reads `trust.json`; throws without quoting the content when it has another form. */
+/**
+ * Reads `trust.json`. Throws a ConfigurationError, which does not quote the content, for another form; a SyntaxError
+ * when it is not JSON; and the system's error when it is absent.
+ */
 export function readTrust(dir: string): Trust {
   const parsed: unknown = JSON.parse(readFileSync(join(dir, trustFile), 'utf8'))
   const { issuers, bearers } = (parsed ?? {}) as { issuers?: unknown; bearers?: unknown }
@@ -77,7 +80,9 @@ function readBearers(list: unknown): Array<[sha256: string, bearer: TrustedBeare
   })
 }
 
-/** The bounds of a bearer. A bound that cannot be read is an error: without it the bearer could do more than was meant. */
+/**
+ * The bounds of a bearer. A bound that cannot be read is an error: without it the bearer could do more than was meant.
+ */
 function boundsOf(
   name: string,
   { expires, project_id: projectId }: Raw,
@@ -97,7 +102,7 @@ function boundsOf(
   }
 }
 
-/** The time of an ISO 8601 text with seconds and zone, in milliseconds since the epoch; NaN for what is none. */
+/** Parses ISO 8601 with seconds and zone into milliseconds since the epoch; NaN for anything else. */
 export function readTime(text: unknown): number {
   return typeof text === 'string' && timePattern.test(text) ? Date.parse(text) : Number.NaN
 }
@@ -106,7 +111,10 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-/** Reads the private key of a process. */
+/**
+ * Reads the private key of a process. Throws a ConfigurationError when it is not Ed25519, and the system's or the
+ * parser's error when it is absent or malformed.
+ */
 export function readIdentityKey(dir: string): KeyObject {
   const key = createPrivateKey(readFileSync(join(dir, identityFile)))
   if (key.asymmetricKeyType !== 'ed25519')
@@ -115,8 +123,8 @@ export function readIdentityKey(dir: string): KeyObject {
 }
 
 /**
- * Gives each process a new key and a trust file with the keys of all, in `dir/<process>`, readable by
- * the owner only. What was there is replaced.
+ * Gives each process a new key and a trust file with the keys of all, in `dir/<process>`, readable by the owner only.
+ * Replaces what exists. Throws the system's error.
  */
 export function writeIdentities(dir: string, processes: string[], bearers: Bearer[] = []): void {
   const issuers: Record<string, string[]> = {}
@@ -131,13 +139,13 @@ export function writeIdentities(dir: string, processes: string[], bearers: Beare
   }
 }
 
-/** A new private key of a process, PKCS #8 PEM. */
+/** A new Ed25519 private key, as PKCS #8 PEM. */
 export function newIdentityKey(): string {
   const { privateKey } = generateKeyPairSync('ed25519')
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** The public key of a private one, SPKI PEM. */
+/** The public key of a private one (PEM), as SPKI PEM. */
 export function publicPem(privatePem: string): string {
   return createPublicKey(privatePem).export({ type: 'spki', format: 'pem' }).toString()
 }

@@ -3,10 +3,13 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 
-/** Every address of a host name. A headless service has one for each of its pods. */
+/**
+ * Returns every address of a host name; a headless service has one for each of its pods. Rejects with the resolver's
+ * error.
+ */
 export type Resolve = (hostname: string) => Promise<string[]>
 
-/** Through the system's resolver, which alone knows the hosts file and the search domains. */
+/** Uses the system's resolver, since only that one knows the hosts file and the search domains. */
 const systemResolve: Resolve = async (hostname) => {
   const found = await lookup(hostname, { all: true })
   return found.map(({ address }) => address)
@@ -15,27 +18,36 @@ const systemResolve: Resolve = async (hostname) => {
 /** How addresses are looked up. */
 export interface AddressOptions {
   resolve?: Resolve
-  /** How long an answer is used, ±20 %, so that callers do not all ask at once. */
+  /** How long a result is used, ±20 %, so that callers do not all look up at once. */
   ttlMs?: number
+  /** Milliseconds of a monotonic clock. */
   now?: () => number
 }
 
 /** The addresses of some origins, as `host:port`. */
 export interface Addresses {
-  /** The last answer, undefined before the first; asks again in the background when that is old. */
+  /**
+   * The last known addresses, undefined before the first look-up; when they are old, looks up again in the background.
+   */
   current(): readonly string[] | undefined
-  /** Resolves again now (single flight), unless the last answer is recent. Never rejects. */
+  /**
+   * Looks up again now (single flight), unless the last look-up is recent. Never rejects: a failure keeps the known
+   * addresses.
+   */
   refresh(): Promise<readonly string[]>
-  /** Why the last question failed. */
+  /** Why the last look-up failed; undefined when it did not. */
   failure(): Error | undefined
 }
 
 const defaultTtlMs = 5_000
 const jitter = 0.2
-/** Connects that fail all at once are one reason to ask again. */
+/** Minimum age of a result before it is looked up again: many failed connects at once cause one look-up. */
 const minAgeMs = 100
 
-/** Looks up the hosts of some origins of one scheme. `onChange` is called for each answer that differs from the last. */
+/**
+ * Looks up the hosts of some origins of one scheme, again and again. `onChange` is called for each result that differs
+ * from the last.
+ */
 export function watchAddresses(
   origins: readonly URL[],
   onChange: (addresses: readonly string[]) => void,

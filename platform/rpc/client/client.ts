@@ -1,4 +1,5 @@
-// Calls other processes: Connect over HTTP/1.1 and undici, with our identity and context. Only read-only calls may be sent twice.
+// Calls other processes: Connect over HTTP/1.1 and undici, with our identity and context. Only read-only calls may be
+// sent twice.
 
 import { Readable } from 'node:stream'
 import type { DescService } from '@bufbuild/protobuf'
@@ -36,6 +37,7 @@ export interface RpcPool {
   readonly undici: Dispatcher
   /** Present when read-only calls may be sent to a second replica. */
   readonly hedging?: HedgingDispatcher | undefined
+  /** Resolves after the calls in flight; later calls fail. */
   close(): Promise<void>
 }
 
@@ -46,7 +48,10 @@ export interface RpcPoolOptions {
   identity?: Pick<Identity, 'tls'>
 }
 
-/** Opens no connection before the first call. With `lasting`, answers may be streams without end, and no call is hedged. */
+/**
+ * Makes a pool; opens no connection before the first call. With `lasting`, responses may be endless streams, and no
+ * call is hedged. Throws a TypeError for a bad URL.
+ */
 export function createRpcPool(url: string, options: RpcPoolOptions = {}): RpcPool {
   const { lasting = false, audience, identity } = options
   const isSecured = url.startsWith('https:') && audience !== undefined
@@ -66,14 +71,16 @@ export interface RpcClientOptions {
   /** Process name of the other side, which its tokens are for. */
   audience: string
   identity: Pick<Identity, 'authorization' | 'tls'>
-  /** Longest wait for one call; a shorter deadline of the call being answered wins. */
+  /** Maximum wait for one call, 10 s by default; a shorter deadline of the call being answered wins. */
   timeoutMs?: number
   pool?: RpcPool
 }
 
 /**
- * A client whose refusals are `Failure`s. It forwards the request id, the trace, the remaining time and the
- * abort of the call being answered.
+ * Makes a client. Its calls forward the request id, the trace, the remaining time and the abort of the call being
+ * answered, and reject with a Failure: the callee's reason; TIMEOUT when no response came in time or the caller
+ * aborted; SERVICE_UNAVAILABLE when the callee cannot be reached or is overloaded; INTERNAL_ERROR for any other error.
+ * `wasNotSent` says whether the callee cannot have seen the call. Throws a TypeError for a bad URL.
  */
 export function createRpcClient<S extends DescService>(
   service: S,
@@ -85,12 +92,12 @@ export function createRpcClient<S extends DescService>(
 
 const projectKey = createContextKey<string | undefined>(undefined, { description: 'project' })
 
-/** Options of one call that is made for one project only: the other side refuses any other. */
+/** Options of a call that is made for one project only: the callee refuses any other with PERMISSION_DENIED. */
 export function withProject(projectId: string): { contextValues: ContextValues } {
   return { contextValues: createContextValues().set(projectKey, projectId) }
 }
 
-/** What calls are written for; where they go is the pool's to choose. */
+/** The URL that requests name; the pool chooses the address that they go to. */
 function firstOf(urls: string): URL {
   return new URL(urls.split(',')[0] ?? '')
 }
@@ -121,7 +128,7 @@ async function send(
       path,
       method: 'POST',
       headers: Object.fromEntries(header),
-      // Sent as it is made: what a caller streams is never whole in memory.
+      // Streamed: what a caller uploads is never whole in memory.
       body: body === undefined ? null : Readable.from(body, { objectMode: false }),
       signal: signal ?? null,
     })
@@ -144,7 +151,7 @@ async function* readBody(body: AsyncIterable<Uint8Array>, signal: AbortSignal | 
   }
 }
 
-// An abort keeps its own reason; Connect reads it from the signal.
+// After an abort the error stays as it is, because Connect reads the reason from the signal.
 function networkError(error: unknown, signal: AbortSignal | undefined): unknown {
   return signal?.aborted === true ? error : unreachable(error)
 }
@@ -155,7 +162,10 @@ interface CallSettings {
   header: Record<string, string>
 }
 
-/** Connect hands none of this to nested calls. Failures are made here: an interceptor cannot throw them. */
+/**
+ * Adds identity, context and span to calls, and turns errors into Failures, which an interceptor of Connect cannot
+ * throw.
+ */
 function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
   const url = firstOf(options.url)
   const basePath = url.pathname.replace(/\/$/, '')

@@ -15,7 +15,7 @@ import {
   type SentCall,
 } from './hedging.ts'
 
-/** How connections are made: certificates and the like. Another object means that they have changed. */
+/** Returns the options of new connections: certificates and the like. Another object means that they have changed. */
 export type ConnectBy = () => Pool.Options['connect']
 
 /** Options of a dispatcher. */
@@ -31,22 +31,23 @@ const plain = { timeout: connectTimeoutMs }
 const plainly: ConnectBy = () => plain
 
 /**
- * Shorter than a server goes on after it began to stop (DRAIN_S): by the time that it cuts idle connections we have
- * none there, so no call meets a connection on its way out.
+ * Shorter than a server keeps serving after it began to stop (DRAIN_S): when it closes idle connections we have none there
+ * any more, so no call is sent on a connection that is being closed.
  */
 const idleMs = 4_000
 
-/** An instance that drains gets no calls for so long; by then it is gone, or back. */
+/** How long an instance that drains gets no calls; by then it has ended or is back. */
 const leavingMs = 5_000
 const firstRestMs = 250
 const maxOpenMs = 5_000
-/** So many calls in a row without an answer look like a machine that is gone without a word. */
+/** Unanswered calls in a row after which the machine counts as lost. */
 const unansweredLimit = 8
 
 /**
- * The way to a service by its URL, or by several with commas between. A name stands for all of its addresses, looked up
- * again and again; of two instances picked at random, the one with fewer calls in flight gets the call. A call whose
- * connection was refused goes to another instance; one that was sent never does, but for the hedges of `hedgingOf`.
+ * Makes the dispatcher of a service by its URL, or by several with commas between. A name stands for all of its
+ * addresses, looked up again and again; of two instances picked at random, the one with fewer calls in flight gets the
+ * call. A call whose connection was refused goes to another instance; one that was sent never does, except by the
+ * hedges of `hedgingOf`. Throws a TypeError for a bad URL.
  */
 export function createDispatcher(url: string, options: DispatcherOptions = {}): Dispatcher {
   const origins = url.split(',').map((one) => new URL(one))
@@ -58,7 +59,7 @@ export function createDispatcher(url: string, options: DispatcherOptions = {}): 
   return new Balancer(origins, options)
 }
 
-/** The way to hedge read-only calls; undefined for a service at one address that cannot change. */
+/** The dispatcher as one that can hedge read-only calls; undefined for a service at one address that cannot change. */
 export function hedgingOf(dispatcher: Dispatcher): HedgingDispatcher | undefined {
   return dispatcher instanceof Balancer ? dispatcher : undefined
 }
@@ -85,7 +86,7 @@ interface Instance {
   refused: number
   /** Calls in a row that were sent and not answered. */
   unanswered: number
-  /** Used before only when no other can be. */
+  /** Until this time it is used only when no other instance is left. */
   avoidUntilMs: number
 }
 
@@ -113,7 +114,7 @@ class Balancer extends undici.Dispatcher implements HedgingDispatcher {
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
   ): boolean {
-    // What undici's own methods give is of the older form.
+    // undici's own methods pass handlers of the older form.
     const modern: Dispatcher.DispatchHandler =
       handler.onRequestStart === undefined ? new undici.DecoratorHandler(handler) : handler
     new Attempt(this, options, modern).send()
@@ -136,7 +137,7 @@ class Balancer extends undici.Dispatcher implements HedgingDispatcher {
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
   ): boolean {
-    // Also one that is left alone, when there is no other.
+    // Also an instance that is being avoided, when there is no other.
     const other = this.pick([first])
     if (other === undefined) return false
     if (!this.#budget.spend()) {
@@ -309,7 +310,7 @@ class Attempt implements LinkedHandler, SentCall {
     this.#handler.onRequestStart?.(controller, context)
   }
 
-  /** By an instance that stops, say: another may have it. */
+  /** The instance did not begin the call, for example because it stops: another may get it. */
   onReturned(): void {
     this.#isSent = false
     this.#handler.onReturned?.()
@@ -322,7 +323,7 @@ class Attempt implements LinkedHandler, SentCall {
     message?: string,
   ): void {
     this.#isAnswered = true
-    // A refusal may close its connection for reasons of its own.
+    // Only a success counts: a refused request may close its connection although the instance stays.
     const isLeaving = status === 200 && headers['connection'] === 'close'
     if (this.#instance !== undefined) this.#balancer.answered(this.#instance, isLeaving)
     this.#handler.onResponseStart?.(controller, status, headers, message)
@@ -347,7 +348,7 @@ class Attempt implements LinkedHandler, SentCall {
       instance === undefined ||
       error instanceof undici.errors.InvalidArgumentError
     ) {
-      // A hedge that lost has not waited for long.
+      // A hedge that lost the race says nothing about its instance: it did not wait long.
       const hasWaited = !(this.#isHedge && error instanceof OtherAnswered)
       if (!this.#isAnswered && hasWaited && instance !== undefined) {
         this.#balancer.unanswered(instance)
@@ -368,7 +369,7 @@ class Attempt implements LinkedHandler, SentCall {
   }
 }
 
-/** Stands for the control over a request that never was. */
+/** Controller of a request that was never started. */
 const neverStarted: Dispatcher.DispatchController = {
   aborted: true,
   paused: false,

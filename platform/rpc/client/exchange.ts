@@ -14,7 +14,7 @@ import { NotSent } from './not-sent.ts'
 
 /** Headers of an answer, as undici gives them. */
 export type AnswerHeaders = Record<string, string | string[] | undefined>
-/** An answer that has come as a whole. */
+/** A complete response. */
 export type Answer = { status: number; headers: AnswerHeaders; body: Uint8Array }
 
 /** A request with its headers as an object. */
@@ -30,10 +30,14 @@ export interface ExchangeLimits {
   maxBytes: number
 }
 
-/** The header that says how long the caller waits. */
+/** The header with the milliseconds that the caller waits. */
 export const timeoutHeader = 'connect-timeout-ms'
 
-/** Sends a request and resolves to its answer. Rejects with a ConnectError. */
+/**
+ * Sends a request and resolves to its response. Rejects with a ConnectError: DeadlineExceeded after `timeoutMs`,
+ * Canceled when the signal aborts (unless its reason is a ConnectError), ResourceExhausted for a response over
+ * `maxBytes`, else Unavailable. Its cause is a NotSent when no replica can have seen the request.
+ */
 export function exchange(
   dispatcher: Dispatcher,
   request: ExchangeRequest,
@@ -45,8 +49,8 @@ export function exchange(
 }
 
 /**
- * The same for a request that changes nothing: without an answer after `hedgeAfterMs` it goes to a second replica too, the
- * first answer counts, and the other request is cancelled.
+ * As `exchange`, for a request that changes nothing: without a response after `hedgeAfterMs` it goes to a second
+ * replica too, the first response counts, and the other request is cancelled.
  */
 export function exchangeReadOnly(
   dispatcher: HedgingDispatcher,
@@ -86,8 +90,8 @@ class Exchange {
   }
 
   /**
-   * Timers come before what the sockets hold: when this process itself stood still, the answer may be here already, and is
-   * read first.
+   * The event loop runs timers before it reads sockets. If this process was blocked, the response may have arrived already, so
+   * it is read before the time-out counts.
    */
   #lookAfter(afterMs: number, leftMs: number): void {
     this.#timer = setTimeout(() => {
@@ -109,7 +113,10 @@ class Exchange {
     if (!this.sent.hedge({ ...this.#request, headers }, second)) this.#second = undefined
   }
 
-  /** A whole answer has come. One that decides nothing does not count while there may be a better one. */
+  /**
+   * A response is complete. One that says nothing about the call does not count while the other replica may still
+   * answer.
+   */
   replied(reply: Reply, answer: Answer): void {
     if (undecided.has(answer.status) && this.#waitsForOther(reply)) return
     this.#end(reply === this.#second ? 'won' : 'lost')
@@ -151,7 +158,7 @@ class Exchange {
   }
 }
 
-/** Answers by which a replica says nothing about the call: it is overloaded, cannot work now, or ran out of time. */
+/** Statuses that say nothing about the call: the replica is overloaded, cannot work now, or ran out of time. */
 const undecided = new Set([429, 503, 504])
 
 /** What one replica answers; a class, since each call makes one. */
@@ -184,7 +191,7 @@ class Reply implements LinkedHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // It may have been given up while it waited for a connection.
+    // The call may have been given up while it waited for a connection.
     if (this.isOver) controller.abort(new Error('the call was given up'))
     else this.isSent = true
   }
@@ -225,12 +232,14 @@ class Reply implements LinkedHandler {
   }
 }
 
-/** The error of a call that was not sent. */
+/** Makes (does not throw) the error of a call that was not sent. */
 export function notSent(message: string, code: Code, cause?: unknown): ConnectError {
   return new ConnectError(message, code, undefined, undefined, new NotSent(cause))
 }
 
-/** The error of a call that the network swallowed. */
+/**
+ * Makes (does not throw) the error of a call without a response: Unavailable, or the ConnectError that it is already.
+ */
 export function unreachable(cause: unknown): ConnectError {
   if (cause instanceof ConnectError) return cause
   return new ConnectError(

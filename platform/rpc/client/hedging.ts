@@ -2,7 +2,9 @@
 
 import type { Dispatcher } from 'undici'
 
-/** A read-only call that has no answer after so long is sent to a second replica as well; the first answer counts. */
+/**
+ * Wait after which a read-only call without a response is sent to a second replica as well; the first response counts.
+ */
 export const hedgeAfterMs = 300
 
 /** A call that was sent to one replica. */
@@ -13,6 +15,7 @@ export interface SentCall {
 
 /** Sends calls that change nothing, so that they may be sent twice. */
 export interface HedgingDispatcher {
+  /** Sends a call that changes nothing; errors go to its handler. */
   dispatchReadOnly(
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
@@ -22,17 +25,20 @@ export interface HedgingDispatcher {
 /** Why a request is cancelled whose call another replica has answered. */
 export class OtherAnswered extends Error {}
 
-/** What became of hedges since the process began, and how many were not made for want of budget. */
+/** Outcomes of hedges since the process began; `over_budget` counts those that were not sent. */
 export const hedgeCounts = { won: 0, lost: 0, failed: 0, over_budget: 0 }
 
 /** Hedges for each read-only call, in the long run. */
 const share = 0.1
-/** Few calls must be able to leave a frozen replica too. */
+/** So that a service with few calls can hedge past a frozen replica too. */
 const perSecond = 1
-/** How many may be made at once, when nothing was hedged for a while. */
+/** Maximum of hedges at once, after a while without any. */
 const maxTokens = 20
 
-/** Hedges that may be made: one for ten read-only calls and one a second, 20 at once. They never double the load of a slow service. */
+/**
+ * Hedges that may be made: one for ten read-only calls and one a second, 20 at once. They never double the load of a
+ * slow service.
+ */
 export class HedgeBudget {
   #tokens = maxTokens
   #filledMs: number
@@ -49,7 +55,7 @@ export class HedgeBudget {
     if (this.#tokens < maxTokens) this.#tokens += share
   }
 
-  /** Whether one hedge may be made now, which is then counted. */
+  /** Whether one hedge may be made now; if so, it is counted. */
   spend(): boolean {
     const nowMs = this.#nowMs()
     const earned = ((nowMs - this.#filledMs) / 1_000) * perSecond

@@ -1,6 +1,6 @@
 // Distinguishes calls that never left this process from those whose outcome is unknown.
 
-/** The cause, at some depth, of the error of a call of which the other side saw nothing. */
+/** A cause, at some depth, of the error of a call that the callee cannot have seen. */
 export class NotSent extends Error {
   constructor(cause?: unknown) {
     super('the call was not sent', { cause })
@@ -8,8 +8,9 @@ export class NotSent extends Error {
 }
 
 /**
- * Whether the other side cannot have seen the call that failed with this error: no connection could be made, or the time was over
- * before there was one. False also when that is not known.
+ * Whether the callee cannot have seen the call that failed with this error: no connection could be made, or the time
+ * was over before there was one. False also when that is not known, so that a caller who repeats on true never does
+ * anything twice.
  */
 export function wasNotSent(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

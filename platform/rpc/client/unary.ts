@@ -1,7 +1,7 @@
 // Makes one unary call in Connect's binary form straight on undici.
 //
-// Every request of the API makes such a call. Connect's own client goes through streams, signals and header objects
-// that have no use here; the bytes on the wire are the same.
+// Every request of the API makes such a call. Connect's own client makes streams, signals and header objects that cost
+// time and have no use here; the bytes on the wire are the same.
 
 import {
   create,
@@ -45,7 +45,10 @@ export interface UnaryCall<I extends DescMessage, O extends DescMessage> extends
 
 const versionHeader = headerProtocolVersion.toLowerCase()
 
-/** Sends a call below `basePath` and reads its answer. Rejects with a ConnectError. */
+/**
+ * Sends a call below `basePath` and reads its response. Rejects with a ConnectError: the callee's, those of `exchange`,
+ * ResourceExhausted for a request over `maxBytes`, Internal for a message that cannot be encoded or decoded.
+ */
 export async function callUnary<I extends DescMessage, O extends DescMessage>(
   dispatcher: Dispatcher,
   basePath: string,
@@ -93,7 +96,7 @@ class Answered<I extends DescMessage, O extends DescMessage> implements UnaryRes
   }
 }
 
-/** Header objects of what undici gives. */
+/** Converts undici's headers. */
 export function webHeaders(headers: AnswerHeaders): Headers {
   const result = new Headers()
   for (const name in headers) {

@@ -1,9 +1,12 @@
 // Encodes and decodes the frames by which many calls share one connection.
 //
-// A frame is a length (four bytes, of all that follows), a kind (one byte), the number of its call (four bytes), the length of
-// its head (two bytes), its head (text) and its body. Numbers are unsigned, the highest byte first.
+// A frame is a length (four bytes, of all that follows), a kind (one byte), the number of its call (four bytes), the
+// length of its head (two bytes), its head (text) and its body. Numbers are unsigned, the highest byte first.
 
-/** What a client sends first, and a server that speaks frames sends back. To any other it is no HTTP, which it refuses. */
+/**
+ * Sent first by a client, and sent back by a server that speaks frames. Any other server refuses it, since it is not
+ * HTTP.
+ */
 export const preface = Buffer.from('LINK * PAYWEAVE/1\r\n\r\n')
 
 /** What a frame is. */
@@ -12,7 +15,9 @@ export const frameKind = {
   call: 1,
   /** From the client: cancels the call. */
   cancel: 2,
-  /** From the server. Head: empty when all went well, or `[status, headers]` as JSON. Body: that of the HTTP response. */
+  /**
+   * From the server. Head: empty when all went well, or `[status, headers]` as JSON. Body: that of the HTTP response.
+   */
   answer: 3,
   /** From the server, which did not begin the call: it has to be made over HTTP. */
   refused: 4,
@@ -28,10 +33,13 @@ export interface FrameHead {
   bodyBytes: number
 }
 
-/** Receives the body of a complete frame. */
+/** Receives the body of a complete frame; what it throws leaves `FrameReader.read`. */
 export type TakeBody = (body: Buffer) => void
 
-/** Decides by the head of a frame whether its body is kept; without a taker it is dropped as it comes. */
+/**
+ * Decides by the head of a frame whether its body is kept: without a taker it is dropped as it arrives. What it throws
+ * leaves `FrameReader.read`.
+ */
 export type OpenFrame = (frame: FrameHead) => TakeBody | undefined
 
 const nothing = new Uint8Array(0)
@@ -39,7 +47,7 @@ const noBytes = Buffer.alloc(0)
 const lengthBytes = 4
 const fixedBytes = 7
 
-/** Longest head; as node has it for the headers of a request. */
+/** Maximum bytes of a head, the same as Node.js allows for the headers of a request. */
 export const maxHeadBytes = 16 * 1024
 
 /** Frames that wait to be written together. */
@@ -51,7 +59,7 @@ export class FrameQueue {
     return this.#waiting.length === 0
   }
 
-  /** Adds a frame; false, without it, when its head is too long. */
+  /** Adds a frame; false, without adding it, when its head has more than `maxHeadBytes`. */
   add(kind: number, call: number, head = '', body: Uint8Array = nothing): boolean {
     const headBytes = Buffer.byteLength(head)
     if (headBytes > maxHeadBytes) return false
@@ -60,7 +68,7 @@ export class FrameQueue {
     return true
   }
 
-  /** All that was added since the last time. */
+  /** The bytes of all frames that were added since the last call. */
   take(): Buffer {
     const bytes = Buffer.allocUnsafe(this.#bytes)
     let at = 0
@@ -100,7 +108,10 @@ export class FrameReader {
     return this.#partial?.headBytes ?? 0
   }
 
-  /** Hands on the frames that are whole now. Throws a RangeError for what cannot be a frame. */
+  /**
+   * Passes on the frames that are complete now. Throws a RangeError for bytes that cannot be a frame, after which the
+   * connection cannot be read any more, and what `OpenFrame` or `TakeBody` throws.
+   */
   read(chunk: Buffer): void {
     let at = 0
     while (at < chunk.length) {
@@ -108,7 +119,7 @@ export class FrameReader {
     }
   }
 
-  /** Most frames come in one piece, and none of it is copied. */
+  /** Reads a frame that is complete in this chunk, as most are, without copying it. */
   #readWhole(chunk: Buffer, at: number): number {
     const left = chunk.length - at
     const length = left < lengthBytes ? 0 : lengthBytes + this.#lengthAt(chunk, at)
@@ -129,7 +140,7 @@ export class FrameReader {
     if (partial === undefined) return at
     const taken = partial.add(chunk.subarray(at))
     if (partial.isWhole) {
-      // Its taker may read on.
+      // Cleared first, because the taker may read the next frame.
       this.#partial = undefined
       partial.handOn()
     }
@@ -151,7 +162,7 @@ class PartialFrame {
   #head: Buffer | undefined
   #isOpened = false
   #take: TakeBody | undefined
-  /** Stays empty when the body is dropped. */
+  /** The body so far; stays empty when the body is dropped. */
   #body = noBytes
   #bodyBytes = 0
   /** Bytes that have come of the part that is being read. */

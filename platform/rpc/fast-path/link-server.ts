@@ -1,7 +1,7 @@
 // Serves the calls that come as frames, many over one connection.
 //
-// Requests of HTTP cost each side more than the calls themselves. What a call says and what it is answered are the same,
-// so it passes the same admission and the same handlers.
+// A request of HTTP costs each side more than the call itself. Calls and responses mean the same as over HTTP, so they
+// pass the same admission and the same handlers.
 
 import type { Socket } from 'node:net'
 import { Code, type ConnectError, createContextValues } from '@connectrpc/connect'
@@ -40,7 +40,7 @@ export interface LinkServerOptions {
   methods: UnaryMethods
   admit: Admit
   connections: Connections
-  /** Whether calls are held against the certificate of their connection. */
+  /** Whether calls are checked against the certificate of their connection. */
   isGuarded: boolean
   log: CallLog
   /** Largest answer. */
@@ -51,7 +51,10 @@ export interface LinkServerOptions {
 
 /** Takes connections whose client has sent the preface. */
 export interface LinkServer {
-  /** `socket` has been read up to the end of the preface. */
+  /**
+   * Serves a connection, which has been read up to the end of the preface. Never throws; a peer that sends no frames is
+   * cut.
+   */
   serve(socket: Socket): void
   /** Sends GOAWAY. Calls that were sent before the caller received it are still answered. */
   leave(): void
@@ -59,13 +62,13 @@ export interface LinkServer {
   stop(): void
 }
 
-/** So many calls may be in flight over a link; more are not read. */
+/** Maximum calls in flight over a link; more are not read until one ends. */
 const maxInFlight = 1_024
-/** A frame that has begun has to end within. */
+/** Maximum time from the first byte of a frame to its last. */
 const frameTimeoutMs = 30_000
-/** Longer than a client keeps a link, so that none is cut which it is about to use. */
+/** Longer than a client keeps a link, so that the server never cuts one that the client is about to use. */
 const idleMs = maxLifeMs + 60_000
-/** A client that received GOAWAY closes by itself. */
+/** Wait before links are closed: a client that received GOAWAY closes its own. */
 const partingMs = 1_000
 
 /** Makes the server of links. */
@@ -106,7 +109,7 @@ class ServedLink {
   /** A call whose body has not come to its end. */
   #waiting: ServedCall | undefined
   #timer: NodeJS.Timeout
-  /** Calls whose caller waits no longer, and whose handlers are still at work. */
+  /** Calls that were cancelled and whose handlers still run. */
   #abandoned = 0
   #willFlush = false
   #isBlocked = false
@@ -149,7 +152,7 @@ class ServedLink {
   }
 
   #timedOut(): void {
-    // Calls have time-outs of their own.
+    // Calls in flight keep the link open: they have time-outs of their own.
     if (this.#calls.size > 0 && !this.#isBlocked && !this.#reader.isWithin) this.#wait(idleMs)
     else this.#socket.destroy()
   }
@@ -165,7 +168,7 @@ class ServedLink {
     try {
       this.#reader.read(chunk)
     } catch {
-      // A client that speaks another language: nothing that follows can be understood.
+      // Not a frame: nothing that follows can be understood.
       this.#socket.destroy()
       return
     }
@@ -175,7 +178,7 @@ class ServedLink {
     }
     if (this.#isBlocked) return
     const { isWithin } = this.#reader
-    // A piece of a frame gives it no more time.
+    // More bytes of the same frame do not extend its time.
     if (this.#hasTaken || isWithin !== wasWithin) this.#wait(isWithin ? frameTimeoutMs : idleMs)
     if (this.#isFull) this.#socket.pause()
   }
@@ -200,7 +203,9 @@ class ServedLink {
     return undefined
   }
 
-  /** A peer that calls and cancels repeatedly gets no more calls in flight than one that waits. */
+  /**
+   * A cancelled call counts as in flight until its handler ends, so that a peer cannot start more work by cancelling.
+   */
   #cancel(id: number): void {
     const context = this.#calls.get(id)
     if (context === undefined) return
@@ -215,7 +220,7 @@ class ServedLink {
     context.work.then(over, over)
   }
 
-  /** Undefined for a call that is answered by its head alone. */
+  /** Returns undefined for a call that is answered by its head alone: its body is dropped. */
   #begin(id: number, head: string, bodyBytes: number): TakeBody | undefined {
     if (this.#calls.has(id)) throw new RangeError('a call has that number')
     const { methods, log } = this.#options
@@ -263,7 +268,7 @@ class ServedLink {
     const { log, maxBytes } = this.#options
     this.#calls.set(id, context)
     void answerUnary(unary, body, { call, context, log, maxBytes }, (...answer) => {
-      // A handler gets its message also when its call was cancelled.
+      // The handler of a cancelled call still uses its message, so its bytes count until it ends.
       if (context.abortedBy === undefined) call.lease?.release()
       else if (call.lease !== undefined) context.work.then(call.lease.release, call.lease.release)
       // A cancelled call needs no answer.
@@ -289,7 +294,7 @@ class ServedLink {
     return isAdded
   }
 
-  /** Once a turn: answers of one moment travel together. */
+  /** Writes once per event-loop turn, so that the answers of a turn share one write. */
   #flushSoon(): void {
     if (this.#willFlush) return
     this.#willFlush = true
@@ -318,7 +323,7 @@ class ServedLink {
 
   #readOn(): void {
     if (this.#isBlocked || this.#isFull || !this.#socket.isPaused()) return
-    // The calls that come now are not part of the one that made room.
+    // Detached, or the calls that are read now would inherit the context of the call that made room.
     runDetached(() => this.#socket.resume())
   }
 

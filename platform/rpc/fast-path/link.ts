@@ -6,7 +6,9 @@ import type { Dispatcher } from 'undici'
 import { undici } from '#platform/rpc/client/undici.ts'
 import { FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
 
-/** Larger messages go by themselves: they would hold up the others. */
+/**
+ * Maximum body of a call over a link; larger ones take a connection of their own, since they would delay the others.
+ */
 export const maxLinkedBytes = 64 * 1024
 
 /** A call that fits a link. */
@@ -18,14 +20,15 @@ export interface LinkedRequest {
 
 /** A handler with a callback for a call that was started but that the peer did not begin. */
 export interface LinkedHandler extends Dispatcher.DispatchHandler {
+  /** The peer did not begin the call: it is sent again another way, and may be sent to another instance. */
   onReturned?(): void
 }
 
 /** Callbacks of a link. */
 export interface LinkEvents {
-  /** Calls that were not sent, or that the other side wants over HTTP. */
+  /** A call that was not sent, or that the peer wants over HTTP. */
   onReturned(request: LinkedRequest, handler: LinkedHandler): void
-  /** It takes no more calls. */
+  /** The link takes no more calls. */
   onLeaving(): void
 }
 
@@ -33,9 +36,11 @@ const maxInFlight = 256
 const maxWaitingBytes = 1024 * 1024
 /** Certificates are checked only when a connection is made, so its life is limited. */
 export const maxLifeMs = 600_000
-/** A call that is given up sooner says nothing about the peer. */
+/** A call that is given up sooner than this says nothing about the peer. */
 const minSilenceMs = 50
-/** After such a silence with calls in flight, new ones take another route: as long as a connection may take to be made. */
+/**
+ * After such a silence with calls in flight, new ones take another route: as long as a connection may take to be made.
+ */
 const maxSilenceMs = 2_000
 /** Time limit for the peer to read the last bytes. */
 const partingMs = 1_000
@@ -77,18 +82,18 @@ export class Link {
     socket.on('error', (error) => {
       reason = error
     })
-    // Nothing can be sent from here on, and it may be a while until it is closed.
+    // After the peer's end nothing can be sent, though the connection may stay open for a while.
     socket.once('end', () => this.#leave())
     const old = setTimeout(() => this.#leave(), maxLifeMs).unref()
     socket.once('close', () => {
       clearTimeout(old)
       this.#lost(reason)
     })
-    // Alone, it keeps no process alive.
+    // A link without calls does not keep the process alive.
     socket.unref()
   }
 
-  /** Takes a call; false when it has to go another way. */
+  /** Takes a call; false when it has to go another way. Errors go to the handler. */
   take(request: LinkedRequest, handler: LinkedHandler): boolean {
     if (this.#isLeaving || this.#calls.size >= maxInFlight) return false
     if (this.#socket.writableLength > maxWaitingBytes) return false
@@ -100,13 +105,13 @@ export class Link {
     return true
   }
 
-  /** Accepts no more calls and closes after the last one in flight. */
+  /** Accepts no more calls and closes after the last one in flight. Never rejects. */
   close(): Promise<void> {
     this.#leave()
     return this.#closed.promise
   }
 
-  /** Cancels the call. */
+  /** Cancels a call. When nothing was heard since it was sent, the link takes no more calls. */
   giveUp(call: LinkedCall): void {
     if (!this.#forget(call)) return
     if (call.sentMs === undefined) return
@@ -130,7 +135,7 @@ export class Link {
     setImmediate(() => this.#flush())
   }
 
-  /** Once a turn: calls of one moment travel together. */
+  /** Writes once per event-loop turn, so that the calls of a turn share one write. */
   #flush(): void {
     this.#willFlush = false
     const sentMs = performance.now()
@@ -157,7 +162,7 @@ export class Link {
     } else this.#return(call)
   }
 
-  /** The other side may be gone, without a word. */
+  /** Whether the peer has sent nothing for so long after a call that it may be lost. */
   #isSilent(nowMs: number): boolean {
     if (this.#askedMs <= this.#heardMs || nowMs - this.#askedMs < maxSilenceMs) return false
     this.#leave()
@@ -170,7 +175,7 @@ export class Link {
       return
     }
     const call = this.#calls.get(id)
-    // The answer of one that was given up.
+    // The answer to a call that was given up.
     if (call === undefined) return
     if (kind === frameKind.refused) this.#return(call)
     else if (kind === frameKind.answer) {
@@ -280,16 +285,19 @@ class LinkedCall implements Dispatcher.DispatchController {
     this.fail(reason)
   }
 
-  /** An answer is whole when it comes: there is nothing to hold back. */
+  /** Does nothing: an answer arrives complete, so there is nothing to hold back. */
   pause(): void {}
 
   resume(): void {}
 }
 
-/** What a server made of the preface: it speaks frames, it speaks something else, or it did not say a word. */
+/** How a server answered the preface: with frames, with something else, or not at all. */
 export type HandshakeResult = 'frames' | 'other' | 'silence'
 
-/** Says the preface on a fresh connection, which is destroyed unless the other side speaks frames. */
+/**
+ * Sends the preface on a fresh connection and reports what the peer made of it. Never rejects; the connection is
+ * destroyed unless the peer speaks frames.
+ */
 export function handshake(socket: Socket, timeoutMs: number): Promise<HandshakeResult> {
   const { promise, resolve } = Promise.withResolvers<HandshakeResult>()
   let seen = Buffer.alloc(0)

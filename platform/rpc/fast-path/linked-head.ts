@@ -5,14 +5,14 @@ import type { AnswerHeaders, CallHead } from '../server/unary-answer.ts'
 /** Names in lower case. */
 export type LinkedHeaders = Record<string, string>
 
-/** Whether an answer needs no head of its own. */
+/** Whether an answer is one that an empty head stands for: status 200 and no header but its content type. */
 export function isUsual(status: number, headers: AnswerHeaders): boolean {
   if (status !== 200) return false
   for (const name in headers) if (name !== 'content-type') return false
   return true
 }
 
-/** Throws a RangeError for what is no head of a call. */
+/** Reads the head of a call. Throws a RangeError for any other text. */
 export function readHead(head: string): [path: string, headers: LinkedHeaders] {
   const parsed = parseJson(head)
   const [path, headers] = Array.isArray(parsed) ? parsed : []

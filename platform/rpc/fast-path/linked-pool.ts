@@ -19,7 +19,7 @@ const timeoutHeader = 'connect-timeout-ms'
 const handshakeTimeoutMs = 2_000
 const firstRestMs = 250
 const maxOpenMs = 5_000
-/** A server that does not speak frames is asked again after a rolling upgrade may have changed it. */
+/** Wait before a server that does not speak frames is tried again: an upgrade may have changed it. */
 const strangerRestMs = 60_000
 
 /** A dispatcher of undici's over another one of the same origin. */
@@ -41,6 +41,10 @@ export class LinkedPool extends undici.Dispatcher {
     this.#options = options
   }
 
+  /**
+   * Sends a call over the link, or over HTTP when there is no link or the call does not fit one. Errors go to the
+   * handler.
+   */
   override dispatch(
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
@@ -101,6 +105,8 @@ export class LinkedPool extends undici.Dispatcher {
     this.#restUntilMs = performance.now() + (isStranger ? strangerRestMs : restMs)
   }
 
+  /** Resolves after the calls in flight. */
+  /** Resolves, or calls back, after the calls in flight. */
   override close(): Promise<void>
   override close(callback: () => void): void
   override close(callback?: () => void): Promise<void> | undefined {
@@ -114,7 +120,7 @@ export class LinkedPool extends undici.Dispatcher {
   async #closeAll(): Promise<void> {
     await this.#link?.close()
     await Promise.all(this.#leaving)
-    // The last: calls that a link gave back go through it.
+    // Closed last, because calls that a link gave back go through it.
     await this.#pool.close()
   }
 }
@@ -129,7 +135,7 @@ function isLinkable(options: Dispatcher.DispatchOptions): options is Linkable {
     body instanceof Uint8Array &&
     body.byteLength <= maxLinkedBytes &&
     headers?.['content-type'] === contentTypeUnaryProto &&
-    // Nothing else would end it.
+    // A call over a link has no other time limit.
     headers[timeoutHeader] !== undefined
   )
 }

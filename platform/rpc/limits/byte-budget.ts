@@ -7,7 +7,7 @@ export interface ByteLimits {
   maxLargeBytes: number
 }
 
-/** Larger than a chunk of an upload with what is around it. */
+/** Bytes above which a message counts as large: more than a chunk of an upload with its envelope. */
 export const largeMessageBytes = 80 * 1024
 
 /** Held bytes within limits, and within those of the budget that this one is a part of. */
@@ -25,7 +25,7 @@ export class ByteBudget {
     return this.#heldBytes
   }
 
-  /** Holds so many bytes more; false, and nothing, when there is no room. */
+  /** Holds so many bytes more; false, holding none of them, when there is no room. */
   take(bytes: number, isLarge: boolean): boolean {
     const { maxBytes, maxLargeBytes } = this.#limits
     if (this.#heldBytes + bytes > (isLarge ? maxLargeBytes : maxBytes)) return false
@@ -59,10 +59,10 @@ export class Lease {
     return this.#wasRefused
   }
 
-  /** Holds so many bytes from now on, more or less than before; false, and what it was, when there is no room. */
+  /** Holds exactly so many bytes from now on; false, and unchanged, when there is no room or the lease is released. */
   resize(bytes: number): boolean {
     const more = bytes - this.#heldBytes
-    // A call that has ended reads nothing any more.
+    // A call that has ended reads no more.
     if (this.#isReleased) return false
     if (more > 0 && !this.#budget.take(more, bytes > largeMessageBytes)) {
       this.#wasRefused = true
@@ -73,7 +73,7 @@ export class Lease {
     return true
   }
 
-  /** Holds nothing any more, for good. Safe to call again. */
+  /** Gives all bytes back, for good. Safe to call again. */
   readonly release = (): void => {
     if (this.#isReleased) return
     this.#isReleased = true

@@ -7,12 +7,12 @@ export const maxMessageBytes = 4 * 1024 * 1024
 /** Largest request message of health and reflection: a name. */
 export const maxNameMessageBytes = 4 * 1024
 
-/** The refusal of a message that is larger than those of its method may be. */
+/** Makes (does not throw) the MESSAGE_TOO_LARGE for a message over the limit of its method. */
 export function messageTooLarge(maxBytes: number): Failure {
   return new Failure('MESSAGE_TOO_LARGE', `message is over ${maxBytes} bytes`)
 }
 
-/** The refusal of a call whose bytes the server has no room for. */
+/** Makes (does not throw) the SERVER_OVERLOADED for a call whose bytes the server has no room for. */
 export function tooManyBytes(): Failure {
   return new Failure(
     'SERVER_OVERLOADED',
@@ -20,7 +20,7 @@ export function tooManyBytes(): Failure {
   )
 }
 
-/** The refusal of a call beyond those that may be in flight without a credential. */
+/** Makes (does not throw) the SERVER_OVERLOADED for a call beyond those that may be in flight without a credential. */
 export function tooManyCalls(): Failure {
   return new Failure(
     'SERVER_OVERLOADED',

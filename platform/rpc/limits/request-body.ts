@@ -15,13 +15,13 @@ export interface ReadLimits {
   isJson: boolean
   /** When a single message has to be there, in milliseconds since the epoch. */
   untilMs?: number | undefined
-  /** Makes of what is thrown here what the reader of the body is to see. */
+  /** Maps an error of reading to the one that the reader of the body is to see. */
   toError(thrown: unknown): unknown
 }
 
 const minBlockBytes = 4 * 1024
 const maxBlockBytes = 64 * 1024
-/** A piece that long, whose memory is its own, is kept as it came. */
+/** A piece of at least this size that owns its memory is kept without a copy. */
 const minOwnBlockBytes = 16 * 1024
 const prefixBytes = 5
 const endStreamFlag = 2
@@ -60,7 +60,10 @@ export class Gathering {
     return this.#bytes
   }
 
-  /** Takes bytes up to the end of the message and returns how many. Throws a Failure when there is no room for them. */
+  /**
+   * Takes bytes up to the end of the message and returns how many. Throws SERVER_OVERLOADED when there is no room for
+   * them, and MESSAGE_TOO_LARGE for a message of undeclared length over `maxBytes`.
+   */
   add(piece: Uint8Array): number {
     const { maxBytes } = this.#limits
     const room = (this.#declaredBytes ?? maxBytes) - this.#bytes
@@ -77,7 +80,7 @@ export class Gathering {
     return part.byteLength
   }
 
-  /** One that has grown large may become as large as any: those that follow are refused before much of them has come. */
+  /** A message that has grown large reserves the maximum at once, so that the next ones are refused early. */
   #holdUndeclared(): void {
     const { lease, maxBytes } = this.#limits
     hold(lease, this.#bytes > largeMessageBytes ? maxBytes : this.#bytes)
@@ -109,7 +112,7 @@ export class Gathering {
     this.#usedBytes = 0
   }
 
-  /** All of it, in as few pieces as there are. */
+  /** The whole message, in as few pieces as there are. */
   pieces(): Uint8Array[] {
     this.#close()
     return this.#blocks
@@ -140,7 +143,7 @@ class Pieces {
     }, untilMs - Date.now())
   }
 
-  /** The next one; undefined at the end. A body that breaks off counts as a disconnected caller. */
+  /** The next piece; undefined at the end. A body that breaks off counts as a disconnected caller. */
   async next(): Promise<Uint8Array | undefined> {
     const step = await Promise.race([this.#source.next().catch(wentAway), this.#late.promise])
     return step.done === true ? undefined : step.value
@@ -156,8 +159,9 @@ function wentAway(cause: unknown): never {
 }
 
 /**
- * The body of a unary call of Connect's protocol, passed on when it is complete. The rest of a body that is refused stays
- * unread.
+ * The body of a unary call of Connect's protocol, passed on when it is complete; the rest of a refused body stays
+ * unread. Throws `toError` of a Failure: MALFORMED_REQUEST for another length than declared or JSON that is not UTF-8,
+ * MESSAGE_TOO_LARGE, SERVER_OVERLOADED, TIMEOUT after `untilMs`, CANCELLED for a body that breaks off.
  */
 export async function* wholeBody(
   body: AsyncIterable<Uint8Array>,
@@ -186,8 +190,9 @@ export async function* wholeBody(
 }
 
 /**
- * The messages of a gRPC or streaming Connect call with their envelopes, each passed on when it is complete. What was handed
- * on counts until the next one is asked for, and a single message to the end of the call.
+ * The messages of a gRPC or streaming Connect call with their envelopes, each passed on when it is complete. A message
+ * counts against the lease until the next one is asked for, and a single message to the end of the call. Throws as
+ * `wholeBody`.
  */
 export async function* wholeMessages(
   body: AsyncIterable<Uint8Array>,
@@ -277,7 +282,7 @@ class Envelopes {
     return envelope
   }
 
-  /** Throws unless the body may end here. */
+  /** Throws MALFORMED_REQUEST unless the body may end here. */
   end(): void {
     if (this.#prefix.length > 0) throw malformed('the last message is incomplete')
     if (this.#isSingle && this.#messages === 0) throw malformed('the method takes one message')

@@ -4,20 +4,23 @@ import type { IncomingMessage } from 'node:http'
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { ServedCall } from '../server/served-call.ts'
 
-/** A caller that still sends may miss the answer once its connection is closed, so it gets some time to read it. */
+/** Time before the connection is cut: a caller that still sends would lose the response if it were cut at once. */
 const lingerMs = 2_000
-/** Some clients read nothing before they have sent all. */
+/**
+ * Maximum that is dropped of an authenticated caller's body: some clients read nothing before they have sent
+ * everything.
+ */
 const maxDroppedBytes = 16 * 1024 * 1024
 const maxDroppedOfOthersBytes = 64 * 1024
-/** What is dropped costs memory too, until it is collected: so many bodies at once may be long. */
+/** Maximum of long bodies being dropped at once: dropped bytes take memory until they are collected. */
 const maxLongDrops = 4
 
 /** Drops the bodies of requests over HTTP/1.1. */
 export interface Dropper {
   /**
-   * Drops the rest of the body of a call: all of a known caller's, unless there was no room for it or others are dropped
-   * already. After that the connection is not read any more, and cut in the end. Called before the answer is written, it also
-   * keeps Node.js from reading on without bounds.
+   * Drops the rest of the body of a call: all of an authenticated caller's, unless there was no room for it or others
+   * are being dropped. After that the connection is not read any more, and cut in the end. Call it before the answer is
+   * written: it also keeps Node.js from reading on without a limit.
    */
   drop(request: IncomingMessage, call: ServedCall): void
 }
@@ -35,7 +38,7 @@ export function createDropper(): Dropper {
       const cut = setTimeout(() => socket.destroy(), lingerMs).unref()
       const over = () => clearTimeout(cut)
       socket.once('close', over)
-      // A reader that stopped half-way still stands in the way.
+      // A reader that stopped half-way would keep the stream paused.
       request.removeAllListeners('readable')
       dropBody(request, isLong ? maxDroppedBytes : maxDroppedOfOthersBytes)
         .then(over, () => undefined)
@@ -56,7 +59,7 @@ async function dropBody(request: IncomingMessage, maxBytes: number): Promise<voi
   }
 }
 
-/** Ends a stream of HTTP/2 whose answer has been written, so that its peer stops sending. */
+/** Ends a stream of HTTP/2 whose response has been written, so that its peer stops sending. */
 export function resetUnread(stream: ServerHttp2Stream): void {
   if (!stream.readableEnded && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR)
 }

@@ -11,10 +11,10 @@ import type { Caller } from '../context.ts'
 import { maxMessageBytes, maxNameMessageBytes, messageTooLarge } from '../limits/limits.ts'
 import { type Rpc, ServedCall } from './served-call.ts'
 
-/** Longest time that a caller may ask for; a longer wish is cut to it. */
+/** Maximum time that a caller may ask for; a longer time-out is cut to it. */
 export const maxTimeoutMs = 60_000
 const defaultTimeoutMs = 10_000
-/** Longest time of a stream that lasts: a watch, a tail. */
+/** Maximum time of a stream that lasts: a watch, a tail. */
 export const maxStreamMs = 24 * 3_600_000
 
 const envelopeHeadBytes = 5
@@ -40,16 +40,20 @@ export type Verdict =
   | { call: ServedCall; refusal?: undefined }
   | { call: ServedCall; refusal: Failure }
 
-/** Reads path and headers of a request. Sets the time-out header, so that Connect keeps the same time. */
+/**
+ * Reads path and headers of a request. Sets the time-out header, so that Connect keeps the same deadline. Never throws:
+ * a refused call has UNAUTHENTICATED, METHOD_UNIMPLEMENTED, PERMISSION_DENIED, COMPRESSION_UNSUPPORTED,
+ * MESSAGE_TOO_LARGE, or TIMEOUT when its token expired while it waited.
+ */
 export type Admit = (path: string, headers: IncomingHttpHeaders) => Verdict
 
-/** Looks every method up once, so that a call costs two lookups. */
+/** Makes the admission of a server. Looks every method up once, so that a call costs two look-ups. */
 export function createAdmission(handlers: readonly UniversalHandler[], identity: Identity): Admit {
   const rpcs = new Map(handlers.map((handler) => [handler.requestPath, describe(handler)]))
   return (path, headers) => {
     const query = path.indexOf('?')
     const rpc = rpcs.get(query < 0 ? path : path.slice(0, query)) ?? unknownRpc
-    // Also where none is needed: authenticated callers have higher limits.
+    // Recognised also where no credential is needed, since authenticated callers have higher limits.
     const caller = identity.recognise(headers.authorization)
     const requestId = headers[requestIdHeader]
     const call = new ServedCall(
@@ -89,7 +93,10 @@ function refusalOf(
   return undefined
 }
 
-/** A token outlives the deadline of its call: when it has expired, the call has waited here for longer than its caller does. */
+/**
+ * The refusal of a call without a valid credential. A token outlives its call's deadline, so an expired one means a
+ * late call.
+ */
 function noCaller({ authorization }: IncomingHttpHeaders, identity: Identity): Failure {
   return identity.hasExpired(authorization)
     ? new Failure('TIMEOUT', 'the call waited until after its deadline')

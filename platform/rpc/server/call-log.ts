@@ -15,13 +15,18 @@ import type { ServedCall } from './served-call.ts'
 
 /** Counts and times calls by method (`pkg.Service/Method`) and gRPC status name. */
 export interface RpcMetrics {
+  /** Records one answered call; `durationMs` runs from its headers to its answer. */
   observe(method: string, code: string, durationMs: number): void
 }
 
 /** Where answered calls are written down. */
 export interface CallLog {
+  /** Notes that the call ended well; later notes of the same call are ignored. */
   answered(call: ServedCall): void
-  /** Returns what the caller is to see of `thrown`. */
+  /**
+   * Notes that the call failed, and returns (does not throw) the error that its caller is to see: a bug becomes
+   * INTERNAL_ERROR.
+   */
   failed(call: ServedCall, thrown: unknown): ConnectError
 }
 

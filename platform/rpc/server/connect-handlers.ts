@@ -12,10 +12,13 @@ import { type ReadLimits, wholeBody, wholeMessages } from '../limits/request-bod
 import type { CallLog } from './call-log.ts'
 import { type ServedCall, servedCallKey } from './served-call.ts'
 
-/** How long a single message may take that comes with no deadline. */
+/** Maximum time to read a single message of a call without a deadline. */
 const readTimeoutMs = 30_000
 
-/** A handler that reads each message within what its call may hold, and whose errors all have a reason and are logged. */
+/**
+ * Wraps a handler so that it reads each message within what its call may hold, and all its errors have a reason and are
+ * logged. Rejects with an Error for a call that did not pass admission, which is a bug.
+ */
 export function limited(handler: UniversalHandler, callLog: CallLog): UniversalHandler {
   const isUnary = handler.method.methodKind === 'unary'
   const answer = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
@@ -54,7 +57,7 @@ function readWithin(
   const isGrpc = header.get('content-type')?.startsWith('application/grpc') ?? false
   if (!isUnary || isGrpc) return wholeMessages(source, limits, takesOneMessage)
   const declared = header.get('content-length')
-  // Connect would make room for so many bytes before the first one has come.
+  // Removed, because Connect would allocate the declared bytes before the first one arrives.
   header.delete('content-length')
   return wholeBody(source, limits, declared === null ? undefined : Number(declared))
 }
@@ -63,7 +66,7 @@ function isJson(header: Headers): boolean {
   return header.get('content-type')?.includes('json') ?? false
 }
 
-/** Decoders would put U+FFFD for what is not UTF-8 in the message that a URL carries. */
+/** Whether the message in a URL is UTF-8: a decoder would silently replace other bytes by U+FFFD. */
 function isUtf8Query(url: string): boolean {
   try {
     decodeURIComponent(new URL(url).search)

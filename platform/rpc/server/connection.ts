@@ -5,7 +5,7 @@ import { ByteBudget, type ByteLimits, Lease } from '../limits/byte-budget.ts'
 const kib = 1_024
 const mib = 1_024 * kib
 
-/** Request bytes of callers with a valid credential. The largest message has 4 MiB; one connection leaves room for another's. */
+/** Request bytes of authenticated callers. A message has at most 4 MiB; one connection leaves room for another's. */
 const knownInAll: ByteLimits = { maxBytes: 18 * mib, maxLargeBytes: 12_800 * kib }
 const knownOnOne: ByteLimits = { maxBytes: 8_704 * kib, maxLargeBytes: 8 * mib }
 /** Request bytes of everybody else, whose messages have 4 KiB at most. */
@@ -15,7 +15,7 @@ const anonymousOnOne: ByteLimits = { maxBytes: 64 * kib, maxLargeBytes: 0 }
 /** Calls without a credential that may be in flight on one connection. */
 const maxAnonymousCalls = 16
 
-/** Watches of health: each takes up a slot for as long as its caller likes. */
+/** Limits on watches of health, each of which takes a slot until its caller ends it. */
 export const watchLimits = {
   connection: 4,
   /** Without a credential, from one address. */
@@ -25,7 +25,7 @@ export const watchLimits = {
   all: 256,
 } as const
 
-/** The connections of one server, and what they take up together. */
+/** The connections of one server, and the limits that they share. */
 export class Connections {
   readonly known = new ByteBudget(knownInAll)
   readonly anonymous = new ByteBudget(anonymousInAll)
@@ -34,7 +34,7 @@ export class Connections {
   #watches = 0
   #anonymousWatches = 0
 
-  /** The connection of a socket or session; `addressOf` is asked once. */
+  /** The connection of a socket or session; `addressOf` is called once for each. */
   of(carrier: object, addressOf: () => string | undefined): Connection {
     let found = this.#byCarrier.get(carrier)
     if (found === undefined) {
@@ -44,7 +44,7 @@ export class Connections {
     return found
   }
 
-  /** Takes a slot of all watches; false when there is none for such a caller. */
+  /** Takes a slot for a watch; false when there is none for such a caller. */
   takeWatch(address: string, isKnown: boolean): boolean {
     if (this.#watches >= watchLimits.all) return false
     if (!isKnown) {
@@ -58,6 +58,7 @@ export class Connections {
     return true
   }
 
+  /** Gives back a slot that `takeWatch` took. */
   giveWatch(address: string, isKnown: boolean): void {
     this.#watches -= 1
     if (isKnown) return
@@ -85,14 +86,17 @@ export class Connection {
     this.#anonymous = new ByteBudget(anonymousOnOne, all.anonymous)
   }
 
-  /** Notes a call with a valid credential; true for the first one. */
+  /** Notes a call with a valid credential; true for the first one of the connection. */
   noteCredential(): boolean {
     const isFirst = !this.#isKnown
     this.#isKnown = true
     return isFirst
   }
 
-  /** Takes a call in, to be released when it has ended; undefined when too many without a credential are in flight. */
+  /**
+   * Admits a call, whose lease is to be released when it has ended; undefined when too many calls without a credential
+   * are in flight.
+   */
   admit(isKnown: boolean): Lease | undefined {
     if (isKnown) return new Lease(this.#known)
     if (this.#anonymousCalls >= maxAnonymousCalls) return undefined
@@ -102,12 +106,14 @@ export class Connection {
     })
   }
 
-  /** For bytes that no call has been read from yet. */
+  /** A lease for bytes that belong to no call yet. */
   partial(): Lease {
     return new Lease(this.#isKnown ? this.#known : this.#anonymous)
   }
 
-  /** Takes a slot for a watch; returns what gives it back, or undefined when this caller gets none. */
+  /**
+   * Takes a slot for a watch; returns the function that gives it back, or undefined when there is none for this caller.
+   */
   watch(isKnown: boolean): (() => void) | undefined {
     if (this.#watches >= watchLimits.connection) return undefined
     if (!this.#all.takeWatch(this.#address, isKnown)) return undefined

@@ -17,10 +17,13 @@ import { type ServedCall, servedCallKey } from './served-call.ts'
 type AnyRequest = IncomingMessage | Http2ServerRequest
 type AnyResponse = ServerResponse | Http2ServerResponse
 
-/** What stands before Connect. */
+/** The step before Connect. */
 export type Edge = ReturnType<typeof createEdge>
 
-/** Makes it; on a guarded port calls are held against the certificate of their connection. */
+/**
+ * Makes the edge of a server: it admits a request or answers it. On a guarded port calls are checked against the
+ * certificate of their connection.
+ */
 export function createEdge(
   admit: Admit,
   callLog: CallLog,
@@ -39,7 +42,9 @@ export function createEdge(
   }
 
   return {
-    /** Undefined when the request was answered here. What the call holds is released when its response closes. */
+    /**
+     * Returns undefined when it refused the request and answered it. The caller releases the lease of an admitted call.
+     */
     admit(request: AnyRequest, response: AnyResponse): ServedCall | undefined {
       const verdict = admit(request.url ?? '', request.headers)
       const { call } = verdict
@@ -67,7 +72,7 @@ function connectionOf(connections: Connections, request: AnyRequest): Connection
   return connections.of(carrier, () => socket.remoteAddress)
 }
 
-// Connect builds a URL from it and throws, outside any handler, when that cannot be done.
+// Checked because Connect builds a URL from the host and would throw outside of any handler.
 function hasAuthority(request: AnyRequest): boolean {
   const authority = 'authority' in request ? request.authority : request.headers.host
   if (authority === undefined) return false
@@ -75,5 +80,5 @@ function hasAuthority(request: AnyRequest): boolean {
   return authority === goodAuthority
 }
 
-// Callers name us alike, call after call.
+// The last good host: callers use the same one call after call, so most checks are one comparison.
 let goodAuthority = ''

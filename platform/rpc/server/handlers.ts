@@ -1,5 +1,5 @@
-// Registers the handlers of RPCs. Each call passes here on its way to its handler, over each protocol: checks of messages
-// belong here.
+// Registers the handlers of RPCs. Each call passes here on its way to its handler, over each protocol: checks of
+// messages belong here.
 
 import type { DescMethod, DescMethodUnary, Message } from '@bufbuild/protobuf'
 import type { ConnectRouter, HandlerContext, ServiceImpl } from '@connectrpc/connect'
@@ -11,26 +11,29 @@ type Handler = (input: Message | AsyncIterable<Message>, context: HandlerContext
 /** A unary method and what answers it. */
 export type Unary = {
   method: DescMethodUnary
+  /** Checks the message and runs the handler. Throws, or rejects with, what the checks and the handler throw. */
   answer: (message: Message, context: HandlerContext) => unknown
 }
 
 /** The unary methods of the services that were registered, by path. */
 export type UnaryMethods = Map<string, Unary>
 
-/** Throws what a message is refused with, before its handler sees it. */
+/** Throws the Failure that a message is refused with, before its handler sees it. */
 type Check = (message: Message) => void
 
 /** What each message of a method has to pass, in this order. */
 function checksOf(method: DescMethod): Check[] {
   const rules = rulesCheck(method)
   const bind = bindToProject(method)
-  // A project that the message need not name is in it before the rules ask for it.
+  // First, because it fills in a project that the rules then require.
   return bind === undefined ? [rules] : [bind, rules]
 }
 
 /**
- * A router whose handlers run after the checks of their method. It also notes the unary methods of its services. Options of a
- * service are known to Connect alone, so its methods are registered only when these are said to be for its streams.
+ * Makes a router whose handlers run after the checks of their method: a message is refused with INVALID_PARAMETER,
+ * MISSING_PARAMETER or, for a bearer of another project, PERMISSION_DENIED. It also notes the unary methods. Connect
+ * alone knows the options of a service, so a service with options is noted only when these are for its streams. Throws
+ * at registration when a rule of a contract does not compile.
  */
 export function registering(
   router: ConnectRouter,

@@ -7,24 +7,28 @@ import { Failure } from '#core/errors/errors.ts'
 import { Health, HealthCheckResponse_ServingStatus as Status } from '#gen/health/v1/health_pb.js'
 import { servedCallKey } from './served-call.ts'
 
-/** Says whether the process can do its work now. */
+/** Whether the process can do its work now. An error counts as "no", and so does an answer after 2 s. */
 export type Ready = () => boolean | Promise<boolean>
 
 const answerLifeMs = 250
 const answerTimeoutMs = 2_000
 const watchPollMs = 500
 
-/** What can be asked for: the state of the server by the names of its services, and states beside it by names of their own. */
+/**
+ * What can be asked for: the state of the server by the names of its services, and states beside it by names of their
+ * own.
+ */
 export type HealthSources = {
   services: readonly string[]
   ready: Ready
-  /** Do not count for the server: it does its work without them. */
+  /** States that do not count for the server, which works without them. */
   apart?: Readonly<Record<string, Ready>> | undefined
 }
 
 /**
- * Serves Check, Watch and List for the whole server (empty name), each of its services, and the states apart. Anyone may
- * ask, so an answer is shared by all who ask within a quarter of a second, and watches are limited by connection and address.
+ * Serves Check, Watch and List for the whole server (empty name), each of its services, and the states apart. They need
+ * no credential, so an answer is shared for a quarter of a second, and watches are limited by connection and address.
+ * Check refuses an unknown name with RPC_SERVICE_NOT_FOUND, Watch one watch too many with SERVER_OVERLOADED.
  */
 export function healthRoutes(
   router: ConnectRouter,

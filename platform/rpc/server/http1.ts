@@ -22,7 +22,7 @@ export interface Http1Options {
   stalledMs: number
 }
 
-/** Makes the application, which answers each path that is no method as an unknown one. */
+/** Makes the application, which answers each path that is no method as an unknown one. It does not listen yet. */
 export async function createHttp1App(options: Http1Options): Promise<FastifyInstance> {
   const { handlers, edge, dropper, takeUnary, stopping, stalledMs } = options
   const app = fastify({
@@ -33,7 +33,7 @@ export async function createHttp1App(options: Http1Options): Promise<FastifyInst
   await app.register(async (scope) => {
     scope.addHook('onRequest', (request, reply, done) => {
       const { raw } = request
-      // So the answer says that this connection ends with it.
+      // Adds `connection: close`, so that the caller goes to another instance.
       if (stopping.aborted) reply.raw.shouldKeepAlive = false
       const call = edge.admit(raw, reply.raw)
       if (call !== undefined && !call.isSilent) {

@@ -11,7 +11,10 @@ type Next = Parameters<Interceptor>[0]
 type Request = Parameters<Next>[0]
 type Response = Awaited<ReturnType<Next>>
 
-/** The only interceptor of a server. A call that admission did not let in does not pass it. */
+/**
+ * The only interceptor of a server. Rejects with a ConnectError: UNAUTHENTICATED for a call that did not pass
+ * admission, else what `CallLog.failed` makes of the handler's error.
+ */
 export function callInterceptor(log: CallLog): Interceptor {
   return (next) => async (request) => {
     const call = request.contextValues.get(servedCallKey)
@@ -29,10 +32,14 @@ export function callInterceptor(log: CallLog): Interceptor {
 /** The cancellation of a call: a signal, or a cheaper callback where no signal is needed. */
 export interface Waiting {
   readonly signal: AbortSignal
+  /** Where it is present, `answerWithin` replaces it and needs no signal. */
   onAbort?: (reason: ConnectError) => void
 }
 
-/** Runs a unary handler within its call, until that is cancelled; logs how it ended. */
+/**
+ * Runs a unary handler in the context of its call, until that is cancelled, and logs how it ended. Rejects with the
+ * ConnectError that the caller is to see. A cancelled handler runs on; its result is dropped.
+ */
 export async function answerWithin<T>(
   call: ServedCall,
   waiting: Waiting,
@@ -73,7 +80,7 @@ async function* serveStream<T>(source: AsyncIterable<T>, call: ServedCall, log: 
   } catch (thrown) {
     throw log.failed(call, thrown)
   } finally {
-    // Also when the caller stopped reading. A call that failed is not written down twice.
+    // Also when the caller stopped reading. A call that has failed is noted already and not noted again.
     log.answered(call)
   }
 }
@@ -88,8 +95,8 @@ async function* decodable<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
 }
 
 /**
- * Over HTTP/2 a body that breaks off ends like any other, and a client of Node that cancels even says that it has ended before
- * it says that it was cancelled, in the same breath. So the second word is waited for.
+ * Passes messages on and waits a moment at the end. Over HTTP/2 a body that breaks off ends like any other, and a Node.js client
+ * that cancels sends the end of the stream just before the reset: without the wait, a partial upload would look complete.
  */
 async function* whole<T>(
   source: AsyncIterable<T>,

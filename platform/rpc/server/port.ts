@@ -19,17 +19,23 @@ const http2Preface = Buffer.from('PRI')
 const firstBytesTimeoutMs = 10_000
 const idleSessionMs = 600_000
 const pollMs = 50
-/** What clients assume before they receive our settings: fewer would refuse calls of clients that do not retry. */
+/**
+ * Streams that clients assume to have before they receive our settings; with fewer, clients that do not retry would
+ * lose calls.
+ */
 const streamsAtFirst = 100
 const streamsOfKnown = 256
-/** What may come of a stream that is not read. */
+/** Maximum bytes that a peer may send on a stream that is not read. */
 const streamWindowBytes = 65_535
 
 /** Closes what a server that listens would otherwise wait for. */
 export interface SharedPort {
-  /** Sends GOAWAY to every HTTP/2 peer and waits so long; connections that come meanwhile are served. */
+  /** Sends GOAWAY to every HTTP/2 peer and waits for `forMs`; connections that come meanwhile are served. */
   leave(forMs: number): Promise<void>
-  /** Lets calls in flight end for `graceMs`, then cuts every connection. `stopped` is the listener's own end. */
+  /**
+   * Lets calls in flight end for `graceMs`, then cuts every connection. `stopped` is the listener's own end; rejects as
+   * it does.
+   */
   drain(stopped: Promise<unknown>, graceMs: number): Promise<void>
 }
 
@@ -37,17 +43,22 @@ export interface SharedPort {
 export interface PortGuard {
   /** What peers are shown, and must show. */
   tls: MeshTls
+  /** Called with the error of a failed TLS handshake. */
   onRefused(error: Error): void
 }
 
 /** What answers on a port beside its HTTP/1.1 server. */
 export interface PortServices {
+  /** Answers a request of HTTP/2. */
   http2: (request: Http2ServerRequest, response: Http2ServerResponse) => void
   /** Takes a connection that was read up to the end of the preface of a link; without it there are no links. */
   link?: ((socket: Socket) => void) | undefined
 }
 
-/** Puts other servers in front of the listener of `http1`, which keeps the connections that are none of theirs. */
+/**
+ * Puts HTTP/2 and links in front of the listener of `http1`, which keeps all other connections. Never throws; malformed
+ * connections are cut.
+ */
 export function sharePort(http1: Server, services: PortServices, guard?: PortGuard): SharedPort {
   const http2 = createHttp2(services.http2)
   const sessions = new Set<ServerHttp2Session>()
@@ -59,7 +70,7 @@ export function sharePort(http1: Server, services: PortServices, guard?: PortGua
     sessions.add(session)
     session.once('close', () => sessions.delete(session))
     session.setTimeout(idleSessionMs, () => session.close())
-    // A peer that never finishes the handshake would hold the connection until it is idle.
+    // Without this, a peer that never finishes the handshake would hold the connection until the idle time-out.
     const handshake = setTimeout(() => session.destroy(), firstBytesTimeoutMs).unref()
     session.once('remoteSettings', () => clearTimeout(handshake))
     session.once('close', () => clearTimeout(handshake))
@@ -104,7 +115,7 @@ export function sharePort(http1: Server, services: PortServices, guard?: PortGua
   }
 }
 
-/** Brings a fresh connection to the server that speaks its language; those in `undecided` have not said which. */
+/** Routes a fresh connection to the server of its protocol; connections in `undecided` have not shown theirs yet. */
 function routeConnection(
   http1: Server,
   http2: Http2Server,
@@ -134,12 +145,12 @@ function routeConnection(
 }
 
 function serveHttp2(http2: Http2Server, socket: Socket): void {
-  // No half-open connections: a disconnected caller would count as connected until the deadline.
+  // No half-open connections: otherwise a disconnected caller would count as connected until the deadline.
   socket.allowHalfOpen = false
   http2.emit('connection', socket)
 }
 
-/** Allows more streams to a session over which a known caller has called. */
+/** Allows more concurrent streams to a session over which an authenticated caller has called. */
 export function raiseStreams(session: Http2Session | undefined): void {
   if (session?.destroyed !== false) return
   session.settings({ maxConcurrentStreams: streamsOfKnown })
@@ -207,7 +218,7 @@ const prefaces: readonly Preface[] = [
   ['link', linkPreface],
 ]
 
-/** Reads until it is clear what the peer speaks; `undefined` when it left before that. */
+/** Reads until the peer's protocol is clear; calls back with undefined when the peer left before that. */
 function decide(
   socket: Socket,
   known: readonly Preface[],

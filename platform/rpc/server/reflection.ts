@@ -11,7 +11,10 @@ import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/
 
 type Query = ServerReflectionRequest['messageRequest']
 
-/** Serves reflection for `services`, the reflection services themselves included. */
+/**
+ * Serves reflection, v1 and v1alpha, for `services` and itself. An unknown name is answered in the protocol's own error
+ * response (NotFound), not refused.
+ */
 export function reflectionRoutes(router: ConnectRouter, services: readonly DescService[]): void {
   const index = indexOf([...services, ServerReflection, ServerReflectionAlpha])
   // The two versions have the same messages in two packages.

@@ -8,7 +8,7 @@ import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
 import { endStreamEnvelope } from '../error-responses.ts'
 import { retryAfterOf } from '../errors.ts'
 
-/** Writes the whole response; the body of the request is never read. */
+/** Writes the whole response to a refused call; the body of the request is never read. */
 export function refuse(
   request: IncomingMessage | Http2ServerRequest,
   response: ServerResponse | Http2ServerResponse,

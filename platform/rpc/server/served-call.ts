@@ -11,8 +11,9 @@ import type { Connection } from './connection.ts'
 export interface Rpc {
   /** `pkg.Service/Method`, or `unknown`. */
   name: string
-  /** No credential is asked for. */
+  /** No credential is needed. */
   open: boolean
+  /** Whether a caller may call the method. */
   permits(caller: Caller): boolean
   /** Largest request message. */
   maxMessageBytes: number
@@ -38,9 +39,9 @@ export class ServedCall implements CallContext {
   readonly startedMs = performance.now()
   /** What carries a call over HTTP/2, where a body that breaks off ends like any other. */
   stream: { readonly aborted: boolean } | undefined
-  /** What the call came over; absent until it was let in. */
+  /** The connection of the call; absent until it was admitted. */
   connection: Connection | undefined
-  /** What its request may hold; absent until it was let in. */
+  /** The bytes that its request may hold; absent until it was admitted. */
   lease: Lease | undefined
   #source: { readonly signal: AbortSignal } | undefined
   #controller: AbortController | undefined
@@ -71,12 +72,12 @@ export class ServedCall implements CallContext {
     return this.#traceparent
   }
 
-  /** Ties the call to the signal of its request, which is not looked at before somebody asks. */
+  /** Ties the call to the signal of its request, which is created only when it is read. */
   begin(source: { readonly signal: AbortSignal }): void {
     this.#source = source
   }
 
-  /** A watch says nothing for as long as nothing changes. */
+  /** Whether silence is normal: a watch sends nothing while nothing changes. */
   get isSilent(): boolean {
     return this.rpc.defaultTimeoutMs === undefined
   }
@@ -85,7 +86,7 @@ export class ServedCall implements CallContext {
     return this.#ended
   }
 
-  /** Says that the call was answered; returns false when that was said before. */
+  /** Notes that the call was answered; returns false when that was noted before. */
   end(): boolean {
     if (this.#ended) return false
     this.#ended = true

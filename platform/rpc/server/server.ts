@@ -48,24 +48,29 @@ export interface ServeRpcOptions {
   metrics?: RpcMetrics
   /** Whether calls are taken over links too; true by default. */
   links?: boolean
-  /** How long a server that closes still takes calls, answeringWith each caller to go elsewhere. */
+  /** Milliseconds for which a server that closes still accepts calls, and has each caller go to another instance. */
   drainMs?: number
-  /** How long calls in flight may take to end after that. */
+  /** Milliseconds that calls in flight have to end after that. */
   graceMs?: number
-  /** How long a call may stall, with nothing read or written, before its connection or stream is closed. */
+  /** Milliseconds without a byte read or written after which the connection or stream of a call is closed. */
   stalledMs?: number
 }
 
 /** A server that listens. */
 export interface RpcServer {
   port: number
-  /** Sends callers elsewhere, stops taking calls, lets those in flight end, then cuts. Safe to call again. */
+  /**
+   * Sends callers to other instances, stops accepting calls, lets those in flight end, then cuts. Safe to call again.
+   */
   close(): Promise<void>
-  /** How long that may take. */
+  /** Maximum milliseconds that closing takes. */
   closeWithinMs: number
 }
 
-/** Listens, with health and reflection beside the given services. */
+/**
+ * Listens, with health and reflection beside the given services. Rejects with the system's error, such as EADDRINUSE,
+ * when the port cannot be opened, and throws what `routes` throws, such as a contract's rule that does not compile.
+ */
 export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const { host, port, identity, log, metrics } = options
   const { drainMs = 0, graceMs = defaultGraceMs, stalledMs = defaultStalledMs } = options
@@ -175,7 +180,7 @@ function http2Handler(handlers: readonly UniversalHandler[], edge: Edge, stalled
     if (call === undefined) return
     call.stream = stream
     stream.once('close', () => call.lease?.release())
-    // After the trailers, which a stream that is closed before would lose.
+    // After the trailers: a stream that is reset before would lose them.
     stream.once('wantTrailers', () => setImmediate(resetUnread, stream))
     if (call.caller !== undefined && call.connection?.noteCredential() === true) {
       raiseStreams(stream.session)

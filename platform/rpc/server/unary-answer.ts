@@ -26,7 +26,7 @@ import type { ServedCall } from './served-call.ts'
 const nothing = Promise.resolve()
 const timeoutPattern = /^\d{1,10}$/
 
-/** Whether a time-out header has Connect's form. */
+/** Whether the value of a time-out header has Connect's form: up to ten digits, in milliseconds. */
 export function isTimeout(text: unknown): boolean {
   return timeoutPattern.test(String(text))
 }
@@ -34,7 +34,7 @@ export function isTimeout(text: unknown): boolean {
 /** Headers, trailers included, in Connect's form over HTTP. */
 export type AnswerHeaders = Record<string, string>
 
-/** Takes the answer to where the call came from: an HTTP status, headers and a body. */
+/** Writes the answer to the transport of the call: an HTTP status, headers and a body. */
 export type WriteAnswer = (status: number, headers: AnswerHeaders, body: Uint8Array) => void
 
 /** What answering needs beside the method and its message. */
@@ -46,7 +46,9 @@ export type Answering = {
   maxBytes: number
 }
 
-/** Runs the handler within its time and writes what came of it. Never throws. */
+/**
+ * Runs the handler until its deadline and writes the response, or the error that `CallLog.failed` makes. Never rejects.
+ */
 export async function answerUnary(
   { method, answer }: Unary,
   body: Uint8Array,
@@ -71,7 +73,7 @@ export async function answerUnary(
   }
 }
 
-/** Writes why a call is not answered whose handler was not called. */
+/** Writes the refusal of a call whose handler was not called. */
 export function refuseUnary(
   failure: Failure,
   { call, context, log }: Answering,
@@ -199,6 +201,7 @@ export class UnaryContext implements HandlerContext {
     return written
   }
 
+  /** Cancels the call, once; later calls do nothing. */
   abort(reason: string, code: Code): void {
     clearTimeout(this.#timer)
     if (this.#abortedBy !== undefined) return
@@ -208,6 +211,7 @@ export class UnaryContext implements HandlerContext {
     this.onAbort(error)
   }
 
+  /** Stops the timer of the deadline. */
   end(): void {
     clearTimeout(this.#timer)
   }

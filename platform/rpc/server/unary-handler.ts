@@ -22,7 +22,7 @@ import {
   UnaryContext,
 } from './unary-answer.ts'
 
-/** Answers a call that was admitted; false when Connect has to. */
+/** Answers a call that was admitted; false, untouched, when Connect has to. Never throws. */
 export type TakeUnary = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -48,11 +48,11 @@ export function unaryHandler(methods: UnaryMethods, log: CallLog, dropper: Dropp
       isAnswering = true
       void answerUnary(unary, body, answering, (...answer) => write(response, ...answer))
     }
-    // Also a call whose body is still on its way ends in time.
+    // So that a call whose body is still arriving ends at its deadline too.
     context.onAbort = () => go(nothing)
     response.once('close', () => {
       if (!response.writableFinished) context.abort('the caller went away', Code.Canceled)
-      // A handler gets its message also when its call was cancelled.
+      // The handler of a cancelled call still uses its message, so its bytes count until it ends.
       context.work.then(lease.release, lease.release)
     })
     const bytes = Number(request.headers['content-length'])
@@ -77,7 +77,7 @@ function isPlain({ method, headers }: IncomingMessage): boolean {
   )
 }
 
-/** Of a body that breaks off nothing is handed on: the end of its connection aborts the call. */
+/** Passes on a complete body only: when a body breaks off, the end of its connection aborts the call. */
 function readBody(
   request: IncomingMessage,
   bytes: number,
@@ -111,7 +111,7 @@ function write(
   response.writeHead(status, headers)
   if (body.byteLength > maxJoinedBytes) response.end(body)
   else {
-    // Bytes as characters of one byte each join the head in one write to the system.
+    // As latin1 text, each byte is one character, and Node.js joins body and head into one write.
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
     response.end(bytes.toString('latin1'), 'latin1')
   }

@@ -5,14 +5,18 @@ import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt'
 /** The path of the first bad time in a message; undefined when there is none. */
 export type FindBadTime = (message: Message) => string | undefined
 
-// The first and the last second of the years 1 to 9999, which are what Timestamp can mean. Services round up to the
-// milliseconds of a Date, so the time ends with the last whole one: the next is of the year 10000, which no answer can hold.
+// The first and the last second of the years 1 to 9999, the range of Timestamp. Services round up to the milliseconds
+// of a Date, so the range ends with the last whole millisecond: the next is in the year 10000, which no response can
+// hold.
 const firstSecond = -62_135_596_800n
 const lastSecond = 253_402_300_799n
 const nanosOfSecond = 1_000_000_000
 const lastNanos = 999_000_000
 
-/** Makes the search of a type; undefined when no time can be in it. */
+/**
+ * Makes the search of a type; undefined when it can hold no time. Throws an Error for a type with times in a map, which
+ * no contract has.
+ */
 export function badTimeFinder(type: DescMessage): FindBadTime | undefined {
   return finderOf(type, new Map())
 }

@@ -27,12 +27,12 @@ const patterns: ReadonlyArray<readonly [pattern: string, words: string]> = [
 
 const wordsByPattern = new Map(patterns)
 
-/** The words of a pattern; the pattern itself when it has none. */
+/** The words of a pattern, to follow a field's name; "must match …" with the pattern itself when it has none. */
 export function patternWords(pattern: string): string {
   return wordsByPattern.get(pattern) ?? `must match ${pattern}`
 }
 
-/** Whether a pattern has words, as every one of a contract must. */
+/** Whether a pattern has words, as every pattern of a contract must. */
 export function hasWords(pattern: string): boolean {
   return wordsByPattern.has(pattern)
 }
