@@ -3,11 +3,13 @@ import { Histogram, type MetricType, type Registry } from 'prom-client'
 
 /** One labelled series of a histogram. */
 export interface Series {
+  /** Counts one value, in the unit of the bucket bounds. */
   observe(value: number): void
 }
 
 /** A histogram whose labelled series are found once and then counted into. */
 export interface CheapHistogram<L extends string> {
+  /** Makes the series of these labels. Call it once for each set of labels: a second series would be shown twice. */
   series(labels: Record<L, string>): Series
 }
 
@@ -28,8 +30,8 @@ type Options<L extends string> = {
 }
 
 /**
- * The library validates and hashes the labels of every observation, which costs more than all else about it; here that
- * is left to the scrape.
+ * Makes a histogram that validates labels once for each series: the library does so for every observation, which costs
+ * more than counting it. Throws an Error when the registry has a metric of this name.
  */
 export function cheapHistogram<L extends string>(options: Options<L>): CheapHistogram<L> {
   const { name, help, labelNames, buckets, registry } = options
@@ -41,7 +43,7 @@ export function cheapHistogram<L extends string>(options: Options<L>): CheapHist
     buckets,
     registers: [registry],
   })
-  // The library asks these for what it would have counted by itself.
+  // The registry calls these methods for the values that the library would have counted by itself.
   const get = () =>
     Promise.resolve({
       name,

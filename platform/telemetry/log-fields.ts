@@ -113,12 +113,12 @@ const shapes: Record<Shape, (value: unknown) => boolean> = {
   flag: (value) => typeof value === 'boolean',
 }
 
-/** Whether a value has a shape, and may be logged. */
+/** Whether a value has the form of a word or an origin, and looks like no secret, so that it may be logged. */
 export function fits(shape: 'word' | 'origin', value: unknown): value is string {
   return shapes[shape](value)
 }
 
-// Words are routes, methods and reasons out of the code: the few that there are need to be searched once.
+// Words are routes, methods and reasons in the code. There are few, so each is checked once and remembered.
 const knownWords = new Set<string>()
 const maxKnownWords = 1_000
 
@@ -128,7 +128,10 @@ function isWord(text: string): boolean {
   return true
 }
 
-/** Keeps the listed fields whose values fit their shape; says how many it dropped, never which. */
+/**
+ * Keeps the listed fields whose values have their form. `droppedFields` has the number of the others, never their
+ * names.
+ */
 export function allowedFields(fields: object): Record<string, LogValue> {
   const kept: Record<string, LogValue> = {}
   let dropped = 0
@@ -142,7 +145,7 @@ export function allowedFields(fields: object): Record<string, LogValue> {
   return kept
 }
 
-/** Takes long numbers, keys, tokens, addresses and URL queries out of a sentence. */
+/** Removes long numbers, keys, tokens, addresses and URL queries from a sentence, and cuts it to 300 characters. */
 export function scrub(text: string): string {
   return text
     .slice(0, 300)

@@ -5,8 +5,9 @@ import fs from 'node:fs'
 /** Takes finished lines. `lastLevel` is the level of the line being written: the logging library sets it. */
 export interface LogOutput {
   lastLevel: number
+  /** Writes a finished line, soon or at once by its level. Never throws. */
   write(line: string): void
-  /** Writes what is held back. */
+  /** Writes the lines that are held back. */
   flush(): void
 }
 
@@ -21,9 +22,9 @@ const fullPipeWaitMs = 10
 const fullPipeWaits = 100
 
 /**
- * Makes an output that holds lines back for a moment, since a write to the system for each costs more than the line.
- * Warnings, and all held lines when the process exits by itself, are written at once: a kill can
- * lose the lines below that level of the last few milliseconds.
+ * Makes an output that holds lines back for up to 20 ms, since a write to the system for each costs more than the line.
+ * Warnings and errors are written at once with all held lines, and so are these when the process exits by itself. A
+ * kill can lose the lines below `warn` of the last few milliseconds.
  */
 export function bufferedOutput(writeOut: (text: string) => void): LogOutput {
   let held = ''
@@ -56,8 +57,8 @@ export const standardOutput = bufferedOutput(writeStandardOutput)
 process.on('exit', standardOutput.flush)
 
 /**
- * Writes at once. A closed pipe is no reason to hang or fail: the library's own destination retries the write for
- * ever as soon as a fatal line is to be flushed.
+ * Writes at once, waiting up to a second for a full pipe. Never throws; a closed pipe loses the text. The library's own
+ * destination is not used because it would retry a fatal line for ever.
  */
 function writeStandardOutput(text: string): void {
   let rest = Buffer.from(text)

@@ -43,7 +43,7 @@ export type LoggerOptions = {
   context?: () => LogFields
 }
 
-/** Makes the logger of a process. */
+/** Makes the logger of a process. Fields that are not on the allow-list are dropped and counted. */
 export function createLogger({ part, level, destination, context }: LoggerOptions): Logger {
   const logger = pino(
     {
@@ -87,7 +87,7 @@ function lineOf([first, second]: unknown[]): [Record<string, unknown>, string] {
   return [fields, message]
 }
 
-// Messages are constants of the code: the few that there are need to be searched once.
+// Messages are constants of the code. There are few, so each is scrubbed once and remembered.
 const knownMessages = new Map<string, string>()
 const maxMessages = 500
 
@@ -125,8 +125,8 @@ const maxDepth = 4
 const maxErrors = 4
 
 /**
- * What may be said about something thrown: where, never with which values. Only the messages of a Failure and of a
- * ConfigurationError are ours; others may quote a row, a body, a header or a URL with its password.
+ * The facts of a thrown value that may be logged: where it happened, never with which values. Only the messages of a
+ * Failure and a ConfigurationError are ours; others may quote a row, a body, a header or a URL with its password.
  */
 export function describeError(thrown: unknown, depth = 0): ErrorFacts {
   if (!(thrown instanceof Error)) return { type: typeof thrown }

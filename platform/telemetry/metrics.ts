@@ -5,11 +5,11 @@ import { hedgeCounts } from '../rpc/client/hedging.ts'
 import { cheapHistogram, type Series } from './histogram.ts'
 import { spanCounts } from './spans.ts'
 
-// Node.js measures the delay of its loop by a timer of its own. At the usual 10 ms that timer alone costs an idle process
-// 7 ms of CPU a second. The delays that are shown have this in them.
+// Node.js measures the delay of its loop by a timer of its own. At the usual 10 ms that timer alone costs an idle
+// process 7 ms of CPU a second. The delays that are shown have this in them.
 const loopLookMs = 50
 
-/** A registry with the process's own numbers, each labelled with the part that it is. */
+/** Makes a registry with the process's own metrics, each labelled with the name of the process. */
 export function createMetrics(part: string): Registry {
   const registry = new Registry()
   registry.setDefaultLabels({ part })
@@ -46,7 +46,10 @@ function hedgeMetrics(registry: Registry): void {
   })
 }
 
-/** Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name. */
+/**
+ * Counts and times RPCs by method (`pkg.Service/Method`) and gRPC status name. `observe` takes milliseconds; the metric
+ * is in seconds. Throws an Error when the registry has the metric.
+ */
 export function rpcMetrics(registry: Registry): {
   observe(method: string, code: string, durationMs: number): void
 } {
@@ -76,7 +79,10 @@ export function rpcMetrics(registry: Registry): {
 /** Work of one kind that waits: how much, and for how long the oldest. */
 export type Backlog = { kind: string; open: number; oldestS: number }
 
-/** Exposes the backlog of calls that a service still owes the back end, read at each scrape. */
+/**
+ * Exposes the backlog of calls that a service still owes the back end, read at each scrape. A `backlog` that rejects
+ * fails the scrape. Throws an Error when the registry has the metrics.
+ */
 export function backlogMetrics(
   registry: Registry,
   service: 'payments' | 'accounts',
@@ -102,7 +108,10 @@ export function backlogMetrics(
   })
 }
 
-/** Shows how the connections of a database's pool are used, read at each scrape. */
+/**
+ * Exposes how the connections of a database's pool are used, read at each scrape. Throws an Error when the registry has
+ * the metric.
+ */
 export function databaseMetrics(registry: Registry, db: Pick<Database, 'stats'>): void {
   void new Gauge({
     name: 'payweave_db_connections',

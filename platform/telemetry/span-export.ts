@@ -33,16 +33,19 @@ import type { TraceSettings } from './tracing.ts'
 const queueSpans = 4_096
 const batchSpans = 512
 const sendEveryMs = 1_000
-/** The exporter repeats within this; then the batch is dropped and counted. */
+/** The exporter retries for this long; then the batch is dropped and counted. */
 const sendWithinMs = 5_000
 
-/** A tracer that ends. */
+/** A tracer that is closed at the end of the process. */
 export interface ExportingTracer extends Tracer {
-  /** Sends what is recorded. */
+  /** Sends the recorded spans. Rejects when that fails or takes too long. */
   close(): Promise<void>
 }
 
-/** Makes the tracer of this process. Connects to nothing until the first spans have ended. */
+/**
+ * Makes the tracer of this process. Connects to nothing until the first spans have ended. Spans that cannot be queued
+ * or exported are dropped and counted, never thrown.
+ */
 export function createTracer(part: string, settings: TraceSettings, log: Logger): ExportingTracer {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({

@@ -1,4 +1,5 @@
-// The spans of a trace, named by OpenTelemetry's semantic conventions, without anything that a client or a person wrote.
+// The spans of a trace, named by OpenTelemetry's semantic conventions, without anything that a client or a person
+// wrote.
 //
 // While traces are off, each function here costs one comparison. Attributes are our own values only: routes, methods,
 // subjects, hosts, codes. No URL, no key, no id of a client, no text of an error.
@@ -12,7 +13,7 @@ export type Facts = Record<string, string | number>
 export interface Span {
   /** What goes to the next process, so that its spans hang below this one. */
   readonly traceparent: string
-  /** `error` is a word of ours; absent for a span that ended well. Safe to call again. */
+  /** Ends the span. `error` is a word of ours, absent for a span that ended well. Safe to call again. */
   end(facts?: Facts, error?: string): void
 }
 
@@ -28,12 +29,13 @@ export interface SpanStart {
 
 /** Records spans. */
 export interface Tracer {
+  /** Begins a span. Never throws. */
   start(span: SpanStart): Span
 }
 
 let tracer: Tracer | undefined
 
-/** Has spans recorded from now on; undefined ends that. */
+/** Records spans with this tracer from now on; with undefined, records none. */
 export function recordSpansWith(next: Tracer | undefined): void {
   tracer = next
 }
@@ -43,7 +45,10 @@ export const spanCounts = { exported: 0, queue_full: 0, export_failed: 0 }
 
 const probes = new Set(['/livez', '/readyz'])
 
-/** A request at the public edge. `route` is its pattern, never its path. */
+/**
+ * Begins the span of a request at the public edge; undefined while traces are off, and for probes. `route` is its
+ * pattern, never its path, which may hold ids.
+ */
 export function httpServerSpan(
   method: string,
   route: string,
@@ -60,19 +65,22 @@ export function httpServerSpan(
   })
 }
 
-/** The answer to a request: only our own fault is an error. */
+/** Ends the span of a request: only a status from 500 up is an error. */
 export function endHttpServerSpan(span: Span | undefined, status: number): void {
   span?.end({ 'http.response.status_code': status }, status >= 500 ? String(status) : undefined)
 }
 
-/** Asked again and again by loops, about no request. */
+/** Calls that loops make all the time and that belong to no request. */
 const polls = new Set([
   'events.v1.InboxService/Seen',
   'grpc.health.v1.Health/Check',
   'grpc.health.v1.Health/Watch',
 ])
 
-/** A call that this process answers. `rpc` is `pkg.Service/Method`. */
+/**
+ * Begins the span of a call that this process answers; undefined while traces are off, and for polls. `rpc` is
+ * `pkg.Service/Method`.
+ */
 export function rpcServerSpan(
   rpc: string,
   headers: { traceparent?: string | string[]; 'content-type'?: string },
@@ -88,7 +96,7 @@ export function rpcServerSpan(
   })
 }
 
-/** A call that this process makes. */
+/** Begins the span of a call that this process makes; undefined while traces are off, and for polls. */
 export function rpcClientSpan(
   method: { name: string; parent: { typeName: string } },
   { hostname, port }: URL,
@@ -120,17 +128,19 @@ const serverFaults = new Set([
   'data_loss',
 ])
 
-/** The answer of this process to a call, by its gRPC status name. */
+/**
+ * Ends the span of an answered call, by its gRPC status name; only codes that mean a fault of the server are errors.
+ */
 export function endRpcServerSpan(span: Span | undefined, code: string): void {
   span?.end({ 'rpc.response.status_code': code }, serverFaults.has(code) ? code : undefined)
 }
 
-/** The answer to a call of this process. */
+/** Ends the span of a call that was made, by its gRPC status name; every code but `ok` is an error. */
 export function endRpcClientSpan(span: Span | undefined, code: string): void {
   span?.end({ 'rpc.response.status_code': code }, code === 'ok' ? undefined : code)
 }
 
-/** One publication of an event. */
+/** Begins the span of one publication of an event; undefined while traces are off. */
 export function publishSpan(
   subject: string,
   eventId: string,
@@ -145,10 +155,11 @@ export function publishSpan(
 export interface ProcessSpans {
   /** The events as their handler is to see them: what it writes hangs below their spans. */
   events: Event[]
+  /** Ends all spans; `error` is a word of ours, absent for success. */
   end(error?: string): void
 }
 
-/** One span for each event, though they are worked on together. */
+/** Begins one span for each event, though they are processed together; undefined while traces are off. */
 export function processSpans(consumer: string, events: Event[]): ProcessSpans | undefined {
   const recorder = tracer
   if (recorder === undefined) return undefined
@@ -184,12 +195,18 @@ function messageFacts(name: string, type: string, subject: string, eventId: stri
   }
 }
 
-/** The trace that later work on an event belongs to; null when it is not recorded, so that nothing is stored. */
+/**
+ * The traceparent that later work on an event belongs to; null when its trace is not recorded, so that nothing is
+ * stored.
+ */
 export function recordedTrace({ traceparent }: Pick<Event, 'traceparent'>): string | null {
   return tracer !== undefined && traceparent.endsWith('-01') ? traceparent : null
 }
 
-/** One POST to a receiver, of which only the host is recorded. */
+/**
+ * Begins the span of one POST to a receiver, of which only the host is recorded; undefined when the trace is not
+ * recorded.
+ */
 export function pushSpan(
   { hostname, number }: { hostname: string; number: number },
   parent: string | null,
@@ -204,7 +221,7 @@ export function pushSpan(
   return tracer.start({ kind: 'client', name: 'POST', facts, parent })
 }
 
-/** What became of the POST. */
+/** Ends the span of a POST; every outcome but `delivered` is an error. */
 export function endPushSpan(
   span: Span | undefined,
   end: { outcome: string; status?: number; error?: string },

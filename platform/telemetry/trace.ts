@@ -20,7 +20,7 @@ function randomHex(bytes: number): string {
   return text
 }
 
-/** A new sampled trace with its first span. */
+/** A new sampled trace with its first span, as a W3C `traceparent`. */
 export function newTraceparent(): string {
   return `00-${randomHex(16)}-${randomHex(8)}-01`
 }
@@ -33,7 +33,7 @@ export function childTraceparent(parent: string | null | undefined): string {
   return `00-${match[1]}-${randomHex(8)}-${match[3]}`
 }
 
-/** The parts of a traceparent; undefined when it is absent or malformed. */
+/** The parts of a `traceparent`, ids in hex; undefined when it is absent or malformed. */
 export function readTraceparent(
   text: string | null | undefined,
 ): { traceId: string; spanId: string; traceFlags: number } | undefined {

@@ -15,8 +15,9 @@ export interface TraceSettings {
 type Env = Readonly<Record<string, string | undefined>>
 
 /**
- * Starts to record when OTEL_EXPORTER_OTLP_ENDPOINT is set; resolves to its stop function. Bad settings are reported with all
- * others, when the process reads its own; until then nothing is recorded.
+ * Starts to record when OTEL_EXPORTER_OTLP_ENDPOINT is set; resolves to undefined otherwise. Bad settings record
+ * nothing here, and are reported with all others when the process reads its settings. `close` rejects when the last
+ * spans cannot be sent.
  */
 export async function startTracing(
   part: string,

@@ -3,9 +3,9 @@
 /** Distance of the tested system's time from the real one. */
 export type TestClock = {
   readonly offsetMs: number
-  /** Moves time forward. */
+  /** Moves time forward by so many milliseconds. */
   advance(ms: number): void
-  /** The shifted time, for code that is handed a clock. */
+  /** The shifted time, for code that takes a clock. */
   now(): Date
 }
 

@@ -12,7 +12,7 @@ export interface Frame {
   body: Buffer
 }
 
-/** A reader that keeps every body. */
+/** A reader that keeps every body of at most `maxBytes`. It throws a RangeError for bytes that are no frame. */
 export function wholeFrames(maxBytes: number, take: (frame: Frame) => void): FrameReader {
   return new FrameReader(maxBytes, ({ kind, call, head }) => (body) => {
     take({ kind, call, head, body })
@@ -26,8 +26,9 @@ export interface Peer {
   frames: Frame[]
   /** So many of those. */
   up: number
-  /** Waits for so many. */
+  /** Waits for so many frames. */
   came(count: number): Promise<Frame[]>
+  /** Sends a frame without a body. */
   say(kind: number, call: number, head?: string): void
 }
 
@@ -37,8 +38,9 @@ export interface FrameServer {
   ends: Peer[]
   /** Requests that came over HTTP; they are answered with 204. */
   requests: number
-  /** Takes no connections any more; links stay. */
+  /** Accepts no more connections; links stay. */
   refuse(): void
+  /** Cuts all connections and stops listening. */
   close(): Promise<void>
 }
 

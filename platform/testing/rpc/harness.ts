@@ -21,7 +21,10 @@ process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A folder of identities for a few processes and one bearer, perhaps with bounds or other methods. */
+/**
+ * Makes a folder of identities for a few processes and one bearer, which may have bounds or other methods; removed at
+ * exit.
+ */
 export function newSecrets(bounds: Partial<Bearer> = {}): string {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-rpc-'))
   folders.push(dir)
@@ -34,14 +37,14 @@ export function newSecrets(bounds: Partial<Bearer> = {}): string {
   return dir
 }
 
-/** A log that can be read. */
+/** A logger at `debug` with the lines that it wrote. */
 export function listeningLog() {
   const lines: Array<Record<string, unknown>> = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
   return { lines, log: createLogger({ part: 'delivery', level: 'debug', destination }) }
 }
 
-/** `delivery` serving InboxService with the given handler on a free port. */
+/** Starts `delivery` serving InboxService with this handler on a free port. The caller closes `server`. */
 export async function startInbox(
   seen: ServiceImpl<typeof InboxService>['seen'],
   options: Partial<ServeRpcOptions> = {},
@@ -64,7 +67,10 @@ export async function startInbox(
 /** What a handler saw of an upload. */
 export type SeenUpload = { parts: number; bytes: number; ended: boolean; error?: unknown }
 
-/** `delivery` taking uploads, whose handler answers with the number of bytes; `onPart` may refuse. */
+/**
+ * Starts `delivery` accepting uploads, whose handler answers with the number of bytes. `onPart` may throw to refuse.
+ * The caller closes `server`.
+ */
 export async function startUploads(onPart: (seen: SeenUpload) => void = () => undefined) {
   const dir = newSecrets()
   const { lines, log } = listeningLog()

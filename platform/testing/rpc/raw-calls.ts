@@ -38,7 +38,7 @@ interface Response {
   body: Buffer
 }
 
-/** A message in the envelope of gRPC and of Connect's streams. */
+/** A message in the envelope of gRPC and of Connect's streams; `declaredBytes` may differ from its real length. */
 export function enveloped(message: Uint8Array, declaredBytes = message.byteLength): Buffer {
   const prefix = Buffer.alloc(5)
   prefix.writeUInt32BE(declaredBytes, 1)
@@ -113,7 +113,7 @@ export const ways = {
 /** One of them. */
 export type Way = keyof typeof ways
 
-/** Sends a message over one of the ways and reads the error that comes back. */
+/** Sends a message over one of the ways and reads the error that comes back. Rejects when a link refuses the call. */
 export async function errorOf(way: Way, call: RawCall): Promise<RawError> {
   const { send, type, isEnveloped } = ways[way]
   const { body = new Uint8Array(0) } = call
@@ -126,7 +126,7 @@ export async function errorOf(way: Way, call: RawCall): Promise<RawError> {
   return read(await send({ ...call, headers, body: isEnveloped ? enveloped(body) : body }))
 }
 
-/** Sends a body as it is, with no headers but those given. */
+/** Sends a body as it is, with no headers but those given, and reads the error that comes back. */
 export async function errorOfBytes(
   version: '1.1' | '2',
   call: RawCall,

@@ -15,7 +15,7 @@ import {
 } from '@bufbuild/protobuf/wkt'
 import type { ConnectRouter } from '@connectrpc/connect'
 
-/** A router that takes services as usual and serves them without rules. */
+/** A router that registers services without the rules of their contracts. */
 export function ruleFreeRouter(router: ConnectRouter): ConnectRouter {
   const ruleFree: ConnectRouter = {
     ...router,

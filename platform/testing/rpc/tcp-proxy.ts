@@ -16,10 +16,11 @@ export interface Tap {
   cut(): void
   /** Stops forwarding over links without closing them. */
   hold(): void
+  /** Cuts all connections and stops listening. */
   close(): Promise<void>
 }
 
-/** Opens a way to `url`. */
+/** Opens a proxy to `url` on a free port. */
 export async function startTap(url: string): Promise<Tap> {
   const { hostname, port } = new URL(url)
   const linked = new Set<Socket>()
@@ -75,7 +76,7 @@ export async function startTap(url: string): Promise<Tap> {
   return tap
 }
 
-/** Calls until a call has gone over a link. */
+/** Calls until a call has gone over a link. Rejects with the error of a call. */
 export async function linkUp(tap: Tap, call: () => Promise<unknown>): Promise<void> {
   while (tap.linkedBytes === 0) await call()
 }
