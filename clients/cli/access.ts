@@ -31,7 +31,10 @@ type Access = Client<typeof AccessService>
 /** A command's work on access. */
 export type AccessWork = (context: CommandContext, access: Access) => Promise<void>
 
-/** Does work over a connection to accounts and closes it. */
+/**
+ * Does work over a connection to accounts and closes it. Rejects with a UsageError as `connect` does, and with what the
+ * work rejects with.
+ */
 export async function withAccess(context: CommandContext, work: AccessWork): Promise<void> {
   const connection = connect(context.options, context.env, 'accounts')
   try {
@@ -41,12 +44,15 @@ export async function withAccess(context: CommandContext, work: AccessWork): Pro
   }
 }
 
-/** The environment that is meant. */
+/** The environment that is meant, sandbox by default. Throws a UsageError for any other word. */
 export function environmentOf({ options }: CommandContext): Environment {
   return valueOf(Environment, options['environment'] ?? 'sandbox', 'environment')
 }
 
-/** UUID of the project with this name. Throws PROJECT_NOT_FOUND for an unknown name. */
+/**
+ * UUID of the project with this name, or the UUID that was given. Rejects with a UsageError without `--project`, with
+ * PROJECT_NOT_FOUND for an unknown name, and with the Failure of the RPC.
+ */
 export async function projectNamed(
   context: CommandContext,
   access: Access,
@@ -63,7 +69,10 @@ export async function projectNamed(
   throw new Failure('PROJECT_NOT_FOUND', 'there is no project of this name in the environment')
 }
 
-/** UUID of the institution with this name. Throws INSTITUTION_NOT_FOUND for an unknown name. */
+/**
+ * UUID of the institution with this name, or the UUID that was given. Rejects with INSTITUTION_NOT_FOUND for an unknown
+ * name, and with the Failure of the RPC.
+ */
 export async function institutionNamed(
   context: CommandContext,
   access: Access,
@@ -79,7 +88,10 @@ export async function institutionNamed(
   throw new Failure('INSTITUTION_NOT_FOUND', 'there is no institution of this name there')
 }
 
-/** Makes something under a request id, and says what to do when the answer does not come. */
+/**
+ * Makes something under a request id, so that a repeat makes nothing new, and says how to repeat it when the outcome is
+ * unknown. Rejects with a UsageError for a bad `--request-id`, and with what `make` rejects with.
+ */
 export async function once<T>(
   { options, warn }: CommandContext,
   make: (requestId: string) => Promise<T>,
@@ -98,14 +110,14 @@ export async function once<T>(
 
 const lost = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'INTERNAL_ERROR'])
 
-/** The only operand of a command. */
+/** The only operand of a command. Throws a UsageError that names `what` when there is none, or another one. */
 export function oneOperand({ operands }: CommandContext, what: string): string {
   const [operand] = operands
   if (operand === undefined || operands.length > 1) throw new UsageError(`say one ${what}`)
   return operand
 }
 
-/** Pages of a list, until `limit` rows were shown or there are no more. */
+/** Reads pages of a list until `limit` rows were shown or there are no more. Rejects with what `page` rejects with. */
 export async function eachPage(
   limit: number,
   page: (pageSize: number, pageToken: string) => Promise<{ shown: number; nextPageToken: string }>,

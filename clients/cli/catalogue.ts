@@ -55,7 +55,10 @@ type CatalogueWork = (
   catalogue: Client<typeof CatalogueService>,
 ) => Promise<void>
 
-/** Does work over a connection to billing and closes it. */
+/**
+ * Does work over a connection to billing and closes it. Rejects with a UsageError as `connect` does, and with what the
+ * work rejects with.
+ */
 export async function withCatalogue(context: CommandContext, work: CatalogueWork): Promise<void> {
   const connection = connect(context.options, context.env, 'billing')
   try {

@@ -9,10 +9,10 @@ export interface CommandContext {
   flags: ReadonlySet<string>
   /** `--json` was given. */
   json: boolean
-  /** What stands after the command's name. */
+  /** The words after the command's name that are no options. */
   operands: string[]
   env: NodeJS.ProcessEnv
-  /** Fires when the person wants to end. */
+  /** Aborts on SIGINT and SIGTERM. */
   stopping: AbortSignal
   /** Writes one line on standard output. */
   print(line: string): void
@@ -34,11 +34,11 @@ export interface Command {
   options: Readonly<Record<string, string>>
   /** Its options without a value, and what they mean. */
   flags?: Readonly<Record<string, string>>
-  /** Answers the exit code, when it is another one than 0. */
+  /** Resolves to the exit code, if it is not 0. A UsageError means exit code 2, any other error 1. */
   run(context: CommandContext): Promise<number | undefined | void>
 }
 
-/** Options of every command that talks to a service. */
+/** Options of every command that calls a service. */
 export function optionsFor(part: 'delivery' | 'accounts' | 'billing') {
   return {
     'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
@@ -53,7 +53,7 @@ export const connectionOptions = {
   ...optionsFor('delivery'),
 } as const
 
-/** The options of a command as node:util reads them. */
+/** The options of a command as `parseArgs` of node:util takes them. */
 export function parserOptions(
   command: Command,
 ): NonNullable<Parameters<typeof parseArgs>[0]>['options'] {

@@ -21,15 +21,22 @@ export interface ConnectionOptions {
 
 /** A way to the services. */
 export interface Connection {
+  /** Makes a client of an RPC service; its calls reject with a Failure. */
   client<S extends DescService>(service: S): Client<S>
-  /** UUID of the project that is meant. */
+  /**
+   * UUID of the project that is meant. Rejects with a UsageError for an unknown name, and with the Failure of the RPC.
+   */
   projectId(): Promise<string>
+  /** Closes the connections after the calls in flight. */
   close(): Promise<void>
 }
 
 const defaultProject = 'demo'
 
-/** Reads options, environment and sandbox.json; connects to a service with the first call. */
+/**
+ * Reads options, environment and sandbox.json; connects to a service with the first call. Throws a UsageError without
+ * an address, a bearer or a sandbox, and the system's error for bad certificates.
+ */
 export function connect(
   options: ConnectionOptions,
   env: NodeJS.ProcessEnv,
@@ -89,7 +96,7 @@ function readSandbox(options: ConnectionOptions, env: NodeJS.ProcessEnv): Sandbo
       `${file} is not there: run "npm start" first, or say --data-dir, or --url and --token`,
     )
   }
-  // Credentials of this machine's sandbox are not for another address.
+  // Another address never gets the credentials of this machine's sandbox.
   if (options.url !== undefined && asked === undefined) return undefined
   return JSON.parse(fs.readFileSync(file, 'utf8')) as SandboxFile
 }

@@ -84,7 +84,10 @@ export const deliveryCommands: Command[] = [
 
 type Work = (context: CommandContext, connection: Connection, projectId: string) => Promise<void>
 
-/** Does work over a connection and closes it. */
+/**
+ * Does work over a connection to delivery, for the project that is meant, and closes it. Rejects with a UsageError as
+ * `connect` does, and with what the work rejects with.
+ */
 export async function withConnection(context: CommandContext, work: Work): Promise<void> {
   const connection = connect(context.options, context.env)
   try {
@@ -220,7 +223,9 @@ function timeOption<N extends string>(
   return { [field]: timestampFromDate(new Date(atMs)) } as Partial<Record<N, Timestamp>>
 }
 
-/** The value of an option that counts something: 1 to `most`. */
+/**
+ * Reads an option that is a whole number from 1 to `most`. Throws a UsageError that names the option for anything else.
+ */
 export function wholeNumber(text: string, option: string, most: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : 0
   if (value >= 1 && value <= most) return value

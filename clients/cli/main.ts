@@ -47,14 +47,16 @@ const working: Command[] = [
 const commands: Command[] = [...working, completionCommand(working)]
 const exit = { done: 0, failed: 1, usage: 2 } as const
 
-/** What a command finds around itself; the process has it all. */
+/** The environment and streams of the process, which tests replace. */
 export interface Surroundings {
   env: NodeJS.ProcessEnv
   stdout: NodeJS.WritableStream
   stderr: NodeJS.WritableStream
 }
 
-/** Runs what was typed; resolves with the exit code. */
+/**
+ * Runs what was typed; resolves to the exit code: 0 done, 1 failed, 2 used wrongly. Never rejects: an error is printed.
+ */
 export async function runCommandLine(
   words: string[],
   around: Surroundings = process,

@@ -12,12 +12,15 @@ import {
 import { type ReplayJob, ReplayJobState } from '#gen/delivery/v1/replay_pb.js'
 import { UsageError } from './usage-error.ts'
 
-/** `DELIVERED` of an enum as people write it: `delivered`. */
+/** The name of an enum value in lower case: `delivered` for `DELIVERED`. */
 export function wordOf(words: Record<number, string>, value: number): string {
   return (words[value] ?? String(value)).toLowerCase()
 }
 
-/** The enum value of a word that somebody typed; zero for none. */
+/**
+ * The enum value of a typed word; 0 (unspecified) for none. Throws a UsageError that lists the words for an unknown
+ * one.
+ */
 export function valueOf(
   words: Record<string, string | number>,
   word: string | undefined,
@@ -30,12 +33,12 @@ export function valueOf(
   throw new UsageError(`--${option} must be one of ${known.join(', ').toLowerCase()}`)
 }
 
-/** A message as one line of JSON. */
+/** A message as one line of JSON, with the field names of the contract. */
 export function jsonLine<D extends DescMessage>(schema: D, message: MessageShape<D>): string {
   return toJsonString(schema, message, { useProtoFieldName: true })
 }
 
-/** A time as ISO text, or a dash. */
+/** A time in ISO 8601 UTC with milliseconds, or a dash. */
 export function time(timestamp: Timestamp | undefined): string {
   return timestamp === undefined ? '-' : timestampDate(timestamp).toISOString()
 }
@@ -112,7 +115,7 @@ export function jobLine(job: ReplayJob): string {
   return `replay ${job.jobId}  ${state}  ${job.replayedCount} made due, ${job.ratePerS} a second`
 }
 
-/** Text from outside in one line that cannot steer a terminal. */
+/** Text from outside in one line, without the control characters by which it could steer a terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll(/\p{C}/gu, '?').trim()
 }

@@ -51,7 +51,7 @@ async function tail(context: CommandContext, connection: Connection, projectId: 
   }
 }
 
-/** The time is over, or a service that was there is away for a while. */
+/** Whether the tail may go on: its time is over, or a service that had answered is unavailable for a while. */
 function isPassing(error: unknown, connected: boolean): boolean {
   if (!(error instanceof Failure)) return false
   return error.reason === 'TIMEOUT' || (connected && error.reason === 'SERVICE_UNAVAILABLE')

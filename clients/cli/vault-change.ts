@@ -16,8 +16,9 @@ export const outFlags = {
 } as const
 
 /**
- * Opens the folder, changes it, and writes down what there is, also when the change fails half-way. Manifests that are
- * there, or asked for, follow. UsageError without --out or with a namespace that is none.
+ * Opens the folder of secrets, changes it, and records its files, also when the change fails half-way. Manifests are
+ * written if asked for, or if there are some. Rejects with a UsageError without `--out` or for a bad namespace, with a
+ * VaultError for a folder that cannot be used, and with what `change` throws.
  */
 export async function changeVault(
   { options, flags }: Pick<CommandContext, 'options' | 'flags'>,

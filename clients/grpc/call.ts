@@ -19,10 +19,13 @@ import type { CallOptions } from './service-client.ts'
 export interface CallDefaults {
   credential: Credential
   budget: RetryBudget
+  /** Whether the client was closed: a call then fails with CANCELLED. */
   isClosed: () => boolean
   timeoutMs: number
   retry: Partial<RetryPolicy> | false
+  /** The W3C trace of the current work. */
   traceparent: () => string | undefined
+  /** The request id (UUID) of the current work; a new one where it returns none. */
   requestId: () => string | undefined
 }
 
@@ -31,19 +34,29 @@ export interface Call {
   readonly path: string
   readonly deadline: number
   readonly signal: AbortSignal | undefined
-  /** Headers of the next attempt. Throws when the call may not go on. */
+  /**
+   * Headers of the next attempt. Rejects with CANCELLED when the signal has aborted or the client is closed, and with
+   * the system's error when the bearer's file cannot be read.
+   */
   begin(): Promise<Metadata>
+  /**
+   * Converts an error of grpc-js; one that our own signal caused becomes CANCELLED with the signal's reason as its
+   * cause.
+   */
   errorOf(error: ServiceError): PayweaveError
-  /** Makes attempts until one succeeds or no other is allowed. */
+  /**
+   * Makes attempts until one succeeds or no other is allowed: the contract, the policy, the budget and the deadline
+   * decide. Rejects with the error of the last attempt.
+   */
   repeat<T>(attempt: () => Promise<T>): Promise<T>
 }
 
-/** Starts the clock of a call. */
+/** Starts the clock of a call. Streams of answers have no deadline unless the caller sets one. */
 export function openCall(method: DescMethod, options: CallOptions, defaults: CallDefaults): Call {
   const name = `${method.parent.typeName}/${method.name}`
   const requestId = options.requestId ?? defaults.requestId() ?? randomUUID()
   const traceparent = options.traceparent ?? defaults.traceparent()
-  // A stream of answers lasts as long as the service lets it, unless the caller says how long.
+  // A stream of answers lasts as long as the service allows, unless the caller sets a time-out.
   const isLasting =
     method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming'
   const timeoutMs = options.timeoutMs ?? (isLasting ? Number.POSITIVE_INFINITY : defaults.timeoutMs)
@@ -92,7 +105,7 @@ export function openCall(method: DescMethod, options: CallOptions, defaults: Cal
       } catch (error) {
         const waitMs = waitAfter(error, count)
         if (waitMs === undefined) throw error
-        // An abort ends the wait, and the next attempt says so.
+        // An abort ends the wait; the next attempt then rejects with CANCELLED.
         await sleep(waitMs, undefined, signal === undefined ? {} : { signal }).catch(
           () => undefined,
         )

@@ -14,9 +14,9 @@ export interface TlsOptions {
 
 /** How connections are made. */
 export interface ChannelSettings {
-  /** Set for TLS. An address that begins with https means it too. */
+  /** Set for TLS, which an address that begins with https has in any case. */
   tls?: TlsOptions | true
-  /** A connection without traffic is asked for life after `timeMs` and given up when silent for `timeoutMs`. */
+  /** An idle connection is pinged after `timeMs` and given up when no answer comes within `timeoutMs`. */
   keepAlive?: { timeMs: number; timeoutMs: number } | false
   /** Further options of grpc-js. */
   channelOptions?: ChannelOptions
@@ -25,7 +25,10 @@ export interface ChannelSettings {
 const serviceConfig = JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] })
 const defaultKeepAlive = { timeMs: 30_000, timeoutMs: 10_000 }
 
-/** Opens no connection before the first call. Calls go round all addresses that a name has. */
+/**
+ * Makes a channel, which connects with the first call. Calls are spread over all addresses of a name (round robin).
+ * Throws a TypeError for a bad URL and an Error for bad certificates.
+ */
 export function openChannel(address: string, part: string, settings: ChannelSettings): Client {
   const { target, isSecure } = targetOf(address)
   const { keepAlive = defaultKeepAlive } = settings
@@ -34,16 +37,16 @@ export function openChannel(address: string, part: string, settings: ChannelSett
   return new Client(target, tls === false ? credentials.createInsecure() : secured(tls), {
     'grpc.primary_user_agent': 'payweave-client',
     'grpc.service_config': serviceConfig,
-    // No record of a name server decides how we call.
+    // No TXT record of a name server may change how we call.
     'grpc.service_config_disable_resolution': 1,
-    // A service that restarts is found again within seconds.
+    // Short back-off, so that a service that restarts is found again within seconds.
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 5_000,
     'grpc.dns_min_time_between_resolutions_ms': 5_000,
     ...(keepAlive !== false && {
       'grpc.keepalive_time_ms': keepAlive.timeMs,
       'grpc.keepalive_timeout_ms': keepAlive.timeoutMs,
-      // An idle connection that a router has forgotten is noticed before the next call needs it.
+      // Pings idle connections too, so that one that a NAT has dropped is noticed before the next call needs it.
       'grpc.keepalive_permit_without_calls': 1,
     }),
     ...(serverName !== undefined && {
@@ -68,7 +71,7 @@ function bytes(pem: string | Buffer | undefined): Buffer | null {
   return pem === undefined ? null : Buffer.from(pem)
 }
 
-/** A URL names host and port; anything else is a target in the words of gRPC. */
+/** The target of an address: a URL names host and port; any other text is a target in gRPC's own syntax. */
 function targetOf(address: string): { target: string; isSecure: boolean } {
   if (!/^https?:/.test(address)) return { target: address, isSecure: false }
   const { protocol, hostname, port } = new URL(address)

@@ -9,10 +9,16 @@ export interface CredentialOptions {
 
 const rereadMs = 5_000
 
-/** Gives the value of `authorization` for one attempt. */
+/**
+ * Returns the value of `authorization` for one attempt, undefined to send none. Rejects with the system's error when
+ * the file cannot be read.
+ */
 export type Credential = () => Promise<string | undefined>
 
-/** A file is read again after five seconds, so that a rotated bearer is used without a restart. */
+/**
+ * Makes the credential of a client. A file is read again after five seconds, so that a rotated bearer is used without a
+ * restart. Throws a TypeError when both a token and a file are given.
+ */
 export function createCredential({ token, tokenFile }: CredentialOptions): Credential {
   if (token !== undefined && tokenFile !== undefined) {
     throw new TypeError('give token or tokenFile, not both')
@@ -26,7 +32,7 @@ export function createCredential({ token, tokenFile }: CredentialOptions): Crede
     const nowMs = performance.now()
     if (last === undefined || nowMs - last.atMs > rereadMs) {
       const value = readFile(tokenFile, 'utf8').then((text) => `Bearer ${text.trim()}`)
-      // A file that cannot be read is asked for again by the next call.
+      // Not remembered when it fails: the next call reads the file again.
       value.catch(() => {
         last = undefined
       })

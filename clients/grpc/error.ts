@@ -38,14 +38,14 @@ export interface FailedCall {
   requestId: string
 }
 
-/** A call that was refused, came too late, was cancelled or did not reach the service. */
+/** The error of every call that was refused, timed out, was cancelled or did not reach the service. */
 export class PayweaveError extends Error {
   override readonly name = 'PayweaveError'
   readonly code: Status
   readonly status: StatusName
-  /** What the service or gRPC itself says, without the name of the call. */
+  /** The message of the service or of gRPC itself, without the name of the call. */
   readonly details: string
-  /** From google.rpc.ErrorInfo, for example `PAYMENT_NOT_FOUND`. Absent when no service has decided. */
+  /** From google.rpc.ErrorInfo, for example `PAYMENT_NOT_FOUND`. Absent when no service answered. */
   readonly reason: string | undefined
   /** The domain of the reason: `payweave`. */
   readonly domain: string | undefined
@@ -57,7 +57,7 @@ export class PayweaveError extends Error {
   readonly retryDelayMs: number | undefined
   /** `pkg.Service/Method`. */
   readonly method: string
-  /** What the logs of every service know the call by. */
+  /** UUID by which the logs of every service name the call. */
   readonly requestId: string
 
   constructor(failure: CallFailure, call: FailedCall, cause?: unknown) {
@@ -80,7 +80,7 @@ export class PayweaveError extends Error {
   }
 }
 
-/** Reads the error of grpc-js with its details. */
+/** Reads the error of grpc-js with its google.rpc details. Details that cannot be decoded are left out. */
 export function readServiceError(error: ServiceError): CallFailure {
   const { code, details } = error
   const detail = detailsOf(error.metadata)
@@ -113,7 +113,7 @@ function detailsOf(metadata: Metadata | undefined) {
       bad: find((any) => anyUnpack(any, BadRequestSchema)),
     }
   } catch {
-    // Details of another kind: the status alone says what there is to say.
+    // Details of another kind are ignored: the status remains.
     return undefined
   }
 }

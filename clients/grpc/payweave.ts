@@ -77,13 +77,13 @@ export interface PayweaveClientOptions extends CredentialOptions, ChannelSetting
    * of gRPC (`dns:///payments:7101`).
    */
   address: string | Partial<Record<Part, string>>
-  /** Time for a call that names none. */
+  /** Milliseconds for a call that sets no time-out of its own; 10,000 by default. */
   timeoutMs?: number
-  /** What differs from the usual policy; `false`: no call is tried again. */
+  /** Differences from the default policy; `false`: no call is retried. */
   retry?: Partial<RetryPolicy> | false
-  /** The trace of the work at hand: a value, or a function that is asked for each call. */
+  /** The W3C trace of the current work: a value, or a function that is called for each call. */
   traceparent?: string | (() => string | undefined)
-  /** The request id (UUID) of the work at hand; where it gives none, each call has a new one. */
+  /** Returns the request id (UUID) of the current work; where it returns none, each call has a new one. */
   requestId?: () => string | undefined
 }
 
@@ -91,9 +91,12 @@ export interface PayweaveClientOptions extends CredentialOptions, ChannelSetting
 export type PayweaveClient = {
   readonly [Name in keyof Services]: ServiceClient<Services[Name][1]>
 } & {
-  /** A client of any other service of a part, for example health. */
+  /**
+   * A client of any other service of a part, for example health. Its calls reject with a PayweaveError, or a TypeError
+   * when the client has no address of the part.
+   */
   service<S extends DescService>(part: Part, service: S): ServiceClient<S>
-  /** Lets calls in flight end and starts no other. */
+  /** Lets calls in flight end; later ones are rejected with CANCELLED. */
   close(): void
 }
 
@@ -104,7 +107,10 @@ function hasNames({ tls }: ChannelSettings): boolean {
   return typeof tls === 'object' && typeof tls.serverName === 'function'
 }
 
-/** Makes a client; it connects to a part with the first call to it. */
+/**
+ * Makes a client; it connects to a part with the first call to it. Calls reject with a PayweaveError, or a TypeError
+ * when the client has no address of the part. Throws a TypeError when both a token and a file are given.
+ */
 export function createPayweaveClient(options: PayweaveClientOptions): PayweaveClient {
   const { address, timeoutMs = defaultTimeoutMs, retry = {}, traceparent } = options
   const channels = new Map<string, Client>()

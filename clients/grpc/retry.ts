@@ -7,7 +7,7 @@ import { type PayweaveError, Status } from './error.ts'
 export interface RetryPolicy {
   /** The first attempt included. */
   maxAttempts: number
-  /** Longest wait before the second attempt; the wait itself is a random part of it. */
+  /** Maximum wait before the second attempt; the wait itself is a random part of it. */
   initialBackoffMs: number
   maxBackoffMs: number
   backoffMultiplier: number
@@ -20,7 +20,10 @@ export const defaultRetryPolicy: RetryPolicy = {
   backoffMultiplier: 2,
 }
 
-/** Whether the contract allows a call to be retried. A stream of the caller cannot be sent again. */
+/**
+ * Whether the contract allows a call to be retried: its method is idempotent, and the caller streams nothing, which
+ * could not be sent again.
+ */
 export function isRepeatable({ idempotency, methodKind }: DescMethod): boolean {
   const isStreamed = methodKind === 'client_streaming' || methodKind === 'bidi_streaming'
   return !isStreamed && idempotency !== Level.IDEMPOTENCY_UNKNOWN
@@ -29,11 +32,14 @@ export function isRepeatable({ idempotency, methodKind }: DescMethod): boolean {
 /** Whether the failure is transient: a retry of the same call may succeed. */
 export function isPassing({ code, retryDelayMs }: PayweaveError): boolean {
   if (code === Status.UNAVAILABLE) return true
-  // Without RetryInfo it is the message that is too large, and it stays so.
+  // Without RetryInfo the message is too large, which no retry changes.
   return code === Status.RESOURCE_EXHAUSTED && retryDelayMs !== undefined
 }
 
-/** The wait after the given attempt, counted from 1: what the service asks for, and a random part of the back-off. */
+/**
+ * Milliseconds to wait after the given attempt, counted from 1: what the service asked for, plus a random part of the
+ * back-off.
+ */
 export function backoffMs(
   policy: RetryPolicy,
   attempt: number,
@@ -45,8 +51,11 @@ export function backoffMs(
   return askedMs + random() * ceilingMs
 }
 
-/** Like `retryThrottling` of a gRPC service config: keeps retries from multiplying the load of a service that is down. */
+/**
+ * Like `retryThrottling` of a gRPC service config: keeps retries from multiplying the load of a service that is down.
+ */
 export interface RetryBudget {
+  /** Counts a success, which earns a tenth of a retry. */
   succeeded(): void
   /** Counts a transient failure; returns whether another attempt may follow. */
   failed(): boolean
@@ -55,7 +64,7 @@ export interface RetryBudget {
 const maxTokens = 100
 const tokenRatio = 0.1
 
-/** Ten successes earn one retry, once half of the budget is spent. */
+/** Makes a budget: retries are allowed until half of it is spent; ten successes earn one retry back. */
 export function createRetryBudget(): RetryBudget {
   let tokens = maxTokens
   return {

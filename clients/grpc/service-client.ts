@@ -31,7 +31,10 @@ export type Requests<I extends DescMessage> =
   | AsyncIterable<MessageInitShape<I>>
   | Iterable<MessageInitShape<I>>
 
-/** One function for each method; a stream of answers begins when it is first read. */
+/**
+ * One function for each method; a stream of answers begins when it is first read. Calls reject with a PayweaveError,
+ * also within a stream, and with an error of the caller's own request stream as it is.
+ */
 export type ServiceClient<S extends DescService> = {
   readonly [Name in keyof S['method']]: S['method'][Name] extends DescMethodUnary<infer I, infer O>
     ? (request: MessageInitShape<I>, options?: CallOptions) => Promise<MessageShape<O>>

@@ -21,7 +21,10 @@ import type { CallOptions, Requests, ServiceClient } from './service-client.ts'
 type Message = MessageShape<DescMessage>
 type Init = MessageInitShape<DescMessage>
 
-/** A client with one function for each method of the service. */
+/**
+ * Makes a client with one function for each method of the service. Calling a method that streams both ways throws a
+ * TypeError: no contract of ours has one.
+ */
 export function createServiceClient<S extends DescService>(
   service: S,
   channel: () => Client,
@@ -73,7 +76,7 @@ function unary(
   })
 }
 
-/** Attempts end with the first answer: what was read cannot be unread. */
+/** Retries only until the first answer: the reader has seen it, so the call cannot begin again. */
 async function* serverStream(
   channel: () => Client,
   method: DescMethod,
@@ -95,7 +98,7 @@ async function* serverStream(
     yield first.value
     yield* answers
   } finally {
-    // A caller that stops after the first answer has not started the generator of the rest.
+    // Called explicitly: a caller that stops after the first answer never starts the generator of the rest.
     await answers.return()
   }
 }
@@ -165,7 +168,7 @@ async function* read(
   }
 }
 
-/** Sends what the caller makes, no faster than it is taken, until the service has answered. */
+/** Sends the caller's messages, waiting for each to be written (backpressure), until the service has answered. */
 async function write(
   stream: ClientWritableStream<Message>,
   schema: DescMessage,
@@ -188,7 +191,7 @@ async function write(
     }
     stream.end()
   } catch (error) {
-    // The caller's own source has failed: the service must not take what came for the whole.
+    // The caller's own source failed: cancelled, so that the service does not take the part for the whole.
     stream.cancel()
     throw error
   }

@@ -41,6 +41,10 @@ export type Exchange = {
   durationMs: number
 }
 
+/**
+ * Sends a request and resolves to its response, of any status; 429 is retried up to five times. Rejects with WouldMake for a
+ * request that might make something with a production key, and with undici's error when no response comes within 40 s.
+ */
 export type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
 
 /** How a caller behaves. */
@@ -48,12 +52,13 @@ export type CallerOptions = {
   signal?: AbortSignal
   /** Called before a request is sent. */
   onSent?: (sent: Sent) => void
+  /** Called after each response, before 429 is retried. */
   onAnswered?: (exchange: Exchange, answer: Answer) => void
-  /** Waits for the caller's turn, when calls are paced. */
+  /** Resolves when the next call may be sent, when calls are paced. */
   turn?: () => Promise<void>
 }
 
-/** Thrown instead of a call that might make something with a production key. */
+/** Thrown instead of sending a call that might make something with a production key. */
 export class WouldMake extends Error {}
 
 export const contractVersion = '2024-10-01'
@@ -63,7 +68,7 @@ const timeoutMs = 40_000
 const patienceOfLimits = 5
 const agent = new Agent({ connections: 32, bodyTimeout: timeoutMs, headersTimeout: timeoutMs })
 
-/** Makes the way to call a deployment. */
+/** Makes the function that calls a deployment. */
 export function caller(target: Target, options: CallerOptions = {}): Call {
   return async (method, path, more = {}) => {
     const sent = draft(target, method, path, more)
@@ -133,12 +138,12 @@ async function send(sent: Sent, { signal, onAnswered }: CallerOptions): Promise<
   return answer
 }
 
-/** Reads, and bodies that hold nothing of an order, make nothing anywhere. */
+/** Whether a request cannot make anything: a read, or a body without fields. */
 function isHarmless({ method, body = '' }: Sent): boolean {
   return method !== 'POST' || Object.keys(jsonOf(body)).length === 0
 }
 
-/** The JSON object of a text; empty when it is none. */
+/** The JSON object in a text; an empty one when it holds none. */
 export function jsonOf(text: string): Json {
   try {
     const value: unknown = JSON.parse(text)
@@ -150,7 +155,7 @@ export function jsonOf(text: string): Json {
   }
 }
 
-/** PW-request-date of a moment. */
+/** The value of PW-request-date for a time: `YYYY-MM-DD HH:mm:ss` in UTC. Throws a RangeError for an invalid date. */
 export function requestDate(date = new Date()): string {
   return date.toISOString().slice(0, 19).replace('T', ' ')
 }

@@ -9,10 +9,10 @@ import type { ProjectName, Target } from './target.ts'
 /** A payment request that was accepted. */
 export type Created = { answer: Answer; id: string; urls: string[] }
 
-/** Thrown when something that had to be accepted was not. */
+/** Thrown when a request that should succeed was refused. */
 export class NotAccepted extends Error {}
 
-/** Fails unless the call succeeded. */
+/** Returns the answer if its status is below 300. Throws NotAccepted with its status, code and message otherwise. */
 export function accepted(answer: Answer): Answer {
   if (answer.status < 300) return answer
   const { message } = answer.body
@@ -35,7 +35,10 @@ export function dataOf({ body }: Answer): Json {
   return (body['data'] ?? {}) as Json
 }
 
-/** A client with the credentials of one project. */
+/**
+ * A client with the credentials of one project. Its methods reject as `Call` does; those that return something other
+ * than an Answer also with NotAccepted.
+ */
 export function clientOf(target: Target, call: Call, project: ProjectName = 'demo') {
   const apiKey = target.projects[project]?.apiKey ?? ''
   const send = (method: string, path: string, options: CallOptions = {}) =>
@@ -151,7 +154,10 @@ function moneyRoutes(target: Target, send: Call) {
   }
 }
 
-/** Seals a session token under the institution's shared key. */
+/**
+ * Seals a session token under the institution's shared key, in base64. Throws a RangeError when the target has no such
+ * key.
+ */
 export function sealToken({ institution }: Target, token: string): string {
   const { keyId = '', sharedKey = '' } = institution ?? {}
   const key = Buffer.from(sharedKey, 'base64')
@@ -169,5 +175,7 @@ function billRoutes(send: Call) {
   }
 }
 
-/** A new session of person NN of the sandbox. */
+/**
+ * A new session token of person NN of the sandbox. Rejects with NotAccepted when the account is unavailable or unknown.
+ */
 export const sessionOf = (client: Client, nn: number): Promise<string> => client.session(person(nn))

@@ -1,13 +1,16 @@
 // Polls until a condition is true or a deadline passes.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Thrown when the wait was in vain. */
+/** Thrown when the condition did not become true in time. */
 export class NotInTime extends Error {}
 
 const firstPauseMs = 60
 const maxPauseMs = 500
 
-/** Asks until the answer is there; `undefined` means not yet. */
+/**
+ * Polls until `ask` returns something other than undefined. Rejects with NotInTime after `withinMs`, with an AbortError
+ * when the signal aborts, and with what `ask` rejects with.
+ */
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | undefined>,

@@ -12,7 +12,7 @@ const secretNames = new Set([
 ])
 const mask = '********'
 
-/** A request as a line for a shell, with its keys masked. */
+/** A request as a curl command line for a POSIX shell, with its keys masked. */
 export function curlLine({ method, url, headers, body }: Sent): string {
   const parts = ['curl', '-sS', ...(method === 'GET' ? [] : ['-X', method]), quoted(maskedUrl(url))]
   for (const [name, value] of Object.entries(headers)) {
@@ -31,7 +31,7 @@ export function maskedText(text: string): string {
   }
 }
 
-/** A value with its secrets masked, at any depth. */
+/** A copy of a JSON value with the values of secret fields masked, at any depth. */
 export function masked(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(masked)
   if (typeof value !== 'object' || value === null) return value

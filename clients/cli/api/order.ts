@@ -5,22 +5,22 @@ import type { Json } from './api-call.ts'
 export const walletName = 'Demo Wallet'
 export const closedBankName = 'Restricted Bank'
 
-/** A short unique text. */
+/** A short unique text: the prefix, a dash and 12 hex digits. */
 export function unique(prefix: string): string {
   return `${prefix}-${randomBytes(6).toString('hex')}`
 }
 
-/** The number of person NN of the sandbox. */
+/** The mobile number of person NN (0 to 99) of the sandbox, in E.164. */
 export function person(nn: number): string {
   return `+120255501${String(nn).padStart(2, '0')}`
 }
 
-/** A number without an account. */
+/** A random mobile number in E.164, which most likely has no account. */
 export function newNumber(): string {
   return `+1246${String(randomInt(2_000_000, 9_999_999))}`
 }
 
-/** A payer by wallet on a link; person 20 acts by hand. */
+/** A payer by wallet on a payment link; person 20 is not simulated and acts by hand. */
 export function payer(nn: number, more: Json = {}): Json {
   return {
     mobile_number: person(nn),
@@ -30,12 +30,12 @@ export function payer(nn: number, more: Json = {}): Json {
   }
 }
 
-/** A transaction request of 100.00 USD for one payer who acts by hand, by default. */
+/** A transaction request of 100.00 USD, by default for one payer who acts by hand. */
 export function order(more: Json = {}): Json & { id: string } {
   return { id: unique('order'), amount: '100.00', currency: 'USD', payers: [payer(20)], ...more }
 }
 
-/** A bill of 20.00 USD that the biller takes, if nothing else is said. */
+/** A bill of 20.00 USD that the biller accepts unless `more` changes that. */
 export function bill(more: Json = {}): Json {
   return {
     biller_code: 'DEMO_POWER',
@@ -48,7 +48,7 @@ export function bill(more: Json = {}): Json {
   }
 }
 
-/** A profile of somebody new. */
+/** The profile of a new person. */
 export function profile(more: Json = {}): Json & { mobile_number: string; email: string } {
   return {
     first_name: 'Efua',

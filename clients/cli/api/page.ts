@@ -10,7 +10,10 @@ export type Form = { action: string; fields: Record<string, string> }
 
 const timeoutMs = 10_000
 
-/** Opens an address; with values, sends them as a form. */
+/**
+ * Opens an address; with values, sends them as a form. Redirects are not followed. Rejects with undici's error, or a
+ * TimeoutError after 10 s.
+ */
 export async function open(url: string, values?: Record<string, string>): Promise<Page> {
   const form = values && {
     method: 'POST' as const,
@@ -27,7 +30,7 @@ export async function open(url: string, values?: Record<string, string>): Promis
   return { status: answer.statusCode, headers, html: await answer.body.text(), url }
 }
 
-/** The page's only form, if it has one. */
+/** The page's only form, undefined when it has none. */
 export function formOf({ html, url }: Page): Form | undefined {
   const [whole] = html.match(/<form\b[\s\S]*?<\/form>/) ?? []
   if (whole === undefined) return undefined
@@ -39,7 +42,10 @@ export function formOf({ html, url }: Page): Form | undefined {
   }
 }
 
-/** Sends the page's form, as soon as the page has one: the back end may not know the charge yet. */
+/**
+ * Sends the page's form once the page has one, since the back end may not have the charge yet; 503 is retried. Rejects
+ * with NotInTime after 30 s, and as `open` does.
+ */
 export function fillIn(url: string, values: Record<string, string>): Promise<Page> {
   return eventually('a form to fill in', async () => {
     const form = formOf(await open(url))
@@ -48,7 +54,7 @@ export function fillIn(url: string, values: Record<string, string>): Promise<Pag
   })
 }
 
-/** The payer fills in the card form in the page's frame. */
+/** Fills in the card form in the page's frame, as the payer would. Rejects as `fillIn` does. */
 export async function payByCard(url: string, number: string): Promise<Page> {
   const frame = await eventually('a card form', async () => {
     const { html } = await open(url)
@@ -57,7 +63,7 @@ export async function payByCard(url: string, number: string): Promise<Page> {
   return await fillIn(unescaped(frame), { number, expiry: '12/39', cvc: '123' })
 }
 
-/** An agent takes cash for the page's code at the till of the simulator. */
+/** Takes cash for the page's code at the simulator's agent page. Rejects as `fillIn` does. */
 export async function collectCash(simulatorUrl: string, url: string): Promise<Page> {
   const code = await eventually('a cash code', async () => {
     const { html } = await open(url)
@@ -68,7 +74,7 @@ export async function collectCash(simulatorUrl: string, url: string): Promise<Pa
   return form === undefined ? charge : await open(form.action, form.fields)
 }
 
-/** Text of HTML. */
+/** The text of escaped HTML. */
 export function unescaped(html: string): string {
   const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&' }
   return html.replaceAll(/&(?:(lt|gt|quot|amp)|#(\d+));/g, (_, name?: string, code?: string) =>

@@ -14,9 +14,12 @@ export type Push = {
   received_time: string
 }
 
-/** A receiver with one address for notifies and one for callbacks. */
+/**
+ * A receiver at the simulator, with one address for notifies and one for callbacks. The functions that wait reject with
+ * NotInTime, and all with undici's error when the simulator cannot be reached.
+ */
 export function receiverAt(simulatorUrl: string, kind: ReceiverKind = 'ok', signal?: AbortSignal) {
-  // Anyone who has a tag can read what came in, so it is hard to guess.
+  // Random, because anyone who knows a tag can read its pushes.
   const tag = `cli-${randomBytes(16).toString('hex')}`
   const addressOf = (which: string) => `${simulatorUrl}/receivers/${kind}/${tag}-${which}`
   const log = (which: string) => receivedBy(simulatorUrl, `${tag}-${which}`, signal)
@@ -47,7 +50,7 @@ export function receiverAt(simulatorUrl: string, kind: ReceiverKind = 'ok', sign
 
 export type Receiver = ReturnType<typeof receiverAt>
 
-/** The JSON body of a push. */
+/** The JSON body of a push; an empty object when it is none. */
 export function bodyOf({ body }: Push): Json {
   return jsonOf(body)
 }

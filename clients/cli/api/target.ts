@@ -14,7 +14,7 @@ export type ProjectKeys = {
   authorisationToken?: string | undefined
 }
 
-/** A deployment, and what is known of it. */
+/** A deployment with the credentials and keys that are known for it. */
 export type Target = {
   baseUrl: string
   projects: { demo: ProjectKeys } & Partial<Record<ProjectName, ProjectKeys>>
@@ -23,7 +23,7 @@ export type Target = {
   simulatorUrl?: string | undefined
   /** A key that the deployment must refuse because it is one of the other environment. */
   foreignKey?: string | undefined
-  /** Nothing may be made there: the key is one of production. */
+  /** True for a production key, with which nothing may be made. */
   readOnly: boolean
 }
 
@@ -43,7 +43,7 @@ export const keyOptions = {
 
 type Given = Readonly<Record<string, string | undefined>>
 
-/** Reads options, environment and sandbox file. */
+/** Reads options, environment and sandbox file. Throws a UsageError when they name no deployment, and for a bad URL. */
 export function readTarget(options: Given, env: NodeJS.ProcessEnv): Target {
   const subscriptionKey = options['subscription-key'] ?? env['PAYWEAVE_SUBSCRIPTION_KEY']
   const target =

@@ -9,17 +9,17 @@ export type Finding = {
   advice?: string
 }
 
-/** Finds it in order. */
+/** A finding that is in order. */
 export function ok(name: string, says: string): Finding {
   return { name, result: 'ok', says }
 }
 
-/** Finds something that works and may not for long. */
+/** A finding about something that works and may not for long; `advice` says what to do. */
 export function warning(name: string, says: string, advice: string): Finding {
   return { name, result: 'warning', says, advice }
 }
 
-/** Finds what keeps the system from starting. */
+/** A finding that keeps the system from starting; `advice` says what to do. */
 export function failed(name: string, says: string, advice: string): Finding {
   return { name, result: 'failed', says, advice }
 }

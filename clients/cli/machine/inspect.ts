@@ -17,7 +17,7 @@ export type PartState = {
   version?: string
 }
 
-/** What waits or went wrong; undefined is not known here. */
+/** Backlogs and failures; undefined where they are not known. */
 export type Figures = {
   outboxUnconfirmed: number | undefined
   outboxOldestS: number | undefined
@@ -36,7 +36,10 @@ export type SystemState = { ready: boolean; parts: PartState[]; figures: Figures
 
 const probeTimeoutMs = 3_000
 
-/** The system that runs on a data folder. */
+/**
+ * Inspects the system that runs on a data folder. Parts that do not answer are down; rejects only when the folder's
+ * `processes.json` is not JSON.
+ */
 export async function lookAtFolder(dataDir: string): Promise<SystemState> {
   const processes = readProcesses(dataDir)
   const found = await Promise.all(
@@ -53,7 +56,7 @@ export async function lookAtFolder(dataDir: string): Promise<SystemState> {
   return { ready, parts, figures: figuresOf(samples) }
 }
 
-/** A system that is only known by its address: what its gateway says. */
+/** Inspects a system of which only the address is known, through its gateway's readiness. Never rejects. */
 export async function lookAtAddress(baseUrl: string): Promise<SystemState> {
   const mesh = await readinessOf(baseUrl)
   const parts = Object.entries(mesh?.parts ?? { gateway: false }).map(([name, ready]) => ({
@@ -65,13 +68,16 @@ export async function lookAtAddress(baseUrl: string): Promise<SystemState> {
   return { ready: mesh?.ready === true, parts, figures: figuresOf([]) }
 }
 
-/** The processes of a data folder; none when nothing was ever started there. */
+/**
+ * The processes of a data folder; none when nothing was ever started there. Throws a SyntaxError when the file is not
+ * JSON.
+ */
 export function readProcesses(dataDir: string): ProcessTable {
   const file = path.join(dataDir, 'processes.json')
   return fs.existsSync(file) ? (JSON.parse(fs.readFileSync(file, 'utf8')) as ProcessTable) : {}
 }
 
-/** Whether a process runs; a zombie counts as ended. */
+/** Whether a process runs; a zombie counts as ended. Never throws. */
 export function runs(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -86,7 +92,7 @@ const local = (port: number) => `http://127.0.0.1:${port}`
 const isStore = (name: string) => name === 'postgres' || name === 'nats'
 
 async function lookAtProcess(name: string, pid: number, ports: number[]) {
-  // The last port of a process is that for operators.
+  // The last port of a process is its admin port.
   const admin = local(ports.at(-1) ?? 0)
   const [ready, metrics] = await Promise.all([readinessOf(admin), textOf(`${admin}/metrics`)])
   const samples = readSamples(metrics?.text ?? '')
@@ -147,7 +153,7 @@ async function textOf(url: string): Promise<{ status: number; text: string } | u
   }
 }
 
-/** The line with which a nats-server greets. */
+/** The first line that a nats-server sends, with its version; undefined when none comes. */
 function infoOf(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = net.connect({ port, host: '127.0.0.1', timeout: probeTimeoutMs })
@@ -160,7 +166,7 @@ function infoOf(port: number): Promise<string | undefined> {
   })
 }
 
-/** Whether something listens on a port of this machine. */
+/** Whether something listens on a port of this machine; false after 3 s. Never rejects. */
 export function takesConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect({ port, host: '127.0.0.1', timeout: probeTimeoutMs })

@@ -5,7 +5,7 @@ export type Sample = { name: string; labels: Readonly<Record<string, string>>; v
 
 const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/
 
-/** The samples of a text. What is no sample is passed over. */
+/** The samples of a text in the Prometheus exposition format; other lines are skipped. */
 export function readSamples(text: string): Sample[] {
   return text.split('\n').flatMap((row) => {
     const [, name, labels = '', value] = line.exec(row) ?? []
@@ -23,7 +23,7 @@ function labelsOf(text: string): Record<string, string> {
   )
 }
 
-/** The values of a metric whose labels are these, summed; undefined when there is none. */
+/** The sum of a metric's values with these labels; undefined when there is none. */
 export function sumOf(
   samples: readonly Sample[],
   name: string,

@@ -23,7 +23,7 @@ const goodMemoryBytes = 1.5 * gib
 const goodOpenFiles = 4_096
 const clockSlackMs = 60_000
 
-/** The settings of a start, when they are good. */
+/** Checks the settings of a start, and returns them when they are good. A LaunchError becomes a finding. */
 export function settingsFinding(env: NodeJS.ProcessEnv): [Finding, LaunchSettings | undefined] {
   try {
     const settings = readLaunchSettings(env)
@@ -34,7 +34,10 @@ export function settingsFinding(env: NodeJS.ProcessEnv): [Finding, LaunchSetting
   }
 }
 
-/** Every port is free, or used by the system that runs on this data folder. */
+/**
+ * Checks that every port is free, or used by the system that runs on this data folder. A LaunchError becomes a finding;
+ * rejects with any other error.
+ */
 export async function portsFinding(settings: LaunchSettings): Promise<Finding> {
   const running = Object.entries(readProcesses(settings.dataDir)).filter(([, { pid }]) => runs(pid))
   const own = new Set(running.flatMap(([, { ports }]) => ports))
@@ -66,7 +69,10 @@ function wantedPorts(settings: LaunchSettings): WantedPort[] {
   ]
 }
 
-/** The data folder can be written, its secrets read by its owner alone, and there is room. */
+/**
+ * Checks that the data folder can be written, that only its owner reads its secrets, and that the disk has room. Throws
+ * the system's error when the disk cannot be examined.
+ */
 export function folderFindings(dataDir: string): Finding[] {
   const there = existing(dataDir)
   const isNew = there !== dataDir
@@ -95,7 +101,7 @@ function diskFinding(there: string): Finding {
   return bytes < minDiskBytes ? failed('disk', says, advice) : warning('disk', says, advice)
 }
 
-/** Memory and open files. */
+/** Checks memory and the limit of open files. */
 export function limitFindings(): Finding[] {
   const bytes = process.availableMemory()
   const says = `${(bytes / gib).toFixed(1)} GiB available, ${os.availableParallelism()} processors`
@@ -117,7 +123,10 @@ function openFiles(): number | undefined {
   return soft === undefined || soft === 'unlimited' ? undefined : Number(soft)
 }
 
-/** A clock that is behind the newest file of the checkout is wrong: keys, quotes and sessions go by it. */
+/**
+ * Checks that the clock (ms since 1970) is not behind the newest file of the checkout: keys, quotes and sessions depend
+ * on it.
+ */
 export function clockFinding(nowMs = Date.now()): Finding {
   const newestMs = fs.statSync(path.join(import.meta.dirname, 'preflight.ts')).mtimeMs
   const says = new Date(nowMs).toISOString()

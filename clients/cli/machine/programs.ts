@@ -12,7 +12,7 @@ const root = path.resolve(import.meta.dirname, '../../..')
 const oldestNode = 24
 const platforms = new Set(['linux-x64', 'linux-arm64'])
 
-/** The Node.js that runs us, and the platform. */
+/** Checks the running Node.js and the platform. */
 export function nodeFindings(version = process.versions.node): Finding[] {
   const platform = `${process.platform}-${process.arch}`
   return [
@@ -36,7 +36,7 @@ const manifestOf = (folder: string): Manifest | undefined => {
   return fs.existsSync(file) ? (JSON.parse(fs.readFileSync(file, 'utf8')) as Manifest) : undefined
 }
 
-/** The packages that package.json names, in their exact versions. */
+/** Checks that the packages of package.json are installed in their exact versions. */
 export function packagesFinding(folder = root): Finding {
   const wanted = Object.entries(manifestOf(folder)?.dependencies ?? {})
   const wrong = wanted.filter(
@@ -47,7 +47,10 @@ export function packagesFinding(folder = root): Finding {
   return failed('packages', `missing or of another version: ${names}`, 'run npm ci')
 }
 
-/** PostgreSQL's programs, run for real as the user that the start would take. */
+/**
+ * Checks PostgreSQL's programs by running one as the user that a start would use. A LaunchError becomes a finding; any
+ * other error is thrown.
+ */
 export function postgresFinding(env: NodeJS.ProcessEnv, dataDir: string): Finding {
   if (env['DATABASE_URL']) return ok('postgresql', 'yours, by DATABASE_URL')
   try {
@@ -63,7 +66,10 @@ export function postgresFinding(env: NodeJS.ProcessEnv, dataDir: string): Findin
   }
 }
 
-/** nats-server on the PATH, in the cache, or to be had. */
+/**
+ * Checks for nats-server on the PATH, in the cache, or to be fetched. Rejects with a LaunchError when the cache cannot
+ * be written.
+ */
 export async function natsFinding(env: NodeJS.ProcessEnv, dataDir: string): Promise<Finding> {
   if (env['NATS_URL']) return ok('nats-server', 'yours, by NATS_URL')
   const found = await foundNatsProgram({ fallbackDir: existing(dataDir) })
@@ -79,7 +85,7 @@ export async function natsFinding(env: NodeJS.ProcessEnv, dataDir: string): Prom
   return failed('nats-server', 'not installed', natsInstallLines.join(' · '))
 }
 
-/** What ties the parts' lives to the launcher's, and lets root start PostgreSQL. */
+/** Checks the tools that end the parts when the launcher is killed, and that let root start PostgreSQL. */
 export function toolsFinding(isRoot = process.getuid?.() === 0): Finding {
   const tools = ['setpriv', 'unshare'].filter((name) => findProgram(name) !== undefined)
   const says = tools.length === 0 ? 'neither setpriv nor unshare' : tools.join(' and ')
@@ -89,7 +95,7 @@ export function toolsFinding(isRoot = process.getuid?.() === 0): Finding {
   return warning('tools', `${says}: a killed launcher may leave its stores running`, advice)
 }
 
-/** The folder, or the nearest one above it that is there. */
+/** The folder, or the nearest one above it that exists. */
 export function existing(folder: string): string {
   return fs.existsSync(folder) ? folder : existing(path.dirname(folder))
 }

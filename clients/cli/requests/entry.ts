@@ -14,7 +14,7 @@ export type RequestEntry = {
   left_out?: number
 }
 
-/** What to show; what is undefined is not asked. */
+/** Which requests to show; an undefined field allows any value. */
 export type RequestFilter = {
   id?: string | undefined
   project?: string | undefined
@@ -27,7 +27,7 @@ export type RequestFilter = {
 
 const messages = new Set(['request', 'request refused'])
 
-/** The request of a line; undefined for every other line. */
+/** The request in a line of the log; undefined for every other line. */
 export function readEntry(line: string): RequestEntry | undefined {
   if (!line.startsWith('{')) return undefined
   try {
@@ -42,7 +42,7 @@ export function readEntry(line: string): RequestEntry | undefined {
       request_id: text('requestId') ?? '',
       ...(projectId !== undefined && { project_id: projectId }),
       method: text('method') ?? '-',
-      // What never reached a route has none.
+      // A request that was refused before routing has no route.
       route: text('route') ?? '-',
       status: fields['status'],
       ...(reason !== undefined && { reason }),
@@ -54,7 +54,7 @@ export function readEntry(line: string): RequestEntry | undefined {
   }
 }
 
-/** Says whether a request is one of those that were asked for. */
+/** Whether a request passes the filter. */
 export function isWanted(entry: RequestEntry, filter: RequestFilter): boolean {
   const { id, project, route, method, status, reason } = filter
   return (

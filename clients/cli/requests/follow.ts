@@ -9,11 +9,15 @@ export type FollowOptions = {
 }
 
 const pauseMs = 150
-/** Of what is there at the beginning so much is read at most. */
+/** Maximum that is read of what the file holds at the beginning. */
 const earlierBytes = 4 * 1_048_576
 const chunkBytes = 65_536
 
-/** Lines of the file; `undefined` stands where those that were there end. */
+/**
+ * Yields the lines of a file that grows, is truncated or is replaced; it need not exist yet. Yields undefined once,
+ * after the lines that were there at the beginning. Reads at most the last 4 MiB of those. Throws the system's error
+ * when the file cannot be read.
+ */
 export async function* followLines(
   file: string,
   { follow, signal }: FollowOptions,
@@ -42,7 +46,7 @@ export async function* followLines(
   }
 }
 
-/** Lines of a stream, like standard input. */
+/** Yields the lines of a stream, such as standard input. Throws the stream's error. */
 export async function* streamLines(stream: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
   let rest = ''
   for await (const part of stream) {
@@ -57,7 +61,7 @@ function sizeOf(file: string): number {
   return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** Whole lines only: a cut character is read with the next part. */
+/** Reads whole lines only, so that no character is cut in two. */
 function readFrom(file: string, start: number, end: number): string {
   if (end <= start) return ''
   const chunks: Buffer[] = []

@@ -12,14 +12,19 @@ const reportEachMs = 1_000
 const retry = { firstMs: 500, maxMs: 10_000, forMs: 120_000 } as const
 const passing = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT'])
 
-/** `keys reseal`. */
+/**
+ * Runs `keys reseal`; resolves to 1 when values are left. Rejects with a UsageError for a bad option, with a VaultError
+ * for a folder that cannot be used, with an Error when processes do not use the key in time or the person ends it, and
+ * with the Failure of the RPC after two minutes of retries.
+ */
 export function reseal(context: CommandContext): Promise<number | void> {
   const rate = wholeNumber(context.options['rate'] ?? usualRate, 'rate', 1_000_000)
   return withKeys(context, async (work) => {
     const keyId = await currentKey(work)
     let { left } = await pass(work, { keyId, checkOnly: true, rate })
     let [sealed, unopened] = [0, [] as string[]]
-    // What others were changing is left by a pass, and what they sealed before they had read the key is found by the next.
+    // Repeated, because a pass skips values that another transaction is changing, and processes that read the new key
+    // late may have sealed more values under the old one.
     while (left > unopened.length && !context.flags.has('check')) {
       const done = await pass(work, { keyId, checkOnly: false, rate, total: left })
       sealed += done.sealed
@@ -33,7 +38,7 @@ export function reseal(context: CommandContext): Promise<number | void> {
   })
 }
 
-/** The current key of the folder, once every process uses it: one that is behind would answer with the key before. */
+/** The folder's current key, once every process uses it: one that is behind would seal under the previous key. */
 async function currentKey(work: KeyWork): Promise<string> {
   const { keyId, makeTime } = work.folder.read(name).current
   if (makeTime === undefined) {

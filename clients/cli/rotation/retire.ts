@@ -7,11 +7,15 @@ import { UsageError } from '../usage-error.ts'
 import { printStep } from './rotate.ts'
 import { changingKeys, type KeyWork, namedLists, waitForReaders } from './work.ts'
 
-/** A form of a hosted page can be submitted for so long after it was opened; then its key is needed no more. */
+/** How long after it was opened a form of a hosted page can be submitted; after that its key is not needed. */
 const formLifeS = 2 * 60 * 60
 const spreadS = 180
 
-/** `keys retire`. */
+/**
+ * Runs `keys retire`. Throws a UsageError without a list and a key id; rejects with a KeyRingError for a key that
+ * cannot be removed, with an Error when processes use the key or stored values need it, with a VaultError, and with the
+ * Failure of an RPC.
+ */
 export function retireKey(context: CommandContext): Promise<number | void> {
   const [word, keyId, ...more] = context.operands
   if (word === undefined || keyId === undefined || more.length > 0) {
@@ -53,7 +57,7 @@ async function refuseWhileNeeded(work: KeyWork, name: string, keyId: string): Pr
 }
 
 function refuseWhileSubmitted({ current }: KeyRing, name: string): void {
-  // The key before is used until every gateway has read the list, and forms that it signed live on.
+  // The previous key signs until every gateway has read the list, and its forms stay valid after that.
   const ageS = (Date.now() - (current.makeTime?.getTime() ?? 0)) / 1_000
   const leftS = spreadS + formLifeS - ageS
   if (leftS <= 0) return
@@ -62,7 +66,7 @@ function refuseWhileSubmitted({ current }: KeyRing, name: string): void {
   )
 }
 
-/** Prints what needs a key, with the ids of some. */
+/** Prints which stored values need a key, with the ids of up to five. */
 export function showDependants(
   { json, print }: Pick<CommandContext, 'json' | 'print'>,
   file: string,

@@ -6,10 +6,14 @@ import type { CommandContext } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
 import { changingKeys, type KeyWork, namedLists, waitForReaders } from './work.ts'
 
-/** What the kubelet takes at most to bring a changed Secret to every pod, and a margin. */
+/** Maximum time in which the kubelet brings a changed Secret to every pod, with a margin. */
 const spreadS = 180
 
-/** `keys rotate`. */
+/**
+ * Runs `keys rotate`. Throws a UsageError without a known list; rejects with an Error when a step is not due or
+ * processes do not read the key in time, with a KeyRingError for a full list, with a VaultError, and with the Failure
+ * of an RPC.
+ */
 export function rotateKeys(context: CommandContext): Promise<number | void> {
   const names = namedLists(context.operands)
   if (names.length === 0) throw new UsageError('say which list, or all')
@@ -72,7 +76,10 @@ async function use(work: KeyWork, name: string): Promise<void> {
   }
 }
 
-/** A list of the gateway is given the time that its file takes: it has no database in which it could say what it has read. */
+/**
+ * Waits until every process has read the next key. Gateways have no database to report in, so their file gets a fixed
+ * time.
+ */
 async function waitUntilKnown(work: KeyWork, name: string, next: Key): Promise<void> {
   const { folder, services } = work
   if (services.knows(name)) {
@@ -80,7 +87,7 @@ async function waitUntilKnown(work: KeyWork, name: string, next: Key): Promise<v
     await waitForReaders(work, name, { is, words: `read key ${next.keyId}` })
     return
   }
-  // One gateway of a local start reads one file: what it signs it verifies.
+  // A local start has one gateway, which signs and verifies with the same file.
   if (folder.kind === 'local') return
   const ageS = (Date.now() - (next.makeTime?.getTime() ?? 0)) / 1_000
   if (ageS >= spreadS) return
@@ -97,7 +104,7 @@ function nextOf(keys: readonly Key[]): Key | undefined {
   return keys.find(({ state }) => state === 'next')
 }
 
-/** Prints one step. */
+/** Prints one step, as JSON or in columns. */
 export function printStep(
   { json, print }: Pick<CommandContext, 'json' | 'print'>,
   step: { file: string; step: string; key_id: string },

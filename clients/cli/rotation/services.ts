@@ -16,7 +16,7 @@ import { UsageError } from '../usage-error.ts'
 const parts = ['accounts', 'payments', 'billing'] as const
 type Part = (typeof parts)[number]
 
-/** Where the services are, unless a local start says so. */
+/** Addresses of the services, where they are not those of a local start. */
 export const serviceOptions = {
   'accounts-url': 'address of accounts, instead of that of sandbox.json',
   'payments-url': 'address of payments, the same',
@@ -26,22 +26,29 @@ export const serviceOptions = {
 
 /** What the commands ask. Names of lists are those of `keyFileNames`. */
 export type KeyServices = {
-  /** True when a list is of a service that knows which processes have read it. */
+  /** Whether a list is of a service that records which processes have read it. */
   knows(name: string): boolean
-  /** False when no address was given for the service. */
+  /** Whether an address is known for the service of a list. */
   reaches(name: string): boolean
-  /** A list as its service has read it, with every process that has. */
+  /**
+   * A list as its service has read it, with every process that has. Rejects with the Failure of the RPC, a UsageError
+   * without an address, and an Error for a service that does not have this list or is too old to have lists.
+   */
   look(name: string): Promise<KeyFile>
-  /** What needs each key of a list; calls `seen` after each page. */
+  /**
+   * Counts the values that need each key of a list; calls `seen` with the rows so far after each page. Rejects as
+   * `look`.
+   */
   count(name: string, seen?: (rows: number) => void): Promise<Dependants[]>
-  /** Writes a step down in the audit. */
+  /** Writes a step to the audit. Rejects as `look`. */
   record(name: string, keyId: string, step: KeyStep, unchecked?: boolean): Promise<void>
-  /** Seals one page of values at rest anew, or only counts. */
+  /** Seals one page of values at rest again, or only counts them. Rejects as `look`. */
   reseal(request: {
     pageToken: string
     keyId: string
     checkOnly: boolean
   }): Promise<ResealPageResponse>
+  /** Closes the connections after the calls in flight. */
   close(): Promise<void>
 }
 
@@ -51,7 +58,7 @@ export function keyServices(
   operatorToken: string | undefined,
 ): KeyServices {
   const open = new Map<Part, Connection>()
-  // A sandbox of this machine has nothing to do with an installation.
+  // With --out, sandbox.json of this machine is ignored: it is about another system.
   const isLocal = options['out'] === undefined
 
   function to(part: Part): Connection {
@@ -114,7 +121,7 @@ async function countAll(
   return [...all.values()]
 }
 
-/** Says what to do about a service that cannot be asked. */
+/** Explains the error of a service that is too old to have lists of keys. */
 async function asked<T>(name: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()

@@ -22,14 +22,20 @@ export type KeyWork = { context: CommandContext; folder: KeyFolder; services: Ke
 
 type Run = (work: KeyWork) => Promise<number | void>
 
-/** Opens the folder that is meant, to read it, and the way to the services. Answers what the work answers. */
+/**
+ * Opens the folder to read it, and the services, and resolves to the result of the work. Rejects with a VaultError for
+ * a folder that cannot be used, and with what the work rejects with.
+ */
 export async function withKeys(context: CommandContext, work: Run): Promise<number | void> {
   const { out } = context.options
   if (out === undefined) return runLocally(context, work)
   return runOn(context, openVault(out), work)
 }
 
-/** The same, to change the folder; an installation's manifests follow. */
+/**
+ * Opens the folder to change it, and the services, and resolves to the result of the work; an installation's manifests
+ * follow. Rejects as `withKeys` and `changeVault` do.
+ */
 export async function changingKeys(context: CommandContext, work: Run): Promise<number | void> {
   const { options, print, warn, json } = context
   try {
@@ -75,8 +81,8 @@ async function run(
 }
 
 /**
- * The lists that were named: by process and file, by the file alone where one process has it, or all of them. UsageError
- * for anything else.
+ * The lists that were named: by process and file, by the file alone where only one process has it, or `all`. Throws a
+ * UsageError for anything else.
  */
 export function namedLists(words: readonly string[]): string[] {
   if (words.length === 1 && words[0] === 'all') return [...keyFileNames]
@@ -89,13 +95,16 @@ export function namedLists(words: readonly string[]): string[] {
   })
 }
 
-/** In a local start processes look once a second; the kubelet brings a changed Secret within two minutes. */
+/**
+ * Default seconds to wait: local processes check files once a second; the kubelet brings a changed Secret within two
+ * minutes.
+ */
 const waitS = { local: 30, installation: 180 } as const
 const askAgainMs = 250
 
 /**
- * Waits until every process that has read a list is as it should be. Throws, naming the others, when that takes longer
- * than --within, or when the person wants to end.
+ * Waits until every process that has read a list is as `wanted` says. Rejects with an Error that names the others after
+ * `--within` or when the person ends it, with a UsageError for a bad `--within`, and as `KeyServices.look` does.
  */
 export async function waitForReaders(
   { context, folder, services }: KeyWork,

@@ -8,28 +8,34 @@ import type { ProjectName, Target } from '../api/target.ts'
 export type TriggerWorld = {
   target: Target
   shop: Client
+  /** A client with the credentials of another project. */
   as(project: ProjectName): Client
+  /** A new receiver at the simulator. Throws a UsageError when its address is not known. */
   receiver(kind?: ReceiverKind): Receiver
   /** How long it may wait for the outcome. */
   withinMs: number
 }
 
-/** One row. `run` answers what is to be shown, and fails when the outcome is another one. */
+/** One scenario. */
 export type Trigger = {
   name: string
   summary: string
+  /**
+   * Causes the outcome and resolves to the facts to show. Rejects with OtherOutcome or NotAccepted when something else happened,
+   * with NotInTime after `withinMs`, and as `Call` does.
+   */
   run(world: TriggerWorld): Promise<Json>
 }
 
-/** Thrown when something else came of it. */
+/** Thrown when a scenario had another outcome. */
 export class OtherOutcome extends Error {}
 
-/** What is shown of an answer. */
+/** The facts to show of an answer. */
 export function shown({ status, body }: Answer): Json {
   return { http_status: status, ...body }
 }
 
-/** A row whose call is answered at once: with that status and that error code, or with none. */
+/** A scenario whose call is answered at once, with this status and error code; an empty code stands for none. */
 export function answered(
   name: string,
   summary: string,
