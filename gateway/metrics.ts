@@ -1,6 +1,5 @@
 // Metrics of the edge; no label takes anything that a client sent.
-import { Counter, Gauge, type Registry } from 'prom-client'
-import { cheapHistogram, type Series } from '#platform/telemetry/histogram.ts'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Lookup } from './access/ttl-cache.ts'
 
 /** Where the edge counts. */
@@ -26,7 +25,7 @@ type Answers = {
 
 type RouteCounts = {
   answers: Answers[]
-  durations: Series
+  durations: Histogram.Internal<'route'>
 }
 
 type Lookups = Record<Lookup, number>
@@ -38,12 +37,12 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
   const registers = [registry]
   const routes = new Map<string, RouteCounts>()
   showAnswers(routes, registers)
-  const durations = cheapHistogram({
+  const durations = new Histogram({
     name: 'payweave_http_request_duration_seconds',
     help: 'Time from the head of a request to the end of its response.',
-    labelNames: ['route'],
+    labelNames: ['route'] as const,
     buckets: bucketsS,
-    registry,
+    registers,
   })
   const bounds = showBounds(registers)
   const refused = new Map<string, number>()
@@ -54,7 +53,7 @@ export function gatewayMetrics(registry: Registry): GatewayMetrics {
   function countsOf(route: string): RouteCounts {
     const known = routes.get(route)
     if (known !== undefined) return known
-    const counts = { answers: [], durations: durations.series({ route }) }
+    const counts = { answers: [], durations: durations.labels({ route }) }
     routes.set(route, counts)
     return counts
   }

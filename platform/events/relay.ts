@@ -1,11 +1,13 @@
 // Publishes committed events to the broker. Holds no transaction open while it publishes; consumers confirm, not the
 // relay.
 import { setTimeout as delay } from 'node:timers/promises'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import { EventSchema } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { publishSpan } from '#platform/telemetry/spans.ts'
 import { createSignal } from '../process/signal.ts'
-import { eventBytes } from './event-bytes.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 import type { Nats } from './nats/nats.ts'
 import { type ClaimedEvent, claimDue, markFailed, markPublished } from './outbox-store.ts'
@@ -142,7 +144,7 @@ async function publishClaimed(options: RelayOptions, claimed: ClaimedEvent[]): P
 export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<string | undefined> {
   const span = publishSpan(event.subject, event.event_id, event.traceparent)
   try {
-    const message = eventBytes(event, span?.traceparent ?? event.traceparent ?? '')
+    const message = encode(event, span?.traceparent ?? event.traceparent ?? '')
     await nats.publish(event.subject, message, `${event.event_id}:${event.attempts}`)
     span?.end()
     return undefined
@@ -150,6 +152,20 @@ export async function publishEvent(nats: Nats, event: ClaimedEvent): Promise<str
     span?.end({}, 'not_published')
     return error instanceof Error ? error.message.slice(0, 200) : 'unknown'
   }
+}
+
+/** The event as a message, with the trace that its receiver continues. */
+function encode(event: ClaimedEvent, traceparent: string): Uint8Array {
+  const message = create(EventSchema, {
+    eventId: event.event_id,
+    subject: event.subject,
+    occurredTime: timestampFromDate(event.occurred_at),
+    projectId: event.project_id ?? '',
+    payload: event.payload,
+    traceparent,
+    requestId: event.request_id ?? '',
+  })
+  return toBinary(EventSchema, message)
 }
 
 function republishAllowance(): { take(most: number): number; giveBack(unused: number): void } {

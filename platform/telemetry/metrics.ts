@@ -1,8 +1,7 @@
 // The metrics that every process exposes to Prometheus; takes no label from a request.
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/db.ts'
 import { hedgeCounts } from '../rpc/client/hedging.ts'
-import { cheapHistogram, type Series } from './histogram.ts'
 import { spanCounts } from './spans.ts'
 
 // Node.js measures the delay of its loop by a timer of its own. At the usual 10 ms that timer alone costs an idle
@@ -53,22 +52,22 @@ function hedgeMetrics(registry: Registry): void {
 export function rpcMetrics(registry: Registry): {
   observe(method: string, code: string, durationMs: number): void
 } {
-  const duration = cheapHistogram({
+  const duration = new Histogram({
     name: 'payweave_rpc_duration_seconds',
     help: 'Time from the arrival of an RPC to its response.',
     labelNames: ['method', 'code'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registry,
+    registers: [registry],
   })
   // By method and then by code: to join the two for each call would cost more than to count it.
-  const known = new Map<string, Map<string, Series>>()
+  const known = new Map<string, Map<string, Histogram.Internal<'method' | 'code'>>>()
   return {
     observe(method, code, durationMs) {
-      const byCode = known.get(method) ?? new Map<string, Series>()
+      const byCode = known.get(method) ?? new Map<string, Histogram.Internal<'method' | 'code'>>()
       known.set(method, byCode)
       let found = byCode.get(code)
       if (found === undefined) {
-        found = duration.series({ method, code })
+        found = duration.labels({ method, code })
         byCode.set(code, found)
       }
       found.observe(durationMs / 1_000)

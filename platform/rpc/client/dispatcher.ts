@@ -2,8 +2,7 @@
 // sent again, except by a hedge.
 
 import { isIP } from 'node:net'
-import type { Dispatcher, Pool } from 'undici'
-import { undici } from '#platform/rpc/client/undici.ts'
+import { DecoratorHandler, Dispatcher, errors, Pool } from 'undici'
 import type { LinkedHandler } from '../fast-path/link.ts'
 import { LinkedPool } from '../fast-path/linked-pool.ts'
 import { type Addresses, type AddressOptions, watchAddresses } from './addresses.ts'
@@ -66,7 +65,7 @@ export function hedgingOf(dispatcher: Dispatcher): HedgingDispatcher | undefined
 
 function openPool(origin: string, connectBy: ConnectBy, options: DispatcherOptions): Dispatcher {
   const connect = connectBy()
-  const pool = new undici.Pool(origin, {
+  const pool = new Pool(origin, {
     connections: 256,
     pipelining: 1,
     connect,
@@ -90,7 +89,7 @@ interface Instance {
   avoidUntilMs: number
 }
 
-class Balancer extends undici.Dispatcher implements HedgingDispatcher {
+class Balancer extends Dispatcher implements HedgingDispatcher {
   readonly addresses: Addresses
   readonly #budget = new HedgeBudget()
   readonly #options: DispatcherOptions
@@ -116,7 +115,7 @@ class Balancer extends undici.Dispatcher implements HedgingDispatcher {
   ): boolean {
     // undici's own methods pass handlers of the older form.
     const modern: Dispatcher.DispatchHandler =
-      handler.onRequestStart === undefined ? new undici.DecoratorHandler(handler) : handler
+      handler.onRequestStart === undefined ? new DecoratorHandler(handler) : handler
     new Attempt(this, options, modern).send()
     return true
   }
@@ -301,7 +300,7 @@ class Attempt implements LinkedHandler, SentCall {
       this.send(last)
       return
     }
-    const none = isClosed ? new undici.errors.ClientClosedError() : new Error('no address')
+    const none = isClosed ? new errors.ClientClosedError() : new Error('no address')
     this.#handler.onResponseError?.(neverStarted, last ?? addresses.failure() ?? none)
   }
 
@@ -343,11 +342,7 @@ class Attempt implements LinkedHandler, SentCall {
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
     const instance = this.#leave()
-    if (
-      this.#isSent ||
-      instance === undefined ||
-      error instanceof undici.errors.InvalidArgumentError
-    ) {
+    if (this.#isSent || instance === undefined || error instanceof errors.InvalidArgumentError) {
       // A hedge that lost the race says nothing about its instance: it did not wait long.
       const hasWaited = !(this.#isHedge && error instanceof OtherAnswered)
       if (!this.#isAnswered && hasWaited && instance !== undefined) {

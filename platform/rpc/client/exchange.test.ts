@@ -1,9 +1,8 @@
 // When a read-only call is sent to a second replica and which answer counts, by a clock that the test moves.
 import { setImmediate as turn } from 'node:timers/promises'
 import { Code, ConnectError } from '@connectrpc/connect'
-import type { Dispatcher } from 'undici'
+import { Dispatcher } from 'undici'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { undici } from '#platform/rpc/client/undici.ts'
 import { type Answer, exchange, exchangeReadOnly } from './exchange.ts'
 import { type HedgingDispatcher, hedgeCounts } from './hedging.ts'
 
@@ -241,7 +240,7 @@ describe('a read-only call', () => {
 })
 
 it('any other call is never sent again', async () => {
-  class Once extends undici.Dispatcher {
+  class Once extends Dispatcher {
     override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
       start(options, bound(handler))
       return true

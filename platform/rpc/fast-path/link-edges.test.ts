@@ -1,9 +1,8 @@
 // Proves that each call ends when its link fails, and takes another route if it was not begun.
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Dispatcher } from 'undici'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { undici } from '#platform/rpc/client/undici.ts'
 import { type FrameServer, type Peer, startFrameServer } from '../../testing/rpc/frame-server.ts'
 import { createDispatcher } from '../client/dispatcher.ts'
 import { currentContext, runWithContext } from '../context.ts'
@@ -61,9 +60,9 @@ function holdClock(aheadMs = 0) {
 async function open() {
   const server = await startFrameServer()
   closers.push(() => server.close())
-  const connector = undici.buildConnector({})
+  const connector = buildConnector({})
   let near: Socket | undefined
-  const pool = new LinkedPool(server.origin, new undici.Pool(server.origin), {
+  const pool = new LinkedPool(server.origin, new Pool(server.origin), {
     connect: (options, callback) =>
       connector(options, (...result) => {
         near = result[1] ?? undefined

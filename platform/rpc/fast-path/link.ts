@@ -2,8 +2,7 @@
 
 import type { Socket } from 'node:net'
 import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
-import type { Dispatcher } from 'undici'
-import { undici } from '#platform/rpc/client/undici.ts'
+import { type Dispatcher, errors } from 'undici'
 import { FrameQueue, FrameReader, frameKind, maxHeadBytes, preface } from './frames.ts'
 
 /**
@@ -221,7 +220,7 @@ export class Link {
     this.#events.onLeaving()
     const calls = [...this.#calls.values()]
     this.#calls.clear()
-    const error = reason ?? new undici.errors.SocketError('the other side closed the connection')
+    const error = reason ?? new errors.SocketError('the other side closed the connection')
     for (const call of calls) {
       if (call.sentMs === undefined) this.#events.onReturned(call.request, call.handler)
       else call.fail(error)

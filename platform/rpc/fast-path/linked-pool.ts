@@ -3,8 +3,7 @@
 
 import type { Socket } from 'node:net'
 import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
-import type { Dispatcher, Pool } from 'undici'
-import { undici } from '#platform/rpc/client/undici.ts'
+import { buildConnector, Dispatcher, type Pool } from 'undici'
 import { runDetached } from '../context.ts'
 import { handshake, Link, type LinkedRequest, maxLinkedBytes } from './link.ts'
 
@@ -23,7 +22,7 @@ const maxOpenMs = 5_000
 const strangerRestMs = 60_000
 
 /** A dispatcher of undici's over another one of the same origin. */
-export class LinkedPool extends undici.Dispatcher {
+export class LinkedPool extends Dispatcher {
   readonly #origin: URL
   readonly #pool: Dispatcher
   readonly #options: LinkedPoolOptions
@@ -142,7 +141,7 @@ function isLinkable(options: Dispatcher.DispatchOptions): options is Linkable {
 
 async function connectTo(origin: URL, connect: Pool.Options['connect']): Promise<Socket> {
   const { protocol, hostname, host, port } = origin
-  const connector = typeof connect === 'function' ? connect : undici.buildConnector(connect ?? {})
+  const connector = typeof connect === 'function' ? connect : buildConnector(connect ?? {})
   const defaultPort = protocol === 'https:' ? '443' : '80'
   return await new Promise((resolve, reject) => {
     connector({ protocol, hostname, host, port: port || defaultPort }, (error, socket) => {

@@ -1,7 +1,6 @@
 // A pool of connections to receivers, kept for a few seconds, each for one exchange at a time.
 import { performance } from 'node:perf_hooks'
-import type { Client } from 'undici'
-import { undici } from '#platform/rpc/client/undici.ts'
+import { Client } from 'undici'
 import { type ConnectionFacts, type EgressRule, guardedConnector } from './egress.ts'
 
 /** One connection to one receiver. */
@@ -36,7 +35,7 @@ export function createConnections(rule: EgressRule): Connections {
 
   function open(origin: string): Connection {
     const facts: ConnectionFacts = {}
-    const client = new undici.Client(origin, {
+    const client = new Client(origin, {
       connect: guardedConnector(rule, facts),
       pipelining: 1,
       keepAliveTimeout: keepAliveMs,

@@ -1,9 +1,8 @@
 // Opens connections to public addresses only.
 import { Resolver } from 'node:dns/promises'
 import { performance } from 'node:perf_hooks'
-import type { buildConnector } from 'undici'
+import { buildConnector } from 'undici'
 import { isAddress, isLoopback, isPublicAddress } from '#core/text/address.ts'
-import { undici } from '#platform/rpc/client/undici.ts'
 
 /** Every address of a name. Throws when it has none. */
 export type Resolve = (hostname: string) => Promise<string[]>
@@ -45,7 +44,7 @@ export function guardedConnector(
   rule: EgressRule,
   facts: ConnectionFacts,
 ): buildConnector.connector {
-  const base = undici.buildConnector({
+  const base = buildConnector({
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 250,
