@@ -3,7 +3,7 @@
 import { InboxState } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { createSignal } from '../process/signal.ts'
+import { startLoop } from '../process/loop.ts'
 import { type Answer, type Need, noteAnswers, start, unansweredBy } from './confirmation-store.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 
@@ -43,13 +43,12 @@ const askMs = { min: 500, max: 5_000 }
  */
 export function startConfirmer(options: ConfirmerOptions): Confirmer {
   const { log, consumer } = options
-  const wakeup = createSignal()
   const stopping = new AbortController()
   let place = start
-  let expected = false
+  let expecting: NodeJS.Timeout | undefined
   let failing = false
 
-  async function round(): Promise<number> {
+  async function askPages(): Promise<number> {
     let answered = 0
     for (let page = 0; page < pagesPerRound && !stopping.signal.aborted; page += 1) {
       const asked = await unansweredBy(options.db, consumer, place, pageIds)
@@ -63,44 +62,43 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
     return answered
   }
 
-  async function run(): Promise<void> {
-    let pauseMs = askMs.min
-    while (!stopping.signal.aborted) {
-      const slower = Math.min(askMs.max, pauseMs * 2)
-      try {
-        const answered = await round()
-        pauseMs = answered > 0 ? askMs.min : slower
-        if (failing) log.info({ consumer: consumer.name }, 'consumer answers again')
-        failing = false
-      } catch (error) {
-        if (stopping.signal.aborted) return
-        pauseMs = slower
-        place = start
-        if (!failing) log.warn({ consumer: consumer.name, err: error }, 'events not confirmed')
-        failing = true
-      }
-      if (expected && !failing) pauseMs = askMs.min
-      expected = false
-      await wakeup.pause(pauseMs)
+  async function round(): Promise<boolean | number> {
+    try {
+      const answered = await askPages()
+      if (failing) log.info({ consumer: consumer.name }, 'consumer answers again')
+      failing = false
+      return answered > 0 ? askMs.min : false
+    } catch (error) {
+      if (stopping.signal.aborted) return false
+      place = start
+      // Reported once, and not at each round of a consumer that is down.
+      if (!failing) log.warn({ consumer: consumer.name, err: error }, 'events not confirmed')
+      failing = true
+      return false
     }
   }
 
-  const running = run()
+  const loop = startLoop({
+    kind: 'confirmer',
+    log,
+    pauseMs: askMs.min,
+    idlePauseMs: askMs.max,
+    round,
+  })
   return {
     expect() {
-      if (!expected && !failing) shorten()
-      expected = true
+      if (failing) return
+      // A long pause that began before the publication ends half a second after it.
+      expecting ??= setTimeout(() => {
+        expecting = undefined
+        loop.notify()
+      }, askMs.min).unref()
     },
-    close() {
+    async close() {
+      clearTimeout(expecting)
       stopping.abort()
-      wakeup.notify()
-      return running
+      await loop.close()
     },
-  }
-
-  /** A long pause that began before the publication ends half a second after it. */
-  function shorten(): void {
-    setTimeout(wakeup.notify, askMs.min).unref()
   }
 }
 

@@ -1,13 +1,12 @@
 // Publishes committed events to the broker. Holds no transaction open while it publishes; consumers confirm, not the
 // relay.
-import { setTimeout as delay } from 'node:timers/promises'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { EventSchema } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { publishSpan } from '#platform/telemetry/spans.ts'
-import { createSignal } from '../process/signal.ts'
+import { startLoop } from '../process/loop.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 import type { Nats } from './nats/nats.ts'
 import { type ClaimedEvent, claimDue, markFailed, markPublished } from './outbox-store.ts'
@@ -47,10 +46,8 @@ const republishPerS = 1_000
 /** Starts the loop. It needs neither the broker nor the database to be up: errors are logged and tried again. */
 export function startRelay(options: RelayOptions): Relay {
   const { nats, log } = options
-  const wakeup = createSignal()
   const allowance = republishAllowance()
-  const forget = nats.onConnected(wakeup.notify)
-  const stopping = new AbortController()
+  const inFlight = new Set<Promise<void>>()
   let freshWasFull = false
 
   async function claim(): Promise<ClaimedEvent[]> {
@@ -66,45 +63,34 @@ export function startRelay(options: RelayOptions): Relay {
     return claimed
   }
 
-  async function run(): Promise<void> {
-    const underWay = new Set<Promise<void>>()
-    let idleMs = poll.minMs
-    while (!stopping.signal.aborted) {
-      if (!nats.ready()) {
-        await wakeup.pause(retryMs)
-        continue
-      }
-      const beganMs = performance.now()
-      try {
-        const claimed = await claim()
-        if (claimed.length > 0) {
-          const published = publishClaimed(options, claimed)
-            .catch((error: unknown) => log.warn({ err: error }, 'publications not noted'))
-            .finally(() => underWay.delete(published))
-          underWay.add(published)
-        }
-        if (underWay.size >= maxInFlight) await Promise.race(underWay)
-        idleMs = claimed.length > 0 ? poll.minMs : Math.min(poll.maxMs, idleMs * 1.5)
-        if (claimed.length >= fullBatch) continue
-      } catch (error) {
-        log.warn({ err: error }, 'events not relayed')
-        idleMs = retryMs
-      }
-      if (!stopping.signal.aborted) await wakeup.pause(idleMs)
-      const earlyMs = beganMs + claimSpacingMs - performance.now()
-      if (!stopping.signal.aborted && earlyMs > 0) await delay(earlyMs)
-    }
-    await Promise.all(underWay)
+  /** Claims a batch and publishes it without waiting for the broker, unless too many batches are in flight. */
+  async function relay(): Promise<boolean | number> {
+    if (!nats.ready()) return retryMs
+    const claimed = await claim()
+    if (claimed.length === 0) return false
+    const published = publishClaimed(options, claimed)
+      .catch((error: unknown) => log.warn({ err: error }, 'publications not noted'))
+      .finally(() => inFlight.delete(published))
+    inFlight.add(published)
+    if (inFlight.size >= maxInFlight) await Promise.race(inFlight)
+    return claimed.length >= fullBatch ? true : poll.minMs
   }
 
-  const running = run()
+  const loop = startLoop({
+    kind: 'relay',
+    log,
+    pauseMs: poll.minMs,
+    idlePauseMs: poll.maxMs,
+    gatherMs: ({ agoMs }) => claimSpacingMs - agoMs,
+    round: relay,
+  })
+  const forget = nats.onConnected(loop.notify)
   return {
-    notify: wakeup.notify,
-    close() {
-      stopping.abort()
+    notify: loop.notify,
+    async close() {
       forget()
-      wakeup.notify()
-      return running
+      await loop.close()
+      await Promise.all(inFlight)
     },
   }
 }

@@ -1,7 +1,7 @@
 // Deletes ended rows in batches; the stores say which rows those are.
 import type { Database, Queryable } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { createSignal } from '../process/signal.ts'
+import { type Loop, startLoop } from '../process/loop.ts'
 
 export type RetentionOptions = {
   db: Database
@@ -16,32 +16,17 @@ const betweenBatchesMs = 50
 const betweenRoundsMs = 60_000
 
 /** Deletes about once a minute until closed; errors are logged and tried again. */
-export function startRetention({ db, log, deleteOld }: RetentionOptions): {
-  close(): Promise<void>
-} {
-  const wakeup = createSignal()
-  const stopping = new AbortController()
-
-  async function run(): Promise<void> {
+export function startRetention({ db, log, deleteOld }: RetentionOptions): Loop {
+  return startLoop({
+    kind: 'retention',
+    log,
     // Spreads the first round, so that replicas that start together do not delete at the same time.
-    await wakeup.pause(Math.random() * betweenRoundsMs)
-    while (!stopping.signal.aborted) {
-      const deleted = await deleteOld(db, batchRows).catch((error: unknown) => {
-        log.warn({ err: error }, 'old rows not deleted')
-        return 0
-      })
+    firstPauseMs: Math.random() * betweenRoundsMs,
+    pauseMs: betweenRoundsMs,
+    async round() {
+      const deleted = await deleteOld(db, batchRows)
       if (deleted > 0) log.debug({ rows: deleted }, 'old rows deleted')
-      if (!stopping.signal.aborted)
-        await wakeup.pause(deleted < batchRows ? betweenRoundsMs : betweenBatchesMs)
-    }
-  }
-
-  const running = run()
-  return {
-    close() {
-      stopping.abort()
-      wakeup.notify()
-      return running
+      return deleted < batchRows ? false : betweenBatchesMs
     },
-  }
+  })
 }

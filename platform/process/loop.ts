@@ -1,7 +1,55 @@
-// A loop over work that may be due.
-import { createSignal } from '#platform/process/signal.ts'
+// A loop over work that may be due, the signal that cuts its pause short, and the timers that it runs by.
 import { runDetached } from '../rpc/context.ts'
 import type { Logger } from '../telemetry/log.ts'
+
+/** A monotonic clock with timers. */
+export type Timers = {
+  /** Milliseconds since an arbitrary moment; never goes back. */
+  nowMs(): number
+  /** Runs `work` once after `ms` milliseconds; the returned function cancels it. */
+  after(ms: number, work: () => void): () => void
+}
+
+/** The timers of Node.js. */
+export const systemTimers: Timers = {
+  nowMs: () => performance.now(),
+  after(ms, work) {
+    const timer = setTimeout(work, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+export type Signal = {
+  /** Resolves after `ms`, at once if notified since the last pause, or when notified. One pause at a time. */
+  pause: (ms: number) => Promise<void>
+  /** Many calls during one round cut short one pause. */
+  notify: () => void
+}
+
+/** Makes the signal of one loop. */
+export function createSignal(timers: Timers = systemTimers): Signal {
+  let isNotified = false
+  let resume: (() => void) | undefined
+  return {
+    async pause(ms) {
+      if (!isNotified) {
+        await new Promise<void>((resolve) => {
+          const cancel = timers.after(ms, resolve)
+          resume = () => {
+            cancel()
+            resolve()
+          }
+        })
+      }
+      resume = undefined
+      isNotified = false
+    },
+    notify() {
+      isNotified = true
+      resume?.()
+    },
+  }
+}
 
 /** A loop that runs until it is closed. */
 export type Loop = {
@@ -11,19 +59,29 @@ export type Loop = {
   close(): Promise<void>
 }
 
-/** What a loop does. */
+/** The round before a pause: how long it took, and how long ago it began, in milliseconds. */
+export type LastRound = { tookMs: number; agoMs: number }
+
+/** What a loop does, and how long it pauses. All times are in milliseconds. */
 export type LoopOptions = {
   /** Names the loop in the log. */
   kind: string
   log: Logger
-  /** Longest pause between two rounds, or the first one after `notify` if `idlePauseMs` is given. */
+  /** Longest pause between two rounds, or the first one after `notify` or after work if `idlePauseMs` is given. */
   pauseMs: number
   /** The pause grows to this without notifications: then only time makes work, or the death of another replica. */
   idlePauseMs?: number
-  /** How long notifications are collected before a round; without it about as long as the last round took. */
-  gatherMs?: () => number
-  /** Does what is due; true when more may be due at once. An error is logged, and the loop pauses and goes on. */
-  round: () => Promise<boolean>
+  /** Pause before the first round; none when unset. */
+  firstPauseMs?: number
+  /** How long notifications are collected after a pause; without it about as long as the last round took. */
+  gatherMs?: (last: LastRound) => number
+  /**
+   * Does what is due. True: more may be due at once. A number: pause for so long. False: pause as the options say. When it
+   * throws, the error is logged and the loop pauses as after false.
+   */
+  round: () => Promise<boolean | number>
+  /** The time that the loop runs by; that of the process when unset. */
+  timers?: Timers
 }
 
 // Notifications this close together make one round, so that its batch is worth the statement: as long as the last
@@ -35,30 +93,33 @@ const growth = 1.5
 
 /** Starts a loop outside of any call, so that no request's deadline binds it. */
 export function startLoop(options: LoopOptions): Loop {
-  const { kind, log, pauseMs, idlePauseMs, round } = options
+  const { kind, log, pauseMs, idlePauseMs, firstPauseMs, timers = systemTimers } = options
+  const { gatherMs = gatherAsLongAs } = options
   const maxPauseMs = idlePauseMs ?? pauseMs
-  const wakeup = createSignal()
+  const wakeup = createSignal(timers)
   const stopping = new AbortController()
   let idleMs = pauseMs
 
   async function run(): Promise<void> {
+    if (firstPauseMs !== undefined) await wakeup.pause(firstPauseMs)
     while (!stopping.signal.aborted) {
-      const beganMs = performance.now()
-      if (await workOnce()) continue
+      const beganMs = timers.nowMs()
+      const next = await workOnce()
       if (stopping.signal.aborted) return
-      const tookMs = performance.now() - beganMs
-      const nowMs = idleMs
-      idleMs = Math.min(maxPauseMs, nowMs * growth)
+      if (next !== false) idleMs = pauseMs
+      if (next === true) continue
+      const tookMs = timers.nowMs() - beganMs
+      const nowMs = next === false ? idleMs : next
+      if (next === false) idleMs = Math.min(maxPauseMs, idleMs * growth)
       await wakeup.pause(nowMs)
-      const byWorkMs = Math.min(gathering.maxMs, Math.max(gathering.minMs, tookMs))
-      const gatherMs = options.gatherMs?.() ?? byWorkMs
-      await new Promise((resolve) => setTimeout(resolve, gatherMs))
+      const waitMs = gatherMs({ tookMs, agoMs: timers.nowMs() - beganMs })
+      if (waitMs > 0) await new Promise<void>((resolve) => void timers.after(waitMs, resolve))
     }
   }
 
-  async function workOnce(): Promise<boolean> {
+  async function workOnce(): Promise<boolean | number> {
     try {
-      return await round()
+      return await options.round()
     } catch (error) {
       log.warn({ err: error, kind }, 'round of work failed')
       return false
@@ -77,6 +138,10 @@ export function startLoop(options: LoopOptions): Loop {
       return running
     },
   }
+}
+
+function gatherAsLongAs({ tookMs }: LastRound): number {
+  return Math.min(gathering.maxMs, Math.max(gathering.minMs, tookMs))
 }
 
 /**

@@ -1,6 +1,7 @@
 // Performs the planned acts of payers: pay, refuse, pay late. The plans are in people.ts.
 import { randomId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
+import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { decidePlannedAct } from '../domain/charge.ts'
 import { insertAttempts, settleCharges } from '../store/attempt-store.ts'
@@ -10,7 +11,7 @@ import {
   type DueCharge,
   waitForNextAct,
 } from '../store/charge-store.ts'
-import { type Poll, startDuePoll } from './poll.ts'
+import { startDuePoll } from './poll.ts'
 
 const batch = 200
 
@@ -22,8 +23,9 @@ export type ActorOptions = {
 }
 
 /** Acts until closed. */
-export function startActor(options: ActorOptions): Poll {
+export function startActor(options: ActorOptions): Loop {
   return startDuePoll({
+    kind: 'charges',
     log: options.log,
     waitMs: () => waitForNextAct(options.db),
     async workOff() {

@@ -1,6 +1,7 @@
 // Executes transfers once each, or never if their id was cancelled first.
 import { Failure } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
+import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { endAfterMs, endOf, failedReason } from '../domain/transfer.ts'
 import {
@@ -13,7 +14,7 @@ import {
   type StoredTransfer,
   waitForNextTransfer,
 } from '../store/transfer-store.ts'
-import { type Poll, startDuePoll } from './poll.ts'
+import { startDuePoll } from './poll.ts'
 
 const batch = 200
 
@@ -60,8 +61,9 @@ export type CarrierOptions = {
 }
 
 /** Ends transfers until closed. */
-export function startCarrier({ db, log, reportsWritten }: CarrierOptions): Poll {
+export function startCarrier({ db, log, reportsWritten }: CarrierOptions): Loop {
   return startDuePoll({
+    kind: 'transfers',
     log,
     waitMs: () => waitForNextTransfer(db),
     async workOff() {

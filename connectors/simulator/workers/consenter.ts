@@ -1,8 +1,9 @@
 // Sends the scripted consent decisions of account holders when due. The script is in review.ts.
 import type { Database } from '#platform/db/db.ts'
+import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { answerConsents, waitForNextAnswer } from '../store/review-store.ts'
-import { type Poll, startDuePoll } from './poll.ts'
+import { startDuePoll } from './poll.ts'
 
 const batch = 200
 
@@ -14,8 +15,9 @@ export type ConsenterOptions = {
 }
 
 /** Answers until closed. */
-export function startConsenter({ db, log, reportsWritten }: ConsenterOptions): Poll {
+export function startConsenter({ db, log, reportsWritten }: ConsenterOptions): Loop {
   return startDuePoll({
+    kind: 'consents',
     log,
     waitMs: () => waitForNextAnswer(db),
     async workOff() {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors/errors.ts'
 import { newKey } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
+import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { planOf } from '../domain/bill.ts'
 import {
@@ -13,7 +14,7 @@ import {
   type StoredBill,
   waitForNextBill,
 } from '../store/bill-store.ts'
-import { type Poll, startDuePoll } from './poll.ts'
+import { startDuePoll } from './poll.ts'
 
 const batch = 200
 const lookAgainMs = 100
@@ -92,8 +93,9 @@ function newBill(order: BillOrder): NewBill | undefined {
 }
 
 /** Pays pending bills until closed. */
-export function startBiller({ db, log }: { db: Database; log: Logger }): Poll {
+export function startBiller({ db, log }: { db: Database; log: Logger }): Loop {
   return startDuePoll({
+    kind: 'bills',
     log,
     waitMs: () => waitForNextBill(db),
     async workOff() {

@@ -2,11 +2,12 @@
 
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
+import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { kindsOf, type Receiver, type Report } from '../domain/report.ts'
 import type { SendReport } from '../ports/outside.ts'
 import { claimReports, noteReports, type Sent } from '../store/report-store.ts'
-import { type Poll, startPoll } from './poll.ts'
+import { startPoll } from './poll.ts'
 
 const batch = 100
 /** Longer than one call, so that two senders rarely have one report; short, since a killed sender's reports wait. */
@@ -35,8 +36,12 @@ export type ReporterOptions = {
 }
 
 /** Reports until closed. */
-export function startReporter(options: ReporterOptions): Poll {
-  return startPoll({ log: options.log, round: async () => (await reportDue(options)) > 0 })
+export function startReporter(options: ReporterOptions): Loop {
+  return startPoll({
+    kind: 'reports',
+    log: options.log,
+    round: async () => (await reportDue(options)) > 0,
+  })
 }
 
 /** Sends one batch of due reports; returns how many were claimed. */

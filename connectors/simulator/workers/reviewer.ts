@@ -2,6 +2,7 @@
 
 import { Failure } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
+import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { type Artefact, decideReview, faultOf, type ReviewVerdict } from '../domain/review.ts'
 import type { ReadArtefact } from '../ports/outside.ts'
@@ -12,7 +13,7 @@ import {
   postponeReview,
   waitForNextReview,
 } from '../store/review-store.ts'
-import { type Poll, startDuePoll } from './poll.ts'
+import { startDuePoll } from './poll.ts'
 
 const batch = 20
 /** For all artefacts of one profile. */
@@ -33,9 +34,10 @@ export type ReviewerOptions = {
 }
 
 /** Reviews until closed. */
-export function startReviewer(options: ReviewerOptions): Poll {
+export function startReviewer(options: ReviewerOptions): Loop {
   const { db, log } = options
   return startDuePoll({
+    kind: 'reviews',
     log,
     waitMs: () => waitForNextReview(db),
     async workOff() {

@@ -8,7 +8,7 @@ import {
   type TailDeliveriesResponseSchema,
 } from '#gen/delivery/v1/delivery_pb.js'
 import type { Nats } from '#platform/events/nats/nats.ts'
-import { createSignal } from '#platform/process/signal.ts'
+import { createSignal } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { DeliveryKind } from '../domain/delivery.ts'
 import type { EndedAttempt } from '../workers/completer.ts'

@@ -1,7 +1,7 @@
 // Gives the worker's claims leases that name this instance, and releases leases that have no owner any more.
 import { randomUUID } from 'node:crypto'
 import type { Database, Session } from '#platform/db/db.ts'
-import { createSignal } from '#platform/process/signal.ts'
+import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { leaseToken } from '../domain/lease-token.ts'
 import { checkInstances, releaseInstance } from '../store/instance-store.ts'
@@ -47,8 +47,6 @@ const rowsPerRelease = 500
 
 /** Starts to register and to check. */
 export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
-  const stopping = new AbortController()
-  const wakeup = createSignal()
   const missed = createMissedChecks()
   const abandoned = createAbandonedClaims(db)
   const registration = startRegistration({ db, log, onLost: missed.clear })
@@ -78,26 +76,25 @@ export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
     }
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
+  const loop = startLoop({
+    kind: 'instances',
+    log,
+    pauseMs: checkMs,
+    gatherMs: () => 0,
+    async round() {
       await registration.retry()
       const session = registration.session()
       if (session !== undefined) await check(session)
-      const pauseMs = registration.session() === undefined ? reconnectMs : checkMs
-      if (!stopping.signal.aborted) await wakeup.pause(pauseMs)
-    }
-  }
-
-  const running = run()
+      return registration.session() === undefined ? reconnectMs : false
+    },
+  })
   return {
     settled: registration.settled,
     issueToken: () =>
       registration.session() === undefined ? randomUUID() : leaseToken(registration.instanceId()),
     abandonToken: abandoned.add,
     async close() {
-      stopping.abort()
-      wakeup.notify()
-      await running
+      await loop.close()
       await registration.close()
     },
   }

@@ -1,7 +1,7 @@
 // The slow loops beside the worker: lost leases, idle receivers, partitions, old rows.
 import type { Database } from '#platform/db/db.ts'
 import { startRetention } from '#platform/events/retention.ts'
-import { createSignal } from '#platform/process/signal.ts'
+import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { expireLeases, wakeForgotten } from '../store/lease-store.ts'
 import { deleteEnded, forgetGone, keepAttemptDays } from '../store/maintenance-store.ts'
@@ -54,27 +54,10 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
   }
 }
 
-function every(
-  pauseMs: number,
-  log: Logger,
-  work: () => Promise<void>,
-): { close(): Promise<void> } {
-  const wakeup = createSignal()
-  const stopping = new AbortController()
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await work().catch((error: unknown) => log.warn({ err: error }, 'maintenance failed'))
-      if (!stopping.signal.aborted) await wakeup.pause(pauseMs)
-    }
+function every(pauseMs: number, log: Logger, work: () => Promise<void>): Loop {
+  const round = async () => {
+    await work()
+    return false
   }
-
-  const running = run()
-  return {
-    close() {
-      stopping.abort()
-      wakeup.notify()
-      return running
-    },
-  }
+  return startLoop({ kind: 'maintenance', log, pauseMs, round })
 }

@@ -1,7 +1,6 @@
 // The loop that claims due deliveries, posts them and records the outcome.
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '#platform/db/db.ts'
-import { createSignal } from '#platform/process/signal.ts'
+import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { endPushSpan, pushSpan } from '#platform/telemetry/spans.ts'
 import type { Claimed, PostEnd } from '../domain/delivery.ts'
@@ -51,7 +50,7 @@ export interface DeliveryWorker {
   abandon(): void
 }
 
-const defaultInHandLimit = 256
+const defaultMaxInFlight = 256
 const defaultHostLimit = 32
 const endpointsPerClaim = 64
 const pollMs = { min: 20, max: 250 }
@@ -64,15 +63,13 @@ const recordWithinMs = 5_000
 
 /** Starts the loop. */
 export function startWorker(options: WorkerOptions): DeliveryWorker {
-  const { log, metrics, maxInFlight = defaultInHandLimit, random = Math.random } = options
+  const { log, metrics, maxInFlight = defaultMaxInFlight, random = Math.random } = options
   const { hostLimit = defaultHostLimit } = options
   const leaseS = Math.max(60, (2 * options.timeoutMs) / 1_000 + 10)
-  const pace = createPace()
-  const stopping = new AbortController()
   const cutting = new AbortController()
   const posts = createPosts()
   let abandoned = false
-  const completer = createCompleter({ ...options, onRecorded: pace.resume })
+  const completer = createCompleter({ ...options, onRecorded: () => loop.notify() })
   const inFlight = () => posts.size() + completer.waiting()
   const claimLimits = { endpoints: endpointsPerClaim, leaseS, hostLimit }
 
@@ -97,47 +94,58 @@ export function startWorker(options: WorkerOptions): DeliveryWorker {
     const { deliveries, blockedLanes } = await claimUnderLease(options, limits)
     if (abandoned) return 0
     for (const one of deliveries) posts.add(one.hostname, deliver(one))
-    if (blockedLanes.length > 0 && (await lookBehind(options, blockedLanes))) pace.notify()
+    if (blockedLanes.length > 0 && (await lookBehind(options, blockedLanes))) loop.notify()
     return deliveries.length
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const beganMs = performance.now()
-      const claimed = await claim().catch((error: unknown) => {
-        log.warn({ err: error }, 'deliveries not claimed')
-        return 'failed' as const
-      })
+  async function round(): Promise<boolean | number> {
+    try {
+      const claimed = await claim()
       // Perhaps only the number of receivers to look at ended the claim.
-      if (typeof claimed === 'number' && claimed >= endpointsPerClaim) continue
-      if (!stopping.signal.aborted) await pace.pause(claimed, beganMs)
+      if (claimed >= endpointsPerClaim) return true
+      return claimed > 0 ? pollMs.min : false
+    } catch (error) {
+      log.warn({ err: error }, 'deliveries not claimed')
+      return failedClaimPauseMs
     }
   }
 
   async function close(): Promise<void> {
-    stopping.abort()
-    pace.resume()
-    await running
-    const cut = setTimeout(() => cutting.abort(), finishWithinMs)
-    await posts.all()
-    clearTimeout(cut)
+    await loop.close()
+    await drainPosts(posts, cutting)
     await completer.close(recordWithinMs)
   }
 
   metrics.observeInFlight({ inFlight, maxInFlight, byHost: posts.byHost, hostLimit })
-  const running = run()
+  const loop = startLoop({
+    kind: 'deliveries',
+    log,
+    pauseMs: pollMs.min,
+    idlePauseMs: pollMs.max,
+    gatherMs: ({ agoMs }) => claimSpacingMs - agoMs,
+    round,
+  })
   return {
-    notify: pace.notify,
+    notify: loop.notify,
     inFlight,
     close,
     abandon() {
       abandoned = true
-      stopping.abort()
-      pace.resume()
+      void loop.close()
       cutting.abort()
       completer.abandon()
     },
   }
+}
+
+/** Waits for the POSTs in flight, and cuts those that take too long. */
+async function drainPosts(
+  posts: ReturnType<typeof createPosts>,
+  cutting: AbortController,
+): Promise<void> {
+  const cut = setTimeout(() => cutting.abort(), finishWithinMs)
+  await posts.all()
+  clearTimeout(cut)
 }
 
 async function claimUnderLease({ db, leases }: WorkerOptions, limits: ClaimLimits): Promise<Claim> {
@@ -220,29 +228,6 @@ function createPosts() {
         count(hostname, -1)
       })
       running.add(post)
-    },
-  }
-}
-
-/** Pauses between claims: short after `notify` and after a claim that found something, longer and longer while nothing is due. */
-function createPace() {
-  const signal = createSignal()
-  let pauseMs = pollMs.min
-  return {
-    /** Ends the pause; the next one is as long as it would have been. */
-    resume: signal.notify,
-    /** Ends the pause and begins with the shortest one again. */
-    notify() {
-      pauseMs = pollMs.min
-      signal.notify()
-    },
-    async pause(claimed: number | 'failed', beganMs: number): Promise<void> {
-      if (claimed === 'failed') return signal.pause(failedClaimPauseMs)
-      const nowMs = claimed > 0 ? pollMs.min : pauseMs
-      pauseMs = Math.min(pollMs.max, nowMs * 2)
-      await signal.pause(nowMs)
-      const earlyMs = beganMs + claimSpacingMs - performance.now()
-      if (earlyMs > 0) await delay(earlyMs)
     },
   }
 }
