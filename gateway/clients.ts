@@ -11,7 +11,7 @@ import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import type { SettingsOf } from '#platform/config/config.ts'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
-import { maxTimeoutMs } from '#platform/rpc/server/admission.ts'
+import { maxTimeoutMs } from '#platform/rpc/limits/limits.ts'
 
 // Requests share the answers about access, so these calls have the deadline of none of them: hedged after 300 ms, and this long in all.
 const credentialTimeoutMs = 1_000

@@ -1,9 +1,8 @@
 // Readiness of the whole mesh behind the gateway.
+
 import type { FastifyInstance } from 'fastify'
 import { retryAfterOf } from './http/failures.ts'
-
-/** State of every part by its name. */
-export type ReadyParts = () => Promise<Record<string, boolean>>
+import type { ReadyParts } from './options.ts'
 
 /** Says whether one part is ready. */
 export type Probe = () => boolean | Promise<boolean>

@@ -11,11 +11,22 @@ import type { Environment } from '#platform/config/setting.ts'
 import type { VersionNotices } from '#platform/config/version-notices.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Access } from './access/auth.ts'
-import type { ReadyParts } from './health.ts'
 import type { BodyLimits } from './http/body/body-reader.ts'
-import type { RouteTimeouts } from './http/deadline.ts'
 import type { InFlightLimits } from './http/in-flight.ts'
 import type { GatewayMetrics } from './metrics.ts'
+
+/** Times in milliseconds. */
+export type RouteTimeouts = {
+  /** A request of any route but those that wait for a biller. */
+  usualMs: number
+  /** What a bill payment may take besides BILLER_TIMEOUT_S. */
+  besideBillerMs: number
+  /** Of these times, what is kept for writing the answer: RPCs end that much sooner. */
+  answerMs: number
+}
+
+/** State of every part by its name. */
+export type ReadyParts = () => Promise<Record<string, boolean>>
 
 /** Settings of the edge. */
 export type EdgeSettings = {

@@ -23,7 +23,7 @@ import {
   refusalFor,
 } from './failures.ts'
 import type { InFlight } from './in-flight.ts'
-import type { RequestLog } from './request-log.ts'
+import type { RequestLog } from './request-start.ts'
 import { maxHeaderBytes } from './server.ts'
 
 export type BelowRouterOptions = {

@@ -1,7 +1,7 @@
 // Tests that samples are bounded and that the counts add up.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLogger } from '#platform/telemetry/log.ts'
-import { type RequestLog, requestLog } from './request-log.ts'
+import { type RequestLog, requestLog } from './request-start.ts'
 
 let lines: Array<Record<string, unknown>>
 let log: RequestLog

@@ -1,5 +1,6 @@
-// Collects the first facts of a request, and counts and logs the request when it has ended.
+// Collects the first facts of a request, and counts and logs it when it has ended: floods of refused requests are sampled.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { LogFields, Logger } from '#platform/telemetry/log.ts'
 import { endHttpServerSpan, httpServerSpan } from '#platform/telemetry/spans.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { EdgeSettings } from '../options.ts'
@@ -8,7 +9,6 @@ import type { ClientIpReader } from './client-ip.ts'
 import { startEdgeRequest } from './edge-request.ts'
 import { transportSecurity } from './failures.ts'
 import type { Ending, InFlight } from './in-flight.ts'
-import type { RequestLog } from './request-log.ts'
 import { traceparentOf } from './route.ts'
 
 /** Dependencies of the first step. */
@@ -71,4 +71,72 @@ function note(
 /** A path of ours with its parameters unfilled, or a fixed word. */
 function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
+}
+
+/** The request log of the edge. */
+export type RequestLog = {
+  /** One line. */
+  each(fields: LogFields, message: string): void
+  /**
+   * Logs the first request of a kind at once, then at most one line a second with the count of those left out. Kinds are
+   * reasons and routes: each takes memory.
+   */
+  sample(kind: string, fields: LogFields, message: string): void
+  /** Logs what was left out since the last line of each kind. */
+  flush(): void
+}
+
+type Line = { fields: LogFields; message: string }
+/** Requests since the last line of a kind. */
+type Kind = { leftOut: number; last: Line | undefined; timer: NodeJS.Timeout | undefined }
+
+const everyMs = 1_000
+
+/** Logs through `log`. */
+export function requestLog(log: Logger): RequestLog {
+  const kinds = new Map<string, Kind>()
+
+  /** Logs how many of a kind were left out. False when none were: the next one is then logged at once. */
+  function report(name: string, kind: Kind): boolean {
+    const { last, leftOut } = kind
+    if (last === undefined) {
+      kinds.delete(name)
+      return false
+    }
+    // The line itself is one of them.
+    const more = leftOut > 1 ? { leftOut: leftOut - 1 } : {}
+    log.info({ ...last.fields, ...more }, last.message)
+    kind.leftOut = 0
+    kind.last = undefined
+    return true
+  }
+
+  function wait(name: string, kind: Kind): void {
+    kind.timer = setTimeout(() => {
+      if (report(name, kind)) wait(name, kind)
+    }, everyMs).unref()
+  }
+
+  return {
+    each: (fields, message) => log.info(fields, message),
+    sample(name, fields, message) {
+      const kind = kinds.get(name)
+      if (kind !== undefined) {
+        kind.leftOut += 1
+        kind.last = { fields, message }
+        return
+      }
+      log.info(fields, message)
+      const first: Kind = { leftOut: 0, last: undefined, timer: undefined }
+      kinds.set(name, first)
+      wait(name, first)
+    },
+    flush() {
+      for (const [name, kind] of kinds) {
+        clearTimeout(kind.timer)
+        report(name, kind)
+      }
+      kinds.clear()
+    },
+  }
 }

@@ -3,18 +3,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
 import type { ContractVersion } from '#core/text/contract-version.ts'
 import { type CallContext, runWithContext } from '#platform/rpc/context.ts'
-import { childTraceparent } from '#platform/telemetry/trace.ts'
+import { childTraceparent } from '#platform/telemetry/spans.ts'
 import type { OpenedProject } from '../access/auth.ts'
 import { type LookupKind, lookupLimit, type RateLimit, rateLimit } from '../access/rate-limit.ts'
-import type { EdgeServices, EdgeSettings } from '../options.ts'
+import type { EdgeServices, EdgeSettings, RouteTimeouts } from '../options.ts'
 import type { ArtefactUpload } from '../routes/account/artefact-upload.ts'
 import { type FormNames, isForm, readForm } from './body/multipart.ts'
-import { deadlineOf } from './deadline.ts'
 import type { EdgeRequest } from './edge-request.ts'
 import { type Answer, type EnvelopeName, refusal, successBody } from './envelope.ts'
 import { type EdgeHeaders, type HeaderNeeds, headerCheck } from './headers.ts'
-import type { QueryCheck } from './query.ts'
-import type { Check } from './validate.ts'
+import { requestTimeoutMs } from './server.ts'
+import type { Check, QueryCheck } from './validate.ts'
 import { noticeHeaders } from './version-notice.ts'
 
 /** What the client sent, with every value known to be well formed. */
@@ -77,7 +76,7 @@ export type RouteSpec<Q, B, T> = HeaderNeeds & {
   /** Name of the institution that a grant is needed for. */
   institution?: (input: Input<Q, B>) => string
   credential: Credential<Q, B>
-  operate: (asked: T, call: Call) => Promise<Answer>
+  operate: (request: T, call: Call) => Promise<Answer>
 }
 
 /** A route with its types closed over. */
@@ -146,7 +145,7 @@ export function routeRunner(
     const query = row.query(given as Record<string, unknown>)
     // 9
     const input = { query, body: checkBody(row, form?.fields, edge), originCountry, settings }
-    const asked = row.read(input)
+    const rpcRequest = row.read(input)
     // 10
     if (row.institution !== undefined) {
       const endpoint = `${row.method} ${row.path}`
@@ -156,7 +155,7 @@ export function routeRunner(
     const proved = proveApiKey(row, input, projectId, services)
     const merchantId = proved instanceof Promise ? await proved : proved
     // 12
-    return await row.operate(asked, {
+    return await row.operate(rpcRequest, {
       services,
       settings,
       projectId,
@@ -257,4 +256,28 @@ export function showsClientIp(
   if (row?.clientIpOnRequest !== true) return true
   const { diagnostics } = request.query as Record<string, unknown>
   return diagnostics === 'true' && settings.environment !== 'production'
+}
+
+export const routeTimeouts: RouteTimeouts = {
+  usualMs: 15_000,
+  besideBillerMs: 5_000,
+  answerMs: 500,
+}
+
+type Settings = Pick<EdgeSettings, 'billerTimeoutMs' | 'requestTimeoutMs' | 'routeTimeouts'>
+
+/**
+ * When the RPCs for a request that has arrived now must have ended, in milliseconds since the epoch. A form is still arriving, and its files
+ * are passed on meanwhile: the time for sending it is added.
+ */
+export function deadlineOf(
+  row: { waitsForBiller?: true },
+  settings: Settings,
+  isArriving = false,
+): number {
+  const { usualMs, besideBillerMs, answerMs } = settings.routeTimeouts ?? routeTimeouts
+  const isBill = row.waitsForBiller === true
+  const routeMs = isBill ? settings.billerTimeoutMs + besideBillerMs : usualMs
+  const arrivalMs = isArriving ? (settings.requestTimeoutMs ?? requestTimeoutMs) : 0
+  return Date.now() + arrivalMs + routeMs - answerMs
 }

@@ -1,4 +1,5 @@
 // Decides what a payer's page says and offers, from the checkout that payments returns. Pure: no HTML, no HTTP.
+
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { formatAmount } from '#core/money/money.ts'
 import {
@@ -11,7 +12,8 @@ import {
   wordOf,
 } from '#core/payment/words.ts'
 import { formatDateTime, formatIso } from '#core/text/time.ts'
-import { fill, type Language, languages, type Messages } from './language.ts'
+import { fill, type Language, languages } from './language.ts'
+import type { Messages } from './messages/en.ts'
 
 /** A checkout as payments.v1.CheckoutService returns it. */
 export type CheckoutMessage = {

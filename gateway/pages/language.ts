@@ -1,13 +1,10 @@
 // Chooses the language of a hosted page and fills in its sentences.
 import type { FastifyRequest } from 'fastify'
 import { ar } from './messages/ar.ts'
-import { en } from './messages/en.ts'
+import { en, type Messages } from './messages/en.ts'
 import { es } from './messages/es.ts'
 import { fr } from './messages/fr.ts'
 import { pt } from './messages/pt.ts'
-
-/** Everything that a page can say, in one language. */
-export type Messages = { readonly [Key in keyof typeof en]: string }
 
 /** The languages of the pages, in the order in which a page offers them. */
 export const languages = { en, fr, es, pt, ar } as const satisfies Record<string, Messages>

@@ -1,4 +1,5 @@
 // Renders views as HTML answers with their security headers.
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
@@ -13,8 +14,8 @@ import {
   languageCodes,
   languageOf,
   languages,
-  type Messages,
 } from './language.ts'
+import type { Messages } from './messages/en.ts'
 import { protectPage } from './page-guard.ts'
 
 const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false })

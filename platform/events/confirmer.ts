@@ -26,14 +26,14 @@ export type ConfirmerOptions = {
 }
 
 export interface Confirmer {
-  /** Called after events were published: the consumer is asked soon. Never throws. */
+  /** Called after events were published: the consumer is events soon. Never throws. */
   expect(): void
   /** Stops asking; resolves after the current round. */
   close(): Promise<void>
 }
 
 const pageIds = 500
-/** Pages in one round; the next round continues after them, so that a backlog is asked about in turn. */
+/** Pages in one round; the next round continues after them, so that a backlog is events about in turn. */
 const pagesPerRound = 20
 const askMs = { min: 500, max: 5_000 }
 
@@ -51,12 +51,12 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
   async function askPages(): Promise<number> {
     let answered = 0
     for (let page = 0; page < pagesPerRound && !stopping.signal.aborted; page += 1) {
-      const asked = await unansweredBy(options.db, consumer, place, pageIds)
-      if (asked.length > 0) {
-        const ids = asked.map((event) => event.event_id)
+      const events = await unansweredBy(options.db, consumer, place, pageIds)
+      if (events.length > 0) {
+        const ids = events.map((event) => event.event_id)
         answered += await askAndNote(options, ids, stopping.signal)
       }
-      place = asked.length < pageIds ? start : (asked.at(-1) ?? start)
+      place = events.length < pageIds ? start : (events.at(-1) ?? start)
       if (place === start) break
     }
     return answered

@@ -2,8 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createLogger } from './log.ts'
-import { bufferedOutput } from './log-output.ts'
+import { bufferedOutput, createLogger } from './log.ts'
 
 function listening() {
   const writes: string[] = []

@@ -26,8 +26,7 @@ import {
 } from '@opentelemetry/sdk-trace'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Logger } from './log.ts'
-import { type Span, type SpanStart, spanCounts, type Tracer } from './spans.ts'
-import { readTraceparent } from './trace.ts'
+import { readTraceparent, type Span, type SpanStart, spanCounts, type Tracer } from './spans.ts'
 import type { TraceSettings } from './tracing.ts'
 
 const queueSpans = 4_096

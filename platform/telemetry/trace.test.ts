@@ -1,7 +1,7 @@
 // What a trace identifier looks like and when a trace is continued.
 
 import { describe, expect, it } from 'vitest'
-import { childTraceparent, newTraceparent } from './trace.ts'
+import { childTraceparent, newTraceparent } from './spans.ts'
 
 const form = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/
 

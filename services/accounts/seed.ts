@@ -1,4 +1,5 @@
 // Seeds the sandbox's projects, keys, merchants, institutions, grants and people; never runs against production.
+
 import { newId } from '#core/identity/id.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import {
@@ -8,8 +9,8 @@ import {
   maxActiveKeys,
   usualCurrency,
 } from './access/domain/access.ts'
+import type { AccountSecrets } from './access/domain/at-rest.ts'
 import {
-  type AccountSecrets,
   keyDigest,
   keyDigests,
   newApiKey,

@@ -15,7 +15,7 @@ import { serveAdmin } from '#platform/process/admin.ts'
 import { runProcess } from '#platform/process/lifecycle.ts'
 import { processIdentity } from '#platform/rpc/auth/process-identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
-import { maxStreamMs } from '#platform/rpc/server/admission.ts'
+import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createMetrics, rpcMetrics } from '#platform/telemetry/metrics.ts'
 import packageJson from '../../package.json' with { type: 'json' }

@@ -5,14 +5,17 @@ import type { Database } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { paymentMetrics } from './metrics.ts'
-import { batchingReader, batchingStore } from './operations/batching.ts'
 import type { Checkouts } from './operations/checkout.ts'
-import type { PaymentSettings, Payments } from './operations/payments.ts'
+import {
+  batchingReader,
+  batchingStore,
+  type PaymentSettings,
+  type Payments,
+} from './operations/payments.ts'
 import type { Backend } from './ports/backend.ts'
 import type { FindMerchant } from './ports/merchants.ts'
 import { taskBacklog } from './store/task-store.ts'
-import { startChargeAnnouncer } from './workers/charge-announcer.ts'
-import { startTasks } from './workers/tasks.ts'
+import { startChargeAnnouncer, startTasks } from './workers/tasks.ts'
 import { startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
 
 /** What payments stands on. */

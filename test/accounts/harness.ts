@@ -1,4 +1,5 @@
 // The customers of accounts on a database of its own with the sandbox's people, served over RPC, for the tests of this folder.
+
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +24,7 @@ import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
-import type { AccountSecrets } from '../../services/accounts/access/domain/credentials.ts'
+import type { AccountSecrets } from '../../services/accounts/access/domain/at-rest.ts'
 import { publishAccessChanged } from '../../services/accounts/access/ports/events.ts'
 import { customerServices, startCustomers } from '../../services/accounts/customers/engine.ts'
 import { reviewBackend } from '../../services/accounts/customers/ports/backend.ts'

@@ -1,4 +1,5 @@
 // Shows the commands on keys in a local start, against services that read the very files: rotate, seal anew, retire, look.
+
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -6,10 +7,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { parseKeyRing } from '#core/identity/key-ring.ts'
 import { sql } from '#platform/db/db.ts'
 import { keyFileNames } from '../../deploy/bootstrap/lasting-secrets.ts'
-import {
-  type AccountSecrets,
-  accountSecrets,
-} from '../../services/accounts/access/domain/credentials.ts'
+import type { AccountSecrets } from '../../services/accounts/access/domain/at-rest.ts'
+import { accountSecrets } from '../../services/accounts/access/domain/credentials.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { runHere } from '../support/command-line.ts'
 import {

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { currentContext } from '#platform/rpc/context.ts'
 import { routeRows } from '../../gateway/http/app.ts'
-import { deadlineOf, routeTimeouts } from '../../gateway/http/deadline.ts'
+import { deadlineOf, routeTimeouts } from '../../gateway/http/route.ts'
 import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { call, type EdgeFixture, goodHeaders, startEdge } from './harness.ts'

@@ -10,13 +10,11 @@ import { paymentMetrics } from '../../services/payments/metrics.ts'
 import {
   batchingReader,
   batchingStore,
-  type FindPayment,
-  type StorePayment,
-} from '../../services/payments/operations/batching.ts'
-import {
   createPayment,
+  type FindPayment,
   getPayment,
   type Payments,
+  type StorePayment,
 } from '../../services/payments/operations/payments.ts'
 import type { NewRows } from '../../services/payments/store/create-store.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'

@@ -6,8 +6,9 @@ import type { Database } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import type { NewPayment } from '../../services/payments/domain/new-payment.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
-import { batchingReader, batchingStore } from '../../services/payments/operations/batching.ts'
 import {
+  batchingReader,
+  batchingStore,
   createPayment,
   getPayment,
   type Payments,

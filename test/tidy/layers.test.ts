@@ -87,6 +87,48 @@ it.each(modules)('%s has the folders of the layout and imports by them', (module
   expect(layered.flatMap((path) => forbidden(module, path))).toEqual([])
 })
 
+/** By file of the product, the files of the product that it imports, types too. */
+function importGraph(): Map<string, string[]> {
+  const aliases = new Map([
+    ['#core/', 'core/'],
+    ['#platform/', 'platform/'],
+  ])
+  const product = files.filter(
+    (path) =>
+      /^(core|platform|gateway|services|connectors|clients)\/.*\.ts$/.test(path) &&
+      !path.endsWith('.test.ts'),
+  )
+  const known = new Set(product)
+  return new Map(
+    product.map((path) => {
+      const targets = importsOf(path).map(({ from }) => {
+        const [alias, folder] = [...aliases].find(([prefix]) => from.startsWith(prefix)) ?? []
+        if (alias !== undefined) return folder + from.slice(alias.length)
+        return join(dirname(path), from)
+      })
+      return [path, targets.filter((target) => known.has(target))]
+    }),
+  )
+}
+
+it('no file imports itself through others', () => {
+  const graph = importGraph()
+  const finished = new Set<string>()
+  const cycles: string[] = []
+  const visit = (path: string, above: string[]) => {
+    if (above.includes(path)) {
+      cycles.push([...above.slice(above.indexOf(path)), path].join(' > '))
+      return
+    }
+    if (finished.has(path)) return
+    for (const target of graph.get(path) ?? []) visit(target, [...above, path])
+    finished.add(path)
+  }
+  for (const path of graph.keys()) visit(path, [])
+  expect(graph.size).toBeGreaterThan(400)
+  expect(cycles).toEqual([])
+})
+
 it('no folder of code holds more than 25 files', () => {
   const counts = new Map<string, number>()
   for (const path of files.filter((file) => !file.startsWith('docs/'))) {

@@ -4,7 +4,7 @@ import { fingerprint } from '#core/identity/fingerprint.ts'
 import { billPayBody } from '../../routes/bill-payments/schemas.ts'
 import { institutionTransactionBody } from '../../routes/institution/schemas.ts'
 import { paymentRequestBody } from '../../routes/payments/schemas.ts'
-import { knownFields } from './known-fields.ts'
+import { knownFields } from './schema-fields.ts'
 
 describe('the known fields of a body', () => {
   it('leave out what the schema does not know, at every level', () => {

@@ -1,6 +1,6 @@
 // The texts of hosted pages in Arabic, written from right to left; no markup.
-import type { Messages } from '../language.ts'
 
+import type { Messages } from './en.ts'
 /** Arabic. What is filled in is isolated (U+2068, U+2069), so that an amount or a Latin name keeps its own direction. */
 export const ar: Messages = {
   languageName: 'العربية',

@@ -1,5 +1,8 @@
 // The texts of hosted pages in English, which sets the keys that every other language has; no markup.
 
+/** Everything that a page can say, in one language. */
+export type Messages = { readonly [Key in keyof typeof en]: string }
+
 /** English. `{name}` is filled in; everything else is shown as it stands. */
 export const en = {
   languageName: 'English',

@@ -1,6 +1,6 @@
 // The texts of hosted pages in Spanish; no markup.
-import type { Messages } from '../language.ts'
 
+import type { Messages } from './en.ts'
 /** Spanish. */
 export const es: Messages = {
   languageName: 'Español',

@@ -1,6 +1,6 @@
 // The texts of hosted pages in French; no markup.
-import type { Messages } from '../language.ts'
 
+import type { Messages } from './en.ts'
 /** French. */
 export const fr: Messages = {
   languageName: 'Français',

@@ -1,6 +1,6 @@
 // The texts of hosted pages in Portuguese; no markup.
-import type { Messages } from '../language.ts'
 
+import type { Messages } from './en.ts'
 /** Portuguese. */
 export const pt: Messages = {
   languageName: 'Português',

@@ -9,10 +9,16 @@ import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import type { Money } from '#gen/types/v1/types_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'
-import { compileQuery } from '../../http/query.ts'
 import { type Input, route } from '../../http/route.ts'
-import { compileCheck, invalidField } from '../../http/validate.ts'
-import { readPhone, readQueriedPhone, readWindow, withPlus } from '../../http/values.ts'
+import {
+  compileCheck,
+  compileQuery,
+  invalidField,
+  readPhone,
+  readQueriedPhone,
+  readWindow,
+  withPlus,
+} from '../../http/validate.ts'
 import { versionQuery } from '../schema-values.ts'
 import { accountHistoryBody, balanceQuery } from './schemas.ts'
 
@@ -52,10 +58,10 @@ export const accountMoneyRoutes = [
     body: bodyOfHistory,
     read: readHistory,
     credential: { kind: 'none' },
-    async operate({ asSent, ...asked }, { services, projectId, countLookup }) {
-      countLookup('account history', asked.mobileNumber)
+    async operate({ asSent, ...request }, { services, projectId, countLookup }) {
+      countLookup('account history', request.mobileNumber)
       const { transactions, nextPageToken } = await services.accounts
-        .listAccountTransactions({ ...asked, projectId }, withProject(projectId))
+        .listAccountTransactions({ ...request, projectId }, withProject(projectId))
         .catch(publicNumberError)
       const data = {
         mobile_number: asSent,

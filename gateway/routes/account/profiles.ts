@@ -4,10 +4,15 @@ import { checkPushUrl } from '#core/text/push-url.ts'
 import type { Account } from '#gen/accounts/v1/accounts_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'
-import { compileQuery } from '../../http/query.ts'
 import { type Input, route } from '../../http/route.ts'
-import { type Check, compileCheck, invalidField, missingFields } from '../../http/validate.ts'
-import { readPhone } from '../../http/values.ts'
+import {
+  type Check,
+  compileCheck,
+  compileQuery,
+  invalidField,
+  missingFields,
+  readPhone,
+} from '../../http/validate.ts'
 import type { EdgeSettings } from '../../options.ts'
 import { versionQuery } from '../schema-values.ts'
 import { artefactUpload } from './artefact-upload.ts'
@@ -51,14 +56,16 @@ export const accountProfileRoutes = [
     },
     read: readProfile,
     credential: { kind: 'none' },
-    async operate(asked, { services, projectId, requestId, upload }) {
-      const details = upload === undefined ? {} : asked.details
-      const profile = { ...asked, details }
-      const request = { projectId, requestId, profile }
+    async operate(request, { services, projectId, requestId, upload }) {
+      const details = upload === undefined ? {} : request.details
+      const profile = { ...request, details }
       const made =
         upload?.hasBegun() === true
           ? upload.finish(profile)
-          : services.accounts.createPersonalAccount(request, withProject(projectId))
+          : services.accounts.createPersonalAccount(
+              { projectId, requestId, profile },
+              withProject(projectId),
+            )
       const { account, mobileNumberAsSent } = await made.catch(toPublicError())
       const data = renderPersonal(account, mobileNumberAsSent)
       return {
@@ -80,9 +87,9 @@ export const accountProfileRoutes = [
       mobileNumber: readPhone(body.mobile_number, originCountry, 'mobile_number'),
     }),
     credential: { kind: 'none' },
-    async operate(asked, { services, projectId }) {
+    async operate(request, { services, projectId }) {
       const { pin, apiKey, authorisationToken } = await services.accounts
-        .createBusinessAccount({ ...asked, projectId }, withProject(projectId))
+        .createBusinessAccount({ ...request, projectId }, withProject(projectId))
         .catch(toPublicError())
       const fields = { pin, api_key: apiKey, authorisation_token: authorisationToken }
       return { code: 200, message: 'Business account created.', fields }
@@ -107,9 +114,9 @@ export const accountProfileRoutes = [
       }
     },
     credential: { kind: 'session' },
-    async operate(asked, { services, projectId, requestId }) {
+    async operate(request, { services, projectId, requestId }) {
       const { challengeId } = await services.accounts
-        .registerAccount({ ...asked, projectId, requestId }, withProject(projectId))
+        .registerAccount({ ...request, projectId, requestId }, withProject(projectId))
         .catch(toPublicError())
       return { code: 200, message: 'Registration request sent.', fields: { challengeId } }
     },

@@ -12,12 +12,16 @@ import {
   type Session,
 } from '#gen/accounts/v1/accounts_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
-import { knownFields } from '../../http/body/known-fields.ts'
+import { knownFields } from '../../http/body/schema-fields.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'
-import { compileQuery } from '../../http/query.ts'
 import { type Input, route } from '../../http/route.ts'
-import { compileCheck, invalidField } from '../../http/validate.ts'
-import { readPhone, readQueriedPhone } from '../../http/values.ts'
+import {
+  compileCheck,
+  compileQuery,
+  invalidField,
+  readPhone,
+  readQueriedPhone,
+} from '../../http/validate.ts'
 import { versionQuery } from '../schema-values.ts'
 import { maskLookup } from './mask.ts'
 import { accountQuery, accountSessionBody } from './schemas.ts'

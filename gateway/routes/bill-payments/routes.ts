@@ -5,12 +5,17 @@ import { fingerprint } from '#core/identity/fingerprint.ts'
 import { formatAmount } from '#core/money/money.ts'
 import { type BillPayment, BillPaymentState, RetryCategory } from '#gen/billing/v1/billing_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
-import { knownFields } from '../../http/body/known-fields.ts'
+import { knownFields } from '../../http/body/schema-fields.ts'
 import { type Answer, refusal, toPublicError } from '../../http/envelope.ts'
-import { compileQuery } from '../../http/query.ts'
 import { type Call, type Input, route } from '../../http/route.ts'
-import { compileCheck, missingFields } from '../../http/validate.ts'
-import { readAmount, readCurrency, readPhone } from '../../http/values.ts'
+import {
+  compileCheck,
+  compileQuery,
+  missingFields,
+  readAmount,
+  readCurrency,
+  readPhone,
+} from '../../http/validate.ts'
 import { versionQuery } from '../schema-values.ts'
 import { billPayBody, billPaymentQuery } from './schemas.ts'
 
@@ -39,9 +44,9 @@ export const billPaymentRoutes = [
     query: queryOfVersion,
     body: bodyOfBillPay,
     read: readBill,
-    async operate(asked, { services, projectId, idempotencyKey }) {
+    async operate(request, { services, projectId, idempotencyKey }) {
       const { payment, replayed } = await services.billing
-        .payBill({ ...asked, projectId, idempotencyKey }, withProject(projectId))
+        .payBill({ ...request, projectId, idempotencyKey }, withProject(projectId))
         .catch(publicBillError)
       const bill = given(payment)
       return { ...paid(bill), ...(replayed ? { headers: { 'Idempotency-Replayed': 'true' } } : {}) }

@@ -2,10 +2,14 @@
 import { QuoteKind } from '#gen/quotes/v1/quotes_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { toPublicError } from '../../http/envelope.ts'
-import { compileQuery } from '../../http/query.ts'
 import { route } from '../../http/route.ts'
-import { compileCheck } from '../../http/validate.ts'
-import { readAmount, readCurrency, readId } from '../../http/values.ts'
+import {
+  compileCheck,
+  compileQuery,
+  readAmount,
+  readCurrency,
+  readId,
+} from '../../http/validate.ts'
 import { newInstitutionQuoteFields, postQuoteFields } from '../quote/answer.ts'
 import { versionQuery } from '../schema-values.ts'
 import { institutionPostQuery, institutionQuoteBody } from './schemas.ts'
@@ -39,9 +43,9 @@ export const institutionRoutes = [
     },
     institution: ({ body }) => body.institution_name,
     credential: { kind: 'session' },
-    async operate(asked, { services, projectId }) {
+    async operate(request, { services, projectId }) {
       const { quote } = await services.quotes
-        .createQuote({ ...asked, projectId }, withProject(projectId))
+        .createQuote({ ...request, projectId }, withProject(projectId))
         .catch(toPublicError())
       const fields = newInstitutionQuoteFields(quote)
       return { code: 200, message: 'Quote created successfully.', fields }

@@ -1,8 +1,7 @@
 // Reads the fees of an institution transaction, in both of their shapes, and refuses by path what breaks their rules.
 import type { Static } from 'typebox'
 import { brokenFeeRule, type FeeName, feeNames } from '#core/money/transaction-fees.ts'
-import { invalidField } from '../../http/validate.ts'
-import { readAmount, readCurrency } from '../../http/values.ts'
+import { invalidField, readAmount, readCurrency } from '../../http/validate.ts'
 import type { institutionTransactionBody } from './schemas.ts'
 
 type Body = Static<typeof institutionTransactionBody>

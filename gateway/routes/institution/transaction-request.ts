@@ -7,10 +7,16 @@ import {
   type CreateTransactionRequestSchema,
   TransactionType,
 } from '#gen/institution/v1/institution_pb.js'
-import { knownFields } from '../../http/body/known-fields.ts'
+import { knownFields } from '../../http/body/schema-fields.ts'
 import type { Input } from '../../http/route.ts'
-import { invalidField } from '../../http/validate.ts'
-import { checkAmount, checkMoment, readAmount, readCurrency, readPhone } from '../../http/values.ts'
+import {
+  checkAmount,
+  checkMoment,
+  invalidField,
+  readAmount,
+  readCurrency,
+  readPhone,
+} from '../../http/validate.ts'
 import { institutionTransactionBody, partyLengths } from './schemas.ts'
 import { readFees } from './transaction-fees.ts'
 

@@ -3,10 +3,14 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Static } from 'typebox'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { toPublicError } from '../../http/envelope.ts'
-import { compileQuery } from '../../http/query.ts'
 import { type Input, route } from '../../http/route.ts'
-import { compileCheck } from '../../http/validate.ts'
-import { readQueriedPhone, readWindow, withPlus } from '../../http/values.ts'
+import {
+  compileCheck,
+  compileQuery,
+  readQueriedPhone,
+  readWindow,
+  withPlus,
+} from '../../http/validate.ts'
 import { versionQuery } from '../schema-values.ts'
 import {
   institutionHistoryQuery,
@@ -36,9 +40,9 @@ export const institutionTransactionRoutes = [
     institution: ({ body }) => body.transfer_information.institution_name,
     // Judged by the service, which recognises a repeat first: a spent token does not spoil it.
     credential: { kind: 'session' },
-    async operate(asked, { services, projectId }) {
+    async operate(request, { services, projectId }) {
       const { transaction } = await services.institution
-        .createTransaction({ ...asked, projectId }, withProject(projectId))
+        .createTransaction({ ...request, projectId }, withProject(projectId))
         .catch(toPublicError())
       const message = 'Institution transaction accepted successfully.'
       return { code: 200, message, fields: createdFields(transaction) }
@@ -55,9 +59,9 @@ export const institutionTransactionRoutes = [
     }),
     institution: ({ query }) => query.institution_name,
     credential: { kind: 'none' },
-    async operate(asked, { services, projectId }) {
+    async operate(request, { services, projectId }) {
       const { transaction } = await services.institution
-        .getTransaction({ ...asked, projectId }, withProject(projectId))
+        .getTransaction({ ...request, projectId }, withProject(projectId))
         .catch(toPublicError())
       const message = 'Institution transaction retrieved successfully.'
       return { code: 200, message, fields: transactionFields(transaction) }
@@ -70,10 +74,10 @@ export const institutionTransactionRoutes = [
     query: queryOfHistory,
     read: readHistory,
     credential: { kind: 'none' },
-    async operate({ asSent, ...asked }, { services, projectId, countLookup }) {
-      countLookup('institution history', asked.mobileNumber)
+    async operate({ asSent, ...request }, { services, projectId, countLookup }) {
+      countLookup('institution history', request.mobileNumber)
       const { transactions, nextPageToken } = await services.institution
-        .listTransactions({ ...asked, projectId }, withProject(projectId))
+        .listTransactions({ ...request, projectId }, withProject(projectId))
         .catch(toPublicError())
       const data = {
         mobile_number: asSent,

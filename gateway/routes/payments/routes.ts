@@ -12,12 +12,19 @@ import type {
   PaymentUrls,
 } from '#gen/payments/v1/payments_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
-import { knownFields } from '../../http/body/known-fields.ts'
+import { knownFields } from '../../http/body/schema-fields.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'
-import { compileQuery } from '../../http/query.ts'
 import { type Input, route } from '../../http/route.ts'
-import { compileCheck, invalidField, missingFields } from '../../http/validate.ts'
-import { readAmount, readCurrency, readId, readPhone } from '../../http/values.ts'
+import {
+  compileCheck,
+  compileQuery,
+  invalidField,
+  missingFields,
+  readAmount,
+  readCurrency,
+  readId,
+  readPhone,
+} from '../../http/validate.ts'
 import { versionQuery } from '../schema-values.ts'
 import {
   type PaymentRequestBody,
@@ -27,7 +34,7 @@ import {
 } from './schemas.ts'
 
 // Messages are created with their type names: the library copies objects that have none.
-type NewPayment = Omit<CreatePaymentRequest, 'projectId' | 'merchantId'>
+type PaymentRequest = Omit<CreatePaymentRequest, 'projectId' | 'merchantId'>
 type RequestInput = Input<unknown, PaymentRequestBody>
 
 const version = '2024-10-01'
@@ -47,12 +54,11 @@ export const paymentRoutes = [
     envelope: 'full',
     query: queryOfVersion,
     body: bodyOfRequest,
-    read: readNewPayment,
+    read: readPaymentRequest,
     credential: { kind: 'api_key', of: ({ body }) => body.api_key },
-    async operate(asked, { services, settings, projectId, merchantId }) {
-      const request = { ...asked, projectId, merchantId }
+    async operate(request, { services, settings, projectId, merchantId }) {
       const { payment } = await services.payments
-        .createPayment(request, withProject(projectId))
+        .createPayment({ ...request, projectId, merchantId }, withProject(projectId))
         .catch(toPublicError('transaction_request.'))
       const payment_details = renderCreated(viewOf(payment), settings.publicBaseUrl)
       const message = 'Payment request created successfully.'
@@ -105,27 +111,27 @@ function viewOf(payment: PaymentMessage | undefined) {
   return readPayment(payment)
 }
 
-function readNewPayment({ body, originCountry, settings }: RequestInput): NewPayment {
-  const asked = body.transaction_request
-  const currency = readCurrency(asked.currency, 'transaction_request.currency')
+function readPaymentRequest({ body, originCountry, settings }: RequestInput): PaymentRequest {
+  const { transaction_request: request } = body
+  const currency = readCurrency(request.currency, 'transaction_request.currency')
   return {
     $typeName: 'payments.v1.CreatePaymentRequest',
-    transactionId: asked.id,
-    amountMinor: readAmount(asked.amount, currency, 'transaction_request.amount'),
+    transactionId: request.id,
+    amountMinor: readAmount(request.amount, currency, 'transaction_request.amount'),
     currency,
-    description: asked.description ?? '',
-    fraudCheck: (asked.fraud_check ?? body.fraud_check ?? 0) === 1,
-    feeTerms: readFeeTerms(asked.fees),
-    payers: readPayers(asked.payers, currency, originCountry),
-    payees: readPayees(asked.payees ?? [], currency, originCountry),
-    urls: readUrls(asked.urls ?? {}, settings.allowLoopback),
+    description: request.description ?? '',
+    fraudCheck: (request.fraud_check ?? body.fraud_check ?? 0) === 1,
+    feeTerms: readFeeTerms(request.fees),
+    payers: readPayers(request.payers, currency, originCountry),
+    payees: readPayees(request.payees ?? [], currency, originCountry),
+    urls: readUrls(request.urls ?? {}, settings.allowLoopback),
     requestFingerprint: fingerprint(fingerprinted(body)),
   }
 }
 
-type Asked = PaymentRequestBody['transaction_request']
+type Fields = PaymentRequestBody['transaction_request']
 
-function readFeeTerms(fees: Asked['fees']): FeeTerms {
+function readFeeTerms(fees: Fields['fees']): FeeTerms {
   const { pays_fees = 0, payer_covers } = fees ?? {}
   const covers = payer_covers === undefined ? {} : { payerCoversPercent: payer_covers }
   return { $typeName: 'payments.v1.FeeTerms', paysFees: pays_fees === 1, ...covers }
@@ -135,7 +141,7 @@ function payerPath(index: number): string {
   return `transaction_request.payers[${index}]`
 }
 
-function readPayers(payers: Asked['payers'], currency: string, country: string): NewPayer[] {
+function readPayers(payers: Fields['payers'], currency: string, country: string): NewPayer[] {
   if (payers.length > 1) {
     const without = payers.flatMap(({ amount }, index) =>
       amount === undefined ? [`${payerPath(index)}.amount`] : [],
@@ -160,7 +166,7 @@ function readPayers(payers: Asked['payers'], currency: string, country: string):
 }
 
 function readPayees(
-  payees: NonNullable<Asked['payees']>,
+  payees: NonNullable<Fields['payees']>,
   currency: string,
   country: string,
 ): NewPayee[] {
@@ -176,7 +182,7 @@ function readPayees(
   })
 }
 
-function readUrls(urls: NonNullable<Asked['urls']>, allowLoopback: boolean): PaymentUrls {
+function readUrls(urls: NonNullable<Fields['urls']>, allowLoopback: boolean): PaymentUrls {
   const { success = '', error = '', notify = '', callback = '' } = urls
   for (const [name, url] of Object.entries({ success, notify, error, callback })) {
     const problem = url === '' ? undefined : checkPushUrl(url, { allowLoopback })

@@ -3,10 +3,15 @@ import type { Static } from 'typebox'
 import { QuoteKind } from '#gen/quotes/v1/quotes_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { toPublicError } from '../../http/envelope.ts'
-import { compileQuery } from '../../http/query.ts'
 import { type Input, route } from '../../http/route.ts'
-import { compileCheck } from '../../http/validate.ts'
-import { readAmount, readCurrency, readId, readPhone } from '../../http/values.ts'
+import {
+  compileCheck,
+  compileQuery,
+  readAmount,
+  readCurrency,
+  readId,
+  readPhone,
+} from '../../http/validate.ts'
 import { versionQuery } from '../schema-values.ts'
 import { newQuoteFields, readQuoteFields } from './answer.ts'
 import { quoteBody, quoteQuery } from './schemas.ts'
@@ -29,9 +34,9 @@ export const quoteRoutes = [
     body: bodyOfQuote,
     read: readNewQuote,
     credential: { kind: 'session' },
-    async operate(asked, { services, projectId }) {
+    async operate(request, { services, projectId }) {
       const { quote } = await services.quotes
-        .createQuote({ ...asked, projectId }, withProject(projectId))
+        .createQuote({ ...request, projectId }, withProject(projectId))
         .catch(toPublicError())
       return { code: 200, message: 'Quote created successfully.', fields: newQuoteFields(quote) }
     },

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { reloadOnChange } from '#platform/process/reload.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Caller } from '../context.ts'
-import { maxTimeoutMs } from '../server/admission.ts'
+import { maxTimeoutMs } from '../limits/limits.ts'
 import type { MeshTls } from './tls.ts'
 import { identityFile, readIdentityKey, readTrust, type Trust, trustFile } from './trust.ts'
 

@@ -25,9 +25,8 @@ import { currentContext } from '../context.ts'
 import { statusName, toFailure } from '../errors.ts'
 import { requestIdHeader } from '../server/admission.ts'
 import { createDispatcher, hedgingOf } from './dispatcher.ts'
-import { notSent, unreachable } from './exchange.ts'
+import { callUnary, notSent, unreachable, webHeaders } from './exchange.ts'
 import type { HedgingDispatcher } from './hedging.ts'
-import { callUnary, webHeaders } from './unary.ts'
 
 const defaultTimeoutMs = 10_000
 const maxBytes = 4 * 1024 * 1024

@@ -11,8 +11,8 @@ import {
   HealthCheckResponseSchema,
 } from '#gen/health/v1/health_pb.js'
 import type { LinkedHandler } from '../fast-path/link.ts'
+import { callUnary } from './exchange.ts'
 import { wasNotSent } from './not-sent.ts'
-import { callUnary } from './unary.ts'
 
 let server: Server | undefined
 let pool: Pool | undefined

@@ -1,4 +1,4 @@
-// How large messages may be, and the refusals of calls that exceed a server's limits.
+// How large messages may be, how long calls may take, and the refusals of calls that exceed a server's limits.
 
 import { Failure } from '#core/errors/errors.ts'
 
@@ -6,6 +6,11 @@ import { Failure } from '#core/errors/errors.ts'
 export const maxMessageBytes = 4 * 1024 * 1024
 /** Largest request message of health and reflection: a name. */
 export const maxNameMessageBytes = 4 * 1024
+
+/** Maximum time that a caller may ask for, in ms; a longer time-out is cut to it. */
+export const maxTimeoutMs = 60_000
+/** Maximum time of a stream that lasts, in ms: a watch, a tail. */
+export const maxStreamMs = 24 * 3_600_000
 
 /** Makes (does not throw) the MESSAGE_TOO_LARGE for a message over the limit of its method. */
 export function messageTooLarge(maxBytes: number): Failure {

@@ -8,14 +8,16 @@ import { rpcServerSpan } from '#platform/telemetry/spans.ts'
 import { permissionOf } from '../auth/callers.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { Caller } from '../context.ts'
-import { maxMessageBytes, maxNameMessageBytes, messageTooLarge } from '../limits/limits.ts'
+import {
+  maxMessageBytes,
+  maxNameMessageBytes,
+  maxStreamMs,
+  maxTimeoutMs,
+  messageTooLarge,
+} from '../limits/limits.ts'
 import { type Rpc, ServedCall } from './served-call.ts'
 
-/** Maximum time that a caller may ask for; a longer time-out is cut to it. */
-export const maxTimeoutMs = 60_000
 const defaultTimeoutMs = 10_000
-/** Maximum time of a stream that lasts: a watch, a tail. */
-export const maxStreamMs = 24 * 3_600_000
 
 const envelopeHeadBytes = 5
 

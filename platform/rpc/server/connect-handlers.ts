@@ -9,8 +9,7 @@ import type {
 import { judged, ofDecoding, unaryError } from '../error-responses.ts'
 import { malformed, withReason } from '../errors.ts'
 import { type ReadLimits, wholeBody, wholeMessages } from '../limits/request-body.ts'
-import type { CallLog } from './call-log.ts'
-import { type ServedCall, servedCallKey } from './served-call.ts'
+import { type CallLog, type ServedCall, servedCallKey } from './served-call.ts'
 
 /** Maximum time to read a single message of a call without a deadline. */
 const readTimeoutMs = 30_000

@@ -9,10 +9,9 @@ import { malformed } from '../errors.ts'
 import { tooManyCalls } from '../limits/limits.ts'
 import { type Dropper, resetUnread } from '../limits/unread.ts'
 import type { Admit } from './admission.ts'
-import type { CallLog } from './call-log.ts'
 import type { Connection, Connections } from './connection.ts'
 import { refuse } from './refusal.ts'
-import { type ServedCall, servedCallKey } from './served-call.ts'
+import { type CallLog, type ServedCall, servedCallKey } from './served-call.ts'
 
 type AnyRequest = IncomingMessage | Http2ServerRequest
 type AnyResponse = ServerResponse | Http2ServerResponse

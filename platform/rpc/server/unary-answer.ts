@@ -18,10 +18,8 @@ import {
 import type { Failure } from '#core/errors/errors.ts'
 import { malformed, retryAfterOf, withReason } from '../errors.ts'
 import { messageTooLarge } from '../limits/limits.ts'
-import type { CallLog } from './call-log.ts'
-import type { Unary } from './handlers.ts'
-import { answerWithin } from './interceptor.ts'
-import type { ServedCall } from './served-call.ts'
+import { answerWithin, type Unary } from './handlers.ts'
+import type { CallLog, ServedCall } from './served-call.ts'
 
 const nothing = Promise.resolve()
 const timeoutPattern = /^\d{1,10}$/

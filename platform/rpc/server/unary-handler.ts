@@ -10,9 +10,8 @@ import type { Lease } from '../limits/byte-budget.ts'
 import { maxMessageBytes, tooManyBytes } from '../limits/limits.ts'
 import { Gathering } from '../limits/request-body.ts'
 import type { Dropper } from '../limits/unread.ts'
-import type { CallLog } from './call-log.ts'
 import type { UnaryMethods } from './handlers.ts'
-import type { ServedCall } from './served-call.ts'
+import type { CallLog, ServedCall } from './served-call.ts'
 import {
   type AnswerHeaders,
   answerUnary,

@@ -153,8 +153,8 @@ export function wordOf<W extends string>(
 const usualPageRows = 50
 
 /** How many rows a page has. */
-export function pageSize(asked: number): number {
-  return asked === 0 ? usualPageRows : asked
+export function pageSize(requested: number): number {
+  return requested === 0 ? usualPageRows : requested
 }
 
 /** The refusal of a field. */

@@ -47,7 +47,7 @@ export function replayService({
       const { idempotencyKey } = request
       const wish = { ...readFilter(request.filter), ratePerS: request.ratePerS || usualRatePerS }
       const { fromAt, toAt } = wish
-      const asked = {
+      const requested = {
         ...wish,
         kind: wish.kind ?? null,
         fromAt: fromAt?.getTime() ?? null,
@@ -57,14 +57,14 @@ export function replayService({
         projectId,
         idempotencyKey,
         ...wish,
-        fingerprint: fingerprint(asked),
+        fingerprint: fingerprint(requested),
       })
       onJob()
       return { job: wireReplayJob(job) }
     },
     getReplayJob: (request, context) => jobOf(projectOf(context, request.projectId), request.jobId),
-    async cancelReplayJob({ projectId: asked, jobId }, context) {
-      const projectId = projectOf(context, asked)
+    async cancelReplayJob({ projectId: requested, jobId }, context) {
+      const projectId = projectOf(context, requested)
       await cancelReplayJob(db, projectId, jobId)
       return jobOf(projectId, jobId)
     },

@@ -12,8 +12,7 @@ import {
 } from '#gen/institution/v1/institution_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
-import type { NewTransaction } from '../domain/new-transaction.ts'
-import type { Party } from '../domain/transaction.ts'
+import type { NewTransaction, Party } from '../domain/transaction.ts'
 import { listHistory } from '../operations/history.ts'
 import type { Institution } from '../operations/institution.ts'
 import { createTransaction, getTransaction } from '../operations/transactions.ts'
@@ -27,8 +26,11 @@ export function institutionService(
   return {
     async createTransaction(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const asked = newTransaction(request, projectId)
-      const made = await createTransaction(institution, asked, tokenOf(request))
+      const made = await createTransaction(
+        institution,
+        newTransaction(request, projectId),
+        tokenOf(request),
+      )
       return { transaction: transactionMessage(made.transaction), replayed: made.replayed }
     },
     async getTransaction({ projectId, institutionName, transactionId }, context) {

@@ -7,9 +7,7 @@ import {
   feeNames,
   type StatedFees,
 } from '#core/money/transaction-fees.ts'
-import type { NewTransaction, StatedFee } from './new-transaction.ts'
-import type { Sides } from './parties.ts'
-import type { Amounts } from './transaction.ts'
+import type { Amounts, NewTransaction, Sides, StatedFee } from './transaction.ts'
 
 type Asked = Pick<
   NewTransaction,
@@ -20,26 +18,26 @@ type Asked = Pick<
 const maxFeeMinor = 10n ** 18n - 1n
 
 /** The money of a request. Every refusal names the field by its path in the body. */
-export function readAmounts(asked: Asked, sides: Sides): Amounts {
-  const { senderCurrency, currency } = findCurrencies(asked, sides)
-  const amountMinor = readField('amount', asked.amount, currency)
+export function readAmounts(request: Asked, sides: Sides): Amounts {
+  const { senderCurrency, currency } = findCurrencies(request, sides)
+  const amountMinor = readField('amount', request.amount, currency)
   const isExchange = senderCurrency !== currency
-  if (isExchange && asked.quoteId === '') throw refused('quote_id', 'is required', 'MISSING')
+  if (isExchange && request.quoteId === '') throw refused('quote_id', 'is required', 'MISSING')
   const senderAmountMinor =
-    asked.senderAmount === ''
-      ? readField('amount', asked.amount, senderCurrency)
-      : readField('sender_amount', asked.senderAmount, senderCurrency)
+    request.senderAmount === ''
+      ? readField('amount', request.amount, senderCurrency)
+      : readField('sender_amount', request.senderAmount, senderCurrency)
   if (!isExchange && senderAmountMinor !== amountMinor) {
-    if (asked.quoteId !== '') {
+    if (request.quoteId !== '') {
       throw new Failure('QUOTE_MISMATCH', 'the amounts are not those that were quoted')
     }
     throw refused('sender_amount', 'must equal amount when both are in one currency')
   }
-  const fees = readFees(asked.fees, senderCurrency, currency)
+  const fees = readFees(request.fees, senderCurrency, currency)
   const broken = brokenFeeRule(fees, {
     debit: senderAmountMinor,
     credit: amountMinor,
-    debitField: asked.senderAmount === '' ? 'amount' : 'sender_amount',
+    debitField: request.senderAmount === '' ? 'amount' : 'sender_amount',
     oneCurrency: !isExchange,
   })
   if (broken !== undefined) throw refused(`fees.${broken.fee}`, broken.rule)

@@ -1,25 +1,13 @@
 // Decides which side of a transaction is whose account. Pure.
 import { Failure, missing } from '#core/errors/errors.ts'
-import type { NewTransaction, Session } from './new-transaction.ts'
-import type { Party, TransactionType } from './transaction.ts'
-
-/** What is known of an account. Empty texts are not known. */
-export type AccountFacts = {
-  accountId: string
-  institutionId: string
-  institutionName: string
-  accountNumber: string
-  mobileNumber: string
-  currency: string
-  isAvailable: boolean
-}
-
-/** The accounts of ours on either side; `own` is the side of the session's account. */
-export type Sides = {
-  own: 'debit' | 'credit'
-  debit: AccountFacts | undefined
-  credit: AccountFacts | undefined
-}
+import type {
+  AccountFacts,
+  NewTransaction,
+  Party,
+  Session,
+  Sides,
+  TransactionType,
+} from './transaction.ts'
 
 /** Sides on which the session's account may be. */
 const ownSides = {

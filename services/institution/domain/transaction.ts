@@ -1,6 +1,53 @@
 // A transaction and its state machine.
 import type { Machine } from '#core/machine.ts'
 
+/** What is known of an account. Empty texts are not known. */
+export type AccountFacts = {
+  accountId: string
+  institutionId: string
+  institutionName: string
+  accountNumber: string
+  mobileNumber: string
+  currency: string
+  isAvailable: boolean
+}
+
+/** The accounts of ours on either side; `own` is the side of the session's account. */
+export type Sides = {
+  own: 'debit' | 'credit'
+  debit: AccountFacts | undefined
+  credit: AccountFacts | undefined
+}
+
+/** A fee as the client wrote it; an empty currency is that of the side which pays it. */
+export type StatedFee = { type: string; amount: string; currency: string }
+
+/** A request, well formed but not understood yet. Empty texts were not given. */
+export type NewTransaction = {
+  projectId: string
+  institutionName: string
+  transactionId: string
+  type: TransactionType
+  amount: string
+  senderAmount: string
+  senderCurrency: string
+  description: string
+  fees: StatedFee[]
+  described: Described
+  quoteId: string
+  /** Of the client's fields without the token. */
+  fingerprint: Buffer
+}
+
+/** The session of the token, and the account that the far side of a p2p names. */
+export type Session = {
+  tokenHash: Buffer
+  state: 'live' | 'spent' | 'expired'
+  account: AccountFacts
+  far: { account: AccountFacts | undefined; isAmbiguous: boolean }
+  limitCurrency: string
+}
+
 /** What a transaction does, in the words of the contract. */
 export type TransactionType = 'p2p' | 'inttransfer' | 'deposit' | 'cashout'
 

@@ -4,10 +4,10 @@ import { Failure, reasons } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import { digestsEqual, hashToken } from '#core/identity/token.ts'
 import { currentContext, runWithContext } from '#platform/rpc/context.ts'
-import { newTraceparent } from '#platform/telemetry/trace.ts'
+import { newTraceparent } from '#platform/telemetry/spans.ts'
 import type { Shown } from '../api/messages.ts'
-import { type NewTransaction, priceTransaction, type Session } from '../domain/new-transaction.ts'
-import type { Draft, Leased, Transaction } from '../domain/transaction.ts'
+import { priceTransaction } from '../domain/new-transaction.ts'
+import type { Draft, Leased, NewTransaction, Session, Transaction } from '../domain/transaction.ts'
 import { countedMinor } from '../ports/rates.ts'
 import { resolveSession, type Token } from '../ports/sessions.ts'
 import {
@@ -28,16 +28,16 @@ const maxRounds = 5
 /** Makes a transaction once per (project, institution, client's id). */
 export async function createTransaction(
   institution: Institution,
-  asked: NewTransaction,
+  given: NewTransaction,
   token: Token,
 ): Promise<{ transaction: Shown; replayed: boolean }> {
-  const session = await resolveSession(institution.peers.accounts, asked, token)
-  const fingerprint = wholeFingerprint(asked.fingerprint, session.tokenHash)
-  const request = { ...asked, fingerprint }
+  const session = await resolveSession(institution.peers.accounts, given, token)
+  const fingerprint = wholeFingerprint(given.fingerprint, session.tokenHash)
+  const request = { ...given, fingerprint }
   const key = {
-    projectId: asked.projectId,
+    projectId: given.projectId,
     institutionId: session.account.institutionId,
-    transactionId: asked.transactionId,
+    transactionId: given.transactionId,
   }
   for (let round = 0; round < maxRounds; round += 1) {
     const made = await tryToMake(institution, request, session, key)
@@ -56,14 +56,14 @@ function wholeFingerprint(fields: Buffer, tokenHash: Buffer): Buffer {
 /** Undefined when the client's id is taken, which is reported before any other error of the request. */
 async function tryToMake(
   institution: Institution,
-  asked: NewTransaction,
+  request: NewTransaction,
   session: Session,
   key: TransactionKey,
 ): Promise<{ transaction: Shown; replayed: false } | undefined> {
   const { db, settings, metrics } = institution
   let claim: Leased | undefined
   try {
-    const draft = await draftOf(institution, asked, session)
+    const draft = await draftOf(institution, request, session)
     const lease = { token: randomId(), ms: settings.leaseMs }
     claim = await insertClaim(db, draft, lease, settings.transferTtlS + holdMarginS)
     if (claim === undefined) return undefined
@@ -80,10 +80,10 @@ async function tryToMake(
 
 async function draftOf(
   { rateOf }: Institution,
-  asked: NewTransaction,
+  request: NewTransaction,
   session: Session,
 ): Promise<Draft> {
-  const { own, ...priced } = priceTransaction(asked, session)
+  const { own, ...priced } = priceTransaction(request, session)
   const { limitCurrency: currency } = session
   const minor = await countedMinor(rateOf, own, currency)
   return { ...priced, limit: { accountId: own.accountId, minor, currency } }

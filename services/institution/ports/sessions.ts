@@ -1,4 +1,5 @@
 // Resolves session tokens in accounts.
+
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import {
   type Account,
@@ -7,8 +8,7 @@ import {
 } from '#gen/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
-import type { NewTransaction, Session } from '../domain/new-transaction.ts'
-import type { AccountFacts } from '../domain/parties.ts'
+import type { AccountFacts, NewTransaction, Session } from '../domain/transaction.ts'
 import type { Peers } from './peers.ts'
 
 /** A session token in one of its two forms. */

@@ -30,13 +30,15 @@ export function paymentsService(payments: Payments): ServiceImpl<typeof Payments
   return {
     async createPayment(request, context) {
       const projectId = projectOf(context, request.projectId)
-      const asked = newPayment(request, projectId)
-      const { payment, replayed, linkTokens } = await createPayment(payments, asked)
-      const made = paymentMessage(
+      const { payment, replayed, linkTokens } = await createPayment(
+        payments,
+        newPayment(request, projectId),
+      )
+      const created = paymentMessage(
         payment,
         (payer) => linkTokens.get(payer.payerId) ?? tokenOf(payer),
       )
-      return { $typeName: 'payments.v1.CreatePaymentResponse', payment: made, replayed }
+      return { $typeName: 'payments.v1.CreatePaymentResponse', payment: created, replayed }
     },
     async getPayment(request, context) {
       const projectId = projectOf(context, request.projectId)

@@ -1,10 +1,10 @@
 // Creates, reads, cancels and refunds payments: runs the decisions of the domain in transactions.
-
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { digestsEqual } from '#core/identity/token.ts'
 import type { FeeSchedule, FraudRules } from '#platform/config/config.ts'
-import type { Database, Queryable } from '#platform/db/db.ts'
+import { batched } from '#platform/db/batcher.ts'
+import { type Database, isRefused, type Queryable } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { committedEvent, creationEvent, transitionEvent } from '../api/events.ts'
@@ -12,6 +12,7 @@ import { cancel, refund } from '../domain/ending.ts'
 import { findFraud } from '../domain/fraud.ts'
 import { linkToken, linkTokenHash } from '../domain/links.ts'
 import {
+  checkNewPayment,
   created,
   type DraftPayment,
   draftPayment,
@@ -19,15 +20,25 @@ import {
   stopped,
   type TimesToPay,
 } from '../domain/new-payment.ts'
-import { checkNewPayment } from '../domain/new-payment-check.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Fact, Transition } from '../domain/transition.ts'
 import type { PaymentMetrics } from '../metrics.ts'
 import type { FindMerchant } from '../ports/merchants.ts'
-import { countRecentRequests } from '../store/create-store.ts'
-import { readByTransaction } from '../store/payment-store.ts'
+import {
+  countRecentRequests,
+  insertPayment,
+  insertPaymentGroup,
+  isPlain,
+  type NewRows,
+} from '../store/create-store.ts'
+import {
+  type Reading,
+  type ReadKey,
+  readByTransaction,
+  readPayment,
+  readPayments,
+} from '../store/payment-store.ts'
 import { lockPayment, writeTransition } from '../store/transition-store.ts'
-import type { FindPayment, StorePayment } from './batching.ts'
 
 /** The settings of payments. */
 export type PaymentSettings = {
@@ -222,4 +233,47 @@ function owned(payment: Payment | undefined, key: PaymentKey): Payment {
 /** The one answer for ids that are unknown, foreign or no ids at all. */
 export function notFound(): Failure {
   return new Failure('PAYMENT_NOT_FOUND', 'there is no such payment request')
+}
+
+/** Stores a payment, alone or with others; what it answers and throws is its own. */
+export type StorePayment = (rows: NewRows) => Promise<Date | undefined>
+
+/** Makes what stores payments. One that the server refuses is refused alone. */
+export function batchingStore(db: Database): StorePayment {
+  const alone = (rows: NewRows) => insertPayment(db, rows)
+  const store = batched<NewRows, Date | undefined>({
+    maxInFlight: 2,
+    maxBatchSize: 32,
+    alone,
+    together: (group) => storeTogether(db, group),
+    // By the server, or as something that cannot be sent to it.
+    isOfOne: (error) => isRefused(error) || error instanceof RangeError,
+  })
+  return (rows) => (isPlain(rows) ? store(rows) : alone(rows))
+}
+
+/** In one order everywhere: groups with the same ids of merchants wait for each other instead of locking up. */
+async function storeTogether(db: Database, group: NewRows[]): Promise<(Date | undefined)[]> {
+  const sorted = group.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  const times = await insertPaymentGroup(db, sorted)
+  const byRows = new Map(sorted.map((rows, index) => [rows, times[index]]))
+  return group.map((rows) => byRows.get(rows))
+}
+
+function keyOf({ draft }: NewRows): string {
+  return `${draft.projectId} ${draft.merchantId} ${draft.transactionId}`
+}
+
+/** Reads a payment, alone or with others. */
+export type FindPayment = (key: ReadKey) => Promise<Reading | undefined>
+
+/** Makes what reads payments. Each read begins after it was asked for, so it sees what was committed by then. */
+export function batchingReader(db: Database): FindPayment {
+  return batched<ReadKey, Reading | undefined>({
+    maxInFlight: 2,
+    maxBatchSize: 32,
+    alone: ({ projectId, paymentId }) => readPayment(db, projectId, paymentId),
+    together: (keys) => readPayments(db, keys),
+    isOfOne: isRefused,
+  })
 }

@@ -29,8 +29,8 @@ export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService>
       const requested = amountOf(request.requested, 'request_amount')
       const currency = creditParty?.currency ?? ''
       if (currency !== '') checkCurrency(currency, 'credit_party.currency')
-      const asked = { projectId, sessionToken, institutionName, kind, requested, creditParty }
-      return { quote: quoteMessage(await createQuote(quotes, asked)) }
+      const newQuote = { projectId, sessionToken, institutionName, kind, requested, creditParty }
+      return { quote: quoteMessage(await createQuote(quotes, newQuote)) }
     },
     async getQuote({ quoteId, institutionName, projectId: named }, context) {
       const projectId = projectOf(context, named)

@@ -39,15 +39,15 @@ export type Quotes = {
 }
 
 /** Makes a quote: the session, then the rate, then the limits; a refusal stores nothing. */
-export async function createQuote(quotes: Quotes, asked: NewQuote): Promise<Quote> {
+export async function createQuote(quotes: Quotes, request: NewQuote): Promise<Quote> {
   const { accounts, findRate, metrics } = quotes
-  const { projectId, requested, kind } = asked
-  const session = await accounts.openSession(asked)
+  const { projectId, requested, kind } = request
+  const session = await accounts.openSession(request)
   const rate = await rateFor(
     findRate,
     requested.currency,
     session.targetCurrency,
-    targetField(asked),
+    targetField(request),
   )
   const terms = priceQuote(requested, session.targetCurrency, rate)
   await checkLimits(quotes, projectId, session, debitOf(terms))

@@ -31,7 +31,7 @@ export type SessionAccount = {
 /** What quotes asks of accounts. */
 export type Accounts = {
   /** Resolves the token of a new quote. SESSION_INVALID, SESSION_EXPIRED, ACCOUNT_UNAVAILABLE, AMBIGUOUS_MATCH. */
-  openSession(asked: NewQuote): Promise<SessionAccount>
+  openSession(request: NewQuote): Promise<SessionAccount>
   /** LIMIT_EXCEEDED when the account may not move that much in the currency of the limits. */
   checkLimits(projectId: string, account: SessionAccount, amountMinor: bigint): Promise<void>
 }

@@ -49,20 +49,20 @@ function checks({ db, secrets }: Administration) {
       )
       return { project: wireProject(found.project), keyId: found.keyId }
     },
-    async authenticateApiKey({ projectId: asked, apiKey }, context) {
-      const projectId = projectOf(context, asked)
+    async authenticateApiKey({ projectId: requested, apiKey }, context) {
+      const projectId = projectOf(context, requested)
       return { merchant: await authenticateApiKey(db, secrets, projectId, apiKey) }
     },
-    async getMerchant({ projectId: asked, merchantId }, context) {
-      const projectId = projectOf(context, asked)
+    async getMerchant({ projectId: requested, merchantId }, context) {
+      const projectId = projectOf(context, requested)
       const merchant = await findMerchant(db, projectId, merchantId)
       if (merchant === undefined) {
         throw new Failure('MERCHANT_NOT_FOUND', `project has no merchant ${merchantId}`)
       }
       return { merchant }
     },
-    async checkGrant({ projectId: asked, institutionName, endpoint }, context) {
-      const projectId = projectOf(context, asked)
+    async checkGrant({ projectId: requested, institutionName, endpoint }, context) {
+      const projectId = projectOf(context, requested)
       const found = await findGrant(db, projectId, institutionName, endpoint)
       return { granted: found !== undefined, institutionId: found?.institutionId ?? '' }
     },
@@ -79,10 +79,10 @@ function changes(administration: Administration) {
       return { project: wireProject(await createProject(administration, actor(requestId), wanted)) }
     },
     async updateProjectAccess(
-      { projectId: asked, accountAccess, allowedIps, updateMask },
+      { projectId: requested, accountAccess, allowedIps, updateMask },
       context,
     ) {
-      const projectId = projectOf(context, asked)
+      const projectId = projectOf(context, requested)
       const named = updateMask?.paths ?? []
       const isNamed = (field: string) => named.length === 0 || named.includes(field)
       const project = await changeProjectAccess(
@@ -108,12 +108,12 @@ function changes(administration: Administration) {
     async rotateInstitutionKey({ requestId, institutionId }) {
       return { key: await rotateInstitutionKey(administration, actor(requestId), institutionId) }
     },
-    async grantEndpoints({ projectId: asked, institutionId, endpoints }, context) {
-      const wanted = { projectId: projectOf(context, asked), institutionId, endpoints }
+    async grantEndpoints({ projectId: requested, institutionId, endpoints }, context) {
+      const wanted = { projectId: projectOf(context, requested), institutionId, endpoints }
       return { endpoints: await grantEndpoints(administration, actor(), wanted) }
     },
-    async revokeGrants({ projectId: asked, institutionId, endpoints }, context) {
-      const wanted = { projectId: projectOf(context, asked), institutionId, endpoints }
+    async revokeGrants({ projectId: requested, institutionId, endpoints }, context) {
+      const wanted = { projectId: projectOf(context, requested), institutionId, endpoints }
       return { endpoints: await revokeGrants(administration, actor(), wanted) }
     },
   } satisfies Partial<ServiceImpl<typeof AccessService>>
@@ -121,8 +121,8 @@ function changes(administration: Administration) {
 
 function keyChanges(administration: Administration) {
   return {
-    async issueSubscriptionKey({ requestId, projectId: asked }, context) {
-      const projectId = projectOf(context, asked)
+    async issueSubscriptionKey({ requestId, projectId: requested }, context) {
+      const projectId = projectOf(context, requested)
       const issued = await issueSubscriptionKey(administration, actor(requestId), projectId)
       const { keyId, subscriptionKey, issuedAt } = issued
       return { keyId, subscriptionKey, issueTime: timestampFromDate(issuedAt) }
@@ -131,13 +131,13 @@ function keyChanges(administration: Administration) {
       const revokedAt = await withdrawSubscriptionKey(administration, actor(), keyId)
       return { revokeTime: timestampFromDate(revokedAt) }
     },
-    async createMerchant({ requestId, projectId: asked, businessName, mobileNumber }, context) {
-      const projectId = projectOf(context, asked)
+    async createMerchant({ requestId, projectId: requested, businessName, mobileNumber }, context) {
+      const projectId = projectOf(context, requested)
       const wanted = { projectId, businessName, mobileNumber }
       return createMerchant(administration, actor(requestId), wanted)
     },
-    async issueApiKey({ requestId, projectId: asked, merchantId }, context) {
-      const projectId = projectOf(context, asked)
+    async issueApiKey({ requestId, projectId: requested, merchantId }, context) {
+      const projectId = projectOf(context, requested)
       const issued = await issueApiKey(administration, actor(requestId), projectId, merchantId)
       const { keyId, apiKey, issuedAt } = issued
       return { keyId, apiKey, issueTime: timestampFromDate(issuedAt) }

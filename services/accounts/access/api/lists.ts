@@ -33,27 +33,27 @@ export function accessLists(db: Queryable) {
 
 function projectLists(db: Queryable) {
   return {
-    async getProject({ projectId: asked }, context) {
-      return { project: wireProject(await existing(db, projectOf(context, asked))) }
+    async getProject({ projectId: requested }, context) {
+      return { project: wireProject(await existing(db, projectOf(context, requested))) }
     },
     async listProjects(request) {
       const listing = listingOf(request)
       const page = pageOf(await listProjects(db, listing), listing, ({ projectId }) => projectId)
       return { projects: page.rows.map(wireProject), nextPageToken: page.next }
     },
-    async listSubscriptionKeys({ projectId: asked }, context) {
-      const { projectId } = await existing(db, projectOf(context, asked))
+    async listSubscriptionKeys({ projectId: requested }, context) {
+      const { projectId } = await existing(db, projectOf(context, requested))
       const keys = await listSubscriptionKeys(db, projectId, pageSizes.max)
       return { keys: keys.map(keyMessage) }
     },
-    async listApiKeys({ projectId: asked, merchantId }, context) {
-      const { projectId } = await existing(db, projectOf(context, asked))
+    async listApiKeys({ projectId: requested, merchantId }, context) {
+      const { projectId } = await existing(db, projectOf(context, requested))
       const merchant = orNull(merchantId)
       const keys = await listApiKeys(db, projectId, merchant, pageSizes.max)
       return { keys: keys.map(keyMessage) }
     },
-    async listMerchants({ projectId: asked, ...request }, context) {
-      const { projectId } = await existing(db, projectOf(context, asked))
+    async listMerchants({ projectId: requested, ...request }, context) {
+      const { projectId } = await existing(db, projectOf(context, requested))
       const listing = placeOf(request)
       const found = await listMerchants(db, projectId, listing)
       const page = pageOf(found, listing, ({ merchantId }) => merchantId)
@@ -88,8 +88,8 @@ function institutionLists(db: Queryable) {
         })),
       }
     },
-    async listGrants({ projectId: asked, institutionId }, context) {
-      const { projectId } = await existing(db, projectOf(context, asked))
+    async listGrants({ projectId: requested, institutionId }, context) {
+      const { projectId } = await existing(db, projectOf(context, requested))
       const institution = orNull(institutionId)
       const grants = await listProjectGrants(db, projectId, institution)
       return {

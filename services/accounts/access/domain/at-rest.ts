@@ -1,5 +1,5 @@
 // Seals secrets for the column and row that store them, and opens them there; never logs one.
-import type { KeyRing } from '#core/identity/key-ring.ts'
+import type { KeyRing, KeySource } from '#core/identity/key-ring.ts'
 import {
   open,
   openInRow,
@@ -8,7 +8,9 @@ import {
   sealedUnder,
   sealInRow,
 } from '#core/identity/seal.ts'
-import type { AccountSecrets } from './credentials.ts'
+
+/** The service's own secrets: the peppers of key digests and the keys that seal secrets at rest. */
+export type AccountSecrets = { pepper: KeySource; seal: KeySource }
 
 /** Every column of sealed values, with the purpose that bound its values before they were bound to their rows. */
 const purposesBeforeRows = {

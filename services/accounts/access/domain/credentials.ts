@@ -4,10 +4,7 @@ import { newKey } from '#core/identity/id.ts'
 import type { KeySource, KeyState } from '#core/identity/key-ring.ts'
 import { hashKey } from '#core/identity/token.ts'
 import { type Environment, type InstitutionKey, subscriptionKeyPrefix } from './access.ts'
-import { openAtRest, type SealedCell, sealAtRest } from './at-rest.ts'
-
-/** The service's own secrets: the peppers of key digests and the keys that seal secrets at rest. */
-export type AccountSecrets = { pepper: KeySource; seal: KeySource }
+import { type AccountSecrets, openAtRest, type SealedCell, sealAtRest } from './at-rest.ts'
 
 /** The files that hold them. */
 export const accountKeyFiles = ['pepper', 'seal.key'] as const

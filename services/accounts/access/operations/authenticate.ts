@@ -1,10 +1,12 @@
 // Finds the owner of a key, with the same work for every refusal, and moves the digest of a valid key to the newest pepper.
 // Keys are never logged or stored.
+
 import { Failure } from '#core/errors/errors.ts'
 import { digestsEqual } from '#core/identity/token.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import type { Environment, Merchant, Project } from '../domain/access.ts'
-import { type AccountSecrets, keyDigests, type PossibleDigest } from '../domain/credentials.ts'
+import type { AccountSecrets } from '../domain/at-rest.ts'
+import { keyDigests, type PossibleDigest } from '../domain/credentials.ts'
 import { findApiKey, findSubscriptionKey, moveDigest } from '../store/key-store.ts'
 
 /**

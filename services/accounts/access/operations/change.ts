@@ -1,10 +1,11 @@
 // Runs a change of access in one transaction with its audit line and its event.
+
 import { Failure } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
 import { digestsEqual } from '#core/identity/token.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import { currentContext } from '#platform/rpc/context.ts'
-import type { AccountSecrets } from '../domain/credentials.ts'
+import type { AccountSecrets } from '../domain/at-rest.ts'
 import { insertAudit } from '../store/project-store.ts'
 import { claimRequest, type DoneRequest, noteRequest } from '../store/request-store.ts'
 

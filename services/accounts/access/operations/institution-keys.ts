@@ -1,9 +1,11 @@
 // Opens an institution's live keys, for signing and sealing; never logs one.
+
 import { Failure } from '#core/errors/errors.ts'
 import { seal } from '#core/identity/seal.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import { type InstitutionKey } from '../domain/access.ts'
-import { type AccountSecrets, openInstitutionKey } from '../domain/credentials.ts'
+import type { AccountSecrets } from '../domain/at-rest.ts'
+import { openInstitutionKey } from '../domain/credentials.ts'
 import { listLiveInstitutionKeys } from '../store/institution-store.ts'
 
 /** What binds a sealed authorisation token to its use: the name of the header that carries it. */

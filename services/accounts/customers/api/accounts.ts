@@ -100,9 +100,9 @@ function sessions(customers: Customers) {
 
 function makers(customers: Customers) {
   return {
-    async createPersonalAccount({ projectId: asked, requestId, profile: wire }, context) {
+    async createPersonalAccount({ projectId: requested, requestId, profile: wire }, context) {
       const sender = {
-        projectId: projectOf(context, asked),
+        projectId: projectOf(context, requested),
         requestId: requestIdOf(requestId),
       }
       if (wire === undefined) throw invalid('profile', 'is required')
@@ -126,8 +126,8 @@ function makers(customers: Customers) {
 
 function readers(customers: Customers) {
   return {
-    async getAccountBalance({ projectId: asked, mobileNumber }, context) {
-      const projectId = projectOf(context, asked)
+    async getAccountBalance({ projectId: requested, mobileNumber }, context) {
+      const projectId = projectOf(context, requested)
       const { account, balance } = await getBalance(customers, { projectId, mobileNumber })
       const { postedMinor, heldMinor, asOf } = balance
       const money = (minorUnits: bigint) => ({ currency: account.currency, minorUnits })
@@ -198,8 +198,8 @@ async function* uploadParts(
 ): AsyncGenerator<UploadPart> {
   for await (const { part } of requests) {
     if (part.case === 'header') {
-      const { projectId: asked, requestId } = part.value
-      const projectId = projectOf(context, asked)
+      const { projectId: requested, requestId } = part.value
+      const projectId = projectOf(context, requested)
       yield { header: { projectId, requestId: requestIdOf(requestId) } }
     } else if (part.case === 'artefact') {
       yield { artefact: part.value }

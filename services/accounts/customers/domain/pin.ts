@@ -1,8 +1,9 @@
 // Hashes the pins of business accounts; never logs one.
+
 import { randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { hashKey } from '#core/identity/token.ts'
-import type { AccountSecrets } from '../../access/domain/credentials.ts'
+import type { AccountSecrets } from '../../access/domain/at-rest.ts'
 
 const derive = promisify<Buffer, Buffer, number, Buffer>(scrypt)
 const hashBytes = 32

@@ -3,8 +3,12 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
-import { openAtRest, type SealedCell, sealAtRest } from '../../access/domain/at-rest.ts'
-import type { AccountSecrets } from '../../access/domain/credentials.ts'
+import {
+  type AccountSecrets,
+  openAtRest,
+  type SealedCell,
+  sealAtRest,
+} from '../../access/domain/at-rest.ts'
 import {
   insertArtefact,
   insertChunk,

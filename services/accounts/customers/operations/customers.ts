@@ -7,7 +7,7 @@ import { checkPushUrl } from '#core/text/push-url.ts'
 import type { UserLimits } from '#platform/config/json-settings.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { AccountSecrets } from '../../access/domain/credentials.ts'
+import type { AccountSecrets } from '../../access/domain/at-rest.ts'
 import type { CustomerMetrics } from '../metrics.ts'
 
 /** The settings of customers. */
