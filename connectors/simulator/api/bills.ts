@@ -12,7 +12,11 @@ const states = {
   not_found: BillState.NOT_FOUND,
 } as const
 
-/** The handlers of backend.v1.BillerService. */
+/**
+ * The handlers of backend.v1.BillerService. `payBill` refuses a bad amount with INVALID_PARAMETER and an id that an
+ * enquiry has called unknown with REFERENCE_REFUSED. For a slow customer reference it rejects with TIMEOUT when the
+ * caller gives up first, and with SERVICE_UNAVAILABLE when the process stops.
+ */
 export function billerService(context: BillContext): ServiceImpl<typeof BillerService> {
   return {
     async payBill({ billPaymentId, billerCode, productCode, amount, customerReference }, call) {

@@ -38,7 +38,7 @@ const wireOutcomes: Record<Outcome['outcome'], AttemptOutcome> = {
 }
 /** What the handlers need of the process. */
 export type ServiceContext = PayContext & {
-  /** Called when a payer may have a planned act. */
+  /** Called when a charge was announced or withdrawn, since a payer may have a planned act. */
   chargesChanged: () => void
   /** Where browsers reach this process, without a slash at the end. */
   publicUrl: string
@@ -46,7 +46,10 @@ export type ServiceContext = PayContext & {
   checkoutOrigin: string
 }
 
-/** The handlers of backend.v1.ChargeService. */
+/**
+ * The handlers of backend.v1.ChargeService. They refuse bad fields with INVALID_PARAMETER, and an unknown charge with
+ * CHARGE_NOT_FOUND.
+ */
 export function chargeService(context: ServiceContext): ServiceImpl<typeof ChargeService> {
   const { db, chargesChanged, publicUrl, checkoutOrigin } = context
   return {
@@ -75,7 +78,7 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
       const charge = rolledUpId(chargeId)
       const attempt = rolledUpId(attemptId)
       const { outcome } = await payWithWallet(context, charge, attempt, pin)
-      // An attempt that was called unknown is refused, and stays unknown to enquiries.
+      // An attempt that an enquiry has called unknown is refused now, and later enquiries still call it unknown.
       return { outcome: outcome === 'unknown' ? AttemptOutcome.REFUSED : wireOutcomes[outcome] }
     },
     async getAttempt({ attemptId }) {
@@ -94,7 +97,10 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
   }
 }
 
-/** The handlers of backend.v1.PayoutService: every payout arrives at once. */
+/**
+ * The handlers of backend.v1.PayoutService: every payout succeeds at once. They refuse a bad amount with
+ * INVALID_PARAMETER.
+ */
 export function payoutService({
   db,
   reportsWritten,
@@ -132,7 +138,7 @@ function readCharge(charge: Charge): NewCharge {
   }
 }
 
-/** The form leads back to pages of ours, or anywhere that is reached over TLS. */
+/** Whether the form may lead back to a URL: to the checkout's own pages, or to any page over TLS. */
 function mayReturnTo(url: string, checkoutOrigin: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, origin, username, password } = new URL(url)

@@ -4,7 +4,10 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import type { RateService } from '#gen/backend/v1/rates_pb.js'
 import { rateBetween } from '../domain/rate.ts'
 
-/** The handlers of backend.v1.RateService: the source makes each rate when it is asked. */
+/**
+ * The handler of backend.v1.RateService, which makes each rate when it is asked. It refuses a pair without a rate with
+ * CURRENCY_NOT_SUPPORTED.
+ */
 export function rateService(): ServiceImpl<typeof RateService> {
   return {
     getRate: ({ baseCurrency, quotedCurrency }) => ({

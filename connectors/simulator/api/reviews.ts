@@ -19,11 +19,14 @@ export type ReviewContext = {
   db: Database
   /** Called when a profile waits for a decision. */
   reviewsWritten: () => void
-  /** Called when somebody was asked. */
+  /** Called when an account holder was asked for consent. */
   consentsWritten: () => void
 }
 
-/** The handlers of backend.v1.ReviewService. */
+/**
+ * The handlers of backend.v1.ReviewService. `requestConsent` refuses a request without an expiry with
+ * INVALID_PARAMETER; both reject as a Queryable does.
+ */
 export function reviewService(context: ReviewContext): ServiceImpl<typeof ReviewService> {
   const { db, reviewsWritten, consentsWritten } = context
   return {

@@ -28,7 +28,10 @@ const states = {
   not_found: TransferState.NOT_FOUND,
 } as const
 
-/** The handlers of backend.v1.TransferService. */
+/**
+ * The handlers of backend.v1.TransferService. `createTransfer` refuses bad fields with INVALID_PARAMETER, and an id
+ * that an enquiry has called unknown, or that was cancelled, with REFERENCE_REFUSED. All reject as a Queryable does.
+ */
 export function transferService(context: TransferContext): ServiceImpl<typeof TransferService> {
   const { db, transfersWritten, reportsWritten } = context
   return {

@@ -13,21 +13,24 @@ export type AdmissionLimits = {
   maxPipelined: number
 }
 
-/** What the port does with a request: work on it, answer 503, or nothing, since its connection was cut. */
+/** What the port does with a request: handle it, answer 503, or nothing because its connection was cut. */
 export type Admitted = 'admitted' | 'busy' | 'cut'
 
 /** Counts what is in flight on one server. */
 export type Admission = {
-  /** Counts a request in, until its answer is out or its connection is gone. */
+  /**
+   * Counts a request until its response has ended or its connection is closed. Cuts the connection of one pipelined
+   * request too many.
+   */
   admit(request: IncomingMessage, response: ServerResponse): Admitted
-  /** Frees the place of a request that only waits from now on; its connection stays bound to it. */
+  /** Frees the place of a request that only waits from now on; it still counts for its connection. */
   yieldPlace(request: IncomingMessage): void
 }
 
 /** A request without an answer. */
 type Pending = { bodyBytes: number; hasPlace: boolean }
 
-/** Makes the bounds of one server. */
+/** Makes the limits of one server. */
 export function createAdmission(limits: AdmissionLimits): Admission {
   const connections = new Map<Socket, Set<Pending>>()
   const pendings = new WeakMap<IncomingMessage, Pending>()
@@ -85,7 +88,9 @@ export function createAdmission(limits: AdmissionLimits): Admission {
   }
 }
 
-/** A body above the limit is refused before it is read. */
+/**
+ * Bytes that a body may take; a body above the limit counts with the limit, because it is refused before it is read.
+ */
 function announcedBytes({ headers }: IncomingMessage, maxBodyBytes: number): number {
   const length = headers['content-length']
   if (length !== undefined) return Math.min(Number(length), maxBodyBytes)

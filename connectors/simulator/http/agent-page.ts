@@ -14,7 +14,10 @@ import {
 
 const cashCodePattern = /^\d{12}$/
 
-/** Handlers of the till: asks for a code, shows its charge, collects. */
+/**
+ * Makes the handlers of the agent's page: ask for a cash code, show its charge, collect. They answer 404 for an unknown
+ * code, 409 for a charge that cannot be paid, 422 for a malformed code, and reject as a Queryable does.
+ */
 export function agentPage(context: PagesContext) {
   const send = pageSender(context, "'none'")
 

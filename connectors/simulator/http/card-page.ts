@@ -22,7 +22,10 @@ const unknownForm: Page = {
   data: { message: 'There is no such card form. Go back and open it again.' },
 }
 
-/** Handlers of the form and of its submission. */
+/**
+ * Makes the handlers of the card form and of its submission. They answer 404 for an unknown form, 409 for a charge that
+ * cannot be paid, 422 for bad card data, and reject as a Queryable does.
+ */
 export function cardPage(context: PagesContext) {
   const send = pageSender(context, context.checkoutOrigin)
 

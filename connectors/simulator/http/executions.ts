@@ -8,7 +8,10 @@ import { type ExecutionKind, listExecutions } from '../store/execution-store.ts'
 
 const idsMost = 100
 
-/** Registers `GET /executions?kind=bill|transfer&id=…`, where `id` may come several times. */
+/**
+ * Registers `GET /executions?kind=bill|transfer&id=…`, where `id` may be repeated. It answers 400 for a bad kind or id,
+ * and amounts in major units.
+ */
 export async function executionRoutes(app: FastifyInstance, db: Database): Promise<void> {
   app.get('/executions', (request, reply) => showExecutions(db, request, reply))
 }

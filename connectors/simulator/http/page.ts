@@ -28,7 +28,7 @@ export const closedTexts: Record<ClosedReason, string> = {
 /** A page to send: a template and what it shows. */
 export type Page = { status: number; view: string; title: string; data: object }
 
-/** Sends pages that only `frameAncestors`, a CSP source list, may show in a frame. */
+/** Makes a function that sends pages, which only `frameAncestors` (a CSP source list) may show in a frame. */
 export function pageSender({ basePath }: PagesContext, frameAncestors: string) {
   const eta = new Eta({ views: pagesFolder, cache: true })
   const policy = [
@@ -52,7 +52,7 @@ export function formField(request: FastifyRequest, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The amount of a charge as people read it. */
+/** The amount of a charge with its currency, such as "20.00 USD"; empty when it has none. */
 export function priceOf({ amountMinor, currency }: StoredCharge): string {
   if (amountMinor === null || currency === null) return ''
   return `${formatAmount(amountMinor, currency)} ${currency}`

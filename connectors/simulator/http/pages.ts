@@ -9,7 +9,7 @@ import { type PagesContext, pagesFolder } from './page.ts'
 
 const bodyLimitBytes = 16 * 1024
 
-/** Registers the card form, the agent's till and their style sheet. */
+/** Registers the card form, the agent's page and their style sheet. */
 export async function pageRoutes(app: FastifyInstance, context: PagesContext): Promise<void> {
   const style = readFileSync(join(pagesFolder, 'simulator.css'))
   await app.register(async (scope) => {

@@ -56,9 +56,19 @@ export type PublicPortOptions = {
 /** A path and what may be done with it. */
 export type PublicPath = { pattern: RegExp; allow: string }
 
-export type PublicPort = { port: number; close(): Promise<void>; closeWithinMs: number }
+/** The port that is open. */
+export type PublicPort = {
+  port: number
+  /** Lets responses in flight end for a moment, then cuts the connections. */
+  close(): Promise<void>
+  /** Maximum milliseconds that closing takes. */
+  closeWithinMs: number
+}
 
-/** Listens. Closing lets the answers under way end, then cuts. */
+/**
+ * Opens the port. Errors of handlers become the HTTP status of their Failure, or 500. Rejects with the system's error,
+ * such as EADDRINUSE, when the port cannot be opened.
+ */
 export async function openPublicPort(options: PublicPortOptions): Promise<PublicPort> {
   const { host, port, limits = publicPortLimits } = options
   const admission = createAdmission(limits)
@@ -92,7 +102,7 @@ export async function openPublicPort(options: PublicPortOptions): Promise<Public
   }
 }
 
-/** Answers that there is no place for the request at the moment. */
+/** Answers 503 with `Retry-After` and closes the connection. */
 export function sendBusy(reply: FastifyReply): FastifyReply {
   const message = 'The simulator is busy; try again.'
   return reply
@@ -116,7 +126,7 @@ function createApp(limits: PublicPortLimits): FastifyInstance {
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
       connectionsCheckingInterval: Math.min(1_000, limits.requestTimeoutMs),
-      // What a slow reader has not taken yet is held for each connection.
+      // A small buffer, because each connection of a slow reader holds one.
       highWaterMark: 16 * 1024,
     },
   })

@@ -26,10 +26,13 @@ export type OpenLog = {
   read(): AsyncGenerator<string>
 }
 
-/** Finds the log of a tag. */
+/** Finds the log of a tag. Rejects as a Queryable does. */
 export type OpenReceiverLog = (tag: string) => Promise<OpenLog>
 
-/** Statements run one after another: all readers of a process together take one connection of the pool. */
+/**
+ * Makes the reader of logs. Its statements run one after another, so that all readers of a process together take one
+ * connection of the pool.
+ */
 export function createReceiverLog(db: Database, quota: Quota): OpenReceiverLog {
   let last: Promise<unknown> = Promise.resolve()
 

@@ -19,7 +19,7 @@ import { createReceiverLog } from './receiver-log.ts'
 
 const bodyLimitBytes = 256 * 1024
 const slowAnswerMs = 5_000
-/** The flaky receiver takes a body when it comes the third time. */
+/** The flaky receiver accepts a body when it arrives for the third time. */
 const flakyTakesAt = 3
 /** Logs of more than a page that are read at once; eight cost about 130 MiB. */
 const maxLargeReaders = 8
@@ -56,7 +56,7 @@ const receivers: Readonly<Record<string, (arrival: Arrival) => Answer | Promise<
   gone: () => ({ status: 410 }),
 }
 
-/** Registers the receivers and their log. */
+/** Registers the receivers and their log. They answer 400 for a bad tag and 404 for an unknown kind of receiver. */
 export async function receiverRoutes(
   app: FastifyInstance,
   context: ReceiversContext,

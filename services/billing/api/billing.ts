@@ -31,7 +31,16 @@ const categories = {
   CONDITIONAL: WireCategory.CONDITIONAL,
 } as const satisfies Record<RetryCategory, WireCategory>
 
-/** The handlers of BillingService. `publicBaseUrl` is what links of receipts begin with. */
+/**
+ * The handlers of BillingService. `publicBaseUrl` is what links of receipts begin with. All but `readReceipt` reject as
+ * `projectOf` does.
+ *
+ * `payBill`: BILLER_NOT_FOUND, PRODUCT_NOT_FOUND, CURRENCY_NOT_SUPPORTED, AMOUNT_OUT_OF_RANGE,
+ * CUSTOMER_REFERENCE_INVALID, INSUFFICIENT_FUNDS, IDEMPOTENCY_KEY_CONFLICT, IDEMPOTENCY_KEY_IN_PROGRESS;
+ * SERVICE_UNAVAILABLE or TIMEOUT when the biller could not be called, with the key free again. The others refuse an
+ * unknown payment or link with BILL_PAYMENT_NOT_FOUND; those that print refuse a payment that has not succeeded with
+ * RECEIPT_NOT_AVAILABLE.
+ */
 export function billingService(
   billing: Billing,
   publicBaseUrl: string,
@@ -60,10 +69,13 @@ export function billingService(
   }
 }
 
-// For writing the outcome and its answer.
+// Kept of the call's time for writing the outcome and the response.
 const outcomeMs = 1_000
 
-/** Once begun a payment goes on when its caller leaves. Ledger and biller have what is left of the call's time, less that for the outcome. */
+/**
+ * Runs a payment so that it goes on when its caller disconnects: money may be on its way. Ledger and biller have what is left
+ * of the call's time, less the time to write the outcome.
+ */
 function detached<T>(work: () => Promise<T>): Promise<T> {
   const context = currentContext()
   if (context === undefined) return work()
@@ -122,7 +134,7 @@ function orderOf(request: PayBillRequest, projectId: string): BillOrder {
   }
 }
 
-/** A payment as its project may see it. */
+/** A payment as its project may see it, amounts in minor units. */
 export function billMessage(bill: Bill) {
   const { retryCategory, endTime, externalReference, clientReceiptId } = bill
   return {

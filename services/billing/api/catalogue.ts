@@ -28,7 +28,11 @@ import { billMessage } from './billing.ts'
 
 const defaultPageSize = 50
 
-/** The handlers of CatalogueService. */
+/**
+ * The handlers of CatalogueService. They refuse bad fields and page tokens with INVALID_PARAMETER or MISSING_PARAMETER;
+ * `putProduct` an unknown biller with BILLER_NOT_FOUND; `resolveReview` an unknown payment with BILL_PAYMENT_NOT_FOUND
+ * and one that does not wait for a person with REVIEW_NOT_FOUND, and rejects as `projectOf` does.
+ */
 export function catalogueService(
   billing: Billing,
   catalogue: CatalogueCache,

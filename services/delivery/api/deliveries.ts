@@ -28,11 +28,16 @@ import type { Tail } from './tail.ts'
 export interface DeliveryServiceOptions {
   db: Database
   tail: Tail
-  /** Called when something became due. */
+  /** Called when a delivery became due. */
   onDue: () => void
 }
 
-/** The handlers of DeliveryService. */
+/**
+ * The handlers of DeliveryService. All reject as `projectOf` does. `listDeliveries` refuses unknown words and page
+ * tokens with INVALID_PARAMETER, and so does `tailDeliveries`, which also refuses one tail too many with
+ * RATE_LIMIT_EXCEEDED. The others refuse an unknown delivery with DELIVERY_NOT_FOUND; `replayDelivery` also with
+ * DELIVERY_NOT_ENDED and IDEMPOTENCY_KEY_CONFLICT, `cancelDelivery` with DELIVERY_ENDED.
+ */
 export function deliveryService(
   options: DeliveryServiceOptions,
 ): ServiceImpl<typeof DeliveryService> {

@@ -55,7 +55,7 @@ const wireReplayStates = {
   cancelled: ReplayJobState.CANCELLED,
 } as const satisfies Record<ReplayState, ReplayJobState>
 
-/** A delivery without its attempts. */
+/** A delivery without its attempts, as a message. */
 export function wireDelivery(row: DeliveryRow) {
   return {
     deliveryId: row.deliveryId,
@@ -76,7 +76,7 @@ export function wireDelivery(row: DeliveryRow) {
   }
 }
 
-/** An attempt with all that is kept of it. */
+/** An attempt with all that is kept of it, as a message; durations in milliseconds. */
 export function wireAttempt(row: AttemptRow) {
   return {
     number: row.number,
@@ -96,7 +96,7 @@ export function wireAttempt(row: AttemptRow) {
   }
 }
 
-/** A lane. */
+/** A lane as a message. */
 export function wireEndpoint(row: EndpointRow) {
   return {
     endpointId: row.endpointId,
@@ -113,7 +113,7 @@ export function wireEndpoint(row: EndpointRow) {
   }
 }
 
-/** A replay job. Several states stand for those given up. */
+/** A replay job as a message. The state is UNSPECIFIED for a job of all deliveries that were given up. */
 export function wireReplayJob(job: ReplayJob) {
   const [state = 'exhausted', ...others] = job.states
   return {
@@ -138,7 +138,10 @@ function timeOf(time: Date | null) {
   return time === null ? undefined : timestampFromDate(time)
 }
 
-/** The word of an enum value; undefined for UNSPECIFIED. */
+/**
+ * The word of an enum number; undefined for UNSPECIFIED. Throws INVALID_PARAMETER, which names `field`, for an unknown
+ * number.
+ */
 export function wordOf<W extends string>(
   words: Record<W, number>,
   value: number,
@@ -152,12 +155,12 @@ export function wordOf<W extends string>(
 
 const usualPageRows = 50
 
-/** How many rows a page has. */
+/** The number of rows of a page: 50 for a request that asks for none. */
 export function pageSize(requested: number): number {
   return requested === 0 ? usualPageRows : requested
 }
 
-/** The refusal of a field. */
+/** Makes (does not throw) the INVALID_PARAMETER for a field; `what` reads on from its name. */
 export function invalid(field: string, what: string): Failure {
   return new Failure('INVALID_PARAMETER', `${field} ${what}`, { details: { field } })
 }

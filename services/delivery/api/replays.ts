@@ -30,7 +30,11 @@ export interface ReplayServiceOptions {
   onJob: () => void
 }
 
-/** The handlers of ReplayService. */
+/**
+ * The handlers of ReplayService. All reject as `projectOf` does. `createReplayJob` refuses a bad filter with
+ * INVALID_PARAMETER and a key that was used for another replay with IDEMPOTENCY_KEY_CONFLICT; the others an unknown job
+ * with REPLAY_NOT_FOUND.
+ */
 export function replayService({
   db,
   onJob,
@@ -88,12 +92,15 @@ function readFilter(filter: ReplayFilter | undefined) {
 function readTime(time: Timestamp | undefined, field: string): Date | undefined {
   if (time === undefined) return undefined
   const date = timestampDate(time)
-  // Outside of these PostgreSQL and JavaScript do not mean the same.
+  // Outside of these years PostgreSQL and JavaScript read the same text as different times.
   if (date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999) return date
   throw invalid(field, 'must lie in the years 1970 to 9999')
 }
 
-/** The handlers of EndpointService. */
+/**
+ * The handlers of EndpointService. Both reject as `projectOf` does; `getEndpoint` refuses an unknown lane with
+ * RECEIVER_NOT_FOUND, `listEndpoints` a page token that is not ours with INVALID_PARAMETER.
+ */
 export function endpointService(db: Database): ServiceImpl<typeof EndpointService> {
   return {
     async getEndpoint(request, context) {

@@ -17,7 +17,7 @@ import { wireKinds, wireOutcomes, wireStates } from './messages.ts'
 /** What a tail sends. */
 export type TailItem = MessageInitShape<typeof TailDeliveriesResponseSchema>
 
-/** Whom a tail is about. */
+/** Which deliveries a tail shows. */
 export interface TailFilter {
   projectId: string
   kind: DeliveryKind | undefined
@@ -27,20 +27,27 @@ export interface TailFilter {
 export interface TailOptions {
   nats: Pick<Nats, 'announce' | 'subscribe' | 'onConnected'>
   log: Logger
-  /** How many changes may wait for one reader; 1,000 when unset. */
+  /** Maximum changes that wait for one reader; 1,000 by default. */
   bufferLimit?: number
-  /** How long a tail may say nothing; 15 s when unset. */
+  /** Maximum silence of a tail, which a heartbeat then ends; 15 s by default. */
   heartbeatMs?: number
-  /** How many may tail at once; 64 when unset. */
+  /** Maximum readers at once; 64 by default. */
   readerLimit?: number
 }
 
 /** The tail of one replica. */
 export interface Tail {
-  /** Publishes attempts to all replicas while any client tails. */
+  /**
+   * Publishes attempts to all replicas while any client tails. Never throws: what cannot be published is lost to the
+   * tails.
+   */
   report(ended: EndedAttempt[]): void
-  /** Begins with a heartbeat and ends with the signal. */
+  /**
+   * Yields a heartbeat first, then changes, gaps and heartbeats, until the signal aborts. Throws RATE_LIMIT_EXCEEDED,
+   * when it is first read, if too many tails are open.
+   */
   open(filter: TailFilter, signal: AbortSignal): AsyncGenerator<TailItem>
+  /** Ends all readers and the subscriptions. */
   close(): void
 }
 
@@ -57,7 +64,10 @@ interface Reader {
   end(): void
 }
 
-/** Subscribes to the other replicas; publishes only while a client tails on any replica. */
+/**
+ * Makes the tail of this replica. It publishes only while a client tails on any replica, so that without one the sender
+ * does no extra work.
+ */
 export function createTail(options: TailOptions): Tail {
   const { nats, log, bufferLimit = 1_000, heartbeatMs = 15_000 } = options
   const { readerLimit = 64 } = options
@@ -114,7 +124,7 @@ export function createTail(options: TailOptions): Tail {
       }
       const { reader, items } = createReader(filter, bufferLimit, heartbeatMs)
       readers.add(reader)
-      // A client that disconnects while an item is sent to it never asks for the next one.
+      // Listens for the abort too: a client that disconnects while an item is sent never asks for the next one.
       const leave = (): void => {
         readers.delete(reader)
         reader.end()
@@ -191,7 +201,8 @@ function createReader(filter: TailFilter, limit: number, heartbeatMs: number) {
       if (buffer.length > 0) continue
       const quietSinceMs = performance.now()
       await wakeup.pause(heartbeatMs)
-      // Pauses that were cut short end early; a timer may end a moment early too.
+      // A heartbeat is due only after a whole pause: one that was cut short does not count. A timer may fire a moment
+      // early.
       if (performance.now() - quietSinceMs > heartbeatMs - 10 && buffer.length === 0)
         yield heartbeat
     }

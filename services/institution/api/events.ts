@@ -10,7 +10,7 @@ import { currentContext } from '#platform/rpc/context.ts'
 import type { ShownState } from '../domain/transaction.ts'
 import { type Shown, transactionMessage } from './messages.ts'
 
-/** Lifecycle events of transactions. They are done once the broker has them. */
+/** Lifecycle events of transactions. They have no consumers, so they end when the broker has acknowledged them. */
 export const transactionSubject = 'pw.institution.transaction'
 
 const transitions = {
@@ -20,7 +20,10 @@ const transitions = {
   cancelled: TransactionTransition.CANCELLED,
 } as const satisfies Record<ShownState, TransactionTransition>
 
-/** The event of the transition that led to the transaction's state, with the trace of the call that caused it. */
+/**
+ * The event of the transition that led to the transaction's state, with the trace and the request id of the current
+ * call.
+ */
 export function transactionEvent(row: Shown): OutboxEvent {
   const context = currentContext()
   const event = create(TransactionEventSchema, {

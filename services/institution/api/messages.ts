@@ -43,12 +43,12 @@ export const quoteStatuses = {
   cancelled: QuoteTransactionStatus.CANCELLED,
 } as const satisfies Record<ShownState, QuoteTransactionStatus>
 
-/** The type of a request; undefined for one that is not set or of a later contract. */
+/** The type of a request; undefined for UNSPECIFIED and for numbers of a later contract. */
 export function typeOf(wire: WireType): TransactionType | undefined {
   return (Object.keys(types) as TransactionType[]).find((type) => types[type] === wire)
 }
 
-/** A transaction as a message. */
+/** A transaction as a message, amounts in minor units of their own currencies. */
 export function transactionMessage(row: Shown): MessageInitShape<typeof TransactionSchema> {
   const { senderCurrency, currency, fees, createTime, endTime } = row
   const sent = (minorUnits: bigint) => ({ currency: senderCurrency, minorUnits })
@@ -88,7 +88,10 @@ const transferTypes = {
   cashout: TransferType.CASHOUT,
 } as const
 
-/** The transfer that the back end is asked to execute. */
+/**
+ * The transfer that the back end is asked to execute, amounts in minor units. Throws an Error for a p2p transaction,
+ * which involves no back end.
+ */
 export function transferMessage(
   row: Transaction,
 ): MessageInitShape<typeof CreateTransferRequestSchema> {

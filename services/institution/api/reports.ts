@@ -15,7 +15,10 @@ const outcomes: Partial<Record<TransferOutcome, Outcome>> = {
   [TransferOutcome.CANCELLED]: 'cancelled',
 }
 
-/** The handlers of TransferReportService. */
+/**
+ * The handler of TransferReportService; a repeated report changes nothing. It refuses an unknown transfer with
+ * TRANSFER_NOT_FOUND, and an outcome that is not set with MISSING_PARAMETER.
+ */
 export function transferReportService(
   institution: Institution,
 ): ServiceImpl<typeof TransferReportService> {

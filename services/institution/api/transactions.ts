@@ -19,7 +19,17 @@ import { createTransaction, getTransaction } from '../operations/transactions.ts
 import type { Token } from '../ports/sessions.ts'
 import { transactionMessage, typeOf } from './messages.ts'
 
-/** The handlers of InstitutionService. */
+/**
+ * The handlers of InstitutionService. All reject as `projectOf` and a Queryable do.
+ *
+ * `createTransaction` refuses in the order that the contract gives: SESSION_INVALID, DUPLICATE_TRANSACTION_ID,
+ * SESSION_EXPIRED, the parties (PARTY_NOT_ALLOWED, ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, ACCOUNT_UNAVAILABLE,
+ * SAME_PARTIES), amounts and fees (INVALID_PARAMETER, MISSING_PARAMETER), the quote (QUOTE_NOT_FOUND,
+ * PARTY_NOT_ALLOWED, QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH), LIMIT_EXCEEDED, INSUFFICIENT_FUNDS.
+ * `getTransaction` refuses with TRANSACTION_NOT_FOUND, `listTransactions` a bad window or page token with
+ * INVALID_PARAMETER. The first two reject with SERVICE_UNAVAILABLE while it is undecided whether there is a
+ * transaction.
+ */
 export function institutionService(
   institution: Institution,
 ): ServiceImpl<typeof InstitutionService> {

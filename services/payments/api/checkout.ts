@@ -12,7 +12,12 @@ import {
 } from '../operations/checkout.ts'
 import { checkoutMessage } from './messages.ts'
 
-/** The handlers of CheckoutService. */
+/**
+ * The handlers of CheckoutService. All refuse an unknown link with PAYMENT_NOT_FOUND. `payWithWallet` refuses a channel
+ * without wallets with INVALID_PARAMETER, `openCardFrame` a share that cannot be paid by card now with
+ * PAYMENT_NOT_PAYABLE; both reject with SERVICE_UNAVAILABLE while the back end does not have the charge yet. A cash
+ * code whose key was retired is INTERNAL_ERROR.
+ */
 export function checkoutService(checkouts: Checkouts): ServiceImpl<typeof CheckoutService> {
   const message = ({ payment, payer }: CheckoutView) => {
     const { paymentChannel, paymentMethod } = payer

@@ -14,15 +14,18 @@ import { settlementMessage } from './settlement-messages.ts'
 const paymentSubject = 'pw.payments.event'
 
 /**
- * Those of requests without a URL for pushes: nobody has to confirm them. Delivery takes `pw.payments.*` in, which has a
- * word less and does not stand for it.
+ * Events of requests without a URL for pushes, which no consumer has to confirm. Delivery consumes `pw.payments.*`, and this
+ * subject does not match that pattern because it has one more word.
  */
 const unaddressedSubject = 'pw.payments.event.unaddressed'
 
-/** Those in which money moved: the ledger has to confirm them too. New requests cost it nothing that way. */
+/**
+ * Events in which money moved, which the ledger has to confirm too. A subject of their own spares the ledger all
+ * others.
+ */
 const settledSubject = 'pw.payments.settled'
 
-/** Who has to confirm the events of payments. */
+/** The subjects of payments, each with the consumers that have to confirm its events. */
 export function paymentSubjects(consumers: { delivery: SeenClient; ledger: SeenClient }): Subjects {
   const { delivery, ledger } = consumers
   return {
@@ -32,12 +35,12 @@ export function paymentSubjects(consumers: { delivery: SeenClient; ledger: SeenC
   }
 }
 
-/** The event that a payment was made, with the trace of the call that caused it. */
+/** The event that a payment was made, with the trace and the request id of the current call. */
 export function creationEvent(payment: Payment | DraftPayment, fact: Fact): StoredEvent {
   return storedEvent(subjectOf(payment, []), paymentEventBytes(payment, fact))
 }
 
-/** The event of a transition; undefined when it needs none. */
+/** The event of a transition, with the trace and the request id of the current call; undefined when it needs none. */
 export function transitionEvent(transition: Transition): StoredEvent | undefined {
   const { payment, fact, settlements, now } = transition
   if (fact === undefined) return undefined
@@ -45,13 +48,13 @@ export function transitionEvent(transition: Transition): StoredEvent | undefined
   return storedEvent(subjectOf(payment, settlements), paymentEventBytes(payment, fact, moved))
 }
 
-/** The subject of an event, by its consumers. The URLs of a request never change. */
+/** The subject of an event, which decides who has to confirm it. The URLs of a request never change. */
 function subjectOf({ urls }: Payment | DraftPayment, settlements: Settlement[]): string {
   if (settlements.length > 0) return settledSubject
   return urls.notify === '' && urls.callback === '' ? unaddressedSubject : paymentSubject
 }
 
-/** An event whose row has been committed. */
+/** An event whose row has been committed, in the form that the direct publisher takes. */
 export function committedEvent(
   event: StoredEvent,
   projectId: string,

@@ -36,7 +36,7 @@ import type { Fact, TransitionKind } from '../domain/transition.ts'
 
 type TimestampInit = Pick<Timestamp, 'seconds' | 'nanos'> & { $typeName: Timestamp['$typeName'] }
 
-/** A time as a Timestamp. */
+/** A time, cut to milliseconds, as a Timestamp. */
 export function timestampOf(time: Date): TimestampInit {
   const ms = time.getTime()
   const seconds = Math.floor(ms / 1_000)
@@ -52,12 +52,12 @@ type PaymentOrDraft =
   | Payment
   | (DraftPayment & Partial<Pick<Payment, 'createTime' | 'updateTime' | 'expireTime'>>)
 
-/** Gives the token of a payer's link. */
+/** Returns the token of a payer's link. May throw a RangeError for a payer id that is not a UUID. */
 export type TokenOf = (payer: Pick<Payer, 'payerId' | 'linkKeyId'>) => string
 
 /**
- * A payment as a message, complete with type names: the library copies messages without one. `tokenOf` returns the
- * payers' link tokens; unset for events, which never contain them.
+ * A payment as a message, amounts in minor units, complete with type names: the library copies messages without one.
+ * `tokenOf` returns the payers' link tokens; leave it out for events, which never contain them.
  */
 export function paymentMessage(payment: PaymentOrDraft, tokenOf?: TokenOf): PaymentMessage {
   return {
@@ -126,7 +126,7 @@ function payeeMessage(payee: Payee): PayeeMessage {
   }
 }
 
-/** What a payer's page shows. */
+/** What a payer's page shows, amounts in minor units. */
 export function checkoutMessage(
   payment: Payment,
   payer: Payer,
@@ -160,12 +160,12 @@ function paidSharesMinor({ payers }: Payment): bigint {
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
 }
 
-/** A payer's state as its number. */
+/** The enum number of a payer's state. */
 export function payerStateNumber(state: PayerState): PayerStateNumber {
   return enumOf(payerStates, state)
 }
 
-/** A payout's state as its number. */
+/** The enum number of a payout's state. */
 export function payoutStateNumber(state: PayoutState): PayoutStateNumber {
   return enumOf(payoutStates, state)
 }
@@ -213,7 +213,7 @@ function aboutOf(kind: NoticeKind, value: number) {
     : ({ case: 'payerIndex', value } as const)
 }
 
-/** The number of a word, as the enum that the place asks for. */
+/** The number of a word, as the enum type that its field has. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- E comes from the place
 function enumOf<W extends string, E extends number>(words: Words<W>, word: W): E {
   return numberOf(words, word) as E

@@ -22,7 +22,13 @@ import {
 } from '../operations/payments.ts'
 import { paymentMessage, type TokenOf } from './messages.ts'
 
-/** The handlers of PaymentsService. */
+/**
+ * The handlers of PaymentsService. All reject as `projectOf` and a Queryable do. `createPayment` refuses bad content
+ * with INVALID_PARAMETER, MISSING_PARAMETER, UNSUPPORTED_CHANNEL_METHOD or AMOUNT_MISMATCH, an id that was used with
+ * other content with DUPLICATE_TRANSACTION_ID, and an unknown merchant with PW_INVALID_API_KEY. The others refuse an
+ * unknown payment with PAYMENT_NOT_FOUND; `cancelPayment` also with PAYMENT_NOT_CANCELLABLE, `refundPayment` with
+ * PAYMENT_NOT_REFUNDABLE.
+ */
 export function paymentsService(payments: Payments): ServiceImpl<typeof PaymentsService> {
   const tokenOf: TokenOf = (payer) => linkTokenOf(payments.linkKeys(), payer)
   const message = (payment: Payment) => paymentMessage(payment, tokenOf)

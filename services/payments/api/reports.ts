@@ -24,7 +24,10 @@ const transferOutcomes: Partial<Record<WireTransferOutcome, TransferOutcome>> = 
   [WireTransferOutcome.FAILED]: 'failed',
 }
 
-/** The handlers of ChargeReportService. */
+/**
+ * The handlers of ChargeReportService; a repeated report changes nothing. All refuse an id that was never announced
+ * with CHARGE_NOT_FOUND, and an outcome that is not set with MISSING_PARAMETER.
+ */
 export function chargeReportService(payments: Payments): ServiceImpl<typeof ChargeReportService> {
   return {
     async reportCharge({ chargeId, attemptId, outcome, paymentMethod }) {

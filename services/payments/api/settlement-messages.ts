@@ -24,7 +24,7 @@ const wireKinds = {
   payout_recovery: WireKind.PAYOUT_RECOVERY,
 } as const satisfies Record<SettlementKind, WireKind>
 
-/** A movement of money as a message: the same in events and in lists. */
+/** A movement of money as a message, in minor units: the same in events and in lists. */
 export function settlementMessage(
   settlement: Settlement,
   payment: SettledPayment,

@@ -6,10 +6,13 @@ import { listSettlements } from '../store/settlement-store.ts'
 import { settlementMessage } from './settlement-messages.ts'
 
 const usualPageSize = 500
-/** Before every settlement. */
+/** The place before every settlement. */
 const firstToken = '00000000-0000-0000-0000-000000000000'
 
-/** The handlers of SettlementService. */
+/**
+ * The handler of SettlementService. A page ends before the first settlement so young that an older one may still be
+ * committed, so that a reader by token misses none. Rejects as a Queryable does.
+ */
 export function settlementService(db: Queryable): ServiceImpl<typeof SettlementService> {
   return {
     async listSettlements({ pageSize, pageToken }) {

@@ -37,7 +37,7 @@ const transactionStatuses = {
   cancelled: QuoteTransactionStatus.CANCELLED,
 } as const satisfies Record<TransactionStatus, QuoteTransactionStatus>
 
-/** A quote as a message. */
+/** A quote as a message, amounts in minor units. */
 export function quoteMessage(quote: Quote): MessageInitShape<typeof QuoteSchema> {
   const { requested, quoted, rate, use } = quote
   return {
@@ -80,7 +80,10 @@ function feesMessage({ requested: { currency }, fees }: Quote) {
   }
 }
 
-/** An amount above zero of a request. */
+/**
+ * The amount of a request in minor units. Throws MISSING_PARAMETER when it is not set, INVALID_PARAMETER for an unknown
+ * currency; both name `field`.
+ */
 export function amountOf(money: Money | undefined, field: string): Amount {
   if (money === undefined) {
     throw missing(field)
@@ -89,12 +92,12 @@ export function amountOf(money: Money | undefined, field: string): Amount {
   return { amountMinor: money.minorUnits, currency: money.currency }
 }
 
-/** The kind behind its number. */
+/** The kind of an enum number. Throws INVALID_PARAMETER for UNSPECIFIED and unknown numbers. */
 export function kindOf(number: KindNumber): QuoteKind {
   return wordOf(kinds, number, 'kind')
 }
 
-/** The status behind its number. */
+/** The status of an enum number. Throws INVALID_PARAMETER for UNSPECIFIED and unknown numbers. */
 export function transactionStatusOf(number: QuoteTransactionStatus): TransactionStatus {
   return wordOf(transactionStatuses, number, 'transaction_status')
 }

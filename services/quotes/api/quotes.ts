@@ -19,7 +19,16 @@ import {
 } from '../operations/quotes.ts'
 import { amountOf, kindOf, quoteMessage, transactionStatusOf } from './messages.ts'
 
-/** The handlers of QuotesService. */
+/**
+ * The handlers of QuotesService. All but `getRate` reject as `projectOf` does, and all refuse bad fields with
+ * INVALID_PARAMETER or MISSING_PARAMETER.
+ *
+ * `createQuote`: SESSION_INVALID, SESSION_EXPIRED, ACCOUNT_UNAVAILABLE, AMBIGUOUS_MATCH, CURRENCY_NOT_SUPPORTED,
+ * LIMIT_EXCEEDED. `getQuote`, `confirmQuote`, `updateQuoteTransaction`: QUOTE_NOT_FOUND. `reserveQuote`:
+ * QUOTE_NOT_FOUND, PARTY_NOT_ALLOWED, QUOTE_ALREADY_USED, QUOTE_EXPIRED, QUOTE_MISMATCH. `releaseQuote`:
+ * QUOTE_ALREADY_USED. `getRate`: CURRENCY_NOT_SUPPORTED. Without a fresh rate `createQuote` and `getRate` reject with
+ * SERVICE_UNAVAILABLE.
+ */
 export function quotesService(quotes: Quotes): ServiceImpl<typeof QuotesService> {
   return {
     async createQuote(request, context) {

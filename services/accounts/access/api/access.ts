@@ -28,7 +28,13 @@ import { findMerchant } from '../store/project-store.ts'
 import { accessLists } from './lists.ts'
 import { environmentOf, wireProject } from './wire.ts'
 
-/** The handlers of AccessService over one administration. */
+/**
+ * The handlers of AccessService. Those with a project reject as `projectOf` does; bad fields are INVALID_PARAMETER or
+ * MISSING_PARAMETER, unknown ids PROJECT_NOT_FOUND, MERCHANT_NOT_FOUND, INSTITUTION_NOT_FOUND or KEY_NOT_FOUND.
+ *
+ * Authentication: PW_INVALID_SUBSCRIPTION_KEY, PW_INVALID_API_KEY. Creation: NAME_TAKEN; TOO_MANY_KEYS; a repeat of a
+ * request id whose secret was shown is REQUEST_DONE, one with other content REQUEST_ID_REUSED.
+ */
 export function accessService(administration: Administration): ServiceImpl<typeof AccessService> {
   return {
     ...checks(administration),

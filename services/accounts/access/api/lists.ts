@@ -26,7 +26,11 @@ import { knownEnvironment, wireEnvironment, wireProject } from './wire.ts'
 
 const pageSizes = { usual: 50, max: 200 } as const
 
-/** The handlers that only read. */
+/**
+ * The handlers that only read. They refuse unknown ids with PROJECT_NOT_FOUND or INSTITUTION_NOT_FOUND, a page token
+ * that is not ours with INVALID_PARAMETER, and reject as `projectOf` and a Queryable do. They never return a key, only
+ * its id and dates.
+ */
 export function accessLists(db: Queryable) {
   return { ...projectLists(db), ...institutionLists(db) }
 }
@@ -128,7 +132,7 @@ function listingOf({ environment, name, ...page }: ListRequest): Listing {
   }
 }
 
-/** One row more than the page holds, so that its end shows. */
+/** The place of a page. It has one row more than the page, to know whether another follows. */
 function placeOf({ pageSize, pageToken }: PageRequest): Pick<Listing, 'afterId' | 'limit'> {
   if (pageToken !== '' && !isUuid(pageToken)) throw badToken()
   return { afterId: pageToken === '' ? null : pageToken, limit: limitOf(pageSize) + 1 }
@@ -165,7 +169,7 @@ function badToken(): Failure {
   })
 }
 
-/** A text that need not be given. */
+/** An optional text: null for the empty one. */
 function orNull(text: string): string | null {
   return text === '' ? null : text
 }

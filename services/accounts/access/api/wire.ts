@@ -9,13 +9,13 @@ export const wireEnvironment = {
   production: WireEnvironment.PRODUCTION,
 } as const satisfies Record<Environment, WireEnvironment>
 
-/** An environment by its number; undefined when none is named. */
+/** The environment of an enum number; undefined for UNSPECIFIED and unknown numbers. */
 export function knownEnvironment(wire: WireEnvironment): Environment | undefined {
   if (wire === WireEnvironment.SANDBOX) return 'sandbox'
   return wire === WireEnvironment.PRODUCTION ? 'production' : undefined
 }
 
-/** An environment by its number; MISSING_PARAMETER when none is named. */
+/** The environment of an enum number. Throws MISSING_PARAMETER for UNSPECIFIED and unknown numbers. */
 export function environmentOf(wire: WireEnvironment): Environment {
   const environment = knownEnvironment(wire)
   if (environment !== undefined) return environment

@@ -45,7 +45,14 @@ const sessionStates = {
   expired: WireSessionState.EXPIRED,
 } as const satisfies Record<SessionState, WireSessionState>
 
-/** The handlers of AccountsService. */
+/**
+ * The handlers of AccountsService. All reject as `projectOf` does; bad fields are INVALID_PARAMETER or
+ * MISSING_PARAMETER.
+ *
+ * `openSession`: ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, REQUEST_ID_REUSED. `resolveSession`: SESSION_INVALID.
+ * `registerAccount`: SESSION_INVALID, SESSION_EXPIRED, ACCOUNT_UNAVAILABLE. The personal accounts: ACCOUNT_EXISTS; an
+ * upload also PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. Balance and list: ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH.
+ */
 export function accountsService(customers: Customers): ServiceImpl<typeof AccountsService> {
   return { ...sessions(customers), ...makers(customers), ...readers(customers) }
 }
@@ -136,7 +143,7 @@ function readers(customers: Customers) {
         currentBalance: money(postedMinor),
         availableBalance: money(postedMinor - heldMinor),
         reservedBalance: money(heldMinor),
-        // Money that comes in is posted when it may be used.
+        // Always zero: incoming money is posted only when it may be used.
         unclearedBalance: money(0n),
         asOfTime: timestampFromDate(asOf),
       }

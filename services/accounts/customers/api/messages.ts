@@ -35,22 +35,22 @@ const fundsAccesses = {
   full: FundsAccessStatus.FULL,
 } as const satisfies Record<FundsAccess, FundsAccessStatus>
 
-/** An account's status as its number. */
+/** The enum number of an account's status. */
 export function accountStatusNumber(status: AccountStatus): WireStatus {
   return statuses[status]
 }
 
-/** Where the review of an account of this status stands, as its number. */
+/** The enum number of the review of an account of this status. */
 export function onboardingStatusNumber(status: AccountStatus): OnboardingStatus {
   return onboardingStatuses[status]
 }
 
-/** A funds access as its number. */
+/** The enum number of a funds access. */
 export function fundsAccessNumber(access: FundsAccess): FundsAccessStatus {
   return fundsAccesses[access]
 }
 
-/** The funds access of a number; undefined for one that is not known. */
+/** The funds access of an enum number; undefined for UNSPECIFIED and unknown numbers. */
 export function fundsAccessOf(number: FundsAccessStatus): FundsAccess | undefined {
   const found = Object.entries(fundsAccesses).find(([, known]) => known === number)
   return found?.[0] as FundsAccess | undefined
@@ -77,7 +77,7 @@ export function accountMessage(account: Account): MessageInitShape<typeof Accoun
   }
 }
 
-/** A session as a message. */
+/** A session as a message; its time to live is in seconds. */
 export function sessionMessage({ sessionToken, expireTime, ttlS, singleUse }: Session) {
   return {
     sessionToken,
@@ -87,7 +87,7 @@ export function sessionMessage({ sessionToken, expireTime, ttlS, singleUse }: Se
   }
 }
 
-/** What limits leave an account, as a message. */
+/** What limits leave an account, as a message, in minor units of this currency. */
 export function roomMessage(room: LimitRoom, currency: string) {
   const money = (minorUnits: bigint) => ({ currency, minorUnits })
   return {
@@ -97,7 +97,7 @@ export function roomMessage(room: LimitRoom, currency: string) {
   }
 }
 
-/** A movement as a message. */
+/** A movement as a message, in minor units; its time is cut to microseconds. */
 export function transactionMessage(
   movement: Movement,
 ): MessageInitShape<typeof AccountTransactionSchema> {

@@ -17,7 +17,10 @@ const answers: Partial<Record<RegistrationStatus, 'approved' | 'rejected'>> = {
   [RegistrationStatus.REJECTED]: 'rejected',
 }
 
-/** The handlers of ReviewReportService. */
+/**
+ * The handlers of ReviewReportService; a repeated report changes nothing. All refuse an unknown review, question or
+ * artefact with REVIEW_NOT_FOUND, and bad fields with INVALID_PARAMETER.
+ */
 export function reviewReportService(customers: Customers): ServiceImpl<typeof ReviewReportService> {
   return {
     async reportOnboarding({ reviewId, outcome }) {

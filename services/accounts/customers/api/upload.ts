@@ -14,7 +14,7 @@ export type UploadPart =
   | { chunk: Uint8Array }
   | { profile: Profile }
 
-/** All artefacts of an upload together. */
+/** Maximum bytes of all artefacts of an upload together. */
 export const maxUploadBytes = 25 * 1024 * 1024
 
 /** The fields that an artefact may come in, each once. */
@@ -25,12 +25,12 @@ export const artefactFields: ReadonlySet<string> = new Set([
   'selfie',
 ])
 
-/** What an upload has brought so far. */
+/** The parts of an upload that have arrived. */
 type Upload = {
   sender: Sender | undefined
-  /** The one whose chunks come now. */
+  /** The artefact whose chunks are arriving. */
   current: ArtefactWriter | undefined
-  /** Every artefact that has a row, to be removed if this comes to nothing. */
+  /** Every artefact that has a row, to be removed if the upload fails. */
   begun: string[]
   whole: WholeArtefact[]
   fields: Set<string>
@@ -39,8 +39,10 @@ type Upload = {
 }
 
 /**
- * Makes an account from a stream: header, artefacts with their chunks, profile. INVALID_PARAMETER for any other
- * order, PAYLOAD_TOO_LARGE past a limit. Until the stream has ended well, no review knows the artefacts.
+ * Makes an account from a stream: header, artefacts with their chunks, profile. Rejects with INVALID_PARAMETER for any
+ * other order, PAYLOAD_TOO_LARGE past a limit, UNSUPPORTED_MEDIA_TYPE for an artefact of another type, and as
+ * `createPersonalAccount` and `parts` do. No review knows the artefacts until the stream has ended; after an error they
+ * are deleted, now or by the sweeper.
  */
 export async function uploadPersonalAccount(
   customers: Customers,
@@ -56,7 +58,7 @@ export async function uploadPersonalAccount(
     profile: undefined,
   }
   const iterator = parts[Symbol.asyncIterator]()
-  // False while the stream itself is waited for: when that fails, there is no more to read.
+  // False while it waits for the stream: if that fails, there is nothing left to drain.
   let mayReadOn = true
   try {
     for (;;) {
@@ -122,7 +124,7 @@ async function take(customers: Customers, upload: Upload, part: UploadPart): Pro
   upload.begun.push(upload.current.artefactId)
 }
 
-/** What cannot be removed now is removed by the sweeper. */
+/** Deletes the artefacts of a failed upload. Never rejects: the sweeper deletes those that remain. */
 async function forget({ db, log }: Customers, artefactIds: string[]): Promise<void> {
   if (artefactIds.length === 0) return
   try {

@@ -32,10 +32,18 @@ import {
   wireMoney,
 } from './messages.ts'
 
-/** What the handlers work on: a check has a connection and time limits of its own. */
+/** The databases of the handlers. A check reads the whole ledger, so it has a connection and time limits of its own. */
 export type LedgerDatabases = { db: Database; checkDb: Database }
 
-/** The handlers of LedgerService. */
+/**
+ * The handlers of LedgerService. All but `checkLedger` reject as `projectOf` does; bad fields and lines are
+ * INVALID_PARAMETER or MISSING_PARAMETER, an unknown account LEDGER_ACCOUNT_NOT_FOUND, a sum past 64 bits
+ * AMOUNT_OUT_OF_RANGE.
+ *
+ * Those that move money: INSUFFICIENT_FUNDS, LEDGER_CONFLICT for a UUID that was used with other content;
+ * `reverseTransfer` also TRANSFER_REVERSED. Unknown ids: TRANSFER_NOT_FOUND, HOLD_NOT_FOUND. `postHold` and `voidHold`:
+ * HOLD_CLOSED.
+ */
 export function ledgerService(databases: LedgerDatabases): ServiceImpl<typeof LedgerService> {
   return {
     ...transferHandlers(databases.db),
@@ -93,7 +101,7 @@ function holdHandlers(db: Database) {
       const money = moneyOf(request.amount, 'amount')
       const wanted = { projectId, holdId, address, ...money, expireTime, details }
       const { createTime, repeated } = await createHold(db, wanted)
-      // What was made just now stands as it was asked for; anything else may have gone on.
+      // A new hold is as requested and needs no read; a repeated one may have been posted or voided since.
       const hold = repeated
         ? await requireHold(db, projectId, holdId)
         : freshHold({ ...wanted, createTime })
@@ -105,7 +113,7 @@ function holdHandlers(db: Database) {
       const lines = linesOf(request.postings)
       await requireVisible(db, projectId, addressesOf(lines))
       const { postTime, repeated, details } = await postHold(db, { projectId, holdId, lines })
-      // What was posted just now stands as it was asked for; an older one may have been taken back.
+      // A new transfer is as requested and needs no read; a repeated one may have been reversed since.
       const transfer = repeated
         ? await requireTransfer(db, projectId, holdId)
         : freshTransfer({ projectId, transferId: holdId, lines, details, postTime })

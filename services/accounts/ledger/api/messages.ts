@@ -49,7 +49,7 @@ const holdStates = {
   expired: WireHoldState.EXPIRED,
 } as const satisfies Record<HoldState, WireHoldState>
 
-/** The account that a message names; INVALID_PARAMETER when it names none. */
+/** The account that a message names. Throws INVALID_PARAMETER, which names `field`, when it names none. */
 export function addressOf(message: LedgerAddress | undefined, field: string): Address {
   const holder = message?.holder
   switch (holder?.case) {
@@ -66,7 +66,7 @@ export function addressOf(message: LedgerAddress | undefined, field: string): Ad
   }
 }
 
-/** The money of a message; MISSING_PARAMETER when there is none. */
+/** The money of a message, in minor units. Throws MISSING_PARAMETER, which names `field`, when it is not set. */
 export function moneyOf(
   message: Money | undefined,
   field: string,
@@ -77,7 +77,10 @@ export function moneyOf(
   return { currency: message.currency, amountMinor: message.minorUnits }
 }
 
-/** The lines of messages. */
+/**
+ * The lines of a transfer, in minor units. Throws INVALID_PARAMETER or MISSING_PARAMETER, which name the field by its
+ * index, for a posting without account or amount.
+ */
 export function linesOf(postings: readonly Posting[]): Line[] {
   return postings.map(({ address, amount, feeMinorUnits }, index) => ({
     address: addressOf(address, `postings[${index}].address`),
@@ -86,14 +89,20 @@ export function linesOf(postings: readonly Posting[]): Line[] {
   }))
 }
 
-/** The details of a message; INVALID_PARAMETER for what cannot be stored. */
+/**
+ * The details of a message, empty when it is not set. Throws INVALID_PARAMETER for details that are too long or hold
+ * control characters.
+ */
 export function detailsOf(message: TransferDetails | undefined): Required<Details> {
   if (message === undefined) return requireDetails(undefined)
   const { reference, description, method, metadata } = message
   return requireDetails({ reference, description, method, metadata })
 }
 
-/** The time of a message; MISSING_PARAMETER when there is none. */
+/**
+ * The time of a message. Throws MISSING_PARAMETER when it is not set, INVALID_PARAMETER when it is no time; both name
+ * `field`.
+ */
 export function timeOf(message: Timestamp | undefined, field: string): Date {
   if (message === undefined) {
     throw missing(field)
@@ -102,13 +111,16 @@ export function timeOf(message: Timestamp | undefined, field: string): Date {
   return Number.isNaN(time.getTime()) ? refuse(field, 'is not a time') : time
 }
 
-/** A balance's part as money; AMOUNT_OUT_OF_RANGE when it passes 64 bits, as the sum of an internal account may. */
+/**
+ * A part of a balance as money, in minor units. Throws AMOUNT_OUT_OF_RANGE past 64 bits, which the sum of an internal
+ * account may reach.
+ */
 export function wireMoney(currency: string, minorUnits: bigint) {
   if (minorUnits > maxMinor || minorUnits < -maxMinor) throw tooLarge()
   return { currency, minorUnits }
 }
 
-/** A transfer as it is sent. */
+/** A transfer as a message, amounts in minor units. */
 export function transferMessage(transfer: Omit<Transfer, 'fingerprint'>): WireTransfer {
   const { lines, postTime, reversesId = '', reversedById = '', ...rest } = transfer
   return create(TransferSchema, {
@@ -126,7 +138,7 @@ export function transferMessage(transfer: Omit<Transfer, 'fingerprint'>): WireTr
   })
 }
 
-/** A hold as it is sent. */
+/** A hold as a message, amounts in minor units. */
 export function holdMessage(hold: Omit<Hold, 'fingerprint' | 'hasLapsed'>): WireHold {
   return create(HoldSchema, {
     holdId: hold.holdId,

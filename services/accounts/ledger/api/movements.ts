@@ -19,7 +19,15 @@ import {
 } from '../operations/movement.ts'
 import { detailsOf, linesOf, moneyOf, timeOf } from './messages.ts'
 
-/** The handlers of MovementService. */
+/**
+ * The handlers of MovementService. All reject as `projectOf` does; bad fields and lines are INVALID_PARAMETER or
+ * MISSING_PARAMETER, an unknown account LEDGER_ACCOUNT_NOT_FOUND.
+ *
+ * `beginMovement` refuses in this order: SESSION_INVALID or SESSION_EXPIRED, QUOTE_EXPIRED, ACCOUNT_UNAVAILABLE,
+ * LIMIT_EXCEEDED, INSUFFICIENT_FUNDS; a UUID that was used with other content is LEDGER_CONFLICT, one that was
+ * cancelled HOLD_CLOSED. `completeMovement`: MOVEMENT_NOT_FOUND, HOLD_CLOSED. `cancelMovement`: HOLD_CLOSED.
+ * `checkLimits`: LIMIT_EXCEEDED.
+ */
 export function movementService(movements: Movements): ServiceImpl<typeof MovementService> {
   return {
     async beginMovement(request, context) {

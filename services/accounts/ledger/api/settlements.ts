@@ -13,7 +13,10 @@ import {
 
 const maxRefused = 100
 
-/** The handlers of SettlementPostingService. `notify` starts a round of the job. */
+/**
+ * The handlers of SettlementPostingService; `notify` starts a round of the job. They reject as a Queryable does, and
+ * return at most 100 refused settlements.
+ */
 export function settlementPostingService(
   db: Queryable,
   notify: () => void,
