@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.ts'
 const shells = ['bash', 'zsh', 'fish'] as const
 const programs = ['payweave', 'pw']
 
-/** Makes the command `completion`, for these commands and itself. */
+/** Makes the command `completion`, for these commands and itself. It throws a UsageError for an unknown shell. */
 export function completionCommand(others: readonly Command[]): Command {
   const command: Command = {
     name: 'completion',

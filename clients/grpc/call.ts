@@ -51,7 +51,10 @@ export interface Call {
   repeat<T>(attempt: () => Promise<T>): Promise<T>
 }
 
-/** Starts the clock of a call. Streams of answers have no deadline unless the caller sets one. */
+/**
+ * Starts the clock of a call, whose methods reject as `Call` says. Streams of answers have no deadline unless the
+ * caller sets one.
+ */
 export function openCall(method: DescMethod, options: CallOptions, defaults: CallDefaults): Call {
   const name = `${method.parent.typeName}/${method.name}`
   const requestId = options.requestId ?? defaults.requestId() ?? randomUUID()

@@ -68,7 +68,7 @@ const timeoutMs = 40_000
 const patienceOfLimits = 5
 const agent = new Agent({ connections: 32, bodyTimeout: timeoutMs, headersTimeout: timeoutMs })
 
-/** Makes the function that calls a deployment. */
+/** Makes the function that calls a deployment; it rejects as `Call` says. */
 export function caller(target: Target, options: CallerOptions = {}): Call {
   return async (method, path, more = {}) => {
     const sent = draft(target, method, path, more)

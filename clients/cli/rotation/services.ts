@@ -52,7 +52,10 @@ export type KeyServices = {
   close(): Promise<void>
 }
 
-/** Connects with the first call to each service. `operatorToken` is used when no other bearer is given. */
+/**
+ * Makes the client of these services, which connects with the first call to each; its methods reject as `KeyServices`
+ * says. `operatorToken` is used when no other bearer is given.
+ */
 export function keyServices(
   { options, env }: CommandContext,
   operatorToken: string | undefined,

@@ -35,7 +35,10 @@ export function shown({ status, body }: Answer): Json {
   return { http_status: status, ...body }
 }
 
-/** A scenario whose call is answered at once, with this status and error code; an empty code stands for none. */
+/**
+ * Makes a scenario whose call is answered at once with this status and error code (an empty code stands for none); it
+ * throws OtherOutcome for any other answer.
+ */
 export function answered(
   name: string,
   summary: string,

@@ -65,8 +65,8 @@ interface Reader {
 }
 
 /**
- * Makes the tail of this replica. It publishes only while a client tails on any replica, so that without one the sender
- * does no extra work.
+ * Makes the tail of this replica, whose `open` throws RATE_LIMIT_EXCEEDED past `readerLimit`. It publishes only while a
+ * client tails on any replica, so that without one the sender does no extra work.
  */
 export function createTail(options: TailOptions): Tail {
   const { nats, log, bufferLimit = 1_000, heartbeatMs = 15_000 } = options
