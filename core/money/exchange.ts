@@ -75,7 +75,7 @@ export function formatDecimal({ digits, scale }: Decimal): string {
   return fraction === '' ? sign + whole : `${sign}${whole}.${fraction}`
 }
 
-/** The worth in minor units of `to` as a fraction; `scale` is that of its denominator in whole units. */
+/** The exact result in minor units of `to`, as a fraction; `scale` is that of the residual in major units. */
 function exactWorth(amountMinor: bigint, from: string, to: string, rate: Decimal) {
   const fromDigits = digitsOf(from)
   const toDigits = digitsOf(to)

@@ -1,13 +1,13 @@
 // Computes what an account may still move within its user limits. Pure.
 import { Failure } from '../errors/errors.ts'
 
-/** The most that may be moved now, in minor units of the currency of the limits, each zero or above. */
+/** The maximum that may be moved now, in minor units of the currency of the limits, each zero or above. */
 export type LimitRoom = {
-  /** At once. */
+  /** In one transaction. */
   singleMinor: bigint
-  /** In what is left of the day. */
+  /** In the rest of the day. */
   dayMinor: bigint
-  /** In what is left of the month. */
+  /** In the rest of the month. */
   monthMinor: bigint
 }
 

@@ -6,7 +6,9 @@ export const feeNames = ['total', 'convenience', 'sender_pays', 'recipient_pays'
 /** Name of a fee in the JSON contract. */
 export type FeeName = (typeof feeNames)[number]
 
-/** What the fees of each name come to, zero or above. The sender's and the total in the unit of the debit. */
+/**
+ * The stated fees, each zero or above. The sender's, the convenience fee and the total are in the unit of the debit.
+ */
 export type StatedFees = {
   senderPays: bigint
   /** In the unit of the credit. */
@@ -16,7 +18,7 @@ export type StatedFees = {
   total: bigint | undefined
 }
 
-/** What fees are held against. */
+/** The amounts that fees are checked against. */
 export type FeeTerms = {
   /** What the debit side pays before fees. */
   debit: bigint

@@ -14,7 +14,7 @@ import {
   wordOf,
 } from '#core/payment/words.ts'
 
-/** One who pays a share. */
+/** A party that pays a share; amounts in minor units. */
 export type PayerView = {
   mobileNumber: string
   firstName: string
@@ -32,7 +32,7 @@ export type PayerView = {
   linkToken: string
 }
 
-/** One who gets a part. */
+/** A party that receives a share; amounts in minor units. */
 export type PayeeView = {
   mobileNumber: string
   amountMinor: bigint
@@ -41,7 +41,7 @@ export type PayeeView = {
   feesCovered: boolean
 }
 
-/** Fees: what they are for, and who bears them. */
+/** Fees in minor units, by purpose and by the party that bears them. */
 export type FeesView = {
   totalMinor: bigint
   cardProcessingMinor: bigint
@@ -78,7 +78,7 @@ type PayerMessage = Omit<PayerView, 'paymentChannel' | 'paymentMethod' | 'state'
   expireTime?: TimestampMessage
 }
 
-/** What is read of the generated payments.v1.Payment. */
+/** The fields of the generated payments.v1.Payment that are read here. */
 export type PaymentMessage = {
   paymentId: string
   transactionId: string

@@ -1,9 +1,9 @@
 // Decides from the text of a URL whether it may receive pushes; the host name is not resolved here.
 import { isAddress, isLoopback, isPublicAddress } from '#core/text/address.ts'
 
-/** What a push URL may be beyond public https. */
+/** Which push URLs are allowed besides public https. */
 export interface PushUrlRule {
-  /** Also take http, and this machine itself as host: the local start. Never in production. */
+  /** Allows http, and this machine as host, for the local start. Never true in production. */
   allowLoopback: boolean
 }
 
@@ -22,7 +22,7 @@ export function checkPushUrl(url: string, rule: PushUrlRule): string | undefined
   if (target.protocol !== 'https:' && !allowLoopback) return 'must be an absolute https URL'
   if (target.username !== '' || target.password !== '')
     return 'must not hold a user name or password'
-  // The parser drops the scheme's own port.
+  // The port is empty here when it is the scheme's own.
   if (target.port !== '' && portOf(target) < lowestOpenPort) {
     return "must use the scheme's own port or one from 1024 up"
   }
@@ -42,7 +42,8 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-// The URL parser forgives blanks, control characters, backslashes and missing slashes; we do not.
+// Checks the text first, because the URL parser silently corrects blanks, control characters, backslashes and missing
+// slashes.
 function parseAbsolute(url: string): URL | undefined {
   if (!/^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(url) || !URL.canParse(url)) return undefined
   return new URL(url)

@@ -24,7 +24,7 @@ export function formatIso(date: Date): string {
 export function parseDateTime(text: string): Date | undefined {
   if (!dateTimePattern.test(text)) return undefined
   const date = new Date(`${text.replace(' ', 'T')}Z`)
-  // A day that its month does not have, or the hour 24, is taken for one of the days after.
+  // `Date` turns a day that its month does not have, and the hour 24, into a later day.
   return date.getUTCDate() === Number(text.slice(8, 10)) ? date : undefined
 }
 
@@ -35,7 +35,8 @@ export function microsOf(date: Date): bigint {
 
 const dayMs = 86_400_000
 const twoDigits = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'))
-// Cached because `toISOString` works out the calendar on each call, and the times of requests fall on few different days.
+// Cached because `toISOString` works out the calendar on each call, and the times of requests fall on few different
+// days.
 const days = new Map<number, string>()
 const maxDays = 1_000
 
@@ -59,7 +60,7 @@ function clockOf(ms: number): string {
   return `${twoDigits[Math.floor(minutes / 60)]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}`
 }
 
-/** What is left over, also of a time before 1970. */
+/** The remainder of a division, never negative, also for a time before 1970. */
 function remainder(ms: number, partMs: number): number {
   return ms - Math.floor(ms / partMs) * partMs
 }
