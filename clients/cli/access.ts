@@ -9,7 +9,7 @@ import { connect } from './connection.ts'
 import { valueOf } from './print.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Options of every command that talks to accounts. */
+/** Options of every command that calls accounts. */
 export const accountsOptions = optionsFor('accounts')
 
 /** Options of commands that take names, which are unique in their environment. */

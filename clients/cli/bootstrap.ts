@@ -20,7 +20,7 @@ const expiryOption = {
   expires: 'when a new bearer ends: 2027-01-31T00:00:00Z, or days from now such as 30d (90d)',
 } as const
 
-/** The commands of `bootstrap`; the longer names first, as they are looked for. */
+/** The commands of `bootstrap`. Longer names first: the first command whose words match is run. */
 export const bootstrapCommands: Command[] = [
   bootstrapInstitution,
   {

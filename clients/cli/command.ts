@@ -24,9 +24,9 @@ export interface CommandContext {
 export interface Command {
   /** As it is typed, for example `deliveries list`. */
   name: string
-  /** Names of what stands after it, for the help. */
+  /** Names of its operands, for the help. */
   operands: string
-  /** What may stand there, when that is known: for completion. */
+  /** Possible operands, where they are known, for completion. */
   operandWords?: readonly string[]
   /** One sentence. */
   summary: string

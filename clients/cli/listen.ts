@@ -66,7 +66,7 @@ async function readBody(request: http.IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** Headers as they came: names repeated where they were. */
+/** The headers as they were sent, with repeated names. */
 function headersOf({ rawHeaders }: http.IncomingMessage): [string, string][] {
   return rawHeaders.flatMap((text, index) =>
     index % 2 === 0 ? [[text.toLowerCase(), rawHeaders[index + 1] ?? ''] as [string, string]] : [],

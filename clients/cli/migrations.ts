@@ -30,7 +30,7 @@ export const migrationCommands: Command[] = [
   },
 ]
 
-/** What only these commands need is loaded for them alone: all others start without. */
+/** Imports the modules of these commands on demand, so that all other commands start without them. */
 async function load({ env }: CommandContext) {
   const [{ readSettings, SettingsError }, { createLogger }, migrations] = await Promise.all([
     import('#platform/config/config.ts'),
@@ -55,7 +55,7 @@ async function load({ env }: CommandContext) {
 async function run(context: CommandContext, phase: Phase): Promise<void> {
   const { migrate, services, log, settings } = await load(context)
   const logins = phase === 'expand' ? settings.databaseLoginsDir : undefined
-  // One after the other: the first that fails is the one to read about.
+  // One after the other, so that the output ends with the first schema that fails.
   for (const service of services) {
     const names = await migrate({
       adminUrl: settings.databaseUrl,

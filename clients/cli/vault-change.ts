@@ -41,7 +41,7 @@ export async function changeVault(
   return vault
 }
 
-/** The namespace of the manifests that are there: a change of one secret must not move them all. */
+/** The namespace of the existing manifests, which a change of one secret keeps. */
 function namespaceBefore(vault: Vault): string | undefined {
   if (!vault.has(manifestFile)) return undefined
   return /^ {2}namespace: (\S+)$/m.exec(vault.read(manifestFile))?.[1]

@@ -53,7 +53,7 @@ export class PayweaveError extends Error {
   readonly metadata: Readonly<Record<string, string>>
   /** From google.rpc.BadRequest. */
   readonly fields: readonly FieldViolation[]
-  /** From google.rpc.RetryInfo: how long to wait before the same call again. */
+  /** From google.rpc.RetryInfo: milliseconds to wait before the same call is repeated. */
   readonly retryDelayMs: number | undefined
   /** `pkg.Service/Method`. */
   readonly method: string

@@ -12,7 +12,7 @@ import type { RetryPolicy } from './retry.ts'
 
 /** How one call differs from the others of its client. */
 export interface CallOptions {
-  /** Time for the whole call with its retries; sent as `grpc-timeout`. */
+  /** Milliseconds for the whole call with its retries; sent as `grpc-timeout`. */
   timeoutMs?: number
   /** Cancels the call, at the service too. */
   signal?: AbortSignal

@@ -6,7 +6,7 @@ import type { ProjectName, Target } from './target.ts'
 /** Any JSON object. */
 export type Json = Record<string, unknown>
 
-/** What came back. Names of headers are in lower case. */
+/** A response. Names of headers are in lower case. */
 export type Answer = {
   status: number
   headers: Record<string, string>
@@ -15,7 +15,7 @@ export type Answer = {
   body: Json
 }
 
-/** How a call differs from an ordinary one: what is undefined is left out. */
+/** Parts of a call besides method and path; undefined values are not sent. */
 export type CallOptions = {
   query?: Record<string, string | undefined>
   headers?: Record<string, string | undefined>
@@ -42,8 +42,9 @@ export type Exchange = {
 }
 
 /**
- * Sends a request and resolves to its response, of any status; 429 is retried up to five times. Rejects with WouldMake for a
- * request that might make something with a production key, and with undici's error when no response comes within 40 s.
+ * Sends a request and resolves to its response, of any status; 429 is retried up to five times. Rejects with WouldMake
+ * for a request that might make something with a production key, and with undici's error when no response comes within
+ * 40 s.
  */
 export type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
 

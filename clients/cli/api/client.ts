@@ -73,7 +73,7 @@ function paymentRoutes(send: Call, apiKey: string) {
       const { id, payers } = detailsOf(answer) as { id: string; payers: { url?: string }[] }
       return { answer, id, urls: payers.map(({ url }) => url ?? '') }
     },
-    /** The payment once the request, or its first payer, is in that state. */
+    /** Waits until the request, or its first payer, is in this state. */
     becomes: (id: string, state: string, withinMs = 30_000): Promise<Answer> =>
       eventually(
         `payment ${state}`,

@@ -28,14 +28,14 @@ export function receiverAt(simulatorUrl: string, kind: ReceiverKind = 'ok', sign
     urls: { notify: addressOf('notify'), callback: addressOf('callback') },
     notifies: () => log('notify'),
     callbacks: () => log('callback'),
-    /** The notify of that type, once it has come. */
+    /** Waits for the notify of this type. */
     awaitNotify: (type: string, withinMs?: number): Promise<Json> =>
       eventually(
         `notify ${type}`,
         async () => (await log('notify')).map(bodyOf).find((body) => body['event_type'] === type),
         { ...(withinMs !== undefined && { withinMs }), signal },
       ),
-    /** The callbacks, once so many have come. */
+    /** Waits until there are this many callbacks. */
     calledBack: (count = 1, withinMs?: number): Promise<Push[]> =>
       eventually(
         `${count} callbacks`,

@@ -53,7 +53,7 @@ async function currentKey(work: KeyWork): Promise<string> {
 
 type Pass = { keyId: string; checkOnly: boolean; rate: number; total?: number }
 
-/** Goes through all values once, at most so many a second. */
+/** Goes through all values once, sealing at most `rate` a second. */
 async function pass(
   { context, services }: KeyWork,
   { keyId, checkOnly, rate, total }: Pass,
@@ -88,7 +88,10 @@ function add(
   all.unopened.push(...page.unopened.map(({ column, rowId }) => `${column} of ${rowId}`))
 }
 
-/** A page may be asked for again: accounts may be replaced meanwhile. */
+/**
+ * Retries a page with exponential backoff, since a replica of accounts may be replaced meanwhile. A page may be
+ * repeated.
+ */
 async function withRetry<T>(context: CommandContext, ask: () => Promise<T>): Promise<T> {
   const untilMs = Date.now() + retry.forMs
   for (let waitMs: number = retry.firstMs; ; waitMs = Math.min(retry.maxMs, waitMs * 2)) {
@@ -145,7 +148,7 @@ function printProgress(
 
 type End = { keyId: string; sealed: number; left: number; unopened: string[] }
 
-/** Answers the exit code. */
+/** Prints the result and returns the exit code. */
 function printResult({ json, print }: CommandContext, end: End): number {
   const { keyId, sealed, left, unopened } = end
   if (json) print(JSON.stringify({ step: 'end', key_id: keyId, sealed, left, unopened }))

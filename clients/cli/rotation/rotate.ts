@@ -23,8 +23,8 @@ export function rotateKeys(context: CommandContext): Promise<number | void> {
 }
 
 /**
- * A local start takes both steps at once. Elsewhere --use is said when every process has read the next key; with --now
- * nobody is asked.
+ * Takes both steps at once in a local start. Elsewhere --use takes the second step, when every process has read the next key;
+ * --now does not wait for that.
  */
 async function rotate(work: KeyWork, name: string): Promise<void> {
   const { flags } = work.context

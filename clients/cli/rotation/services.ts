@@ -24,7 +24,7 @@ export const serviceOptions = {
   token: 'bearer that goes with them (better: PAYWEAVE_TOKEN)',
 } as const
 
-/** What the commands ask. Names of lists are those of `keyFileNames`. */
+/** The calls that the commands make. Names of lists are those of `keyFileNames`. */
 export type KeyServices = {
   /** Whether a list is of a service that records which processes have read it. */
   knows(name: string): boolean

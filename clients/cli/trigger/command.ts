@@ -77,7 +77,7 @@ function missing(option: string): never {
   throw new UsageError(`this outcome needs --${option}`)
 }
 
-/** Shows each request as it is sent; one that is asked again and again is shown once. */
+/** Shows each request as it is sent, and a polled one once. */
 function showOnce({ json, print }: CommandContext): (sent: Sent) => void {
   const seen = new Set<string>()
   return (sent) => {

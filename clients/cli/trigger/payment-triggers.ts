@@ -6,7 +6,7 @@ import { newNumber, order, payer } from '../api/order.ts'
 import { collectCash, fillIn, open, payByCard } from '../api/page.ts'
 import { OtherOutcome, shown, type Trigger, type TriggerWorld } from './trigger.ts'
 
-/** What became of a payment. */
+/** The facts to show of a payment. */
 function outcomeOf(answer: Answer): Json {
   const { id, status, payments_status } = detailsOf(answer)
   return { payment_details_id: id, status, payments_status, payers: answer.body['payers'] }

@@ -5,7 +5,7 @@ import { order } from '../api/order.ts'
 import type { ReceiverKind } from '../api/receiver.ts'
 import type { Trigger } from './trigger.ts'
 
-/** A receiver that is asked so many times, which is the whole of what it is asked for a while. */
+/** A scenario with a receiver that gets this many attempts before a longer pause or the end. */
 const toReceiver = (kind: ReceiverKind, summary: string, attempts: number): Trigger => ({
   name: `push.${kind}`,
   summary,

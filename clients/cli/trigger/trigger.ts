@@ -21,8 +21,8 @@ export type Trigger = {
   name: string
   summary: string
   /**
-   * Causes the outcome and resolves to the facts to show. Rejects with OtherOutcome or NotAccepted when something else happened,
-   * with NotInTime after `withinMs`, and as `Call` does.
+   * Causes the outcome and resolves to the facts to show. Rejects with OtherOutcome or NotAccepted when something else
+   * happened, with NotInTime after `withinMs`, and as `Call` does.
    */
   run(world: TriggerWorld): Promise<Json>
 }
