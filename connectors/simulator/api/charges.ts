@@ -69,6 +69,7 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
         chargeId: rolledUpId(chargeId),
         reason: reasons[reason] ?? refuse('reason'),
       }))
+      // Each charge once; the first withdrawal in the list counts, as it would in calls of their own.
       const distinct = new Map(read.toReversed().map((entry) => [entry.chargeId, entry]))
       await withdrawCharges(db, [...distinct.values()])
       chargesChanged()

@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How much may be in flight at once. */
+/** Maximum in flight at once. */
 export type AdmissionLimits = {
-  /** Requests that are read or worked on. */
+  /** Requests that are being read or handled. */
   maxRequests: number
   /** Bytes that their bodies announce; one that announces none counts with `maxBodyBytes`. */
   maxBodiesBytes: number

@@ -10,11 +10,11 @@ export type PublicPortLimits = AdmissionLimits & {
   maxConnections: number
   maxHeaderBytes: number
   headersTimeoutMs: number
-  /** For a request with its body. */
+  /** Maximum milliseconds to read a request with its body. */
   requestTimeoutMs: number
-  /** How long a connection may stand still while a request is read or answered. */
+  /** Milliseconds without a byte after which a connection is closed while a request is read or answered. */
   stalledMs: number
-  /** How long answers may take when the process stops. */
+  /** Milliseconds that responses have to end when the process stops. */
   stopGraceMs: number
 }
 
@@ -161,7 +161,7 @@ function errorHandler(log: Logger) {
       const route = request.routeOptions.url
       log.error({ err: error, status, method: request.method, route }, 'request failed')
     }
-    // A body that is too large was not read to its end.
+    // Closed, because the rest of a body that is too large is still unread.
     if (status === 413) reply.header('connection', 'close')
     return reply.code(status).send({ message: messageOf(status) })
   }
@@ -172,7 +172,7 @@ function messageOf(status: number): string {
   return status === 413 ? 'The body is too large.' : 'The request is malformed.'
 }
 
-/** Of our own refusals and of Fastify's; everything else is a bug. */
+/** The HTTP status of a Failure or of Fastify's own error; any other error is a bug and becomes 500. */
 function statusOf(error: unknown): number {
   if (error instanceof Failure) return reasons[error.reason].http
   const { statusCode } = error as { statusCode?: unknown }

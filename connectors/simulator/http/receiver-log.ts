@@ -19,9 +19,7 @@ export type OpenLog = {
   isLarge: boolean
   /**
    * The newest requests within the quota, oldest first, as the pieces of one JSON object. Requests that are deleted
-   * meanwhile are left out.
-   *
-   * @throws when the database fails, also after some pieces.
+   * meanwhile are left out. Throws as a Queryable does, also after some pieces.
    */
   read(): AsyncGenerator<string>
 }

@@ -21,9 +21,9 @@ const bodyLimitBytes = 256 * 1024
 const slowAnswerMs = 5_000
 /** The flaky receiver accepts a body when it arrives for the third time. */
 const flakyTakesAt = 3
-/** Logs of more than a page that are read at once; eight cost about 130 MiB. */
+/** Maximum logs of more than a page that are read at once; eight cost about 130 MiB. */
 const maxLargeReaders = 8
-/** Characters of a tag that is a secret. */
+/** Minimum characters of a tag that counts as a secret. */
 const minSecretTagLength = 16
 const maxTagLength = 128
 
@@ -39,7 +39,7 @@ export type ReceiversContext = {
 type Arrival = ReceiversContext & { request: FastifyRequest; tag: string; body: Buffer }
 type Answer = { status: number; location?: string }
 
-/** How each receiver answers, once the request is kept. */
+/** How each receiver answers, after the request was stored. */
 const receivers: Readonly<Record<string, (arrival: Arrival) => Answer | Promise<Answer>>> = {
   ok: () => ({ status: 200 }),
   fail: () => ({ status: 500 }),
@@ -124,7 +124,10 @@ function logReader({ db, environment }: ReceiversContext) {
   }
 }
 
-/** What is wrong with a tag. In a hosted sandbox anyone may read the log of a tag that they guess. */
+/**
+ * The problem of a tag, if any. Outside of a local start it must be hard to guess, since anyone who knows it reads its
+ * log.
+ */
 function problemOf(tag: string, environment: Environment): string | undefined {
   if (hasForbiddenCharacter(tag)) return 'The tag is malformed.'
   const { length } = Array.from(tag)

@@ -73,8 +73,8 @@ export function billingService(
 const outcomeMs = 1_000
 
 /**
- * Runs a payment so that it goes on when its caller disconnects: money may be on its way. Ledger and biller have what is left
- * of the call's time, less the time to write the outcome.
+ * Runs a payment so that it goes on when its caller disconnects: money may be on its way. Ledger and biller have what
+ * is left of the call's time, less the time to write the outcome.
  */
 function detached<T>(work: () => Promise<T>): Promise<T> {
   const context = currentContext()
@@ -86,6 +86,7 @@ function detached<T>(work: () => Promise<T>): Promise<T> {
 
 async function read({ db }: Billing, projectId: string, transactionId: string): Promise<Bill> {
   const bill = await findByTransaction(db, projectId, transactionId)
+  // A claim may still be given up, and then there never was a payment.
   if (bill === undefined || bill.state === 'claimed') throw unknown()
   return bill
 }

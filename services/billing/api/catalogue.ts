@@ -57,6 +57,7 @@ export function catalogueService(
     },
     async listReviews({ pageSize, pageToken }) {
       const size = pageSize === 0 ? defaultPageSize : pageSize
+      // One row more than the page, to know whether another page follows.
       const rows = await listReviews(billing.db, cursorOf(pageToken), size + 1)
       const page = rows.slice(0, size)
       const items = await Promise.all(page.map((row) => reviewItem(billing, row)))

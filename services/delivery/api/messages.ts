@@ -13,14 +13,14 @@ import type { EndpointRow } from '../store/endpoint-store.ts'
 import type { AttemptRow, DeliveryRow } from '../store/read-store.ts'
 import type { ReplayJob, ReplayState } from '../store/replay-store.ts'
 
-/** Kinds as they travel. */
+/** Enum numbers of the kinds. */
 export const wireKinds = {
   notify: WireKind.NOTIFY,
   callback: WireKind.CALLBACK,
   onboarding: WireKind.ONBOARDING,
 } as const satisfies Record<DeliveryKind, WireKind>
 
-/** States as they travel. */
+/** Enum numbers of the states. */
 export const wireStates = {
   pending: WireState.PENDING,
   sending: WireState.SENDING,
@@ -31,7 +31,7 @@ export const wireStates = {
   cancelled: WireState.CANCELLED,
 } as const satisfies Record<DeliveryState, WireState>
 
-/** Outcomes as they travel. */
+/** Enum numbers of the outcomes. */
 export const wireOutcomes = {
   started: WireOutcome.STARTED,
   delivered: WireOutcome.DELIVERED,

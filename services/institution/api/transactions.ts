@@ -99,6 +99,7 @@ function fingerprintOf(request: CreateTransactionRequest): Buffer {
   const fields: Record<string, unknown> = Object.fromEntries(
     Object.entries(toJson(CreateTransactionRequestSchema, request) as object),
   )
+  // Without the token: a repeat may seal it anew. The operation adds the hash of the token itself.
   const { sessionToken: _plain, sessionTokenSealed: _sealed, ...kept } = fields
   return fingerprint(kept)
 }

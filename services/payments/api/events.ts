@@ -14,8 +14,8 @@ import { settlementMessage } from './settlement-messages.ts'
 const paymentSubject = 'pw.payments.event'
 
 /**
- * Events of requests without a URL for pushes, which no consumer has to confirm. Delivery consumes `pw.payments.*`, and this
- * subject does not match that pattern because it has one more word.
+ * Events of requests without a URL for pushes, which no consumer has to confirm. Delivery consumes `pw.payments.*`, and
+ * this subject does not match that pattern because it has one more word.
  */
 const unaddressedSubject = 'pw.payments.event.unaddressed'
 

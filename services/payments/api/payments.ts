@@ -84,6 +84,7 @@ function newPayment(request: CreatePaymentRequest, projectId: string): NewPaymen
       payerCoversPercent: feeTerms?.payerCoversPercent ?? 100,
     },
     payers: request.payers.map((payer) => ({
+      // As the client wrote the number, for responses; look-ups use the E.164 form.
       mobileNumber: payer.mobileNumber || payer.mobileNumberE164,
       mobileNumberE164: payer.mobileNumberE164,
       firstName: payer.firstName,
@@ -105,6 +106,7 @@ function newPayment(request: CreatePaymentRequest, projectId: string): NewPaymen
       notify: urls?.notify ?? '',
       callback: urls?.callback ?? '',
     },
+    // The gateway's fingerprint is of the JSON body; other callers send none, so theirs is of the message.
     fingerprint:
       request.requestFingerprint.length > 0
         ? request.requestFingerprint

@@ -19,6 +19,8 @@ export function settlementService(db: Queryable): ServiceImpl<typeof SettlementS
       const limit = pageSize === 0 ? usualPageSize : pageSize
       const afterId = pageToken === '' ? firstToken : pageToken
       const found = await listSettlements(db, afterId, limit)
+      // Ids are not in order of commit: a page stops before settlements so young that one with a smaller id may still
+      // come.
       const firstYoung = found.findIndex(({ isYoung }) => isYoung)
       const records = firstYoung === -1 ? found : found.slice(0, firstYoung)
       return {
