@@ -18,7 +18,7 @@ const unansweredStatement = sql(
 /** Place in the order of unanswered events. The time is text, since a Date would cut its microseconds. */
 export type Unanswered = { event_id: string; next_at: string }
 
-/** Before every unanswered event. */
+/** The place before every unanswered event. */
 export const start: Unanswered = {
   event_id: '00000000-0000-0000-0000-000000000000',
   next_at: '-infinity',
@@ -48,7 +48,8 @@ const lockStatement = sql(
   'select event_id from outbox where event_id = any($1::uuid[]) order by event_id for update',
 )
 
-// Not joined with a list: the open rows, which a partial index offers, would all be compared with each of its ids.
+// `any` in place of a join with the ids: for the join the planner would read all open rows by their partial index and
+// compare each with every id.
 const answerStatement = sql(
   'outbox_note_answers',
   `with ${asyncCommit}, answer as (
@@ -80,7 +81,7 @@ const answerStatement = sql(
    returning outbox.parked_at is not null as "isDeadLetter"`,
 )
 
-/** What a consumer knows of an event. */
+/** A consumer's answer about an event that it knows. */
 export type Answer = { eventId: string; state: 'seen' | 'poisoned' }
 
 /** A consumer that must confirm the events of a subject. */

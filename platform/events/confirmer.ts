@@ -33,7 +33,7 @@ export interface Confirmer {
 }
 
 const pageIds = 500
-/** Pages in one round; the next round continues after them, so that a backlog is events about in turn. */
+/** Maximum pages in one round. The next round continues after them, so that every event of a backlog has its turn. */
 const pagesPerRound = 20
 const askMs = { min: 500, max: 5_000 }
 
@@ -88,7 +88,7 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
   return {
     expect() {
       if (failing) return
-      // A long pause that began before the publication ends half a second after it.
+      // Ends a long pause half a second after a publication, when the consumer has most likely processed it.
       expecting ??= setTimeout(() => {
         expecting = undefined
         loop.notify()

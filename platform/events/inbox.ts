@@ -89,7 +89,7 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
       const beganMs = performance.now()
       const passed = await processBatch(options, batch)
       const tookMs = performance.now() - beganMs
-      // The database is down: the next batch would only fail as well.
+      // Paused, because the database is down and the next batch would fail as well.
       if (!passed) await wakeup.pause(reopenMs)
       else if (batch.length < batchMessages) await delay(Math.min(tookMs, maxOpenMs))
     }
@@ -100,7 +100,7 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
       if (nats.ready()) {
         try {
           batches = await nats.openDurable({ durable, subject })
-          // Stopped while it was being opened: nothing else would stop it.
+          // `close` ran while the consumer was being opened and could not stop it, so it is stopped here.
           if (stopping.signal.aborted) batches.stop()
           else log.info({ durable, subject }, 'consumer opened')
           await drain(batches)
@@ -177,7 +177,7 @@ async function process(options: Consuming, batch: Known[]): Promise<boolean> {
   }
 }
 
-/** One event that fails must not hold up the others of its batch. */
+/** Processes each event of a failed batch alone, so that one bad event does not delay the others. */
 async function processApart(options: Consuming, batch: Known[]): Promise<boolean> {
   for (const [index, known] of batch.entries()) {
     if (!(await process(options, [known]))) {

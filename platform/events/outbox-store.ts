@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 
 /** An event, to be written in the transaction of the change that it announces. */
 export type OutboxEvent = {
-  /** UUID v7: random ids touch a page each of the large indexes of outbox, confirmations and inbox. */
+  /** UUID v7: random ids would each touch another page of the large indexes of outbox, confirmations and inbox. */
   eventId: string
   subject: string
   projectId: string | undefined
@@ -35,8 +35,8 @@ export function outboxParameters(first: number): string {
 }
 
 /**
- * How long a row that is inserted with `next_at` at `leasedUntil` is leased to the process that inserts it, which publishes
- * it without a claim. When the lease expires, relays claim the row.
+ * How long a row that is inserted with `next_at` at `leasedUntil` is leased to the process that inserts it, which
+ * publishes it without a claim. When the lease expires, relays claim the row.
  */
 export const directLeaseMs = 10_000
 
@@ -69,10 +69,10 @@ export async function insertEvent(tx: Queryable, event: OutboxEvent): Promise<vo
 }
 
 /**
- * First of the terms of a statement that commits asynchronously. What relay and confirmer record need
- * not be on the disk when it is answered: if the database crashes, an event whose record was lost is claimed, published
- * or asked about once more, and the inbox knows it. The commits that callers wait for have the disk to themselves.
- * The outer statement must read it, or it would not run.
+ * The first term of a `with` that makes its statement commit asynchronously. The records of relay and confirmer need
+ * not be on disk when the statement returns: if the database crashes, an event whose record was lost is claimed,
+ * published or asked about once more, and the inbox deduplicates it. This leaves the disk to the commits that callers
+ * wait for. The outer statement has to read the term, or PostgreSQL does not evaluate it.
  */
 export const asyncCommit = `async_commit as materialized (
      select set_config('synchronous_commit', 'off', true) as commits
@@ -99,7 +99,7 @@ const claimStatement = sql(
      attempts`,
 )
 
-/** How many never published and how many to be published again a claim may take, and for how long. */
+/** Maximum rows of a claim, of those never published (`fresh`) and of those to publish again, and its lease. */
 export type ClaimLimits = { fresh: number; again: number; leaseMs: number }
 
 /** Claims due rows for `leaseMs`; rows that another transaction has locked are skipped. Rejects as a Queryable does. */
@@ -143,8 +143,8 @@ export async function markPublished(db: Queryable, published: Acknowledged[]): P
 }
 
 /**
- * An event that has not ended, in a statement that has the ids of its events. Written otherwise it would be the condition of
- * a partial index, and the server would go through all events that have not ended and compare each with every id.
+ * Condition for an event that has not ended, in a statement that has the ids of its events. Written with two `is null`
+ * it would match a partial index, and the server would compare every event that has not ended with every id.
  */
 export const pendingRows = 'coalesce(confirmed_at, parked_at) is null'
 

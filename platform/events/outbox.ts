@@ -22,7 +22,10 @@ export {
   outboxValues,
 } from './outbox-store.ts'
 
-/** By subject, the consumers that must confirm its events. None: an announcement, which ends when the broker has it. */
+/**
+ * By subject, the consumers that must confirm its events. Events without consumers end when the broker has acknowledged
+ * them.
+ */
 export type Subjects = Record<string, { consumers: Record<string, SeenClient> }>
 
 export type OutboxOptions = {
@@ -66,7 +69,7 @@ export function startOutbox({ db, nats, subjects, log, metrics: registry }: Outb
     nats,
     log,
     metrics,
-    // An undeclared subject is one of another release, which knows its consumers.
+    // An undeclared subject is another release's, which knows its consumers: it does not end here.
     endsWhenPublished: (subject: string) => {
       const declared = subjects[subject]
       return declared !== undefined && Object.keys(declared.consumers).length === 0

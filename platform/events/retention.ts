@@ -11,7 +11,7 @@ export type RetentionOptions = {
 }
 
 const batchRows = 1_000
-/** Between batches, so that deleting a backlog leaves the database to others. */
+/** Pause between batches, so that deleting a backlog does not crowd out other statements. */
 const betweenBatchesMs = 50
 const betweenRoundsMs = 60_000
 

@@ -21,7 +21,7 @@ export type StreamController = {
   close(): Promise<void>
 }
 
-/** How soon a stream that somebody deleted is there again. A new connection is looked at without this pause. */
+/** Time between checks, after which a deleted stream exists again. A new connection is checked at once. */
 const lookAgainMs = 2_000
 
 /**

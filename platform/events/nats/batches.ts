@@ -1,4 +1,5 @@
-// Reads messages of a durable consumer in batches of what is there. Does not import the client library: nats.ts does.
+// Reads the messages of a durable consumer in batches of those that have arrived. Only nats.ts imports the client
+// library.
 
 /** A message that is not acknowledged yet. It is delivered again after 30 s unless one of the three is called. */
 export type Carried = {
@@ -56,7 +57,7 @@ export function inBatches(messages: Incoming): Batches {
       if (first === undefined) return undefined
       const batch = [carried(first)]
       coming = following(iterator)
-      // What has arrived already resolves before the event loop turns.
+      // A message that has arrived resolves before `setImmediate` does, so the batch ends with those that have arrived.
       const turned = new Promise<'turned'>((resolve) => setImmediate(resolve, 'turned'))
       while (batch.length < max) {
         const more = await Promise.race([coming, turned])

@@ -128,9 +128,9 @@ type ConnectionEvents<L extends Link> = {
 }
 
 /**
- * Opens a connection, and a new one whenever the last is lost. The library's own reconnecting is not used: it first tries
- * the server that was lost, leaves requests waiting for answers that cannot come, and never gives up a frozen server while
- * the socket's buffer is full.
+ * Opens a connection, and a new one whenever the last is lost. The library's own reconnecting is not used: it first
+ * tries the server that was lost, leaves requests waiting for answers that cannot come, and never gives up a frozen
+ * server while the socket's buffer is full.
  */
 async function connectForEver<L extends Link>(
   options: ConnectionOptions<L>,

@@ -58,8 +58,8 @@ export interface Nats
 
 const dayMs = 86_400_000
 /**
- * Messages that are published while the cluster elects a leader are lost without an error, so a short time-out repeats them
- * sooner. The message id makes a repetition harmless when the acknowledgement was only late.
+ * Messages that are published while the cluster elects a leader are lost without an error, so a short time-out repeats
+ * them sooner. The message id makes a repetition harmless when the acknowledgement was only late.
  */
 const publishTimeoutMs = 2_500
 const answerTimeoutMs = 3_000
@@ -91,7 +91,7 @@ export function connectNats(options: NatsOptions): Nats {
       try {
         broker.now().publish(subject, payload)
       } catch {
-        // Not connected, or not any more.
+        // Not connected: announcements may be lost, so there is nothing to do.
       }
     },
     async openDurable({ durable }) {
@@ -236,7 +236,7 @@ function jetStreamOf(connection: NatsConnection): JetStreamClient {
 }
 
 function manager(connection: NatsConnection, timeout = answerTimeoutMs): Promise<JetStreamManager> {
-  // The library's check would ask for account facts that a narrow user may not have.
+  // Without the library's check, which reads facts of the account that our users have no permission for.
   return connection.jetstreamManager({ checkAPI: false, timeout })
 }
 
@@ -269,10 +269,10 @@ function consumerSettings({ durable, subject }: DurableOptions) {
   }
 }
 
-/** How many messages may wait here for their batch. */
+/** Maximum messages that wait in memory for their batch. */
 const prefetch = 400
 const pullMs = 6_000
-/** A lost consumer that says nothing is noticed after two heartbeats. */
+/** Interval of heartbeats; a consumer that misses two of them is lost. */
 const heartbeatMs = 1_500
 
 async function openBatches(

@@ -93,7 +93,7 @@ function dial(
     timeout: dialTimeoutMs,
     pingInterval: pingMs,
     maxPingOut: 2,
-    // No stack trace is kept for every request.
+    // Keeping a stack trace for every request would cost more than the request.
     noAsyncTraces: true,
   })
 }

@@ -1,5 +1,5 @@
-// Publishes to the stream and waits for the broker's acknowledgements, all over one subscription. Does not import the
-// client library, which nats.ts and nats-open.ts import.
+// Publishes to the stream and waits for the broker's acknowledgements, all over one subscription. Only nats.ts and
+// open.ts import the client library.
 //
 // Written here because the library's own publication makes a request, a timer of promises and an error with a stack for
 // each message.
@@ -32,7 +32,7 @@ export class Unacknowledged extends Error {
   }
 }
 
-/** Nothing came within the time; the message may be in the stream all the same. */
+/** No acknowledgement came in time; the message may be in the stream all the same. */
 export const noAnswer = 'TIMEOUT'
 const connectionClosed = 'CONNECTION_CLOSED'
 const malformed = 'INVALID_ACK'

@@ -39,7 +39,7 @@ export function nameOnCertificate(server: string): { host: string; servername?: 
 
 /** No server took the connection. Its `errors` say why, one for each server, with `address` as its host and port. */
 export class BrokerError extends AggregateError {
-  /** What the client library said of the last. */
+  /** The client library's code for the last server. */
   readonly code: string
 
   constructor(failures: readonly [server: string, error: unknown][]) {

@@ -1,7 +1,7 @@
 // Makes the stream and its consumers at the broker and corrects their settings. It does not import the client library:
 // nats.ts passes its manager in.
 
-/** Settings as the broker shows them; it adds others that are left as they are. */
+/** Settings as the broker returns them. It adds some of its own, which are not compared. */
 export type Settings = Record<string, unknown>
 
 /** What this file needs of the library's manager of streams and consumers. */

@@ -1,10 +1,10 @@
-// Which versions of nats-server are used. Does not import the client library, which nats.ts and nats-open.ts import.
+// Which versions of nats-server are used. Only nats.ts and open.ts import the client library.
 import { Failure } from '#core/errors/errors.ts'
 import type { Environment } from '#platform/config/setting.ts'
 
 /**
- * The oldest nats-server by environment. Debian 12 ships 2.9.10, whose JetStream stays silent after a full disk until the server
- * is restarted; production therefore needs a version that is maintained.
+ * The oldest nats-server by environment. Debian 12 ships 2.9.10, whose JetStream stays silent after a full disk until
+ * the server is restarted; production therefore needs a version that is maintained.
  */
 export const minVersions: Record<Environment, string> = {
   local: '2.9.10',
