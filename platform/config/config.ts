@@ -117,7 +117,7 @@ function factsOf(process: ProcessName, environment: Environment, env: Env): Fact
   }
 }
 
-/** How our processes call each other. */
+/** The scheme of calls between processes. */
 function rpcSchemeOf(tls: unknown): 'http' | 'https' {
   return tls === 'required' ? 'https' : 'http'
 }
@@ -152,7 +152,7 @@ function readersOf({ for: readers, optionalFor }: Setting): string {
   return ['all servers', ...all.slice(serving.length)].join(', ')
 }
 
-/** Defaults that depend on other settings are shown for a process of which there is one. */
+/** Shows defaults that depend on the process or on other settings as they are for the gateway. */
 function defaultCells(defaults: Defaults): string[] {
   return environments.map((environment) => {
     const text = defaultOf(defaults, environment, factsOf('gateway', environment, {}))

@@ -19,7 +19,7 @@ export function contradictions(env: Env, values: Readonly<Record<string, unknown
   return problems
 }
 
-/** Settings that hold addresses of processes which speak mutual TLS when we do. */
+/** Settings with addresses of our own processes: all of them use mutual TLS, or none. */
 const meshUrls = {
   accountsUrl: 'ACCOUNTS_URL',
   paymentsUrl: 'PAYMENTS_URL',
@@ -45,7 +45,7 @@ function transportProblems(values: Readonly<Record<string, unknown>>): string[] 
 
 function productionProblems(env: Env, values: Readonly<Record<string, unknown>>): string[] {
   const problems: string[] = []
-  // Looked for in every process, whether it reads the setting or not.
+  // Refused in every process, also in those that do not read it: the environment is often shared.
   if (env['DELIVERY_ALLOW_LOOPBACK'] === '1') {
     problems.push('DELIVERY_ALLOW_LOOPBACK must not be 1 in production')
   }
@@ -73,7 +73,7 @@ function isTls(url: string): boolean {
   return url.startsWith('tls:')
 }
 
-/** Encrypted to a server that proves its name, or never on a network: a sidecar, a socket. */
+/** Whether the connection is encrypted to a verified server, or stays on this machine, as with a sidecar. */
 function isPrivateDatabase(url: string): boolean {
   return new URL(url).searchParams.get('sslmode') === 'verify-full' || isLoopback(url)
 }

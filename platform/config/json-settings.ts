@@ -10,7 +10,7 @@ export type FeeSchedule = {
   conveniencePercent: string
 }
 
-/** What stops a new request. */
+/** The rules that stop a new payment request. */
 export type FraudRules = {
   /** Requests a minute that may name one payer, the new one included. */
   velocityPerMin: number
@@ -25,7 +25,7 @@ export type LevelLimits = { singleMinor: bigint; dailyMinor: bigint; monthlyMino
 export type UserLimits = {
   /** Currency of every limit; amounts in others are converted. */
   currency: string
-  /** By account level. */
+  /** The limits of account levels 0, 1 and 2. */
   levels: readonly [LevelLimits, LevelLimits, LevelLimits]
 }
 

@@ -5,8 +5,8 @@ export const environments = ['local', 'sandbox', 'production'] as const
 export type Environment = (typeof environments)[number]
 
 /**
- * Services by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. The simulator's
- * public port has a place of its own, PostgreSQL has 20 and NATS 21.
+ * Services by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. The
+ * simulator's public port has a place of its own, PostgreSQL has 20 and NATS 21.
  */
 export const portPlaces = {
   gateway: 0,
@@ -28,7 +28,7 @@ export type ServingProcess = keyof typeof portPlaces
  */
 export type ProcessName = ServingProcess | 'stream-controller' | 'migrate' | 'launcher'
 
-/** What a default may be made from. */
+/** Facts from which a default may be computed. */
 export type Facts = {
   process: ProcessName
   portBase: number
@@ -76,7 +76,7 @@ export function setting<T, const P extends ProcessName, const Q extends ProcessN
 
 /** Every server. */
 export const serving = Object.keys(portPlaces) as ServingProcess[]
-/** Those with a database. */
+/** Processes with a database. */
 export const storing = [
   'payments',
   'accounts',
@@ -86,7 +86,7 @@ export const storing = [
   'delivery',
   'simulator',
 ] as const
-/** Those that publish, consume or listen. */
+/** Processes that publish, consume or subscribe to events. */
 export const withEvents = [
   'gateway',
   'payments',
@@ -95,11 +95,11 @@ export const withEvents = [
   'billing',
   'delivery',
 ] as const
-/** Those that are users of the broker. */
+/** Processes with a user at the broker. */
 export const brokerUsers = [...withEvents, 'stream-controller'] as const
 export const everybody: ProcessName[] = [...serving, 'stream-controller', 'migrate', 'launcher']
 
-/** No environment has a default. */
+/** Defaults of a setting that must be given in every environment. */
 export const required: Defaults = { local: undefined, sandbox: undefined, production: undefined }
 
 /** The default URL of a service: locally its place in the block of ports, elsewhere the service's own name. */

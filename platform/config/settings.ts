@@ -203,7 +203,7 @@ const rules = {
       sandbox: defaultFraudRules(sandboxBlockList),
       production: defaultFraudRules([]),
     },
-    // The block list holds numbers of people.
+    // Secret, because the block list has phone numbers of people.
     secret: true,
     meaning: 'Rules of the fraud check.',
   }),

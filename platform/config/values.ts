@@ -44,7 +44,7 @@ export const sampler = oneOf([
   'parentbased_traceidratio',
 ])
 
-/** A share. */
+/** A share from 0 to 1. */
 export const ratio: Reader<number> = {
   of: 'number, 0 to 1',
   read: (text) =>

@@ -51,7 +51,7 @@ export function arrayParameter(type: ArrayType, values: readonly unknown[]): Buf
   const sizes = values.map((value) => sizeOf(encoder, value))
   const bytes = sizes.reduce<number>((sum, size) => sum + 4 + (size ?? 0), 20)
   const target = Buffer.allocUnsafe(bytes)
-  // One dimension, whether there are nulls, the type of the elements, how many, and the number of the first.
+  // The header of PostgreSQL's format: dimensions, whether there are nulls, element type, count, and the first index.
   const header = [1, sizes.includes(null) ? 1 : 0, encoder.oid, values.length, 1]
   let at = 0
   for (const number of header) at = target.writeInt32BE(number, at)

@@ -52,7 +52,7 @@ export function batched<I, O>(batching: Batching<I, O>): (item: I) => Promise<O>
     })
 }
 
-/** Never rejects: each waiter of the group gets the result or the error. */
+/** Processes a batch and settles each of its items. Never rejects. */
 async function work<I, O>(batching: Batching<I, O>, group: Waiting<I, O>[]): Promise<void> {
   const { alone, together, isOfOne } = batching
   const each = () =>

@@ -18,8 +18,8 @@ type GivenCallback = ((error: Error) => void) | ((error: null, client: Client) =
 export function clientBy(passwordFile: string | undefined): typeof Client {
   class PrimaryClient extends Client {
     /**
-     * Called by the pool with a callback, by others to be awaited. Fails with a ConfigurationError (no password in the file), a
-     * StandbyError, or the driver's error.
+     * Called by the pool with a callback, by others to be awaited. Fails with a ConfigurationError (no password in the
+     * file), a StandbyError, or the driver's error.
      */
     override connect(): Promise<Client>
     override connect(callback: GivenCallback): void
@@ -47,7 +47,7 @@ export function clientBy(passwordFile: string | undefined): typeof Client {
         process.nextTick(callback, error)
         return
       }
-      // The server reports it when the connection is made, without a query.
+      // The server reports its role while it connects, so no query is needed.
       let isStandby = false
       this.connection.on('parameterStatus', (status: Parameter) => {
         if (status.parameterName === 'in_hot_standby') isStandby = status.parameterValue === 'on'

@@ -38,7 +38,7 @@ export type MigrateOptions = SchemaOptions & {
 
 /** Maximum wait for another process that migrates the same schema. */
 const turnTimeoutMs = 60_000
-/** A migration that cannot get its table locks soon must fail, not make all traffic queue behind it. */
+/** Short, because all traffic queues behind a migration that waits for a table lock. */
 const lockTimeoutMs = 5_000
 
 /**
@@ -184,8 +184,8 @@ async function ensureRole(client: Client, role: string): Promise<void> {
        case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end) as may`,
     [role],
   )
-  // XX000: "tuple concurrently updated", the same grant made by another session. 42501: the role was made by somebody
-  // else, and enters for itself.
+  // XX000: "tuple concurrently updated", another session makes the same grant. 42501: we did not create the role and
+  // may not grant it; the service then connects as that role itself.
   if (entered.rows[0]?.may !== true) {
     await ignoring(['XX000', '23505', '42501'], client.query(`grant ${role} to current_user`))
   }
@@ -223,7 +223,9 @@ async function runMissing(
   return due.map(({ name }) => name)
 }
 
-/** The role is a member of no other, so a login as it cannot switch to another role. */
+/**
+ * Lets the service's role log in. It is a member of no other role, so that login cannot switch to another service's.
+ */
 async function allowLogin(client: Client, service: string, file: string): Promise<void> {
   const verifier = client.escapeLiteral(scramVerifier(readPassword(file)))
   await client.query(`alter role payweave_${service} login password ${verifier}`)

@@ -5,8 +5,8 @@ import path from 'node:path'
 import { ConfigurationError } from '../process/configuration-error.ts'
 
 /**
- * When a migration runs: `expand` before the new version, beside which the old one still works; `contract` after the old
- * version is gone. A contract file ends in `.contract.sql`.
+ * When a migration runs: `expand` before the new version, beside which the old one still works; `contract` after the
+ * old version is gone. A contract file ends in `.contract.sql`.
  */
 export type Phase = 'expand' | 'contract'
 
@@ -16,7 +16,7 @@ export type Migration = { name: string; phase: Phase; text: string; checksum: st
 /** A row of `schema_migration`. */
 export type Applied = { name: string; checksum: string }
 
-/** What lies between the files and the schema. */
+/** The difference between the files and the schema. */
 export type Difference = {
   missing: Migration[]
   /** Names of files that were changed after they were applied. */

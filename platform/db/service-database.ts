@@ -65,7 +65,7 @@ async function waitForSchema(
     for (;;) {
       const problem = await look(db, migrations)
       if (problem === undefined) return
-      // Once for each problem, not for each look.
+      // Logged once for each problem, not at each check.
       if (!logged.has(problem.key)) {
         if ('error' in problem) log.warn({ err: problem.error, address }, 'database not usable')
         else log.warn({ migration: problem.missing }, 'waiting for a migration')

@@ -7,7 +7,10 @@ const asText: Parse = (text) => text
 const driverParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => Parse
 const textArray = driverParser(1009) as (text: string) => (string | null)[]
 
-/** By type oid, what differs from the driver: exact numbers, and calendar dates that have no time zone. */
+/**
+ * Parsers by type oid where the driver's lose something: exact numbers become floats there, calendar dates get a time
+ * zone.
+ */
 const parsers = new Map<number, Parse>([
   [20, BigInt], // int8
   [1016, (text) => textArray(text).map((item) => (item === null ? null : BigInt(item)))], // int8[]

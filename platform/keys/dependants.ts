@@ -4,7 +4,7 @@ import { badPageToken, pageTokenOf, readFrom, readPageToken } from './page-token
 
 /** A stored value that needs a key. */
 export type Dependant = {
-  /** Where it is in the order of its table; the next page begins after it. */
+  /** Its place in the order of its table; the next page begins after it. */
   place: string
   /** Null for a value from before key ids. */
   keyId: string | null

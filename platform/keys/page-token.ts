@@ -6,7 +6,7 @@ import { isRefused } from '#platform/db/db.ts'
 export type PagePlace = {
   /** How many tables are done. */
   index: number
-  /** The last row that was read of the next one; empty: none. */
+  /** The last row that was read of the current table; empty for none. */
   after: string
 }
 

@@ -32,7 +32,7 @@ export function startKeyReaders(options: {
   db: Database
   files: KeyFiles
   log: Logger
-  /** Names one copy of a service. */
+  /** Name of this replica; by default host name and process id. */
   instance?: string
 }): KeyReaders {
   const { db, files, log, instance = `${hostname()}/${process.pid}` } = options

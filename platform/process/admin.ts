@@ -14,7 +14,7 @@ export type AdminOptions = {
   /** The state of every part that this process needs, by name. */
   ready: () => Promise<Record<string, boolean>>
   log: Logger
-  /** Once it has aborted the process is alive but no longer ready. */
+  /** After it aborts, /readyz answers 503 and /livez still 200. */
   stopping?: AbortSignal
 }
 

@@ -26,9 +26,9 @@ export type Start = (stopping: AbortSignal, log: Logger) => Promise<Part[]>
  */
 export const waitForStart = '--wait-for-start'
 
-/** All parts together; Kubernetes and the local launcher kill after 30 s. */
+/** Limit for all parts together, below the 30 s after which Kubernetes and the local launcher kill the process. */
 const stopWithinMs = 25_000
-/** One part may not use up the time of the others. */
+/** Limit for one part, so that it cannot use up the time of the others. */
 const closeWithinMs = 8_000
 const flushWithinMs = 2_000
 const keepCodeAfterMs = 3_000
@@ -112,14 +112,14 @@ async function announce(
     setTimeout(module.flushCompileCache, keepCodeAfterMs).unref()
   } catch (error) {
     if (stopping.aborted) return
-    // The settings' error names settings and rules only; a person has to read it.
+    // Printed in full, for a person: the log's line has no messages of errors, and this one quotes no value.
     if (error instanceof SettingsError) process.stderr.write(`${error.message}\n`)
     log.fatal({ err: error }, 'start failed')
     process.exit(1)
   }
 }
 
-/** Answers whether everything closed without error and in time. */
+/** Closes the parts one after the other; resolves to whether all closed without error and in time. */
 async function closeAll(started: Promise<Part[]>, log: Logger): Promise<boolean> {
   const deadlineMs = performance.now() + stopWithinMs
   const leftMs = (): number => Math.max(0, deadlineMs - performance.now())
@@ -158,7 +158,7 @@ function levelOf(text: string | undefined): LogLevel {
   return logLevels.find((level) => level === text) ?? 'info'
 }
 
-/** What every line says about the call or request that it belongs to. */
+/** The fields of the current call or request that every log line gets. */
 function context(): { requestId?: string; traceId?: string | undefined } {
   const current = currentContext()
   if (current === undefined) return {}

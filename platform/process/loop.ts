@@ -67,9 +67,11 @@ export type LoopOptions = {
   /** Names the loop in the log. */
   kind: string
   log: Logger
-  /** Longest pause between two rounds, or the first one after `notify` or after work if `idlePauseMs` is given. */
+  /** Maximum pause between two rounds or, if `idlePauseMs` is given, the first pause after `notify`. */
   pauseMs: number
-  /** The pause grows to this without notifications: then only time makes work, or the death of another replica. */
+  /**
+   * Maximum to which the pause grows without notifications, when work comes only by time or from a replica that died.
+   */
   idlePauseMs?: number
   /** Pause before the first round; none when unset. */
   firstPauseMs?: number

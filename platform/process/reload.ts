@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Logger } from '../telemetry/log.ts'
 
-/** What is watched, and how it is read. */
+/** The files that are watched, and how they are read. */
 export type ReloadOptions<T> = {
   /** Shown in the log. */
   kind: string

@@ -14,7 +14,7 @@ export interface Caller {
   rpcs?: readonly string[]
 }
 
-/** What is handed on to every RPC that is made while a call or a request is being answered. */
+/** The context that every RPC inherits which is made while a call or a request is being answered. */
 export interface CallContext {
   requestId: string
   traceparent: string
@@ -46,7 +46,7 @@ export function runDetached<T>(work: () => T): T {
 }
 
 /**
- * Iterates `source` with `context` active in its generator, whatever the context of the consumer. Throws what `source`
+ * Iterates `source` with `context` active in its generator, in any context of the consumer. Throws what `source`
  * throws.
  */
 export async function* iterateWithContext<T>(

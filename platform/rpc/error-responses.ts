@@ -98,7 +98,7 @@ function judgeTrailer(trailer: Headers, judge: Judge): void {
   const error = findTrailerError(trailer)
   if (error === undefined || hasReason(error)) return
   const seen = judge(error)
-  // Not with the metadata of the error, which are these very trailers.
+  // Without the metadata of the error: those are these same trailers, which would then appear twice.
   const shown = new ConnectError(seen.rawMessage, seen.code)
   shown.details = seen.details
   setTrailerStatus(trailer, shown)

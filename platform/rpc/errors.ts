@@ -130,8 +130,8 @@ export function internalConnectError(cause: unknown): ConnectError {
 }
 
 /**
- * Reasons about the call itself, mapped to what they mean to the process that made it: a bug of ours, or an unknown outcome.
- * They are not passed on, since the next caller would take them as being about its own call.
+ * Reasons about the call itself, mapped to what they mean to the process that made it: a bug of ours, or an unknown
+ * outcome. They are not passed on, since the next caller would take them as being about its own call.
  */
 const reasonsOfCalls: Partial<Record<Reason, Undecided>> = {
   UNAUTHENTICATED: 'INTERNAL_ERROR',

@@ -82,7 +82,7 @@ export const logFields = {
   timeoutMs: 'number',
   uptimeS: 'number',
   delayS: 'number',
-  // Yes or no.
+  // Booleans.
   ready: 'flag',
   replayed: 'flag',
   forced: 'flag',

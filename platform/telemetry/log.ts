@@ -53,7 +53,7 @@ export function createLogger({ part, level, destination, context }: LoggerOption
       formatters: {
         level: (label) => ({ level: label }),
       },
-      // Errors are described before they come here; the library's own serializer would add their messages.
+      // The hook below has described the error already; the library's own serializer would add its message.
       serializers: { err: (described: unknown) => described },
       hooks: {
         logMethod(given: unknown[], write) {
@@ -69,7 +69,7 @@ export function createLogger({ part, level, destination, context }: LoggerOption
     destination ?? standardOutput,
   )
   const bareChild = logger.child
-  // Children inherit this: the library hands their fields to no hook.
+  // Replaced on the logger, and so for its children, because the library passes the fields of a child to no hook.
   logger.child = function child(this: typeof logger, fields: LogFields) {
     return bareChild.call(this, allowedFields(fields))
   } as typeof logger.child
@@ -108,7 +108,7 @@ type ErrorFacts = {
   reason?: string
   code?: string
   constraint?: string
-  /** Of a call of the system, such as `connect` or `open`. */
+  /** The system call that failed, such as `connect` or `open`. */
   syscall?: string
   /** Host and port of the other side, or the name that was looked up. */
   address?: string
@@ -117,7 +117,7 @@ type ErrorFacts = {
   message?: string
   stack?: string[]
   cause?: ErrorFacts
-  /** What failed one after the other, such as a connection to each address of a name. */
+  /** Errors of an AggregateError, such as of a connection to each address of a name. */
   errors?: ErrorFacts[]
 }
 
@@ -159,17 +159,17 @@ export function errorKey(thrown: unknown): string {
 }
 
 function keyOf({ type, code, reason, message, cause, errors }: ErrorFacts): string {
-  // Those of several servers come in any order.
+  // Sorted, because the errors of several servers come in any order.
   const own = errors === undefined ? [code, reason, message] : errors.map(keyOf).toSorted()
   return [type, ...own, cause === undefined ? '' : keyOf(cause)].join(' ')
 }
 
-/** The client of NATS has a name of its own for a cause. */
+/** The cause of an error, which the NATS client keeps under another name. */
 function causeOf(thrown: Error): unknown {
   return thrown.cause ?? (thrown as { chainedError?: unknown }).chainedError
 }
 
-/** What Node.js says about a failed call of the system. */
+/** The facts that Node.js adds to the error of a failed system call. */
 function systemFacts(
   thrown: Error & { syscall?: unknown; address?: unknown; hostname?: unknown; path?: unknown },
 ): Pick<ErrorFacts, 'syscall' | 'address' | 'path'> {
@@ -215,7 +215,7 @@ export interface LogOutput {
   flush(): void
 }
 
-/** Lines wait for others for so long, and until there are so many characters. */
+/** Lines are held back for this long, or until this many characters are held. */
 const holdMs = 20
 const holdLength = 32 * 1024
 /** `warn` of the library: from here on lines go out at once, with all that wait. */

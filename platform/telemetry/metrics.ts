@@ -18,7 +18,7 @@ export function createMetrics(part: string): Registry {
   return registry
 }
 
-/** What became of the spans of traces; all zero while none are recorded. */
+/** Counts the outcomes of spans; all zero while traces are off. */
 function spanMetrics(registry: Registry): void {
   void new Counter({
     name: 'payweave_trace_spans_total',
@@ -59,7 +59,7 @@ export function rpcMetrics(registry: Registry): {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   })
-  // By method and then by code: to join the two for each call would cost more than to count it.
+  // Two levels, by method and then by code: joining both into one key would cost more per call than counting it.
   const known = new Map<string, Map<string, Histogram.Internal<'method' | 'code'>>>()
   return {
     observe(method, code, durationMs) {

@@ -94,7 +94,7 @@ function spanOf(span: ReturnType<ReturnType<TracerProvider['getTracer']>['startS
 
 const atPublicEdge = createContextKey('at the public edge')
 
-/** The parent comes with the span; what runs at this moment has no say in it. */
+/** The context of a span's parent. Only the given parent counts, not the library's current context. */
 function contextOf(parent: string | null | undefined, isPublicEdge: boolean | undefined): Context {
   const read = readTraceparent(parent)
   let context: Context = ROOT_CONTEXT
@@ -129,7 +129,7 @@ function samplerOf({ sampler, ratio }: TraceSettings): Sampler {
 
 type CountedExporter = SpanExporter & { onTaken: (count: number) => void }
 
-/** Counts what arrives and what does not, and says once when that changes. */
+/** Counts exported and failed spans, and logs once when exporting begins to fail or works again. */
 function countedExporter(endpoint: string, log: Logger): CountedExporter {
   const exporter = new OTLPTraceExporter({
     url: `${endpoint}/v1/traces`,
@@ -155,7 +155,7 @@ function countedExporter(endpoint: string, log: Logger): CountedExporter {
   return counted
 }
 
-/** Lets no more spans wait than it may, and counts those that it drops. */
+/** Limits the spans that wait for export, and counts those that it drops. */
 function boundedQueue(exporter: CountedExporter): SpanProcessor {
   const batches = new BatchSpanProcessor({
     exporter,

@@ -7,12 +7,12 @@
 import { randomFillSync } from 'node:crypto'
 import type { Event } from '#gen/events/v1/events_pb.js'
 
-/** What a span says. */
+/** Attributes of a span. */
 export type Facts = Record<string, string | number>
 
 /** A span that has not ended. */
 export interface Span {
-  /** What goes to the next process, so that its spans hang below this one. */
+  /** Sent to the next process, whose spans then become children of this one. */
   readonly traceparent: string
   /** Ends the span. `error` is a word of ours, absent for a span that ended well. Safe to call again. */
   end(facts?: Facts, error?: string): void
@@ -41,7 +41,7 @@ export function recordSpansWith(next: Tracer | undefined): void {
   tracer = next
 }
 
-/** What became of spans, since the process began. */
+/** Outcomes of spans since the process began. */
 export const spanCounts = { exported: 0, queue_full: 0, export_failed: 0 }
 
 const probes = new Set(['/livez', '/readyz'])
@@ -119,7 +119,7 @@ export function rpcClientSpan(
   })
 }
 
-/** Codes by which a server says that it was at fault. */
+/** gRPC status names that mean a fault of the server. */
 const serverFaults = new Set([
   'unknown',
   'deadline_exceeded',
@@ -154,7 +154,7 @@ export function publishSpan(
 
 /** The processing of events by a consumer. */
 export interface ProcessSpans {
-  /** The events as their handler is to see them: what it writes hangs below their spans. */
+  /** The events to pass to the handler, with traceparents by which its own events become children of these spans. */
   events: Event[]
   /** Ends all spans; `error` is a word of ours, absent for success. */
   end(error?: string): void
@@ -212,7 +212,7 @@ export function pushSpan(
   { hostname, number }: { hostname: string; number: number },
   parent: string | null,
 ): Span | undefined {
-  // A push whose trace was not recorded begins none.
+  // No span without a recorded trace: a push never begins one.
   if (tracer === undefined || parent === null) return undefined
   const facts = {
     'http.request.method': 'POST',

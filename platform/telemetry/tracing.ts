@@ -4,7 +4,7 @@ import { ratio, sampler } from '../config/values.ts'
 import type { Logger } from './log.ts'
 import { recordSpansWith } from './spans.ts'
 
-/** Where traces go and which of them. */
+/** Where traces are exported, and which are recorded. */
 export interface TraceSettings {
   endpoint: string
   sampler: string

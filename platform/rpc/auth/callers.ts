@@ -11,13 +11,13 @@ const institution = 'institution'
 const billing = 'billing'
 const producers = ['payments', 'accounts', 'institution', 'quotes', 'billing']
 
-/** In a row: every authenticated caller, bearers included. */
+/** In a row of the table: every authenticated caller, bearers included. */
 export const anyKnownCaller = '*'
 
 /**
- * Callers by `pkg.Service/Method` or `pkg.Service/*`; a method may be called by those of both rows.
- * A bearer has its own list of methods instead; one that is bound to a project may call only methods that name one project.
- * Health is not listed: it needs no credential.
+ * Callers by `pkg.Service/Method` or `pkg.Service/*`; a method may be called by those of both rows. A bearer has its
+ * own list of methods instead; one that is bound to a project may call only methods that name one project. Health is
+ * not listed: it needs no credential.
  */
 export const callers: Readonly<Record<string, readonly string[]>> = {
   'payments.v1.PaymentsService/*': [gateway],

@@ -52,7 +52,7 @@ interface Options {
   /** Folder with `identity.key` and `trust.json`; both are read again when they change. */
   dir: string
   log: Pick<Logger, 'warn'>
-  /** Trusts no bearer that never expires. */
+  /** Drops bearers without an expiry from the trust file, as production requires. */
   bearersExpire?: boolean
   now?: () => number
 }

@@ -16,9 +16,9 @@ import type { ConnectBy } from '../client/dispatcher.ts'
 
 /** What new handshakes are made with. Another object means that the files have changed. */
 export interface TlsMaterial {
-  /** For a server, which makes its own context of it. */
+  /** Options for a server, which makes its own context. */
   options: SecureContextOptions
-  /** For connections to others. */
+  /** Context for outgoing connections. */
   context: SecureContext
 }
 
@@ -89,7 +89,7 @@ const processName = /^(?:DNS:|URI:spiffe:\/\/[^\s"]+\/)payweave-([a-z]+)$/
 
 /** The processes that a certificate's subject alternative names stand for. */
 export function namesOf(alternativeNames: string | undefined): string[] {
-  // Names with characters that need quoting could hide a comma; ours have none.
+  // A quoted name may contain the separator, so such a list is refused as a whole; our names need no quotes.
   if (alternativeNames === undefined || alternativeNames.includes('"')) return []
   return alternativeNames.split(', ').flatMap((name) => processName.exec(name)?.[1] ?? [])
 }

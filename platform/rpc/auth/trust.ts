@@ -13,7 +13,7 @@ export interface Bearer {
   sha256: string
   /** `*`, `pkg.Service/*` or `pkg.Service/Method`. */
   rpcs: string[]
-  /** When it ends, ISO 8601 with seconds and zone; absent: never, which production does not trust. */
+  /** Expiry in ISO 8601 with seconds and zone; absent: never, which production does not trust. */
   expires?: string
   /** The only project that it may act for, a UUID; absent: all. */
   project_id?: string

@@ -55,7 +55,7 @@ export function createRpcPool(url: string, options: RpcPoolOptions = {}): RpcPoo
   const { lasting = false, audience, identity } = options
   const isSecured = url.startsWith('https:') && audience !== undefined
   const undici = createDispatcher(url, {
-    // One message of a stream is bounded all the same.
+    // Without a limit on the whole stream; each of its messages is limited by the transport.
     maxResponseSize: lasting ? -1 : maxBytes,
     ...(isSecured && identity?.tls && { connectBy: connectByTls(identity.tls, audience) }),
   })

@@ -20,7 +20,7 @@ export type ConnectBy = () => Pool.Options['connect']
 /** Options of a dispatcher. */
 export interface DispatcherOptions extends AddressOptions {
   connectBy?: ConnectBy
-  /** Largest answer; -1 for streams without end. */
+  /** Maximum bytes of a response; -1 for endless streams. */
   maxResponseSize?: number
 }
 
@@ -30,8 +30,8 @@ const plain = { timeout: connectTimeoutMs }
 const plainly: ConnectBy = () => plain
 
 /**
- * Shorter than a server keeps serving after it began to stop (DRAIN_S): when it closes idle connections we have none there
- * any more, so no call is sent on a connection that is being closed.
+ * Shorter than a server keeps serving after it began to stop (DRAIN_S): when it closes idle connections we have none
+ * there any more, so no call is sent on a connection that is being closed.
  */
 const idleMs = 4_000
 
@@ -53,7 +53,7 @@ export function createDispatcher(url: string, options: DispatcherOptions = {}): 
   const [first] = origins
   if (first === undefined) throw new Error('a service needs an address')
   const isOne = origins.length === 1 && isIP(first.hostname.replace(/^\[|\]$/g, '')) !== 0
-  // One address that cannot change needs no choosing.
+  // A single fixed address needs no balancer.
   if (isOne && options.connectBy === undefined) return openPool(first.origin, plainly, options)
   return new Balancer(origins, options)
 }
@@ -167,7 +167,10 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
       }, undefined)
   }
 
-  /** The call was never sent. */
+  /**
+   * Notes a call that was not sent: the instance is avoided for a time that doubles, and the addresses are looked up
+   * again.
+   */
   refused(instance: Instance): void {
     const restMs = Math.min(firstRestMs * 2 ** instance.refused, maxOpenMs)
     instance.refused += 1
@@ -175,7 +178,7 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
     void this.addresses.refresh()
   }
 
-  /** The call was sent, and nothing came. */
+  /** Notes a call that was sent and not answered; after several in a row the instance is avoided. */
   unanswered(instance: Instance): void {
     instance.unanswered += 1
     if (instance.unanswered < unansweredLimit) return
@@ -209,7 +212,7 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
     this.#usable = [...this.#instances.values()]
   }
 
-  /** New connections are made in the new way; calls in flight end on the old ones. */
+  /** Replaces all pools, after certificates have changed; calls in flight end on the old connections. */
   #remake(addresses: readonly string[]): void {
     this.#follow([])
     this.#follow(addresses)
@@ -236,7 +239,7 @@ class Balancer extends Dispatcher implements HedgingDispatcher {
   }
 }
 
-/** Of two at random the one with fewer calls in flight, which avoids a rush to the one that is idle. */
+/** Picks the less busy of two random instances, so that not all callers rush to the one that is idle. */
 function lessBusy(instances: readonly Instance[]): Instance | undefined {
   const { length } = instances
   const at = Math.floor(Math.random() * length)

@@ -40,7 +40,7 @@ export interface ExchangeRequest extends Dispatcher.DispatchOptions {
   headers: Record<string, string>
 }
 
-/** How long to wait, how much to take, and what else ends it. */
+/** The limits of one exchange: time, abort and size. */
 export interface ExchangeLimits {
   /** 0 or less: no time-out. */
   timeoutMs: number
@@ -108,8 +108,8 @@ class Exchange {
   }
 
   /**
-   * The event loop runs timers before it reads sockets. If this process was blocked, the response may have arrived already, so
-   * it is read before the time-out counts.
+   * The event loop runs timers before it reads sockets. If this process was blocked, the response may have arrived
+   * already, so it is read before the time-out counts.
    */
   #lookAfter(afterMs: number, leftMs: number): void {
     this.#timer = setTimeout(() => {
@@ -141,7 +141,7 @@ class Exchange {
     this.#settle.resolve(answer)
   }
 
-  /** No answer can come. */
+  /** This request failed; the exchange fails unless the other one may still be answered. */
   failed(reply: Reply, error: Error): void {
     if (this.#waitsForOther(reply)) return
     this.#end('failed')
@@ -156,7 +156,7 @@ class Exchange {
     this.#end('failed', error)
   }
 
-  /** A replica may have seen it. */
+  /** Whether a replica may have seen the request. */
   get #isSent(): boolean {
     return this.first.isSent || this.#second?.isSent === true
   }
@@ -214,7 +214,7 @@ class Reply implements LinkedHandler {
     else this.isSent = true
   }
 
-  /** The replica has not begun it: it is sent again. */
+  /** The replica has not begun the request, which is sent again another way. */
   onReturned(): void {
     this.isSent = false
   }

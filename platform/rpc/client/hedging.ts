@@ -22,7 +22,7 @@ export interface HedgingDispatcher {
   ): SentCall
 }
 
-/** Why a request is cancelled whose call another replica has answered. */
+/** The reason with which the slower request of a hedged call is cancelled. */
 export class OtherAnswered extends Error {}
 
 /** Outcomes of hedges since the process began; `over_budget` counts those that were not sent. */

@@ -9,7 +9,7 @@
  */
 export const preface = Buffer.from('LINK * PAYWEAVE/1\r\n\r\n')
 
-/** What a frame is. */
+/** The kinds of frames. */
 export const frameKind = {
   /** From the client. Head: `[path, headers]` as JSON. Body: the message. */
   call: 1,
@@ -25,7 +25,7 @@ export const frameKind = {
   goaway: 5,
 } as const
 
-/** What is known of a frame before its body. */
+/** The parts of a frame that come before its body. */
 export interface FrameHead {
   kind: number
   call: number
@@ -87,7 +87,7 @@ export class FrameQueue {
   }
 }
 
-/** Cuts what comes over a connection into frames of at most `maxBytes` of head and body. */
+/** Cuts the bytes of a connection into frames of at most `maxBytes` of head and body. */
 export class FrameReader {
   readonly #maxLength: number
   readonly #open: OpenFrame
@@ -98,12 +98,12 @@ export class FrameReader {
     this.#open = open
   }
 
-  /** True while a frame has come in part. */
+  /** True while a frame is incomplete. */
   get isWithin(): boolean {
     return this.#partial !== undefined
   }
 
-  /** Bytes kept of the head of a frame that has come in part; its body is its taker's to count. */
+  /** Bytes held of the head of an incomplete frame. The taker of the body counts those of the body. */
   get headBytes(): number {
     return this.#partial?.headBytes ?? 0
   }
@@ -165,7 +165,7 @@ class PartialFrame {
   /** The body so far; stays empty when the body is dropped. */
   #body = noBytes
   #bodyBytes = 0
-  /** Bytes that have come of the part that is being read. */
+  /** Bytes that have arrived of the part that is being read. */
   #have = 0
 
   constructor(open: OpenFrame, lengthOf: (fixed: Buffer) => number) {

@@ -43,9 +43,9 @@ export interface LinkServerOptions {
   /** Whether calls are checked against the certificate of their connection. */
   isGuarded: boolean
   log: CallLog
-  /** Largest answer. */
+  /** Maximum bytes of an answer. */
   maxBytes: number
-  /** How long answers may wait to be taken. */
+  /** Milliseconds that the peer has to drain answers. */
   stalledMs: number
 }
 
@@ -104,9 +104,9 @@ class ServedLink {
   readonly #calls = new Map<number, UnaryContext>()
   readonly #answers = new FrameQueue()
   readonly #reader: FrameReader
-  /** Of the head of a frame that has come in part. */
+  /** Counts the bytes of an incomplete head. */
   #headLease: Lease | undefined
-  /** A call whose body has not come to its end. */
+  /** The call whose body is still arriving. */
   #waiting: ServedCall | undefined
   #timer: NodeJS.Timeout
   /** Calls that were cancelled and whose handlers still run. */
@@ -144,7 +144,7 @@ class ServedLink {
     }, partingMs).unref()
   }
 
-  /** Cuts the link when nothing has happened for so long. */
+  /** Cuts the link when nothing happens for `forMs`. */
   #wait(forMs: number): NodeJS.Timeout {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#timedOut(), forMs).unref()
@@ -194,7 +194,7 @@ class ServedLink {
     return this.#headLease.resize(bytes)
   }
 
-  /** Looks at a frame before its body is kept. */
+  /** Decides about a frame by its head, before its body takes memory. */
   #open({ kind, call, head, bodyBytes }: FrameHead): TakeBody | undefined {
     this.#hasTaken = true
     if (kind === frameKind.call) return this.#begin(call, head, bodyBytes)

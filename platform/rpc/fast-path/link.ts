@@ -59,7 +59,7 @@ export class Link {
   #isEnding = false
   #lastId = 0
   #heardMs = 0
-  /** When a call was sent that nothing was heard after. */
+  /** When the first call was sent after which nothing has been received. */
   #askedMs = 0
 
   constructor(socket: Socket, events: LinkEvents, maxBytes: number) {
@@ -229,7 +229,7 @@ export class Link {
   }
 }
 
-/** Throws for what is no head of an answer. */
+/** Reads the head of an answer. Throws a RangeError or SyntaxError for any other text. */
 function readHead(text: string): AnswerHead {
   const head: unknown = JSON.parse(text)
   const [status, headers] = Array.isArray(head) ? head : []

@@ -10,7 +10,7 @@ import { handshake, Link, type LinkedRequest, maxLinkedBytes } from './link.ts'
 /** How a pool and its link connect. */
 export interface LinkedPoolOptions {
   connect: Pool.Options['connect']
-  /** Largest answer over the link. */
+  /** Maximum bytes of an answer over the link. */
   maxBytes: number
 }
 

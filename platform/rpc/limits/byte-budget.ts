@@ -3,14 +3,16 @@
 /** How many bytes may be held. */
 export interface ByteLimits {
   maxBytes: number
-  /** For messages over `largeMessageBytes`, so that small ones pass while large ones fill it. */
+  /**
+   * Limit for messages over `largeMessageBytes`, lower so that small ones still pass while large ones fill the budget.
+   */
   maxLargeBytes: number
 }
 
 /** Bytes above which a message counts as large: more than a chunk of an upload with its envelope. */
 export const largeMessageBytes = 80 * 1024
 
-/** Held bytes within limits, and within those of the budget that this one is a part of. */
+/** Counts held bytes against limits, and against those of the larger budget that this one belongs to. */
 export class ByteBudget {
   readonly #limits: ByteLimits
   readonly #whole: ByteBudget | undefined
@@ -54,7 +56,7 @@ export class Lease {
     this.#onRelease = onRelease
   }
 
-  /** Whether there was once no room for what the call needed. */
+  /** Whether a request for more bytes was ever refused. */
   get wasRefused(): boolean {
     return this.#wasRefused
   }

@@ -2,9 +2,9 @@
 
 import { Failure } from '#core/errors/errors.ts'
 
-/** Largest message. */
+/** Maximum bytes of a message. */
 export const maxMessageBytes = 4 * 1024 * 1024
-/** Largest request message of health and reflection: a name. */
+/** Maximum bytes of a request message of health and reflection, which have only a name. */
 export const maxNameMessageBytes = 4 * 1024
 
 /** Maximum time that a caller may ask for, in ms; a longer time-out is cut to it. */

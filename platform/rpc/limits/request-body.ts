@@ -9,7 +9,7 @@ import { messageTooLarge, tooManyBytes } from './limits.ts'
 /** How the messages of one request are read. */
 export interface ReadLimits {
   lease: Lease
-  /** Largest message. */
+  /** Maximum bytes of a message. */
   maxBytes: number
   /** Messages are JSON. */
   isJson: boolean
@@ -25,17 +25,17 @@ const maxBlockBytes = 64 * 1024
 const minOwnBlockBytes = 16 * 1024
 const prefixBytes = 5
 const endStreamFlag = 2
-/** What streams and HTTP may have buffered of a body that comes faster than its handler takes it. */
+/** Bytes that streams and HTTP may buffer of a body that arrives faster than its handler reads it. */
 export const streamBytes = 128 * 1024
 
-/** Throws a Failure unless the call may hold so many bytes. */
+/** Throws SERVER_OVERLOADED unless the call may hold this many bytes. */
 function hold(lease: Lease, bytes: number): void {
   if (!lease.resize(bytes)) throw tooManyBytes()
 }
 
 /**
- * The pieces of one message until it is whole. Most are copied together: a piece may keep alive much more memory than it has,
- * and many small ones take up more than their bytes.
+ * Collects the pieces of one message until it is whole. Most are copied into blocks: a piece may be a view that keeps a
+ * much larger buffer alive, and many small buffers take more memory than their bytes.
  */
 export class Gathering {
   readonly #limits: Pick<ReadLimits, 'lease' | 'maxBytes'>
@@ -46,7 +46,7 @@ export class Gathering {
   #usedBytes = 0
   #bytes = 0
 
-  /** The lease holds a length that was declared; without one it is made to hold what may come. */
+  /** The caller's lease already holds a declared length; without one the lease grows with the message. */
   constructor(limits: Pick<ReadLimits, 'lease' | 'maxBytes'>, declaredBytes?: number) {
     this.#limits = limits
     this.#declaredBytes = declaredBytes
@@ -96,7 +96,7 @@ export class Gathering {
     }
   }
 
-  /** A block with room. It doubles up to its largest, so that it is at most half empty. */
+  /** A block with room. Blocks double up to the maximum, so that at most half of a block is unused. */
   #openBlock(wantedBytes: number): Buffer {
     if (this.#open !== undefined && this.#usedBytes < this.#open.length) return this.#open
     const wished = Math.max(minBlockBytes, wantedBytes, 2 * (this.#open?.length ?? 0))
@@ -119,7 +119,7 @@ export class Gathering {
   }
 }
 
-/** Whole messages of a JSON body have to be UTF-8: decoders would put U+FFFD for what is not. */
+/** Throws MALFORMED_REQUEST for JSON that is not UTF-8: a decoder would silently replace its bytes by U+FFFD. */
 function checked(pieces: Uint8Array[], isJson: boolean): Uint8Array[] {
   if (!isJson) return pieces
   const [only] = pieces
@@ -231,7 +231,7 @@ class Envelopes {
   readonly #besideBytes: number
   #prefix = Buffer.alloc(0)
   #messageBytes = 0
-  /** Of a message that does not come in one piece. */
+  /** Collects a message that does not arrive in one piece. */
   #gathering: Gathering | undefined
   #whole: Uint8Array[] | undefined
   #messages = 0

@@ -54,7 +54,7 @@ async function dropBody(request: IncomingMessage, maxBytes: number): Promise<voi
   let leftBytes = maxBytes
   for await (const chunk of request as AsyncIterable<Buffer>) {
     leftBytes -= chunk.length
-    // Leaving the loop destroys the request, but not its connection: nothing of it is read or kept any more.
+    // Leaving the loop destroys the request but not its connection: no more of the body is read or kept.
     if (leftBytes < 0) throw new RangeError('the body is too long to be dropped')
   }
 }

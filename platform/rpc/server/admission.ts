@@ -142,8 +142,8 @@ const grpcTimeout = /^(\d{1,8})([numSMH])$/
 const connectTimeout = /^\d{1,10}$/
 
 /**
- * The deadline of the call, and the time-out header set to it. No call outlives the bearer that it was made with. A malformed
- * header is left alone: Connect refuses the call for it.
+ * The deadline of the call, and the time-out header set to it. No call outlives the bearer that it was made with. A
+ * malformed header is left alone: Connect refuses the call for it.
  */
 function settleDeadline(
   rpc: Rpc,

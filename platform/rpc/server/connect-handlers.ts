@@ -40,7 +40,7 @@ export function limited(handler: UniversalHandler, callLog: CallLog): UniversalH
   return Object.assign(answer, { ...handler })
 }
 
-/** Errors of a call that no handler has answered come from its bytes. */
+/** Maps an error in a response. If no handler has answered the call, the error comes from decoding its bytes. */
 function judge(error: ConnectError, call: ServedCall, callLog: CallLog): ConnectError {
   return call.isEnded ? withReason(error) : callLog.failed(call, ofDecoding(error))
 }

@@ -18,9 +18,9 @@ const maxAnonymousCalls = 16
 /** Limits on watches of health, each of which takes a slot until its caller ends it. */
 export const watchLimits = {
   connection: 4,
-  /** Without a credential, from one address. */
+  /** From one address, without a credential. */
   address: 16,
-  /** Without a credential: the remainder is for authenticated callers. */
+  /** In all, without a credential: the remainder is for authenticated callers. */
   anonymous: 192,
   all: 256,
 } as const

@@ -108,7 +108,7 @@ export function callInterceptor(log: CallLog): Interceptor {
     if (call === undefined) throw new ConnectError('call was not admitted', Code.Unauthenticated)
     if (!request.stream) return await answerWithin(call, request, log, () => next(request))
     call.begin(request)
-    // A single message is whole or refused by its length.
+    // A single message needs no check: its declared length shows whether it is whole.
     const isSingle = request.method.methodKind === 'server_streaming'
     const decoded = decodable(request.message)
     const message = isSingle ? decoded : whole(decoded, call, request.signal)
@@ -172,7 +172,7 @@ async function* serveStream<T>(source: AsyncIterable<T>, call: ServedCall, log: 
   }
 }
 
-/** Messages as Connect decodes them, with errors of decoding as what they are: the caller's. */
+/** Passes on the messages that Connect decodes, and maps errors of decoding to errors of the caller. */
 async function* decodable<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* source
@@ -182,8 +182,9 @@ async function* decodable<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
 }
 
 /**
- * Passes messages on and waits a moment at the end. Over HTTP/2 a body that breaks off ends like any other, and a Node.js client
- * that cancels sends the end of the stream just before the reset: without the wait, a partial upload would look complete.
+ * Passes messages on and waits a moment at the end. Over HTTP/2 a body that breaks off ends like any other, and a
+ * Node.js client that cancels sends the end of the stream just before the reset: without the wait, a partial upload
+ * would look complete.
  */
 async function* whole<T>(
   source: AsyncIterable<T>,

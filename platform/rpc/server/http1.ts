@@ -18,7 +18,7 @@ export interface Http1Options {
   takeUnary: TakeUnary
   /** Aborted when the server stops. */
   stopping: AbortSignal
-  /** How long a call may stall before its connection is closed. */
+  /** Milliseconds without a byte read or written after which the connection of a call is closed. */
   stalledMs: number
 }
 
@@ -45,7 +45,7 @@ export async function createHttp1App(options: Http1Options): Promise<FastifyInst
         done()
       } else reply.hijack()
     })
-    // Fastify reads no body: Connect does, within the limits of the call, or answers that it knows no such type.
+    // Keeps Fastify from reading bodies: Connect reads them within the limits of the call, or refuses their type.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_, __, parsed) => parsed(null))
     await scope.register(fastifyConnectPlugin, {
@@ -58,7 +58,7 @@ export async function createHttp1App(options: Http1Options): Promise<FastifyInst
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done()
     reply.hijack()
-    // No method has this path, so this answers: before Fastify reads the body, which its handlers come after.
+    // Refuses a path without a method here, because Fastify's handlers run only after it has read the body.
     edge.admit(request.raw, reply.raw)
   })
   return app

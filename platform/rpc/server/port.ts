@@ -203,7 +203,7 @@ function handshakes(
       material = current
       server.setSecureContext(current.options)
     }
-    // The listener's sockets stay half open for HTTP; one that ends within the handshake would stay for ever.
+    // The listener allows half-open sockets for HTTP; one whose peer ends during the handshake would stay for ever.
     socket.allowHalfOpen = false
     server.emit('connection', socket)
   }
@@ -242,7 +242,7 @@ function decide(
   function onReadable(): void {
     const chunk = socket.read() as Buffer | null
     if (chunk === null) {
-      // The end of the stream is announced as readable with nothing to read.
+      // Node.js announces the end of a stream as `readable` with nothing to read.
       if (socket.readableEnded) socket.destroy()
       return
     }

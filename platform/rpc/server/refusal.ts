@@ -25,7 +25,7 @@ export function refuse(
   }
 }
 
-// One block of headers that ends the stream: what gRPC calls trailers-only.
+// Writes one block of headers that ends the stream, which gRPC calls trailers-only.
 function refuseGrpc(
   response: ServerResponse | Http2ServerResponse,
   contentType: string,

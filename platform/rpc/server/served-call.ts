@@ -22,11 +22,11 @@ export interface Rpc {
   open: boolean
   /** Whether a caller may call the method. */
   permits(caller: Caller): boolean
-  /** Largest request message. */
+  /** Maximum bytes of a request message. */
   maxMessageBytes: number
   /** The request is one message, so the length of its body is known from the start. */
   takesOneMessage: boolean
-  /** Used when the caller names no time; absent for streams that last. */
+  /** Time-out of a call without one of its own; absent for streams that last. */
   defaultTimeoutMs: number | undefined
   maxTimeoutMs: number
 }
@@ -73,7 +73,7 @@ export class ServedCall implements CallContext {
     this.span = span
   }
 
-  /** Created on demand, for handlers that pass it on; a read does not. */
+  /** Created on demand, because many calls need none. */
   get traceparent(): string {
     this.#traceparent ??= childTraceparent(this.#parentTrace)
     return this.#traceparent
@@ -188,7 +188,7 @@ function round(durationMs: number): number {
   return Math.round(durationMs * 10) / 10
 }
 
-// Connect's own refusals say what they mean; an abort is a disconnected caller.
+// Expected errors that are no Failure: Connect's own refusals, and the abort of a disconnected caller.
 function expectedError(thrown: unknown): ConnectError | undefined {
   if (thrown instanceof ConnectError) {
     return thrown.code === Code.Internal || thrown.code === Code.Unknown

@@ -184,7 +184,7 @@ function http2Handler(handlers: readonly UniversalHandler[], edge: Edge, stalled
     if (call.caller !== undefined && call.connection?.noteCredential() === true) {
       raiseStreams(stream.session)
     }
-    // Ends a call whose body never comes and a stream that is not read.
+    // Ends a call whose body never arrives, and a stream whose caller does not read.
     if (!call.isSilent) stream.setTimeout(stalledMs, () => stream.destroy())
     handle(request, response)
   }

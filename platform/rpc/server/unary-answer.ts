@@ -40,7 +40,7 @@ export type Answering = {
   call: ServedCall
   context: UnaryContext
   log: CallLog
-  /** Largest response. */
+  /** Maximum bytes of a response. */
   maxBytes: number
 }
 

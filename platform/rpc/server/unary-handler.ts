@@ -1,7 +1,7 @@
 // Answers a unary call in Connect's binary form straight on node's request and response.
 //
-// It handles the plain case alone: a call with a body of unknown or too great length, another encoding or a malformed
-// time-out is left to Connect, which refuses it. The bytes on the wire are the same.
+// It handles the common case only. A call without a content length, with another encoding or a malformed time-out is
+// left to Connect, which answers or refuses it. The bytes on the wire are the same.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Code, type ContextValues } from '@connectrpc/connect'

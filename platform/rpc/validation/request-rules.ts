@@ -42,8 +42,8 @@ const timeRule = 'must be a time of the years 1 to 9999'
 const regexes = new Map<string, RegExp>()
 
 /**
- * Matches by RegExp, thirty times as fast as the library's RE2. Safe because the patterns are our own and take linear time,
- * which a test checks.
+ * Matches by RegExp, thirty times as fast as the library's RE2. Safe because the patterns are our own and take linear
+ * time, which a test checks.
  */
 function regexMatch(pattern: string, text: string): boolean {
   let regex = regexes.get(pattern)
@@ -58,7 +58,7 @@ function regexMatch(pattern: string, text: string): boolean {
 const validator = createValidator({ failFast: true, regexMatch })
 const listing = createValidator({ regexMatch })
 
-/** Whether a message has few enough fields and items to look for all that is wrong with it. */
+/** Whether a message has few enough fields and items to look for all violations. */
 function isSmall(message: Message): boolean {
   let left = maxListed
   const isWithin = (value: unknown): boolean => {
@@ -80,7 +80,7 @@ function refusalOf(violations: FieldViolation[]): Failure {
   })
 }
 
-/** What a violation says; never a value of the request. */
+/** Words a violation, without any value of the request. */
 function wordsOf(violation: Violation): FieldViolation {
   const { ruleId, message, forKey } = violation
   const field = pathOf(violation.field, forKey)
@@ -95,7 +95,7 @@ function wordsOf(violation: Violation): FieldViolation {
   return { ...invalidField, field, rule: forKey ? `has a key that ${rule}` : rule }
 }
 
-/** The path of a field; what a client chose for the key of a map is named only when it is an ordinary name. */
+/** The path of a field. A key of a map, which the client chose, is named only when it is an ordinary name. */
 function pathOf(path: Path, forKey: boolean): string {
   const end = path.findIndex(
     (part) => part.kind === 'map_sub' && (forKey || !ordinaryKey.test(String(part.key))),

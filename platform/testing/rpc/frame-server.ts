@@ -22,9 +22,9 @@ export function wholeFrames(maxBytes: number, take: (frame: Frame) => void): Fra
 /** The server's end of a link. */
 export interface Peer {
   socket: Socket
-  /** What came, but for calls to `/up`, which are answered at once. */
+  /** The frames that were received, except calls to `/up`, which are answered at once. */
   frames: Frame[]
-  /** So many of those. */
+  /** The number of calls to `/up`. */
   up: number
   /** Waits for so many frames. */
   came(count: number): Promise<Frame[]>

@@ -98,7 +98,7 @@ async function overLink({ port, path, headers, body }: RawCall): Promise<Respons
   return await answer.promise.finally(() => socket.destroy())
 }
 
-/** The ways to the port, by what they are called. */
+/** The ways to the port, by name. */
 export const ways = {
   'Connect over HTTP/1.1': { send: overHttp1, type: 'application/proto', isEnveloped: false },
   'Connect over HTTP/2': { send: overHttp2, type: 'application/proto', isEnveloped: false },

@@ -3,7 +3,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { preface } from '../../rpc/fast-path/frames.ts'
 
-/** What has passed. */
+/** A proxy, and what has passed through it. */
 export interface Tap {
   url: string
   /** Connections that began as HTTP. */
