@@ -26,7 +26,7 @@ export type ConfirmerOptions = {
 }
 
 export interface Confirmer {
-  /** Called after events were published: the consumer is events soon. Never throws. */
+  /** Called after events were published: the consumer is asked soon. */
   expect(): void
   /** Stops asking; resolves after the current round. */
   close(): Promise<void>

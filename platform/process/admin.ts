@@ -21,7 +21,7 @@ export type AdminOptions = {
 /** The port that is open. */
 export type AdminServer = {
   port: number
-  /** Cuts the connections and stops listening. Never rejects. */
+  /** Cuts the connections and stops listening. */
   close(): Promise<void>
 }
 

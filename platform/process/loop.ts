@@ -53,7 +53,7 @@ export function createSignal(timers: Timers = systemTimers): Signal {
 
 /** A loop that runs until it is closed. */
 export type Loop = {
-  /** Cuts the pause short. Never throws. */
+  /** Cuts the pause short. */
   notify(): void
   /** Stops after the current round. Never rejects. */
   close(): Promise<void>

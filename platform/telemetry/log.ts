@@ -209,7 +209,7 @@ function framesOf(error: Error): string[] {
 /** Takes finished lines. `lastLevel` is the level of the line being written: the logging library sets it. */
 export interface LogOutput {
   lastLevel: number
-  /** Writes a finished line, soon or at once by its level. Never throws. */
+  /** Writes a finished line, soon or at once by its level. */
   write(line: string): void
   /** Writes the lines that are held back. */
   flush(): void

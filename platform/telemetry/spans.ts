@@ -30,7 +30,7 @@ export interface SpanStart {
 
 /** Records spans. */
 export interface Tracer {
-  /** Begins a span. Never throws. */
+  /** Begins a span. */
   start(span: SpanStart): Span
 }
 

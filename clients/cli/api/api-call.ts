@@ -43,8 +43,8 @@ export type Exchange = {
 
 /**
  * Sends a request and resolves to its response, of any status; 429 is retried up to five times. Rejects with WouldMake
- * for a request that might make something with a production key, and with undici's error when no response comes within
- * 40 s.
+ * for a request that might make something with a production key, with a TimeoutError when no response comes within 40
+ * s, with an AbortError when the caller's signal aborts, and with undici's error when the deployment cannot be reached.
  */
 export type Call = (method: string, path: string, options?: CallOptions) => Promise<Answer>
 

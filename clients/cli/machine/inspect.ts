@@ -56,7 +56,10 @@ export async function lookAtFolder(dataDir: string): Promise<SystemState> {
   return { ready, parts, figures: figuresOf(samples) }
 }
 
-/** Inspects a system of which only the address is known, through its gateway's readiness. Never rejects. */
+/**
+ * Inspects a system of which only the address is known, through its gateway's readiness; one that does not answer is
+ * down.
+ */
 export async function lookAtAddress(baseUrl: string): Promise<SystemState> {
   const mesh = await readinessOf(baseUrl)
   const parts = Object.entries(mesh?.parts ?? { gateway: false }).map(([name, ready]) => ({
@@ -77,7 +80,7 @@ export function readProcesses(dataDir: string): ProcessTable {
   return fs.existsSync(file) ? (JSON.parse(fs.readFileSync(file, 'utf8')) as ProcessTable) : {}
 }
 
-/** Whether a process runs; a zombie counts as ended. Never throws. */
+/** Whether a process runs; a zombie counts as ended. */
 export function runs(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -166,7 +169,7 @@ function infoOf(port: number): Promise<string | undefined> {
   })
 }
 
-/** Whether something listens on a port of this machine; false after 3 s. Never rejects. */
+/** Whether something listens on a port of this machine; false after 3 s. */
 export function takesConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect({ port, host: '127.0.0.1', timeout: probeTimeoutMs })

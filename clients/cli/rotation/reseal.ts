@@ -13,9 +13,9 @@ const retry = { firstMs: 500, maxMs: 10_000, forMs: 120_000 } as const
 const passing = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT'])
 
 /**
- * Runs `keys reseal`; resolves to 1 when values are left. Rejects with a UsageError for a bad option, with a VaultError
- * for a folder that cannot be used, with an Error when processes do not use the key in time or the person ends it, and
- * with the Failure of the RPC after two minutes of retries.
+ * Runs `keys reseal`; resolves to 1 when values are left. Throws a UsageError for a bad `--rate`; rejects with a
+ * VaultError for a folder that cannot be used, with an Error when processes do not use the key in time or the person
+ * ends it, and with the Failure of an RPC, after two minutes of retries if it is transient.
  */
 export function reseal(context: CommandContext): Promise<number | void> {
   const rate = wholeNumber(context.options['rate'] ?? usualRate, 'rate', 1_000_000)

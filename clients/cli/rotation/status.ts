@@ -17,8 +17,8 @@ const states: Partial<Record<WireState, KeyState>> = {
 type ShownKey = Pick<Key, 'keyId' | 'state' | 'makeTime'>
 
 /**
- * Runs `keys status`; resolves to 1 when a process has not read the list as it is in the folder. Rejects with a
- * UsageError for an unknown list, with a VaultError, and with the Failure of an RPC.
+ * Runs `keys status`; resolves to 1 when a process has not read the list as it is in the folder. Throws a UsageError
+ * for an unknown list; rejects with a VaultError, and with the Failure of an RPC.
  */
 export function keyStatus(context: CommandContext): Promise<number | void> {
   const names = context.operands.length === 0 ? keyFileNames : namedLists(context.operands)

@@ -41,7 +41,7 @@ export interface BrokerConnection<L extends Link = Link> {
   subscribe(subject: string, onPayload: (payload: Uint8Array) => void): () => void
   /** Closes this connection, so that the next goes to another server, if it is still the one in use. */
   leave(link: L): void
-  /** Flushes for up to 2 s, closes and stops reconnecting. Never rejects. */
+  /** Flushes for up to 2 s, closes and stops reconnecting. */
   close(): Promise<void>
 }
 

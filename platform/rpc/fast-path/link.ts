@@ -104,7 +104,7 @@ export class Link {
     return true
   }
 
-  /** Accepts no more calls and closes after the last one in flight. Never rejects. */
+  /** Accepts no more calls and closes after the last one in flight. */
   close(): Promise<void> {
     this.#leave()
     return this.#closed.promise

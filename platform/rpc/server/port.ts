@@ -56,8 +56,8 @@ export interface PortServices {
 }
 
 /**
- * Puts HTTP/2 and links in front of the listener of `http1`, which keeps all other connections. Never throws; malformed
- * connections are cut.
+ * Puts HTTP/2 and links in front of the listener of `http1`, which keeps all other connections. Malformed connections
+ * are cut. Throws OpenSSL's error for certificates that do not belong together.
  */
 export function sharePort(http1: Server, services: PortServices, guard?: PortGuard): SharedPort {
   const http2 = createHttp2(services.http2)

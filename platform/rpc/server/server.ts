@@ -68,7 +68,7 @@ export interface RpcServer {
 
 /**
  * Listens, with health and reflection beside the given services. Rejects with the system's error, such as EADDRINUSE,
- * when the port cannot be opened, and throws what `routes` throws, such as a contract's rule that does not compile.
+ * when the port cannot be opened, and with what `routes` throws, such as for a contract's rule that does not compile.
  */
 export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const { host, port, identity, log, metrics } = options

@@ -38,8 +38,7 @@ export interface TailOptions {
 /** The tail of one replica. */
 export interface Tail {
   /**
-   * Publishes attempts to all replicas while any client tails. Never throws: what cannot be published is lost to the
-   * tails.
+   * Publishes attempts to all replicas while any client tails. Messages that cannot be published are lost to the tails.
    */
   report(ended: EndedAttempt[]): void
   /**
