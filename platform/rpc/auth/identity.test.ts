@@ -1,8 +1,9 @@
 // Tests which credentials are accepted, for how long, and what a change of the files does.
 
-import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type JWTHeaderParameters, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../testing/rpc/harness.ts'
 import { createRpcClient } from '../client/client.ts'
 import { openIdentity } from './identity.ts'
+import { keyIdOf } from './jwt.ts'
 import { readIdentityKey } from './trust.ts'
 
 function world(startMs = 1_800_000_000_000) {
@@ -26,10 +28,21 @@ function world(startMs = 1_800_000_000_000) {
 
 type Claims = Record<string, unknown>
 
-function forge(dir: string, signer: string, claims: Claims): string {
-  const signed = `pwi1.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
+/** A token that another implementation has signed with the key of a process. */
+async function forge(
+  dir: string,
+  signer: string,
+  claims: Claims,
+  header: Partial<JWTHeaderParameters> = {},
+): Promise<string> {
   const key = readIdentityKey(join(dir, signer))
-  return `Bearer ${signed}.${sign(null, Buffer.from(signed), key).toString('base64url')}`
+  const signed = new SignJWT(claims)
+  signed.setProtectedHeader({ alg: 'EdDSA', kid: keyIdOf(key), ...header })
+  return `Bearer ${await signed.sign(key, { crit: { x: true } })}`
+}
+
+function part(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
 describe('a service token', () => {
@@ -96,7 +109,7 @@ describe('a service token', () => {
     },
   )
 
-  it('that expired is distinguished from one that was never valid, for ten minutes', () => {
+  it('that expired is distinguished from one that was never valid, for ten minutes', async () => {
     const { dir, open, clock } = world()
     const delivery = open('delivery')
     const token = open('payments').authorization('delivery')
@@ -107,10 +120,12 @@ describe('a service token', () => {
     expect(delivery.hasExpired(`${token}x`)).toBe(false)
     expect(delivery.hasExpired(undefined)).toBe(false)
     expect(delivery.hasExpired(`Bearer ${bearerCredential}`)).toBe(false)
-    const forged = forge(dir, 'stranger', { iss: 'payments', aud: 'delivery', exp })
-    expect(delivery.hasExpired(forged)).toBe(false)
-    const elsewhere = forge(dir, 'payments', { iss: 'payments', aud: 'gateway', exp })
-    expect(delivery.hasExpired(elsewhere)).toBe(false)
+    const ofPayments = { iss: 'payments', sub: 'payments', exp }
+    const hasExpired = async (signer: string, aud: string) =>
+      delivery.hasExpired(await forge(dir, signer, { ...ofPayments, aud }))
+    expect(await hasExpired('payments', 'delivery')).toBe(true)
+    expect(await hasExpired('stranger', 'delivery')).toBe(false)
+    expect(await hasExpired('payments', 'gateway')).toBe(false)
     clock.nowMs += 600_000
     expect(delivery.hasExpired(token)).toBe(false)
   })
@@ -136,23 +151,45 @@ describe('a service token', () => {
     expect(open('delivery').recognise(open('payments').authorization('gateway'))).toBeUndefined()
   })
 
-  it('cannot be signed for somebody else, for longer, or without the fields', () => {
+  it('cannot be signed for somebody else, for longer, or without the claims', async () => {
     const { dir, open, clock } = world()
     const delivery = open('delivery')
     const exp = clock.nowMs / 1_000 + 60
-    const good = { iss: 'payments', aud: 'delivery', exp }
-    expect(delivery.recognise(forge(dir, 'payments', good))).toBeDefined()
+    const good = { iss: 'payments', sub: 'payments', aud: 'delivery', exp }
+    expect(delivery.recognise(await forge(dir, 'payments', good))).toBeDefined()
     const bad: Array<[string, Claims]> = [
       ['stranger', good],
+      ['gateway', good],
       ['payments', { ...good, exp: exp + 3_600 }],
       ['payments', { ...good, exp: String(exp) }],
-      ['payments', { ...good, iss: 'nobody' }],
-      ['payments', { ...good, prj: 7 }],
+      ['payments', { ...good, iss: 'nobody', sub: 'nobody' }],
+      ['payments', { ...good, sub: 'gateway' }],
+      ['payments', { ...good, aud: ['delivery'] }],
+      ['payments', { ...good, project_id: 7 }],
+      ['payments', { ...good, project_id: '' }],
+      ['payments', { iss: 'payments', sub: 'payments', exp }],
       ['payments', { aud: 'delivery', exp }],
     ]
     for (const [signer, claims] of bad) {
-      expect(delivery.recognise(forge(dir, signer, claims))).toBeUndefined()
+      expect(delivery.recognise(await forge(dir, signer, claims))).toBeUndefined()
     }
+  })
+
+  it('names its key and algorithm, and demands no extension', async () => {
+    const { dir, open, clock } = world()
+    const delivery = open('delivery')
+    const exp = clock.nowMs / 1_000 + 60
+    const good = { iss: 'payments', sub: 'payments', aud: 'delivery', exp }
+    const other = keyIdOf(readIdentityKey(join(dir, 'gateway')))
+    const accepts = async (header: Partial<JWTHeaderParameters>) =>
+      delivery.recognise(await forge(dir, 'payments', good, header)) !== undefined
+    expect(await accepts({ typ: 'JWT' })).toBe(true)
+    expect(await accepts({ alg: 'Ed25519' })).toBe(false)
+    expect(await accepts({ kid: other })).toBe(false)
+    expect(await accepts({ kid: '' })).toBe(false)
+    expect(await accepts({ crit: ['x'], x: 1 })).toBe(false)
+    const unsigned = `Bearer ${part({ alg: 'none' })}.${part(good)}.`
+    expect(delivery.recognise(unsigned)).toBeUndefined()
   })
 
   it('cannot be changed in any part', () => {
@@ -170,10 +207,11 @@ describe('a service token', () => {
     'Bearer',
     'Bearer ',
     'Basic abc',
-    'Bearer pwi1.',
-    'Bearer pwi1..',
-    'Bearer pwi1.bnVsbA.AA',
-    'Bearer pwi1.e30.AA.AA',
+    'Bearer .',
+    'Bearer ..',
+    'Bearer bnVsbA.bnVsbA.AA',
+    'Bearer bnVsbA.e30.AA',
+    'Bearer e30.e30.AA.AA',
     `Bearer ${'x'.repeat(5_000)}`,
   ])('is not %s', (authorization) => {
     expect(world().open('delivery').recognise(authorization)).toBeUndefined()

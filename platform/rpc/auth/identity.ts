@@ -1,11 +1,12 @@
 // Authenticates callers: signs this process's tokens and verifies those of others.
 
-import { createHash, type KeyObject, sign, verify } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { reloadOnChange } from '#platform/process/reload.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Caller } from '../context.ts'
 import { maxTimeoutMs } from '../limits/limits.ts'
+import { keyIdOf, readJwt, type SigningKey, signJwt, type UnverifiedJwt } from './jwt.ts'
 import type { MeshTls } from './tls.ts'
 import { identityFile, readIdentityKey, readTrust, type Trust, trustFile } from './trust.ts'
 
@@ -28,15 +29,16 @@ export interface Identity {
   tls?: MeshTls
 }
 
+/** What a token of a process claims, beside `sub` (the issuer too) and `iat`. */
 interface Claims {
   iss: string
   aud: string
-  prj?: string
+  /** The only project that its calls may act for; absent: all. */
+  project_id?: string | undefined
   /** Seconds since the epoch. */
   exp: number
 }
 
-const tokenPrefix = 'pwi1'
 const lifetimeS = 60
 const reuseMs = 30_000
 const clockSkewS = 5
@@ -45,6 +47,8 @@ const maxLifetimeS = maxTimeoutMs / 1_000 + clockSkewS + 1
 const expiredLatelyS = 600
 const cacheSize = 10_000
 const maxTokenLength = 2_048
+/** The cache finds a token by its signature: to hash the whole of it takes longer than to compare it. */
+const signatureLength = 86
 const bearerScheme = /^bearer +(\S+)$/i
 
 interface Options {
@@ -65,14 +69,17 @@ export function openIdentity(options: Options): Identity {
   const { name, dir, log, bearersExpire = false, now = Date.now } = options
   const watch = <T>(kind: string, read: () => T) =>
     reloadOnChange({ kind, paths: [join(dir, kind)], read, log, now })
-  const key = watch(identityFile, () => readIdentityKey(dir))
+  const key = watch(identityFile, () => {
+    const read = readIdentityKey(dir)
+    return { key: read, keyId: keyIdOf(read) }
+  })
   const trust = watch(trustFile, () => {
     const read = readTrust(dir)
     if (bearersExpire) dropUnending(read, log)
     return read
   })
   const issued = new Map<string, IssuedToken>()
-  const recognised = new Map<string, { caller: Caller; untilMs: number }>()
+  const recognised = new Map<string, Recognised & { authorization: string }>()
   let issuedWith = key()
   let recognisedWith = trust()
 
@@ -92,7 +99,8 @@ export function openIdentity(options: Options): Identity {
         if (nowMs + neededMs <= cached.expiresMs) return cached.value
       }
       const expS = Math.ceil((nowMs + Math.max(lifetimeS * 1_000, neededMs)) / 1_000)
-      const value = `Bearer ${issue(name, audience, projectId, current, expS)}`
+      const claims = { iss: name, aud: audience, exp: expS, project_id: projectId }
+      const value = `Bearer ${issue(current, claims, nowMs)}`
       remember(issued, scope, {
         value,
         reuseUntilMs: nowMs + reuseMs,
@@ -108,24 +116,30 @@ export function openIdentity(options: Options): Identity {
         recognisedWith = current
       }
       const nowMs = now()
-      const cached = recognised.get(authorization)
-      if (cached !== undefined) {
+      const end = authorization.slice(-signatureLength)
+      const cached = recognised.get(end)
+      if (cached?.authorization === authorization) {
         if (nowMs < cached.untilMs) return cached.caller
-        recognised.delete(authorization)
+        recognised.delete(end)
         return undefined
       }
       const found = verifyAuthorization(authorization, name, current, nowMs)
-      if (found !== undefined) remember(recognised, authorization, found)
+      if (found !== undefined) remember(recognised, end, { ...found, authorization })
       return found?.caller
     },
     hasExpired(authorization) {
-      const token = credentialOf(authorization)
-      const claims = token === undefined ? undefined : claimsOf(token, name)
-      if (token === undefined || claims === undefined) return false
-      const expiredS = now() / 1_000 - claims.exp
-      return expiredS >= 0 && expiredS < expiredLatelyS && isSigned(token, claims.iss, trust())
+      const token = tokenIn(credentialOf(authorization), name)
+      if (token === undefined) return false
+      const expiredS = now() / 1_000 - token.claims.exp
+      return expiredS >= 0 && expiredS < expiredLatelyS && isTrusted(token, trust())
     },
   }
+}
+
+/** A caller, until its credential expires. */
+interface Recognised {
+  caller: Caller
+  untilMs: number
 }
 
 interface IssuedToken {
@@ -156,21 +170,8 @@ function remember<V>(cache: Map<string, V>, key: string, value: V): void {
   if (oldest.done !== true) cache.delete(oldest.value)
 }
 
-function issue(
-  issuer: string,
-  audience: string,
-  projectId: string | undefined,
-  key: KeyObject,
-  expS: number,
-): string {
-  const claims: Claims = {
-    iss: issuer,
-    aud: audience,
-    ...(projectId === undefined ? {} : { prj: projectId }),
-    exp: expS,
-  }
-  const signed = `${tokenPrefix}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
-  return `${signed}.${sign(null, Buffer.from(signed), key).toString('base64url')}`
+function issue(key: SigningKey, claims: Claims, nowMs: number): string {
+  return signJwt(key, { ...claims, sub: claims.iss, iat: Math.floor(nowMs / 1_000) })
 }
 
 /** The credential of an `authorization` value; undefined for none. */
@@ -184,64 +185,54 @@ function verifyAuthorization(
   audience: string,
   trust: Trust,
   nowMs: number,
-): { caller: Caller; untilMs: number } | undefined {
+): Recognised | undefined {
   const credential = credentialOf(authorization)
   if (credential === undefined) return undefined
-  if (credential.startsWith(`${tokenPrefix}.`)) {
-    return verifyToken(credential, audience, trust, nowMs)
-  }
   // Looked up by digest: the timing reveals nothing about the credential.
   const bearer = trust.bearers.get(createHash('sha256').update(credential).digest('hex'))
-  const untilMs = bearer?.expiresMs ?? Number.POSITIVE_INFINITY
-  if (bearer === undefined || nowMs >= untilMs) return undefined
-  return { caller: { kind: 'bearer', ...bearer }, untilMs }
+  if (bearer === undefined) return verifyToken(credential, audience, trust, nowMs)
+  const untilMs = bearer.expiresMs ?? Number.POSITIVE_INFINITY
+  return nowMs < untilMs ? { caller: { kind: 'bearer', ...bearer }, untilMs } : undefined
 }
 
 function verifyToken(
-  token: string,
+  credential: string,
   audience: string,
   trust: Trust,
   nowMs: number,
-): { caller: Caller; untilMs: number } | undefined {
-  const claims = claimsOf(token, audience)
-  if (claims === undefined) return undefined
+): Recognised | undefined {
+  const token = tokenIn(credential, audience)
+  if (token === undefined) return undefined
+  const { iss, project_id: projectId, exp } = token.claims
   const nowS = nowMs / 1_000
-  if (claims.exp <= nowS || claims.exp > nowS + maxLifetimeS + clockSkewS) return undefined
-  if (!isSigned(token, claims.iss, trust)) return undefined
-  const caller: Caller = { kind: 'service', name: claims.iss }
-  if (claims.prj !== undefined) caller.projectId = claims.prj
-  return { caller, untilMs: claims.exp * 1_000 }
+  if (exp <= nowS || exp > nowS + maxLifetimeS + clockSkewS) return undefined
+  if (!isTrusted(token, trust)) return undefined
+  const caller: Caller = { kind: 'service', name: iss }
+  if (projectId !== undefined) caller.projectId = projectId
+  return { caller, untilMs: exp * 1_000 }
 }
 
-/** What a token for `audience` claims, before its signature is verified. */
-function claimsOf(token: string, audience: string): Claims | undefined {
-  const [prefix, payload, signature, ...rest] = token.split('.')
-  if (prefix !== tokenPrefix || payload === undefined) return undefined
-  if (signature === undefined || rest.length > 0) return undefined
-  const claims = readClaims(payload)
-  return claims?.aud === audience ? claims : undefined
+/** A token of a process for `audience`, before its signature is verified. */
+type Token = UnverifiedJwt & { claims: Claims }
+
+function tokenIn(credential: string | undefined, audience: string): Token | undefined {
+  const token = credential === undefined ? undefined : readJwt(credential)
+  return token !== undefined && isToken(token) && token.claims.aud === audience ? token : undefined
 }
 
-/** Whether a process that is trusted under this name has signed the token. */
-function isSigned(token: string, issuer: string, trust: Trust): boolean {
-  const end = token.lastIndexOf('.')
-  const signed = Buffer.from(token.slice(0, end))
-  const signature = Buffer.from(token.slice(end + 1), 'base64url')
-  const keys = trust.issuers.get(issuer) ?? []
-  return keys.some((key) => verify(null, signed, key, signature))
+function isToken(token: UnverifiedJwt): token is Token {
+  const { iss, sub, aud, project_id: projectId, exp } = token.claims
+  return (
+    typeof iss === 'string' &&
+    sub === iss &&
+    typeof aud === 'string' &&
+    typeof exp === 'number' &&
+    (projectId === undefined || (typeof projectId === 'string' && projectId !== ''))
+  )
 }
 
-function readClaims(payload: string): Claims | undefined {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(Buffer.from(payload, 'base64url').toString())
-  } catch {
-    return undefined
-  }
-  if (typeof parsed !== 'object' || parsed === null) return undefined
-  const { iss, aud, prj, exp } = parsed as Record<string, unknown>
-  if (typeof iss !== 'string' || typeof aud !== 'string' || typeof exp !== 'number')
-    return undefined
-  if (prj === undefined) return { iss, aud, exp }
-  return typeof prj === 'string' && prj !== '' ? { iss, aud, exp, prj } : undefined
+/** Whether the key that the token names is trusted for its issuer and has signed it. */
+function isTrusted({ keyId, claims, isSignedBy }: Token, trust: Trust): boolean {
+  const key = trust.issuers.get(claims.iss)?.get(keyId)
+  return key !== undefined && isSignedBy(key)
 }

@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isUuid } from '#core/identity/id.ts'
 import { ConfigurationError } from '#platform/process/configuration-error.ts'
+import { keyIdOf } from './jwt.ts'
 
 /** An opaque credential of an internal team as the trust file has it, known by its digest only. */
 export interface Bearer {
@@ -26,9 +27,9 @@ export type TrustedBearer = Pick<Bearer, 'name' | 'rpcs'> & {
   projectId?: string
 }
 
-/** The public keys of every process by name, and the bearers by the digest of their credential. */
+/** The public keys of every process by name and key id, and the bearers by the digest of their credential. */
 export interface Trust {
-  issuers: Map<string, KeyObject[]>
+  issuers: Map<string, Map<string, KeyObject>>
   bearers: Map<string, TrustedBearer>
 }
 
@@ -54,15 +55,16 @@ export function readTrust(dir: string): Trust {
   }
 }
 
-function publicKeys(name: string, pems: unknown): KeyObject[] {
+function publicKeys(name: string, pems: unknown): Map<string, KeyObject> {
   if (!isTexts(pems))
     throw new ConfigurationError(`trust.json: the keys of ${name} are not a list of texts`)
-  return pems.map((pem) => {
+  const keys = pems.map((pem) => {
     const key = createPublicKey(pem)
     if (key.asymmetricKeyType !== 'ed25519')
       throw new ConfigurationError(`trust.json: ${name} has a foreign key`)
     return key
   })
+  return new Map(keys.map((key) => [keyIdOf(key), key]))
 }
 
 type Raw = Partial<Record<keyof Bearer, unknown>>
