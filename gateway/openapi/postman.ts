@@ -44,7 +44,7 @@ const transactionId = {
   of: 'POST /institution/transaction',
   example: `transfer-${demo.unique}`,
   variable: '{{transaction_id}}',
-  line: "pm.collectionVariables.set('transaction_id', 'transfer-' + crypto.randomUUID())",
+  line: "pm.collectionVariables.set('transaction_id', pm.variables.replaceIn('transfer-{{$guid}}'))",
 }
 
 const known: Record<string, string> = {
@@ -53,18 +53,38 @@ const known: Record<string, string> = {
   [demo.unique]: '{{$guid}}',
 }
 
+/** AES-256-GCM out of the counter mode of crypto-js: Newman's sandbox has no Web Crypto. */
 const seal = [
   '// The session token under the shared key of the institution: version, key id, nonce, ciphertext, tag.',
+  "const { AES, enc, mode, pad } = require('crypto-js')",
   "const text = (name) => pm.variables.get(name) || ''",
-  'const encode = (word) => new TextEncoder().encode(word)',
-  "const raw = Uint8Array.from(atob(text('institution_shared_key')), (byte) => byte.charCodeAt(0))",
-  "const key = await crypto.subtle.importKey('raw', raw, 'AES-GCM', false, ['encrypt'])",
-  'const iv = crypto.getRandomValues(new Uint8Array(12))',
-  "const how = { name: 'AES-GCM', iv, additionalData: encode('session_token') }",
-  "const sealed = await crypto.subtle.encrypt(how, key, encode(text('session_token')))",
-  "const keyId = text('institution_key_id').match(/../g).map((pair) => parseInt(pair, 16))",
-  'const all = [1, ...keyId, ...iv, ...new Uint8Array(sealed)]',
-  "pm.variables.set('session_token_enc', btoa(String.fromCharCode(...all)))",
+  "const key = enc.Base64.parse(text('institution_shared_key'))",
+  "const nonce = pm.variables.replaceIn('{{$guid}}').replace(/-/g, '').slice(8)",
+  'const encrypt = (plain, counter) => {',
+  '  const options = { mode: mode.CTR, padding: pad.NoPadding, iv: enc.Hex.parse(counter) }',
+  '  return AES.encrypt(plain, key, options).ciphertext.toString(enc.Hex)',
+  '}',
+  "const zeros = '0'.repeat(32)",
+  "const sealed = encrypt(enc.Utf8.parse(text('session_token')), nonce + '00000002')",
+  "const purpose = enc.Hex.stringify(enc.Utf8.parse('session_token'))",
+  '// The tag is a polynomial over GF(2^128) of purpose, ciphertext and their lengths in bits.',
+  'const padded = (hex) => hex.padEnd(32 * Math.ceil(hex.length / 32), zeros)',
+  "const bits = (hex) => (4 * hex.length).toString(16).padStart(16, '0')",
+  "const number = (hex) => BigInt('0x' + hex)",
+  'const hashKey = number(encrypt(enc.Hex.parse(zeros), zeros))',
+  'let tag = 0n',
+  'for (const block of (padded(purpose) + padded(sealed) + bits(purpose) + bits(sealed)).match(/.{32}/g)) {',
+  '  const factor = tag ^ number(block)',
+  '  let power = hashKey',
+  '  tag = 0n',
+  '  for (let bit = 127n; bit >= 0n; bit -= 1n) {',
+  '    if ((factor >> bit) & 1n) tag ^= power',
+  '    power = power & 1n ? (power >> 1n) ^ (0xe1n << 120n) : power >> 1n',
+  '  }',
+  '}',
+  "tag ^= number(encrypt(enc.Hex.parse(zeros), nonce + '00000001'))",
+  "const all = '01' + text('institution_key_id') + nonce + sealed + tag.toString(16).padStart(32, '0')",
+  "pm.variables.set('session_token_enc', enc.Base64.stringify(enc.Hex.parse(all)))",
 ]
 
 /** The environment of a local start, its keys still to be filled in. */

@@ -1,31 +1,40 @@
-// Runs the Postman collection from top to bottom against the shared system, as Postman's own runner would.
-import { readFileSync } from 'node:fs'
+// Runs the Postman collection from top to bottom against the shared system, with Newman, Postman's own runner.
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createContext, runInContext } from 'node:vm'
-import { describe, expect, it } from 'vitest'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectDocumented } from '../../support/openapi.ts'
 import { sharedMesh } from '../harness.ts'
 
-type Pair = { key: string; value: string }
-type Field = { key: string } & ({ type: 'text'; value: string } | { type: 'file' })
-type Body = { mode: 'raw'; raw: string } | { mode: 'formdata'; formdata: Field[] }
-type Event = { listen: 'prerequest' | 'test'; script: { exec: string[] } }
 type Item = {
   name: string
-  event: Event[]
-  request: {
-    method: string
-    header: Pair[]
-    url: { path: string[]; query: Pair[] }
-    body?: Body
-  }
+  request: { body?: { formdata?: Array<{ type: string; src?: string }> } }
 }
-type Collection = { item: Array<{ name: string; item: Item[] }>; event: Event[] }
+type Collection = { item: Array<{ name: string; item: Item[] }> }
+type Environment = { values: Array<{ key: string; value: string }> }
+type ScriptResult = { error?: { message: string } }
+/** What Newman's JSON reporter says of one request. */
+type Execution = {
+  item: { name: string }
+  request: { method: string; url: { path: string[] } }
+  response?: {
+    code: number
+    header: Array<{ key: string; value: string }>
+    stream: { data: number[] }
+  }
+  requestError?: { message: string }
+  prerequestScript?: ScriptResult[]
+  testScript?: ScriptResult[]
+  assertions: Array<{ assertion: string } & ScriptResult>
+}
 
-const folder = join(import.meta.dirname, '..', '..', '..', 'docs', 'postman')
-const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, file), 'utf8'))
-const collection = read('payweave.postman_collection.json') as Collection
-const environment = read('local.postman_environment.json') as { values: Pair[] }
+const root = join(import.meta.dirname, '..', '..', '..')
+const committed = async (file: string): Promise<unknown> =>
+  JSON.parse(await readFile(join(root, 'docs', 'postman', file), 'utf8'))
+const collection = (await committed('payweave.postman_collection.json')) as Collection
+const environment = (await committed('local.postman_environment.json')) as Environment
 
 const { sandbox } = sharedMesh()
 const { demo } = sandbox.projects
@@ -39,68 +48,59 @@ const filledIn: Record<string, string> = {
   institution_key_id: key_id,
   institution_shared_key: shared_key,
 }
-const variables = new Map(environment.values.map(({ key }) => [key, filledIn[key] ?? '']))
 
-function filled(text: string): string {
-  return text.replaceAll(/\{\{([^}]+)\}\}/g, (_, name: string) => {
-    if (name === '$guid') return crypto.randomUUID()
-    const value = variables.get(name)
-    if (value === undefined) throw new Error(`nothing has set ${name}`)
-    return value
-  })
-}
+let dir: string
+let executions: Execution[]
 
-/** The part of Postman's `pm` that the scripts use. */
-async function runScripts(events: Event[], listen: Event['listen'], code = 0, text = '') {
-  const scope = {
-    get: (name: string) => variables.get(name),
-    set: (name: string, value: string) => void variables.set(name, value),
-  }
-  const pm = {
-    variables: scope,
-    collectionVariables: scope,
-    response: { code, text: () => text },
-    test: (_: string, check: () => void) => check(),
-    expect: (value: unknown) => ({
-      to: { be: { oneOf: (list: unknown[]) => expect(list, text).toContain(value) } },
-    }),
-  }
-  const context = createContext({ pm, crypto, atob, btoa, TextEncoder, Uint8Array })
-  for (const { script } of events.filter((event) => event.listen === listen)) {
-    await runInContext(`(async () => {\n${script.exec.join('\n')}\n})()`, context)
-  }
-}
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'newman-'))
+  executions = await run()
+})
+afterAll(() => rm(dir, { recursive: true }))
 
-function bodyOf(body: Body | undefined): RequestInit {
-  if (body === undefined) return {}
-  if (body.mode === 'raw') return { body: filled(body.raw) }
-  const form = new FormData()
-  for (const field of body.formdata) {
-    // A user chooses the file.
-    const value =
-      field.type === 'file' ? new File(['%PDF-1.4\n%%EOF\n'], 'a.pdf') : filled(field.value)
-    form.append(field.key, value)
+async function run(): Promise<Execution[]> {
+  const write = async (name: string, content: string) => {
+    await writeFile(join(dir, name), content)
+    return join(dir, name)
   }
-  return { body: form }
-}
-
-async function send({ event, request }: Item): Promise<void> {
-  await runScripts([...collection.event, ...event], 'prerequest')
-  const { method, header, url, body } = request
-  const query = url.query.map(({ key, value }): [string, string] => [key, filled(value)])
-  const path = `/${url.path.join('/')}`
-  const answer = await fetch(`${sandbox.base_url}${path}?${String(new URLSearchParams(query))}`, {
-    method,
-    headers: header.map(({ key, value }): [string, string] => [key, filled(value)]),
-    ...bodyOf(body),
-  })
-  const text = await answer.text()
-  await runScripts(event, 'test', answer.status, text)
-  expectDocumented({ method, path, status: answer.status, headers: answer.headers, text })
+  // A user chooses the file of an upload.
+  const document = await write('document.pdf', '%PDF-1.4\n%%EOF\n')
+  for (const { request } of collection.item.flatMap(({ item }) => item)) {
+    for (const field of request.body?.formdata ?? [])
+      if (field.type === 'file') field.src = document
+  }
+  for (const variable of environment.values) variable.value = filledIn[variable.key] ?? ''
+  const report = join(dir, 'report.json')
+  await promisify(execFile)(process.execPath, [
+    '--no-deprecation',
+    join(root, 'node_modules', 'newman', 'bin', 'newman.js'),
+    'run',
+    await write('collection.json', JSON.stringify(collection)),
+    '--environment',
+    await write('environment.json', JSON.stringify(environment)),
+    '--reporters=json',
+    `--reporter-json-export=${report}`,
+    // What failed is in the report.
+    '--suppress-exit-code',
+  ])
+  return JSON.parse(await readFile(report, 'utf8')).run.executions
 }
 
 describe.each(collection.item)('the Postman folder $name', ({ item }) => {
-  it.each(item)('$name', async (one) => {
-    await expect(send(one)).resolves.toBeUndefined()
+  it.each(item)('$name', ({ name }) => {
+    const execution = executions.find((one) => one.item.name === name)
+    if (execution?.response === undefined) {
+      throw new Error(execution?.requestError?.message ?? 'Newman did not send it')
+    }
+    const { request, response, prerequestScript = [], testScript = [], assertions } = execution
+    const text = Buffer.from(response.stream.data).toString()
+    const errors = [...prerequestScript, ...testScript, ...assertions].flatMap(({ error }) =>
+      error === undefined ? [] : [error.message],
+    )
+    expect(errors, text).toEqual([])
+    expect(assertions.map(({ assertion }) => assertion)).toEqual(['is answered as documented'])
+    const headers = new Headers(response.header.map(({ key, value }) => [key, value]))
+    const path = `/${request.url.path.join('/')}`
+    expectDocumented({ method: request.method, path, status: response.code, headers, text })
   })
 })
