@@ -12,10 +12,17 @@ describe('a token bucket', () => {
 
   it('says how many whole seconds to wait', () => {
     const bucket = tokenBucket({ ratePerS: 0.1, burst: 1 })
-    expect(bucket.take('a', 0)).toEqual({ ok: true, retryAfterS: 0 })
-    expect(bucket.take('a', 0)).toEqual({ ok: false, retryAfterS: 10 })
-    expect(bucket.take('a', 9500)).toEqual({ ok: false, retryAfterS: 1 })
+    expect(bucket.take('a', 0)).toEqual({ ok: true, left: 0, resetS: 10 })
+    expect(bucket.take('a', 0)).toEqual({ ok: false, left: 0, resetS: 10 })
+    expect(bucket.take('a', 9500)).toEqual({ ok: false, left: 0, resetS: 1 })
     expect(bucket.take('a', 10_000).ok).toBe(true)
+  })
+
+  it('says how many may still pass, and when one more may', () => {
+    const bucket = tokenBucket({ ratePerS: 0.5, burst: 2.5 })
+    expect(bucket.take('a', 0)).toEqual({ ok: true, left: 1, resetS: 1 })
+    expect(bucket.take('a', 0)).toEqual({ ok: true, left: 0, resetS: 1 })
+    expect(bucket.take('a', 1000)).toEqual({ ok: true, left: 0, resetS: 2 })
   })
 
   it('counts keys apart', () => {
@@ -55,8 +62,8 @@ describe('a token bucket', () => {
           nowMs += gapMs
           const admission = bucket.take('a', nowMs)
           if (admission.ok) passed += 1
-          wait = admission.retryAfterS
-          expect(admission.ok).toBe(admission.retryAfterS === 0)
+          wait = admission.ok ? 0 : admission.resetS
+          expect(admission.ok || admission.left === 0).toBe(true)
         }
         expect(passed).toBeLessThanOrEqual(burst + (nowMs * ratePerS) / 1000 + 1e-6)
         const waitMs = wait > 0 ? wait * 1000 : Math.ceil(1000 / ratePerS)

@@ -1,7 +1,7 @@
 // Limits a rate per key in bounded memory. The clock is a parameter.
 
-/** Whether a request may pass and, when not, in how many whole seconds one may. */
-export type Admission = { ok: boolean; retryAfterS: number }
+/** Whether a request may pass, how many more may pass now, and in how many whole seconds one more than those. */
+export type Admission = { ok: boolean; left: number; resetS: number }
 
 /** A limiter for many keys. */
 export type TokenBucket = {
@@ -11,7 +11,7 @@ export type TokenBucket = {
   take(key: string, nowMs: number): Admission
 }
 
-// Fractions of tokens add up inexactly: without it, a caller that waited `retryAfterS` could be refused again.
+// Fractions of tokens add up inexactly: without it, a caller that waited `resetS` could be refused again.
 const roundingTokens = 1e-9
 
 type Bucket = { tokens: number; filledMs: number }
@@ -57,7 +57,9 @@ export function tokenBucket({
       const ok = bucket.tokens >= 1 - roundingTokens
       if (ok) bucket.tokens = Math.max(0, bucket.tokens - 1)
       keep(key, bucket)
-      return { ok, retryAfterS: ok ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / ratePerS)) }
+      const left = Math.floor(bucket.tokens + roundingTokens)
+      const resetS = Math.max(1, Math.ceil((left + 1 - bucket.tokens) / ratePerS))
+      return { ok, left, resetS }
     },
   }
 }

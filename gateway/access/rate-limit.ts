@@ -2,8 +2,19 @@
 import { Failure, reasons } from '#core/errors/errors.ts'
 import { tokenBucket } from '#core/token-bucket.ts'
 
-/** Lets a call under this key pass or throws RATE_LIMIT_EXCEEDED. */
-export type RateLimit = (key: string) => void
+/** Values of the headers `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10). */
+export interface RateLimitHeaders {
+  policy: string
+  state: string
+}
+
+/** A request whose answer says which limits counted it. */
+export interface CountedRequest {
+  rateLimit: RateLimitHeaders | undefined
+}
+
+/** Lets a request under this key pass or throws RATE_LIMIT_EXCEEDED. */
+export type RateLimit = (key: string, request: CountedRequest) => void
 
 /** `ratePerS` is for all gateway processes together, of which there are `replicas`; 0 lets all pass. */
 export function rateLimit(
@@ -11,14 +22,19 @@ export function rateLimit(
   replicas: number,
   nowMs: () => number = () => performance.now(),
 ): RateLimit {
-  return limit(ratePerS / replicas, (2 * ratePerS) / replicas, nowMs)
+  return limit('key', ratePerS / replicas, (2 * ratePerS) / replicas, nowMs)
 }
 
 /** Kinds of look-ups. Sessions by either route count together, each other kind has a limit of its own. */
 export type LookupKind = 'session' | 'balance' | 'account history' | 'institution history'
 
 /** Counts a look-up of a project's value, in the form in which values are compared, or throws RATE_LIMIT_EXCEEDED. */
-export type LookupLimit = (kind: LookupKind, projectId: string, value: string) => void
+export type LookupLimit = (
+  kind: LookupKind,
+  projectId: string,
+  value: string,
+  request: CountedRequest,
+) => void
 
 /** Balances and histories are read more often than sessions are opened. */
 const readsBySession = 6
@@ -29,22 +45,38 @@ export function lookupLimit(
   replicas: number,
   nowMs: () => number = () => performance.now(),
 ): LookupLimit {
-  const byMinute = (count: number) => limit(count / 60 / replicas, count / replicas, nowMs)
+  const byMinute = (kind: LookupKind, count: number) =>
+    limit(kind, count / 60 / replicas, count / replicas, nowMs)
   const limits: Record<LookupKind, RateLimit> = {
-    session: byMinute(perMin),
-    balance: byMinute(readsBySession * perMin),
-    'account history': byMinute(readsBySession * perMin),
-    'institution history': byMinute(readsBySession * perMin),
+    session: byMinute('session', perMin),
+    balance: byMinute('balance', readsBySession * perMin),
+    'account history': byMinute('account history', readsBySession * perMin),
+    'institution history': byMinute('institution history', readsBySession * perMin),
   }
-  return (kind, projectId, value) => limits[kind](`${projectId} ${value}`)
+  return (kind, projectId, value, request) => limits[kind](`${projectId} ${value}`, request)
 }
 
-function limit(ratePerS: number, burst: number, nowMs: () => number): RateLimit {
+/** `name` is that of the policy in the headers. */
+function limit(
+  name: 'key' | LookupKind,
+  ratePerS: number,
+  burst: number,
+  nowMs: () => number,
+): RateLimit {
   if (ratePerS === 0) return () => undefined
-  const buckets = tokenBucket({ ratePerS, burst: Math.max(1, burst) })
-  return (key) => {
-    const { ok, retryAfterS } = buckets.take(key, nowMs())
+  const quota = Math.max(1, burst)
+  const buckets = tokenBucket({ ratePerS, burst: quota })
+  const policy = `"${name}";q=${Math.floor(quota)};w=${Math.ceil(quota / ratePerS)}`
+  return (key, request) => {
+    const { ok, left, resetS } = buckets.take(key, nowMs())
+    const state = `"${name}";r=${left};t=${resetS}`
+    const { rateLimit: earlier } = request
+    request.rateLimit =
+      earlier === undefined
+        ? { policy, state }
+        : { policy: `${earlier.policy}, ${policy}`, state: `${earlier.state}, ${state}` }
     if (ok) return
-    throw new Failure('RATE_LIMIT_EXCEEDED', reasons.RATE_LIMIT_EXCEEDED.meaning, { retryAfterS })
+    const { meaning } = reasons.RATE_LIMIT_EXCEEDED
+    throw new Failure('RATE_LIMIT_EXCEEDED', meaning, { retryAfterS: resetS })
   }
 }

@@ -98,6 +98,7 @@ const unread = {
   projectId: undefined,
   reason: undefined,
   warning: undefined,
+  rateLimit: undefined,
 }
 
 /** `rawPacket` is the buffer that the parser was reading, as far as `bytesParsed`. */

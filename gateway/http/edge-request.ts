@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Reason } from '#core/errors/errors.ts'
 import { isUuid, randomId } from '#core/identity/id.ts'
 import type { Span } from '#platform/telemetry/spans.ts'
+import type { RateLimitHeaders } from '../access/rate-limit.ts'
 import type { JsonBody } from './body/json-body.ts'
 import type { ClientIpReader, ObservedClientIp } from './client-ip.ts'
 
@@ -19,6 +20,8 @@ export type EdgeRequest = {
   reason: Reason | undefined
   /** Value of `PW-Warning`: the fields of the body that the route does not know. */
   warning: string | undefined
+  /** Set once a limit counted the request. */
+  rateLimit: RateLimitHeaders | undefined
   /** Absent while traces are off. */
   span?: Span | undefined
 }
@@ -43,6 +46,18 @@ export function startEdgeRequest(
     projectId: undefined,
     reason: undefined,
     warning: undefined,
+    rateLimit: undefined,
     span,
+  }
+}
+
+/** Headers of the answer, refusal or not, that say what was noted about the request. */
+export function notedHeaders({ warning, rateLimit }: EdgeRequest): Record<string, string> {
+  return {
+    ...(warning !== undefined && { 'pw-warning': warning }),
+    ...(rateLimit !== undefined && {
+      'ratelimit-policy': rateLimit.policy,
+      ratelimit: rateLimit.state,
+    }),
   }
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Failure, type Reason, reasons } from '#core/errors/errors.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { EdgeSettings } from '../options.ts'
+import { notedHeaders } from './edge-request.ts'
 import { errorBody, publicFailure, statusOf } from './envelope.ts'
 import { type RouteRow, showsClientIp } from './route.ts'
 import { noticeHeaders } from './version-notice.ts'
@@ -80,12 +81,12 @@ export function refusalFor(
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'pw-request-id': edge.requestId,
+    ...notedHeaders(edge),
     ...transportSecurity(publicBaseUrl),
     ...(row !== undefined && noticeHeaders(settings.versionNotices[row.version])),
   }
   const { allow } = failure.details
   if (allow !== undefined) headers['allow'] = allow
-  if (edge.warning !== undefined) headers['pw-warning'] = edge.warning
   const retryAfterS =
     failure.retryAfterS ?? (code >= 500 ? retryAfterOf(failure.reason) : undefined)
   if (retryAfterS !== undefined) {

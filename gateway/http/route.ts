@@ -9,7 +9,7 @@ import { type LookupKind, lookupLimit, type RateLimit, rateLimit } from '../acce
 import type { EdgeServices, EdgeSettings, RouteTimeouts } from '../options.ts'
 import type { ArtefactUpload } from '../routes/account/artefact-upload.ts'
 import { type FormNames, isForm, readForm } from './body/multipart.ts'
-import type { EdgeRequest } from './edge-request.ts'
+import { type EdgeRequest, notedHeaders } from './edge-request.ts'
 import { type Answer, type EnvelopeName, refusal, successBody } from './envelope.ts'
 import { type EdgeHeaders, type HeaderNeeds, headerCheck } from './headers.ts'
 import { requestTimeoutMs } from './server.ts'
@@ -162,7 +162,7 @@ export function routeRunner(
       requestId: edge.requestId,
       merchantId,
       idempotencyKey,
-      countLookup: (kind, value) => countLookup(kind, projectId, value),
+      countLookup: (kind, value) => countLookup(kind, projectId, value, edge),
       upload: form?.upload,
     })
   }
@@ -176,7 +176,7 @@ export function routeRunner(
       const clientIp = showsClientIp(row, request, settings) ? edge.clientIp : undefined
       const facts = { form: row.envelope, method: row.method, requestId: edge.requestId, clientIp }
       if (answer.headers !== undefined) reply.headers(answer.headers)
-      if (edge.warning !== undefined) reply.header('pw-warning', edge.warning)
+      reply.headers(notedHeaders(edge))
       return reply.code(answer.code).send(successBody(facts, answer))
     }
   }
@@ -214,7 +214,7 @@ function projectOpener({ access }: EdgeServices, limit: RateLimit) {
       const isAllowed = allowsAddress(claimedIp) && allowsAddress(edge.clientIp.request_ip)
       if (!isAllowed) throw refusal('PW_IP_NOT_ALLOWED')
     }
-    limit(project.keyId)
+    limit(project.keyId, edge)
     return project
   }
   return (headers: EdgeHeaders, request: FastifyRequest) => {

@@ -161,6 +161,7 @@ function successes(row: RouteRow, { successes: found }: Operation): Record<strin
         headers: headersOf([
           'PW-request-id',
           ...warningOf(row),
+          ...limitHeaders,
           'Deprecation',
           'Sunset',
           ...(success.headers ?? []),
@@ -182,6 +183,7 @@ function refusals(row: RouteRow, operation: Operation): Record<string, JsonSchem
         headers: headersOf([
           'PW-request-id',
           ...warningOf(row),
+          ...limitHeaders,
           ...found.flatMap((reason) => headerOf(reason, code)),
         ]),
         content: {
@@ -191,6 +193,8 @@ function refusals(row: RouteRow, operation: Operation): Record<string, JsonSchem
     ]),
   )
 }
+
+const limitHeaders = ['RateLimit-Policy', 'RateLimit']
 
 function warningOf({ body }: RouteRow): string[] {
   return body === undefined ? [] : ['PW-Warning']

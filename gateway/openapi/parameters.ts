@@ -61,6 +61,18 @@ export const answerHeaders: Record<string, JsonSchema> = {
   },
   Allow: { description: 'Methods of the endpoint.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  'RateLimit-Policy': {
+    description:
+      'The limits that counted the request (draft-ietf-httpapi-ratelimit-headers): `"key"` counts all requests of the subscription key, `"session"`, `"balance"`, `"account history"` and `"institution history"` those that look up one value. At most `q` requests at once and in `w` seconds, for the gateway process that answers. Absent where no limit is set, and when the request was refused before it was counted.',
+    schema: { type: 'string' },
+    example: '"key";q=100;w=2',
+  },
+  RateLimit: {
+    description:
+      'What is left of each of these limits: `r` requests now, and one more in `t` seconds.',
+    schema: { type: 'string' },
+    example: '"key";r=99;t=1',
+  },
   'Idempotency-Replayed': {
     description: '`true`: this is the stored answer to an earlier call with the same key.',
     schema: { type: 'string', const: 'true' },

@@ -1,4 +1,4 @@
-// Steps 3 to 7 and 11 as clients meet them: headers, keys and their cache, addresses, rates; and what happens when a service is away.
+// Steps 3 to 7 and 11 as clients meet them: headers, keys and their cache, addresses; and what happens when a service is away.
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
@@ -227,19 +227,6 @@ describe('an address list', () => {
     const hidden = await call(edge.url, 'GET', `${path}&diagnostics=true`, { headers })
     expect(hidden.body['errorCode']).toBe('MISSING_PARAMETER')
     expect(hidden.body['observed_client_ip']).toBeUndefined()
-  })
-})
-
-describe('a rate limit', () => {
-  it('counts each key on its own, divided by the processes, and says when to come back', async () => {
-    edge = await startEdge({ rateLimitRps: 4, gatewayReplicas: 2 }, clockStopped)
-    const states = []
-    for (let index = 0; index < 5; index += 1) states.push((await get()).status)
-    expect(states).toEqual([200, 200, 200, 200, 429])
-    const seen = await get()
-    expect(seen.body['errorCode']).toBe('RATE_LIMIT_EXCEEDED')
-    expect(seen.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-    expect((await get({ 'PW-subscription-key': keys.paymentsOnly })).status).toBe(200)
   })
 })
 

@@ -195,7 +195,8 @@ describe('GET /account/account', () => {
 
 describe('look-ups', () => {
   it('look-ups of one value are limited by minute, project and value; other values are not', async () => {
-    const limited = await startEdge({ sessionLookupsPerMin: 4, gatewayReplicas: 2 })
+    const stopped = { nowMs: () => 0 }
+    const limited = await startEdge({ sessionLookupsPerMin: 4, gatewayReplicas: 2 }, stopped)
     const open = (value: string, type = 'MOBILE') =>
       call(limited.url, 'POST', `/account/account_session?version=${version}`, {
         headers: goodHeaders({ 'PW-request-id': requestId }),
@@ -207,7 +208,9 @@ describe('look-ups', () => {
     expect((await call(limited.url, 'GET', `/account/account?${query}`)).status).toBe(200)
     const third = await open('+18683501234')
     expect(third.body).toMatchObject({ code: 429, errorCode: 'RATE_LIMIT_EXCEEDED' })
-    expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(third.headers.get('retry-after')).toBe('30')
+    expect(third.headers.get('ratelimit-policy')).toBe('"session";q=2;w=60')
+    expect(third.headers.get('ratelimit')).toBe('"session";r=0;t=30')
     expect((await call(limited.url, 'GET', `/account/account?${query}`)).status).toBe(429)
     expect((await open('+18683501235')).status).toBe(200)
     expect((await open('+18683501234', 'ACCOUNT_NUMBER')).status).toBe(200)

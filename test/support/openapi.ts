@@ -34,6 +34,15 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
 const compiled = new Map<string, ValidateFunction>()
 
+const checkedHeaders = [
+  'pw-request-id',
+  'retry-after',
+  'ratelimit-policy',
+  'ratelimit',
+  'allow',
+  'idempotency-replayed',
+]
+
 /** Throws unless the answer is one that the document of its route holds, with no field beside those. */
 export function expectDocumented(exchange: Exchange): void {
   const { method, path, status, headers, text } = exchange
@@ -49,7 +58,7 @@ export function expectDocumented(exchange: Exchange): void {
   const isNamed = operation === undefined ? `405 of ${path}` : where
   check(isNamed, schema, document, JSON.parse(text))
   const known = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()))
-  for (const name of ['pw-request-id', 'retry-after', 'allow', 'idempotency-replayed']) {
+  for (const name of checkedHeaders) {
     if (headers.has(name) && !known.has(name))
       throw new Error(`${where}: ${name} is not documented`)
   }

@@ -120,7 +120,7 @@ function answering(row: RouteRow, operate: Operation, authenticate: Authenticato
     if (allowsAddress !== undefined) {
       if (!allowsAddress(claimedIp) || !allowsAddress(requestIp)) throw refusal('PW_IP_NOT_ALLOWED')
     }
-    limit(keyId)
+    limit(keyId, { rateLimit: undefined })
     const query = row.query(request.query as Record<string, unknown>)
     const json = request.body as ReturnType<typeof readJson> | undefined
     if (row.body !== undefined && json === undefined) throw refusal('INVALID_JSON')
