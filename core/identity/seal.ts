@@ -133,7 +133,7 @@ function sealHeader(version: number, keyId: string): Buffer {
 }
 
 /** How far the time of a webhook signature may be from the receiver's clock. */
-export const signatureToleranceS = 300
+const signatureToleranceS = 300
 
 /**
  * The value of `pw-signature`: `t=<unix seconds>,v1=<hex>`, with one `v1` (HMAC-SHA-256 of `<unix seconds>.<body>`) for

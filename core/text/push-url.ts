@@ -37,7 +37,7 @@ export function hostOf(url: URL): string {
 }
 
 /** The port that a URL names or that its scheme implies (443, else 80). */
-export function portOf(url: URL): number {
+function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port)
   return url.protocol === 'https:' ? 443 : 80
 }

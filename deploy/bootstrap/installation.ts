@@ -17,7 +17,7 @@ import { natsPasswordLine } from './nats-passwords.ts'
 import { type Vault, VaultError } from './vault.ts'
 
 /** Every process with a key of its own. A real back end's connector takes the simulator's place, under its name. */
-export const parts = Object.keys(portPlaces)
+const parts = Object.keys(portPlaces)
 
 /** The first operator's bearer, which may call everything. */
 export const operatorFile = 'operator/credential'

@@ -5,7 +5,7 @@ import type { Bearer } from '#platform/rpc/auth/trust.ts'
 import { writePrivateFile } from '../local/private-file.ts'
 
 /** What the folder says of itself; it holds no secret. */
-export type VaultRecord = { version: 1; made: string[]; bearers: Bearer[] }
+type VaultRecord = { version: 1; made: string[]; bearers: Bearer[] }
 
 /** An open folder. Paths are `<secret>/<file>`. */
 export type Vault = {

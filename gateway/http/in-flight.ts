@@ -13,7 +13,7 @@ export type InFlightLimits = {
 }
 
 /** The limits of a process. A request in process takes about 11 KiB, a waiting one 2 KiB. */
-export const inFlightLimits: InFlightLimits = { perConnection: 16, working: 4_096, open: 8_192 }
+const inFlightLimits: InFlightLimits = { perConnection: 16, working: 4_096, open: 8_192 }
 
 /**
  * How a request ended: the answer was sent; the client disconnected before; or the connection was refused before the whole

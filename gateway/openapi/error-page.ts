@@ -4,7 +4,7 @@ import { type PublicReason, publicReasons } from '#core/errors/errors.ts'
 import { errorRemedies } from '#core/errors/remedies.ts'
 
 /** The error codes in the order of the catalogue: by HTTP status, then as the table has them. */
-export function catalogue(): {
+function catalogue(): {
   code: PublicReason
   http: number[]
   meaning: string

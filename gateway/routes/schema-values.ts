@@ -17,10 +17,7 @@ export const currencyRule = 'must be an ISO 4217 currency code, such as "TTD"'
 export const mobileNumberRule =
   'must be a possible mobile number: E.164, such as "+18683501234", or a national number of the PW-origin-country'
 
-/** What a day must be. */
-export const dayRule = 'must be a real date YYYY-MM-DD, such as "2026-03-01"'
-
-/** What a time must be where a day may stand too. */
+/** What a day or a time must be. */
 export const momentRule =
   'must be a real date YYYY-MM-DD or time YYYY-MM-DD HH:mm:ss in UTC, such as "2026-03-01 14:30:00"'
 
@@ -151,11 +148,6 @@ export function textOrObject(maxLength: number) {
     multiline: true,
     rule: `must be a text of at most ${maxLength} characters or an object`,
   })
-}
-
-/** A calendar day, by form. */
-export function day() {
-  return Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', rule: dayRule })
 }
 
 /** A day or a day with time, by form; that it is real is checked by `readMoment`. */

@@ -87,7 +87,7 @@ export const storing = [
   'simulator',
 ] as const
 /** Processes that publish, consume or subscribe to events. */
-export const withEvents = [
+const withEvents = [
   'gateway',
   'payments',
   'accounts',

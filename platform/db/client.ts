@@ -4,7 +4,7 @@ import { ConfigurationError } from '../process/configuration-error.ts'
 import { readPassword } from './login.ts'
 
 /** The server is a standby, as a primary is after a switchover. Its code is the SQLSTATE of a refused write. */
-export class StandbyError extends ConfigurationError {
+class StandbyError extends ConfigurationError {
   readonly code = '25006'
 }
 

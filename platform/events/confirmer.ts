@@ -106,7 +106,7 @@ export function startConfirmer(options: ConfirmerOptions): Confirmer {
  * Asks for these events and notes what the consumer knows; returns how many it knew. Rejects with the Failure of the
  * RPC, or as `Database.transaction` does.
  */
-export async function askAndNote(
+async function askAndNote(
   { db, metrics, consumer, needs }: Omit<ConfirmerOptions, 'log'>,
   eventIds: string[],
   signal: AbortSignal,

@@ -132,7 +132,7 @@ type Known = { event: Event; messages: Carried[] }
  * Processes one batch and acknowledges, redelivers or rejects each message. Resolves to false when the database is
  * unavailable, so that the caller pauses; other errors are logged and have their messages delivered again.
  */
-export async function processBatch(options: Consuming, batch: Carried[]): Promise<boolean> {
+async function processBatch(options: Consuming, batch: Carried[]): Promise<boolean> {
   const events = new Map<string, Known>()
   for (const message of batch) {
     const event = decode(message)

@@ -30,7 +30,7 @@ export interface Relay {
 }
 
 /** Longer than a publication takes at most, with a check for the stream and a second publication. */
-export const leaseMs = 20_000
+const leaseMs = 20_000
 const retryMs = 1_000
 const poll = { minMs: 20, maxMs: 250 }
 /** Between the starts of two claims: commits of a busy moment make one batch, and a single one goes at once. */

@@ -11,7 +11,7 @@ import {
 } from '#gen/google/rpc/error_details_pb.js'
 
 /** Domain of every ErrorInfo of ours; those of others are not read. */
-export const errorDomain = 'payweave'
+const errorDomain = 'payweave'
 
 const codes: Record<RpcStatus, Code> = {
   canceled: Code.Canceled,

@@ -4,7 +4,7 @@
  * Field names by the shape of their values. A name that is not here is dropped, so a phone number, a name, a
  * token, a key, a URL query or a body has no field to travel in.
  */
-export const logFields = {
+const logFields = {
   // A UUID, a W3C trace or span id, or a short name.
   requestId: 'id',
   traceId: 'id',

@@ -81,7 +81,7 @@ export async function startDeliveryProcess(env: Record<string, string>): Promise
 }
 
 /** Collects what a child prints. */
-export function gather(child: ChildProcess): () => string {
+function gather(child: ChildProcess): () => string {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {

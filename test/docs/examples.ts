@@ -35,7 +35,7 @@ export interface Example {
 }
 
 /** The code blocks of a language, in the order of the page. */
-export function blocks(language: string): string[] {
+function blocks(language: string): string[] {
   const found = [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))]
   if (found.length === 0) throw new Error(`the page has no ${language}`)
   return found.map(([, code = '']) => code)

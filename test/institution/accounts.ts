@@ -22,7 +22,7 @@ import {
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import type { Peers } from '../../services/institution/ports/peers.ts'
 
-export const institutionId = '0198c000-0000-7000-8000-0000000000f1'
+const institutionId = '0198c000-0000-7000-8000-0000000000f1'
 export const institutionName = 'Demo Wallet'
 
 /** A refusal of a stand-in. */

@@ -41,7 +41,7 @@ import {
 
 const host = '127.0.0.1'
 export const ttlS = 300
-export const maxAgeS = 900
+const maxAgeS = 900
 
 /** A request for a quote, in part. */
 export type Asked = Extract<

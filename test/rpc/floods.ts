@@ -4,7 +4,7 @@ import net from 'node:net'
 import { FrameQueue, frameKind, preface } from '#platform/rpc/fast-path/frames.ts'
 
 /** What each message says its length is. */
-export const messageBytes = 4 * 1024 * 1024
+const messageBytes = 4 * 1024 * 1024
 /** What is missing of it in the end. */
 const missingBytes = 1_024
 
@@ -17,7 +17,7 @@ export interface Flood {
 }
 
 /** What is called, by whom. */
-export interface Target {
+interface Target {
   port: number
   path: string
   /** The `authorization` header. */
@@ -78,18 +78,18 @@ function socketFlood(count: number, port: number, send: (socket: net.Socket) => 
 }
 
 /** A protocol over HTTP: its content type, and whether messages come in envelopes. */
-export interface HttpProtocol {
+interface HttpProtocol {
   contentType: string
   isEnveloped: boolean
 }
 
-export const connectUnary = { contentType: 'application/proto', isEnveloped: false }
-export const connectJson = { contentType: 'application/json', isEnveloped: false }
-export const connectStream = { contentType: 'application/connect+proto', isEnveloped: true }
-export const grpc = { contentType: 'application/grpc+proto', isEnveloped: true }
+const connectUnary = { contentType: 'application/proto', isEnveloped: false }
+const connectJson = { contentType: 'application/json', isEnveloped: false }
+const connectStream = { contentType: 'application/connect+proto', isEnveloped: true }
+const grpc = { contentType: 'application/grpc+proto', isEnveloped: true }
 
 /** Requests over HTTP/1.1, one to a connection, which declare their length or come in chunks. */
-export function http1Flood(
+function http1Flood(
   { port, path, authorization }: Target,
   count: number,
   { contentType, isEnveloped }: HttpProtocol,
@@ -127,7 +127,7 @@ function openSession(port: number): http2.ClientHttp2Session {
 }
 
 /** Requests over HTTP/2, shared out among connections. */
-export function http2Flood(
+function http2Flood(
   { port, path, authorization }: Target,
   count: number,
   { contentType, isEnveloped }: HttpProtocol,
@@ -162,7 +162,7 @@ export function http2Flood(
 }
 
 /** Links, each with a call whose frame never ends and is as long as frames may be. */
-export function linkFlood({ port, path, authorization }: Target, count: number): Flood {
+function linkFlood({ port, path, authorization }: Target, count: number): Flood {
   const head = JSON.stringify([
     path,
     {
@@ -186,7 +186,7 @@ export function linkFlood({ port, path, authorization }: Target, count: number):
 }
 
 /** Headers of HTTP/1.1 that never end. */
-export function http1HeaderFlood({ port, path }: Target, count: number): Flood {
+function http1HeaderFlood({ port, path }: Target, count: number): Flood {
   return socketFlood(count, port, async (socket) => {
     const lines = Array.from({ length: 15 }, (_, at) => `x-${at}: ${'y'.repeat(1_000)}\r\n`)
     const text = `POST ${path} HTTP/1.1\r\nhost: flood\r\n${lines.join('')}`
@@ -195,7 +195,7 @@ export function http1HeaderFlood({ port, path }: Target, count: number): Flood {
 }
 
 /** Requests over HTTP/2 with as many headers as are allowed, and no body. */
-export function http2HeaderFlood({ port, path }: Target, count: number): Flood {
+function http2HeaderFlood({ port, path }: Target, count: number): Flood {
   const session = openSession(port)
   const many = Object.fromEntries(
     Array.from({ length: 100 }, (_, at) => [`x-${at}`, `${at}`.padEnd(120, 'y')]),

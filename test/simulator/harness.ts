@@ -27,7 +27,7 @@ import { createTestDatabase, silentLog } from '../support/database.ts'
 import { freePorts } from '../support/servers.ts'
 import { accountsStandIn, institutionStandIn, paymentsStandIn } from './stand-ins.ts'
 
-export const checkoutUrl = 'http://pay.test:8080'
+const checkoutUrl = 'http://pay.test:8080'
 export const returnUrl = `${checkoutUrl}/pay/some-token`
 
 const host = '127.0.0.1'

@@ -157,18 +157,6 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
   }
 }
 
-/** Runs the launcher to its end, which is expected to come by itself. */
-export async function failedStart(settings: Record<string, string>): Promise<string> {
-  const { exited, output } = await launch({
-    PATH: process.env['PATH'],
-    HOME: process.env['HOME'],
-    ...settings,
-  })
-  const { code } = await exited
-  if (code === 0) throw new Error(`the launcher ended well: ${output()}`)
-  return output()
-}
-
 /** What `npm start` gives to node. */
 const startArguments = (): string[] => {
   const { scripts } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'))

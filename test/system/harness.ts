@@ -12,7 +12,7 @@ export type Json = Record<string, unknown>
 /** An answer as a client sees it. */
 export type Answer = { status: number; headers: Headers; text: string; body: Json }
 
-export const version = '2024-10-01'
+const version = '2024-10-01'
 
 /** The system that ordinary tests share. */
 export function sharedMesh(): SharedMesh {

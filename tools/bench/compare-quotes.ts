@@ -41,7 +41,7 @@ export async function quoteLoad(system: System): Promise<Measured> {
 }
 
 /** A token of the sandbox's Ama Mensah, whose limits the amount of the load is within. */
-export async function openSession({ target }: System): Promise<string> {
+async function openSession({ target }: System): Promise<string> {
   const query = new URLSearchParams({
     version: '2024-10-01',
     mobile_number: '+12025550100',

@@ -1,7 +1,7 @@
 // Compares an answer with the shape that a rule demands and describes each difference.
 
 /** A demand on one value, in words. */
-export class Demand {
+class Demand {
   readonly words: string
   readonly holds: (value: unknown) => boolean
 

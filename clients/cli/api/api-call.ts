@@ -62,8 +62,8 @@ export type CallerOptions = {
 /** Thrown instead of sending a call that might make something with a production key. */
 export class WouldMake extends Error {}
 
-export const contractVersion = '2024-10-01'
-export const billVersion = '2026-07-01'
+const contractVersion = '2024-10-01'
+const billVersion = '2026-07-01'
 
 const timeoutMs = 40_000
 const patienceOfLimits = 5
@@ -157,7 +157,7 @@ export function jsonOf(text: string): Json {
 }
 
 /** The value of PW-request-date for a time: `YYYY-MM-DD HH:mm:ss` in UTC. Throws a RangeError for an invalid date. */
-export function requestDate(date = new Date()): string {
+function requestDate(date = new Date()): string {
   return date.toISOString().slice(0, 19).replace('T', ' ')
 }
 

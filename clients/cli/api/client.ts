@@ -10,7 +10,7 @@ import type { ProjectName, Target } from './target.ts'
 export type Created = { answer: Answer; id: string; urls: string[] }
 
 /** Thrown when a request that should succeed was refused. */
-export class NotAccepted extends Error {}
+class NotAccepted extends Error {}
 
 /** Returns the answer if its status is below 300. Throws NotAccepted with its status, code and message otherwise. */
 export function accepted(answer: Answer): Answer {

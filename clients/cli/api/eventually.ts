@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Thrown when the condition did not become true in time. */
-export class NotInTime extends Error {}
+class NotInTime extends Error {}
 
 const firstPauseMs = 60
 const maxPauseMs = 500

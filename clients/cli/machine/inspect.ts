@@ -170,7 +170,7 @@ function infoOf(port: number): Promise<string | undefined> {
 }
 
 /** Whether something listens on a port of this machine; false after 3 s. */
-export function takesConnections(port: number): Promise<boolean> {
+function takesConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect({ port, host: '127.0.0.1', timeout: probeTimeoutMs })
     const settle = (answer: boolean) => {

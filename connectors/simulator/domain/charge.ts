@@ -4,7 +4,7 @@ import { type Machine, next } from '#core/machine.ts'
 export type Channel = 'agent' | 'direct_pos' | 'payment_link'
 export type WithdrawReason = 'cancelled' | 'expired' | 'failed'
 export type ChargeState = 'open' | 'paid' | 'withdrawn' | 'paid_late'
-export type ChargeEvent = 'pay' | 'withdraw' | 'pay_late'
+type ChargeEvent = 'pay' | 'withdraw' | 'pay_late'
 export type AttemptOutcome = 'paid' | 'refused' | 'unknown'
 export type Refusal = 'declined' | 'insufficient_funds' | ClosedReason
 /** Why a charge can no longer be paid. */

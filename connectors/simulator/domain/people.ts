@@ -13,7 +13,7 @@ export type Behaviour = {
 /**
  * Payers who are not listed act by hand. +12025550108 is left out on purpose: that payer never acts.
  */
-export const people: Readonly<Record<string, Behaviour>> = {
+const people: Readonly<Record<string, Behaviour>> = {
   // Pays after 1 s.
   '+12025550101': { act: 'pay', starts: 'announced', everyMs: 1_000, times: 1 },
   // Refuses once a second, until the five attempts are used up.

@@ -27,7 +27,7 @@ const neverDecided: ReadonlySet<string> = new Set(['+12025550108'])
 const refusesConsent: ReadonlySet<string> = new Set(['+12025550111'])
 
 /** What each artefact shows; a selfie alone proves nothing that a level asks for. */
-export const provenBy = {
+const provenBy = {
   id_document1_file: 'identity',
   id_document2_file: 'identity',
   poa_file: 'address',
@@ -35,7 +35,7 @@ export const provenBy = {
 } as const
 
 /** The first bytes of the media types that are accepted. */
-export const openings = {
+const openings = {
   'image/jpeg': [0xff, 0xd8, 0xff],
   'image/png': [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
   'application/pdf': [0x25, 0x50, 0x44, 0x46, 0x2d],

@@ -15,7 +15,7 @@ import { PaymentMethod } from '#gen/payments/v1/payments_pb.js'
 import type { Receiver, Report, ReportTo } from '../domain/report.ts'
 
 /** Longest wait for the answer to one report. */
-export const reportTimeoutMs = 4_000
+const reportTimeoutMs = 4_000
 
 /** Delivers one report; throws when it was not accepted. */
 export type SendReport = (report: Report) => Promise<void>

@@ -35,7 +35,7 @@ export function startActor(options: ActorOptions): Loop {
 }
 
 /** Performs the acts that are due; returns how many were read. */
-export async function actDue({ db, reportsWritten }: Omit<ActorOptions, 'log'>): Promise<number> {
+async function actDue({ db, reportsWritten }: Omit<ActorOptions, 'log'>): Promise<number> {
   const count = await db.transaction(async (tx) => {
     const due = await claimDueCharges(tx, batch)
     if (due.length === 0) return 0

@@ -45,7 +45,7 @@ export function startReporter(options: ReporterOptions): Loop {
 }
 
 /** Sends one batch of due reports; returns how many were claimed. */
-export async function reportDue({ db, log, receiver, send }: ReporterOptions): Promise<number> {
+async function reportDue({ db, log, receiver, send }: ReporterOptions): Promise<number> {
   const reports = await claimReports(db, kindsOf[receiver], batch, leaseMs)
   if (reports.length === 0) return 0
   await noteReports(db, await Promise.all(reports.map((report) => sendOne(report, send, log))))

@@ -71,4 +71,3 @@ export const paymentCancelBody = record({
 })
 
 export type PaymentRequestBody = Static<typeof paymentRequestBody>
-export type PaymentCancelBody = Static<typeof paymentCancelBody>

@@ -23,7 +23,7 @@ export interface PublishingLink<H> {
 type PubAck = { stream?: string; error?: { code: number } }
 
 /** No acknowledgement: `code` is the broker's, `noAnswer`, `CONNECTION_CLOSED` or `INVALID_ACK`. */
-export class Unacknowledged extends Error {
+class Unacknowledged extends Error {
   readonly code: string
 
   constructor(code: string) {

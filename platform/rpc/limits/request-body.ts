@@ -26,7 +26,7 @@ const minOwnBlockBytes = 16 * 1024
 const prefixBytes = 5
 const endStreamFlag = 2
 /** Bytes that streams and HTTP may buffer of a body that arrives faster than its handler reads it. */
-export const streamBytes = 128 * 1024
+const streamBytes = 128 * 1024
 
 /** Throws SERVER_OVERLOADED unless the call may hold this many bytes. */
 function hold(lease: Lease, bytes: number): void {

@@ -67,7 +67,7 @@ async function refusedForEver(
 }
 
 /** Whether a text has the form of the failure codes that clients receive. */
-export function isFailureCode(text: string): boolean {
+function isFailureCode(text: string): boolean {
   return /^[A-Z][A-Z0-9_]{0,63}$/.test(text)
 }
 

@@ -18,15 +18,7 @@ export type DeliveryState =
   | 'cancelled'
 
 /** What moves a push on. */
-export type DeliveryEvent =
-  | 'claim'
-  | 'accept'
-  | 'retry'
-  | 'exhaust'
-  | 'end'
-  | 'block'
-  | 'cancel'
-  | 'lose'
+type DeliveryEvent = 'claim' | 'accept' | 'retry' | 'exhaust' | 'end' | 'block' | 'cancel' | 'lose'
 
 /**
  * The states of one round; a replay begins the next one. `accept` leads out of `pending` too: a 2xx may come

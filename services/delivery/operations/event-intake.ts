@@ -24,7 +24,7 @@ import { onboardingCallback, onboardingEvents } from './onboarding-intake.ts'
  * The subjects of what happens to payments, in one order whether money moved or not. Events that can have no push are on
  * one of four words, which is not among them.
  */
-export const paymentEvents = 'pw.payments.*'
+const paymentEvents = 'pw.payments.*'
 
 /** The subjects that deliveries are made from. */
 export const subjects = [paymentEvents, onboardingEvents]

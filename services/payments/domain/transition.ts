@@ -73,9 +73,6 @@ export type Task = {
   reason?: PaymentState
 }
 
-/** States that a row passes through in one transition, the first being where it stood. */
-export type Path<S> = { id: string; states: [S, ...S[]] }
-
 /** A transition that is being built. `payment` is a copy and holds what was done so far. */
 export type Draft = {
   payment: Payment

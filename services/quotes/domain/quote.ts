@@ -153,7 +153,7 @@ export type Execution = {
  * Whether a movement moves what was quoted: from the requested amount to the quoted one. The other way round the payer
  * would gain what rounding took.
  */
-export function fits({ requested, quoted }: Quote, { debit, credit }: Execution): boolean {
+function fits({ requested, quoted }: Quote, { debit, credit }: Execution): boolean {
   return isSame(debit, requested) && isSame(credit, quoted)
 }
 

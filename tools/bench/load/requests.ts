@@ -12,7 +12,7 @@ export type Target = {
 export type RequestShape = { before: string; after: string; idLength: number; status: number }
 
 /** Length of the transaction ids that the load makes up. */
-export const transactionIdLength = 24
+const transactionIdLength = 24
 const paymentIdLength = 36
 const requestIdLength = 36
 

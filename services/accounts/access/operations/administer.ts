@@ -27,7 +27,7 @@ import {
 import { insertProject, lockProject, updateProjectAccess } from '../store/project-store.ts'
 import { type Actor, type Administration, change } from './change.ts'
 
-export type { Actor, Administration } from './change.ts'
+export type { Administration } from './change.ts'
 
 /** Reads a project and locks it; PROJECT_NOT_FOUND when there is none. */
 export async function existingProject(tx: Queryable, projectId: string): Promise<Project> {

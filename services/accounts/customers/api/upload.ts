@@ -15,10 +15,10 @@ export type UploadPart =
   | { profile: Profile }
 
 /** Maximum bytes of all artefacts of an upload together. */
-export const maxUploadBytes = 25 * 1024 * 1024
+const maxUploadBytes = 25 * 1024 * 1024
 
 /** The fields that an artefact may come in, each once. */
-export const artefactFields: ReadonlySet<string> = new Set([
+const artefactFields: ReadonlySet<string> = new Set([
   'id_document1_file',
   'id_document2_file',
   'poa_file',

@@ -5,7 +5,7 @@ import type { Machine } from '#core/machine.ts'
 export type AccountStatus = 'pending_review' | 'available' | 'rejected' | 'suspended' | 'closed'
 
 /** What can happen to an account. */
-export type AccountEvent = 'complete' | 'reject' | 'suspend' | 'resume' | 'close'
+type AccountEvent = 'complete' | 'reject' | 'suspend' | 'resume' | 'close'
 
 /** Which state follows which; a trigger of the table repeats it. */
 export const accountMachine = {

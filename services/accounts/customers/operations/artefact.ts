@@ -18,9 +18,9 @@ import {
 } from '../store/artefact-store.ts'
 
 /** Bytes of an artefact that are stored in one row and read in one message. */
-export const chunkBytes = 64 * 1024
+const chunkBytes = 64 * 1024
 /** The largest artefact. */
-export const maxArtefactBytes = 10 * 1024 * 1024
+const maxArtefactBytes = 10 * 1024 * 1024
 
 const ivBytes = 12
 const tagBytes = 16
@@ -111,7 +111,7 @@ function keyCell(rowId: string): SealedCell {
 }
 
 /** iv[12] ‖ AES-256-GCM ciphertext ‖ tag[16] of a chunk, which is good at its place and nowhere else. */
-export function encryptChunk(key: Buffer, index: number, chunk: Buffer): Buffer {
+function encryptChunk(key: Buffer, index: number, chunk: Buffer): Buffer {
   const iv = randomBytes(ivBytes)
   const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
   cipher.setAAD(placeOf(index))
@@ -119,7 +119,7 @@ export function encryptChunk(key: Buffer, index: number, chunk: Buffer): Buffer 
 }
 
 /** Opens what `encryptChunk` made. Throws when it is not the chunk of this key and place. */
-export function decryptChunk(key: Buffer, index: number, ciphertext: Buffer): Buffer {
+function decryptChunk(key: Buffer, index: number, ciphertext: Buffer): Buffer {
   const iv = ciphertext.subarray(0, ivBytes)
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes })
   decipher.setAAD(placeOf(index))

@@ -25,7 +25,7 @@ export type Profile = {
 const documentFields = ['type', 'number', 'issue_date', 'expire_date', 'issued_country', 'name']
 
 /** The fields that may stand in a profile's details. */
-export const detailFields: ReadonlySet<string> = new Set([
+const detailFields: ReadonlySet<string> = new Set([
   'dob',
   'nationality',
   'occupation',

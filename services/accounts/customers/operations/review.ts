@@ -66,7 +66,7 @@ async function withFreshNumber(work: (accountNumber: string) => Promise<void>): 
 }
 
 /** Ten random digits, the first above zero. */
-export function newAccountNumber(): string {
+function newAccountNumber(): string {
   const least = 10 ** (numberDigits - 1)
   return String(randomInt(least, least * 10))
 }

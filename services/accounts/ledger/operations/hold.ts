@@ -29,7 +29,7 @@ import {
 import { readTransfer } from '../store/ledger-store.ts'
 import { conflict, openFloats, type Posted, refusing, repeatOf } from './ledger.ts'
 
-export type { Hold, HoldState } from '../store/hold-store.ts'
+export type { Hold } from '../store/hold-store.ts'
 
 /** A hold to make. */
 export type NewHold = {

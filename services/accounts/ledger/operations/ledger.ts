@@ -25,7 +25,7 @@ import {
   writeTransfer,
 } from '../store/ledger-store.ts'
 
-export type { Address, Details, InternalName, Line } from '../domain/lines.ts'
+export type { Address, InternalName, Line } from '../domain/lines.ts'
 export { listAccountPostings, readBalance } from './balance.ts'
 
 /** A transfer to post. */

@@ -190,7 +190,7 @@ function requireInTime({ movementId, beginBefore }: NewMovement, beginTime: Date
 }
 
 /** Every account must be one that the project sees, and available. */
-export function requireAvailable(standings: readonly AccountStanding[]): void {
+function requireAvailable(standings: readonly AccountStanding[]): void {
   for (const { accountId, isVisible, isAvailable } of standings) {
     if (!isVisible) throw accountNotFound(accountId)
     if (!isAvailable) {
