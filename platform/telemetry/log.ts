@@ -257,7 +257,7 @@ export function bufferedOutput(writeOut: (text: string) => void): LogOutput {
 const needsLevel = Symbol.for('pino.metadata')
 
 /** The one standard output of a process, for all of its loggers. */
-export const standardOutput = bufferedOutput(writeStandardOutput)
+const standardOutput = bufferedOutput(writeStandardOutput)
 process.on('exit', standardOutput.flush)
 
 /**

@@ -12,6 +12,7 @@ export interface SigningKey {
 export interface UnverifiedJwt {
   keyId: string
   claims: Record<string, unknown>
+  /** Whether the signature is by the private half of this Ed25519 key; false for any other signature. */
   isSignedBy(key: KeyObject): boolean
 }
 

@@ -49,7 +49,7 @@ export interface ExchangeLimits {
 }
 
 /** The header with the milliseconds that the caller waits. */
-export const timeoutHeader = 'connect-timeout-ms'
+const timeoutHeader = 'connect-timeout-ms'
 
 /**
  * Sends a request and resolves to its response. Rejects with a ConnectError: DeadlineExceeded after `timeoutMs`,

@@ -22,7 +22,7 @@ import {
 export type TaskOptions = { db: Database; log: Logger; backend: Backend; linkKeys: KeySource }
 
 /** The back end takes this many charges in one call. */
-export const batchSize = 200
+const batchSize = 200
 const callWidth = 8
 
 type Kind = ClaimedTask['kind']
@@ -131,7 +131,7 @@ async function oneByOne(
 }
 
 /** Makes one call for many tasks of one kind and notes how it went; when the back end refuses what is in it, one call each: none holds up the others. */
-export async function runTasks(
+async function runTasks(
   options: Pick<TaskOptions, 'db' | 'log'>,
   tasks: ClaimedTask[],
   call: (tasks: ClaimedTask[]) => Promise<void>,
