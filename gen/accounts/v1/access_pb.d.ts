@@ -34,7 +34,7 @@ export declare type Project = Message<"accounts.v1.Project"> & {
   name: string;
 
   /**
-   * World that the project lives in.
+   * Its environment.
    *
    * @generated from field: accounts.v1.Environment environment = 3;
    */
@@ -89,7 +89,7 @@ export declare type Merchant = Message<"accounts.v1.Merchant"> & {
   businessName: string;
 
   /**
-   * Its number in E.164 with plus sign: the payee of payments that name none.
+   * Its phone number, E.164 with plus sign. It is the payee of payments that name no payee.
    *
    * @generated from field: string mobile_number = 4;
    */
@@ -123,14 +123,14 @@ export declare type Institution = Message<"accounts.v1.Institution"> & {
   name: string;
 
   /**
-   * World that it lives in.
+   * Its environment.
    *
    * @generated from field: accounts.v1.Environment environment = 3;
    */
   environment: Environment;
 
   /**
-   * ISO 4217 code of what its customers' accounts are kept in when they name no currency.
+   * ISO 4217 code: default currency of its customers' accounts.
    *
    * @generated from field: string default_currency = 4;
    */
@@ -144,7 +144,7 @@ export declare type Institution = Message<"accounts.v1.Institution"> & {
 export declare const InstitutionSchema: GenMessage<Institution>;
 
 /**
- * Asks which project a subscription key opens.
+ * Authenticates a subscription key.
  *
  * @generated from message accounts.v1.AuthenticateSubscriptionKeyRequest
  */
@@ -157,7 +157,7 @@ export declare type AuthenticateSubscriptionKeyRequest = Message<"accounts.v1.Au
   subscriptionKey: string;
 
   /**
-   * World of the caller: a key of the other one is refused like an unknown one.
+   * Environment of the caller. A key of the other environment is refused like an unknown key.
    *
    * @generated from field: accounts.v1.Environment environment = 2;
    */
@@ -171,20 +171,20 @@ export declare type AuthenticateSubscriptionKeyRequest = Message<"accounts.v1.Au
 export declare const AuthenticateSubscriptionKeyRequestSchema: GenMessage<AuthenticateSubscriptionKeyRequest>;
 
 /**
- * Answers AuthenticateSubscriptionKeyRequest.
+ * Response to AuthenticateSubscriptionKeyRequest.
  *
  * @generated from message accounts.v1.AuthenticateSubscriptionKeyResponse
  */
 export declare type AuthenticateSubscriptionKeyResponse = Message<"accounts.v1.AuthenticateSubscriptionKeyResponse"> & {
   /**
-   * The project that the key opens.
+   * The project of the key.
    *
    * @generated from field: accounts.v1.Project project = 1;
    */
   project?: Project | undefined;
 
   /**
-   * UUID of the key, fit for logs.
+   * UUID of the key; may be logged.
    *
    * @generated from field: string key_id = 2;
    */
@@ -198,13 +198,13 @@ export declare type AuthenticateSubscriptionKeyResponse = Message<"accounts.v1.A
 export declare const AuthenticateSubscriptionKeyResponseSchema: GenMessage<AuthenticateSubscriptionKeyResponse>;
 
 /**
- * Asks which merchant of a project an API key belongs to.
+ * Authenticates an API key of a project.
  *
  * @generated from message accounts.v1.AuthenticateApiKeyRequest
  */
 export declare type AuthenticateApiKeyRequest = Message<"accounts.v1.AuthenticateApiKeyRequest"> & {
   /**
-   * UUID of the project that the subscription key opened.
+   * UUID of the project of the subscription key.
    *
    * @generated from field: string project_id = 1;
    */
@@ -225,7 +225,7 @@ export declare type AuthenticateApiKeyRequest = Message<"accounts.v1.Authenticat
 export declare const AuthenticateApiKeyRequestSchema: GenMessage<AuthenticateApiKeyRequest>;
 
 /**
- * Answers AuthenticateApiKeyRequest.
+ * Response to AuthenticateApiKeyRequest.
  *
  * @generated from message accounts.v1.AuthenticateApiKeyResponse
  */
@@ -245,7 +245,7 @@ export declare type AuthenticateApiKeyResponse = Message<"accounts.v1.Authentica
 export declare const AuthenticateApiKeyResponseSchema: GenMessage<AuthenticateApiKeyResponse>;
 
 /**
- * Asks for a merchant by id.
+ * Reads a merchant.
  *
  * @generated from message accounts.v1.GetMerchantRequest
  */
@@ -272,7 +272,7 @@ export declare type GetMerchantRequest = Message<"accounts.v1.GetMerchantRequest
 export declare const GetMerchantRequestSchema: GenMessage<GetMerchantRequest>;
 
 /**
- * Answers GetMerchantRequest.
+ * Response to GetMerchantRequest.
  *
  * @generated from message accounts.v1.GetMerchantResponse
  */
@@ -292,7 +292,7 @@ export declare type GetMerchantResponse = Message<"accounts.v1.GetMerchantRespon
 export declare const GetMerchantResponseSchema: GenMessage<GetMerchantResponse>;
 
 /**
- * Asks whether a project may use an endpoint of an institution.
+ * Checks whether a project may use an endpoint of an institution.
  *
  * @generated from message accounts.v1.CheckGrantRequest
  */
@@ -326,7 +326,7 @@ export declare type CheckGrantRequest = Message<"accounts.v1.CheckGrantRequest">
 export declare const CheckGrantRequestSchema: GenMessage<CheckGrantRequest>;
 
 /**
- * Answers CheckGrantRequest.
+ * Response to CheckGrantRequest.
  *
  * @generated from message accounts.v1.CheckGrantResponse
  */
@@ -339,7 +339,7 @@ export declare type CheckGrantResponse = Message<"accounts.v1.CheckGrantResponse
   granted: boolean;
 
   /**
-   * UUID of the institution when granted, else empty.
+   * UUID of the institution if granted, else empty.
    *
    * @generated from field: string institution_id = 2;
    */
@@ -353,7 +353,7 @@ export declare type CheckGrantResponse = Message<"accounts.v1.CheckGrantResponse
 export declare const CheckGrantResponseSchema: GenMessage<CheckGrantResponse>;
 
 /**
- * Makes a project.
+ * Creates a project.
  *
  * @generated from message accounts.v1.CreateProjectRequest
  */
@@ -366,14 +366,14 @@ export declare type CreateProjectRequest = Message<"accounts.v1.CreateProjectReq
   name: string;
 
   /**
-   * World that it lives in, required.
+   * Its environment, required.
    *
    * @generated from field: accounts.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * Approves it for the Account API.
+   * Whether the project is approved for the Account API.
    *
    * @generated from field: bool account_access = 3;
    */
@@ -387,7 +387,8 @@ export declare type CreateProjectRequest = Message<"accounts.v1.CreateProjectReq
   allowedIps: string[];
 
   /**
-   * UUID of the caller's choice that makes a repeat harmless: the same one answers with the same project. Empty: each call counts.
+   * Idempotency key, a UUID that the caller chooses: a repeat returns the same project. Empty: the call is not
+   * idempotent.
    *
    * @generated from field: string request_id = 5;
    */
@@ -401,7 +402,7 @@ export declare type CreateProjectRequest = Message<"accounts.v1.CreateProjectReq
 export declare const CreateProjectRequestSchema: GenMessage<CreateProjectRequest>;
 
 /**
- * Answers CreateProjectRequest.
+ * Response to CreateProjectRequest.
  *
  * @generated from message accounts.v1.CreateProjectResponse
  */
@@ -434,8 +435,9 @@ export declare type IssueSubscriptionKeyRequest = Message<"accounts.v1.IssueSubs
   projectId: string;
 
   /**
-   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
-   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   * Idempotency key, a UUID that the caller chooses. After a success, a repeat fails with ALREADY_EXISTS
+   * (REQUEST_DONE); its ErrorInfo has `target_id` and `key_id` of what was created. The secret is not shown again, only
+   * replaced. Empty: the call is not idempotent.
    *
    * @generated from field: string request_id = 2;
    */
@@ -449,7 +451,7 @@ export declare type IssueSubscriptionKeyRequest = Message<"accounts.v1.IssueSubs
 export declare const IssueSubscriptionKeyRequestSchema: GenMessage<IssueSubscriptionKeyRequest>;
 
 /**
- * Answers IssueSubscriptionKeyRequest.
+ * Response to IssueSubscriptionKeyRequest.
  *
  * @generated from message accounts.v1.IssueSubscriptionKeyResponse
  */
@@ -462,7 +464,7 @@ export declare type IssueSubscriptionKeyResponse = Message<"accounts.v1.IssueSub
   keyId: string;
 
   /**
-   * The key, 32 characters. Shown here and never again.
+   * The key, 32 characters. Shown only in this response.
    *
    * @generated from field: string subscription_key = 2;
    */
@@ -489,7 +491,7 @@ export declare const IssueSubscriptionKeyResponseSchema: GenMessage<IssueSubscri
  */
 export declare type RevokeSubscriptionKeyRequest = Message<"accounts.v1.RevokeSubscriptionKeyRequest"> & {
   /**
-   * UUID of the key. Revoking a revoked key changes nothing.
+   * UUID of the key. Revoking a key again changes nothing.
    *
    * @generated from field: string key_id = 1;
    */
@@ -503,13 +505,13 @@ export declare type RevokeSubscriptionKeyRequest = Message<"accounts.v1.RevokeSu
 export declare const RevokeSubscriptionKeyRequestSchema: GenMessage<RevokeSubscriptionKeyRequest>;
 
 /**
- * Answers RevokeSubscriptionKeyRequest.
+ * Response to RevokeSubscriptionKeyRequest.
  *
  * @generated from message accounts.v1.RevokeSubscriptionKeyResponse
  */
 export declare type RevokeSubscriptionKeyResponse = Message<"accounts.v1.RevokeSubscriptionKeyResponse"> & {
   /**
-   * When it was revoked, the first time.
+   * When it was first revoked.
    *
    * @generated from field: google.protobuf.Timestamp revoke_time = 1;
    */
@@ -523,7 +525,7 @@ export declare type RevokeSubscriptionKeyResponse = Message<"accounts.v1.RevokeS
 export declare const RevokeSubscriptionKeyResponseSchema: GenMessage<RevokeSubscriptionKeyResponse>;
 
 /**
- * Makes a merchant with its first API key.
+ * Creates a merchant with its first API key.
  *
  * @generated from message accounts.v1.CreateMerchantRequest
  */
@@ -550,8 +552,9 @@ export declare type CreateMerchantRequest = Message<"accounts.v1.CreateMerchantR
   mobileNumber: string;
 
   /**
-   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
-   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   * Idempotency key, a UUID that the caller chooses. After a success, a repeat fails with ALREADY_EXISTS
+   * (REQUEST_DONE); its ErrorInfo has `target_id` and `key_id` of what was created. The secret is not shown again, only
+   * replaced. Empty: the call is not idempotent.
    *
    * @generated from field: string request_id = 4;
    */
@@ -565,7 +568,7 @@ export declare type CreateMerchantRequest = Message<"accounts.v1.CreateMerchantR
 export declare const CreateMerchantRequestSchema: GenMessage<CreateMerchantRequest>;
 
 /**
- * Answers CreateMerchantRequest.
+ * Response to CreateMerchantRequest.
  *
  * @generated from message accounts.v1.CreateMerchantResponse
  */
@@ -585,7 +588,7 @@ export declare type CreateMerchantResponse = Message<"accounts.v1.CreateMerchant
   keyId: string;
 
   /**
-   * The API key, 32 base62 characters. Shown here and never again.
+   * The API key, 32 base62 characters. Shown only in this response.
    *
    * @generated from field: string api_key = 3;
    */
@@ -605,7 +608,7 @@ export declare const CreateMerchantResponseSchema: GenMessage<CreateMerchantResp
  */
 export declare type RevokeApiKeyRequest = Message<"accounts.v1.RevokeApiKeyRequest"> & {
   /**
-   * UUID of the key. Revoking a revoked key changes nothing.
+   * UUID of the key. Revoking a key again changes nothing.
    *
    * @generated from field: string key_id = 1;
    */
@@ -619,13 +622,13 @@ export declare type RevokeApiKeyRequest = Message<"accounts.v1.RevokeApiKeyReque
 export declare const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest>;
 
 /**
- * Answers RevokeApiKeyRequest.
+ * Response to RevokeApiKeyRequest.
  *
  * @generated from message accounts.v1.RevokeApiKeyResponse
  */
 export declare type RevokeApiKeyResponse = Message<"accounts.v1.RevokeApiKeyResponse"> & {
   /**
-   * When it was revoked, the first time.
+   * When it was first revoked.
    *
    * @generated from field: google.protobuf.Timestamp revoke_time = 1;
    */
@@ -639,7 +642,7 @@ export declare type RevokeApiKeyResponse = Message<"accounts.v1.RevokeApiKeyResp
 export declare const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse>;
 
 /**
- * Makes an institution with its first key and signing secret.
+ * Creates an institution with its first key and signing secret.
  *
  * @generated from message accounts.v1.CreateInstitutionRequest
  */
@@ -652,22 +655,23 @@ export declare type CreateInstitutionRequest = Message<"accounts.v1.CreateInstit
   name: string;
 
   /**
-   * World that it lives in, required.
+   * Its environment, required.
    *
    * @generated from field: accounts.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
-   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   * Idempotency key, a UUID that the caller chooses. After a success, a repeat fails with ALREADY_EXISTS
+   * (REQUEST_DONE); its ErrorInfo has `target_id` and `key_id` of what was created. The secret is not shown again, only
+   * replaced. Empty: the call is not idempotent.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * ISO 4217 code, in capitals, of what its customers' accounts are kept in when they name no currency; it stays. Empty: USD.
+   * ISO 4217 code, upper case: default currency of its customers' accounts. It never changes. Empty: USD.
    *
    * @generated from field: string default_currency = 4;
    */
@@ -681,7 +685,7 @@ export declare type CreateInstitutionRequest = Message<"accounts.v1.CreateInstit
 export declare const CreateInstitutionRequestSchema: GenMessage<CreateInstitutionRequest>;
 
 /**
- * Answers CreateInstitutionRequest.
+ * Response to CreateInstitutionRequest.
  *
  * @generated from message accounts.v1.CreateInstitutionResponse
  */
@@ -694,7 +698,7 @@ export declare type CreateInstitutionResponse = Message<"accounts.v1.CreateInsti
   institution?: Institution | undefined;
 
   /**
-   * Its key and secret. Shown here and never again.
+   * Its key and secret. Shown only in this response.
    *
    * @generated from field: accounts.v1.InstitutionKey key = 2;
    */
@@ -708,7 +712,7 @@ export declare type CreateInstitutionResponse = Message<"accounts.v1.CreateInsti
 export declare const CreateInstitutionResponseSchema: GenMessage<CreateInstitutionResponse>;
 
 /**
- * Gives an institution a second live key and secret; the oldest of three is retired.
+ * Adds a key and signing secret to an institution. At most two are live: the oldest of three is retired.
  *
  * @generated from message accounts.v1.RotateInstitutionKeyRequest
  */
@@ -721,8 +725,9 @@ export declare type RotateInstitutionKeyRequest = Message<"accounts.v1.RotateIns
   institutionId: string;
 
   /**
-   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
-   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   * Idempotency key, a UUID that the caller chooses. After a success, a repeat fails with ALREADY_EXISTS
+   * (REQUEST_DONE); its ErrorInfo has `target_id` and `key_id` of what was created. The secret is not shown again, only
+   * replaced. Empty: the call is not idempotent.
    *
    * @generated from field: string request_id = 2;
    */
@@ -736,13 +741,13 @@ export declare type RotateInstitutionKeyRequest = Message<"accounts.v1.RotateIns
 export declare const RotateInstitutionKeyRequestSchema: GenMessage<RotateInstitutionKeyRequest>;
 
 /**
- * Answers RotateInstitutionKeyRequest.
+ * Response to RotateInstitutionKeyRequest.
  *
  * @generated from message accounts.v1.RotateInstitutionKeyResponse
  */
 export declare type RotateInstitutionKeyResponse = Message<"accounts.v1.RotateInstitutionKeyResponse"> & {
   /**
-   * The new key and secret. Shown here and never again.
+   * The new key and secret. Shown only in this response.
    *
    * @generated from field: accounts.v1.InstitutionKey key = 1;
    */
@@ -810,7 +815,7 @@ export declare type GrantEndpointsRequest = Message<"accounts.v1.GrantEndpointsR
   institutionId: string;
 
   /**
-   * Endpoints, as "<METHOD> <path>". A grant that exists stays.
+   * Endpoints, as "<METHOD> <path>". Existing grants stay.
    *
    * @generated from field: repeated string endpoints = 3;
    */
@@ -824,7 +829,7 @@ export declare type GrantEndpointsRequest = Message<"accounts.v1.GrantEndpointsR
 export declare const GrantEndpointsRequestSchema: GenMessage<GrantEndpointsRequest>;
 
 /**
- * Answers GrantEndpointsRequest.
+ * Response to GrantEndpointsRequest.
  *
  * @generated from message accounts.v1.GrantEndpointsResponse
  */
@@ -844,7 +849,7 @@ export declare type GrantEndpointsResponse = Message<"accounts.v1.GrantEndpoints
 export declare const GrantEndpointsResponseSchema: GenMessage<GrantEndpointsResponse>;
 
 /**
- * Takes grants back.
+ * Revokes grants.
  *
  * @generated from message accounts.v1.RevokeGrantsRequest
  */
@@ -864,7 +869,7 @@ export declare type RevokeGrantsRequest = Message<"accounts.v1.RevokeGrantsReque
   institutionId: string;
 
   /**
-   * Endpoints to take back. One that is not granted is passed over.
+   * Endpoints to revoke. An endpoint that is not granted is ignored.
    *
    * @generated from field: repeated string endpoints = 3;
    */
@@ -878,7 +883,7 @@ export declare type RevokeGrantsRequest = Message<"accounts.v1.RevokeGrantsReque
 export declare const RevokeGrantsRequestSchema: GenMessage<RevokeGrantsRequest>;
 
 /**
- * Answers RevokeGrantsRequest.
+ * Response to RevokeGrantsRequest.
  *
  * @generated from message accounts.v1.RevokeGrantsResponse
  */
@@ -911,7 +916,7 @@ export declare type UpdateProjectAccessRequest = Message<"accounts.v1.UpdateProj
   projectId: string;
 
   /**
-   * Approves it for the Account API, or withdraws that.
+   * Whether the project is approved for the Account API.
    *
    * @generated from field: bool account_access = 2;
    */
@@ -939,7 +944,7 @@ export declare type UpdateProjectAccessRequest = Message<"accounts.v1.UpdateProj
 export declare const UpdateProjectAccessRequestSchema: GenMessage<UpdateProjectAccessRequest>;
 
 /**
- * Answers UpdateProjectAccessRequest.
+ * Response to UpdateProjectAccessRequest.
  *
  * @generated from message accounts.v1.UpdateProjectAccessResponse
  */
@@ -979,8 +984,9 @@ export declare type IssueApiKeyRequest = Message<"accounts.v1.IssueApiKeyRequest
   merchantId: string;
 
   /**
-   * UUID of the caller's choice that makes a repeat harmless: once done, the same one is ALREADY_EXISTS (REQUEST_DONE)
-   * and its ErrorInfo names what was made, `target_id` and `key_id`, whose secret can only be replaced. Empty: each call counts.
+   * Idempotency key, a UUID that the caller chooses. After a success, a repeat fails with ALREADY_EXISTS
+   * (REQUEST_DONE); its ErrorInfo has `target_id` and `key_id` of what was created. The secret is not shown again, only
+   * replaced. Empty: the call is not idempotent.
    *
    * @generated from field: string request_id = 3;
    */
@@ -994,7 +1000,7 @@ export declare type IssueApiKeyRequest = Message<"accounts.v1.IssueApiKeyRequest
 export declare const IssueApiKeyRequestSchema: GenMessage<IssueApiKeyRequest>;
 
 /**
- * Answers IssueApiKeyRequest.
+ * Response to IssueApiKeyRequest.
  *
  * @generated from message accounts.v1.IssueApiKeyResponse
  */
@@ -1007,7 +1013,7 @@ export declare type IssueApiKeyResponse = Message<"accounts.v1.IssueApiKeyRespon
   keyId: string;
 
   /**
-   * The API key, 32 base62 characters. Shown here and never again.
+   * The API key, 32 base62 characters. Shown only in this response.
    *
    * @generated from field: string api_key = 2;
    */
@@ -1028,7 +1034,7 @@ export declare type IssueApiKeyResponse = Message<"accounts.v1.IssueApiKeyRespon
 export declare const IssueApiKeyResponseSchema: GenMessage<IssueApiKeyResponse>;
 
 /**
- * Asks for a project.
+ * Reads a project.
  *
  * @generated from message accounts.v1.GetProjectRequest
  */
@@ -1048,7 +1054,7 @@ export declare type GetProjectRequest = Message<"accounts.v1.GetProjectRequest">
 export declare const GetProjectRequestSchema: GenMessage<GetProjectRequest>;
 
 /**
- * Answers GetProjectRequest.
+ * Response to GetProjectRequest.
  *
  * @generated from message accounts.v1.GetProjectResponse
  */
@@ -1068,34 +1074,34 @@ export declare type GetProjectResponse = Message<"accounts.v1.GetProjectResponse
 export declare const GetProjectResponseSchema: GenMessage<GetProjectResponse>;
 
 /**
- * Asks for projects.
+ * Lists projects.
  *
  * @generated from message accounts.v1.ListProjectsRequest
  */
 export declare type ListProjectsRequest = Message<"accounts.v1.ListProjectsRequest"> & {
   /**
-   * Only those of one world. UNSPECIFIED: of both.
+   * Filter by environment. UNSPECIFIED: both.
    *
    * @generated from field: accounts.v1.Environment environment = 1;
    */
   environment: Environment;
 
   /**
-   * Only those of this name. Empty: all.
+   * Filter by name. Empty: all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Most projects of one answer, 1 to 200. Zero: 50.
+   * Maximum number of projects in the response, 1 to 200. Zero means 50.
    *
    * @generated from field: uint32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the answer before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -1109,7 +1115,7 @@ export declare type ListProjectsRequest = Message<"accounts.v1.ListProjectsReque
 export declare const ListProjectsRequestSchema: GenMessage<ListProjectsRequest>;
 
 /**
- * Answers ListProjectsRequest.
+ * Response to ListProjectsRequest.
  *
  * @generated from message accounts.v1.ListProjectsResponse
  */
@@ -1122,7 +1128,7 @@ export declare type ListProjectsResponse = Message<"accounts.v1.ListProjectsResp
   projects: Project[];
 
   /**
-   * Asks for the next page. Empty: this is the last one.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1136,7 +1142,7 @@ export declare type ListProjectsResponse = Message<"accounts.v1.ListProjectsResp
 export declare const ListProjectsResponseSchema: GenMessage<ListProjectsResponse>;
 
 /**
- * A key as it is remembered: never the key itself.
+ * Metadata of a key, without the key itself.
  *
  * @generated from message accounts.v1.IssuedKey
  */
@@ -1149,7 +1155,7 @@ export declare type IssuedKey = Message<"accounts.v1.IssuedKey"> & {
   keyId: string;
 
   /**
-   * UUID of the merchant that an API key is of. Empty for a subscription key.
+   * UUID of the merchant of an API key. Empty for a subscription key.
    *
    * @generated from field: string merchant_id = 2;
    */
@@ -1177,7 +1183,7 @@ export declare type IssuedKey = Message<"accounts.v1.IssuedKey"> & {
 export declare const IssuedKeySchema: GenMessage<IssuedKey>;
 
 /**
- * Asks for the subscription keys of a project.
+ * Lists the subscription keys of a project.
  *
  * @generated from message accounts.v1.ListSubscriptionKeysRequest
  */
@@ -1197,13 +1203,13 @@ export declare type ListSubscriptionKeysRequest = Message<"accounts.v1.ListSubsc
 export declare const ListSubscriptionKeysRequestSchema: GenMessage<ListSubscriptionKeysRequest>;
 
 /**
- * Answers ListSubscriptionKeysRequest.
+ * Response to ListSubscriptionKeysRequest.
  *
  * @generated from message accounts.v1.ListSubscriptionKeysResponse
  */
 export declare type ListSubscriptionKeysResponse = Message<"accounts.v1.ListSubscriptionKeysResponse"> & {
   /**
-   * The newest 200 keys, newest first, revoked ones among them.
+   * The newest 200 keys, newest first, including revoked keys.
    *
    * @generated from field: repeated accounts.v1.IssuedKey keys = 1;
    */
@@ -1217,7 +1223,7 @@ export declare type ListSubscriptionKeysResponse = Message<"accounts.v1.ListSubs
 export declare const ListSubscriptionKeysResponseSchema: GenMessage<ListSubscriptionKeysResponse>;
 
 /**
- * Asks for the API keys of a project's merchants.
+ * Lists the API keys of a project's merchants.
  *
  * @generated from message accounts.v1.ListApiKeysRequest
  */
@@ -1230,7 +1236,7 @@ export declare type ListApiKeysRequest = Message<"accounts.v1.ListApiKeysRequest
   projectId: string;
 
   /**
-   * UUID of the merchant. Empty: of all.
+   * UUID of the merchant. Empty: all merchants.
    *
    * @generated from field: string merchant_id = 2;
    */
@@ -1244,13 +1250,13 @@ export declare type ListApiKeysRequest = Message<"accounts.v1.ListApiKeysRequest
 export declare const ListApiKeysRequestSchema: GenMessage<ListApiKeysRequest>;
 
 /**
- * Answers ListApiKeysRequest.
+ * Response to ListApiKeysRequest.
  *
  * @generated from message accounts.v1.ListApiKeysResponse
  */
 export declare type ListApiKeysResponse = Message<"accounts.v1.ListApiKeysResponse"> & {
   /**
-   * The newest 200 keys, newest first, revoked ones among them.
+   * The newest 200 keys, newest first, including revoked keys.
    *
    * @generated from field: repeated accounts.v1.IssuedKey keys = 1;
    */
@@ -1264,7 +1270,7 @@ export declare type ListApiKeysResponse = Message<"accounts.v1.ListApiKeysRespon
 export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
 
 /**
- * Asks for the merchants of a project.
+ * Lists the merchants of a project.
  *
  * @generated from message accounts.v1.ListMerchantsRequest
  */
@@ -1277,14 +1283,14 @@ export declare type ListMerchantsRequest = Message<"accounts.v1.ListMerchantsReq
   projectId: string;
 
   /**
-   * Most merchants of one answer, 1 to 200. Zero: 50.
+   * Maximum number of merchants in the response, 1 to 200. Zero means 50.
    *
    * @generated from field: uint32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the answer before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -1298,7 +1304,7 @@ export declare type ListMerchantsRequest = Message<"accounts.v1.ListMerchantsReq
 export declare const ListMerchantsRequestSchema: GenMessage<ListMerchantsRequest>;
 
 /**
- * Answers ListMerchantsRequest.
+ * Response to ListMerchantsRequest.
  *
  * @generated from message accounts.v1.ListMerchantsResponse
  */
@@ -1311,7 +1317,7 @@ export declare type ListMerchantsResponse = Message<"accounts.v1.ListMerchantsRe
   merchants: Merchant[];
 
   /**
-   * Asks for the next page. Empty: this is the last one.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1325,34 +1331,34 @@ export declare type ListMerchantsResponse = Message<"accounts.v1.ListMerchantsRe
 export declare const ListMerchantsResponseSchema: GenMessage<ListMerchantsResponse>;
 
 /**
- * Asks for institutions.
+ * Lists institutions.
  *
  * @generated from message accounts.v1.ListInstitutionsRequest
  */
 export declare type ListInstitutionsRequest = Message<"accounts.v1.ListInstitutionsRequest"> & {
   /**
-   * Only those of one world. UNSPECIFIED: of both.
+   * Filter by environment. UNSPECIFIED: both.
    *
    * @generated from field: accounts.v1.Environment environment = 1;
    */
   environment: Environment;
 
   /**
-   * Only those of this name. Empty: all.
+   * Filter by name. Empty: all.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Most institutions of one answer, 1 to 200. Zero: 50.
+   * Maximum number of institutions in the response, 1 to 200. Zero means 50.
    *
    * @generated from field: uint32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the answer before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -1366,7 +1372,7 @@ export declare type ListInstitutionsRequest = Message<"accounts.v1.ListInstituti
 export declare const ListInstitutionsRequestSchema: GenMessage<ListInstitutionsRequest>;
 
 /**
- * Answers ListInstitutionsRequest.
+ * Response to ListInstitutionsRequest.
  *
  * @generated from message accounts.v1.ListInstitutionsResponse
  */
@@ -1379,7 +1385,7 @@ export declare type ListInstitutionsResponse = Message<"accounts.v1.ListInstitut
   institutions: Institution[];
 
   /**
-   * Asks for the next page. Empty: this is the last one.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1393,7 +1399,7 @@ export declare type ListInstitutionsResponse = Message<"accounts.v1.ListInstitut
 export declare const ListInstitutionsResponseSchema: GenMessage<ListInstitutionsResponse>;
 
 /**
- * Asks for an institution.
+ * Reads an institution.
  *
  * @generated from message accounts.v1.GetInstitutionRequest
  */
@@ -1413,7 +1419,7 @@ export declare type GetInstitutionRequest = Message<"accounts.v1.GetInstitutionR
 export declare const GetInstitutionRequestSchema: GenMessage<GetInstitutionRequest>;
 
 /**
- * A key of an institution as it is remembered: neither key nor secret.
+ * Metadata of an institution's key, without key and secret.
  *
  * @generated from message accounts.v1.LiveInstitutionKey
  */
@@ -1440,7 +1446,7 @@ export declare type LiveInstitutionKey = Message<"accounts.v1.LiveInstitutionKey
 export declare const LiveInstitutionKeySchema: GenMessage<LiveInstitutionKey>;
 
 /**
- * Answers GetInstitutionRequest.
+ * Response to GetInstitutionRequest.
  *
  * @generated from message accounts.v1.GetInstitutionResponse
  */
@@ -1453,7 +1459,7 @@ export declare type GetInstitutionResponse = Message<"accounts.v1.GetInstitution
   institution?: Institution | undefined;
 
   /**
-   * Its live keys, newest first; two while a rotation is under way.
+   * Its live keys, newest first; two during a rotation.
    *
    * @generated from field: repeated accounts.v1.LiveInstitutionKey live_keys = 2;
    */
@@ -1467,7 +1473,7 @@ export declare type GetInstitutionResponse = Message<"accounts.v1.GetInstitution
 export declare const GetInstitutionResponseSchema: GenMessage<GetInstitutionResponse>;
 
 /**
- * Asks for the grants of a project.
+ * Lists the grants of a project.
  *
  * @generated from message accounts.v1.ListGrantsRequest
  */
@@ -1480,7 +1486,7 @@ export declare type ListGrantsRequest = Message<"accounts.v1.ListGrantsRequest">
   projectId: string;
 
   /**
-   * UUID of the institution. Empty: of all.
+   * UUID of the institution. Empty: all institutions.
    *
    * @generated from field: string institution_id = 2;
    */
@@ -1535,7 +1541,7 @@ export declare type Grant = Message<"accounts.v1.Grant"> & {
 export declare const GrantSchema: GenMessage<Grant>;
 
 /**
- * Answers ListGrantsRequest.
+ * Response to ListGrantsRequest.
  *
  * @generated from message accounts.v1.ListGrantsResponse
  */
@@ -1555,13 +1561,13 @@ export declare type ListGrantsResponse = Message<"accounts.v1.ListGrantsResponse
 export declare const ListGrantsResponseSchema: GenMessage<ListGrantsResponse>;
 
 /**
- * One line of the audit: who changed what.
+ * One entry of the audit: who changed what.
  *
  * @generated from message accounts.v1.AuditEntry
  */
 export declare type AuditEntry = Message<"accounts.v1.AuditEntry"> & {
   /**
-   * UUID of the line.
+   * UUID of the entry.
    *
    * @generated from field: string audit_id = 1;
    */
@@ -1575,7 +1581,7 @@ export declare type AuditEntry = Message<"accounts.v1.AuditEntry"> & {
   occurTime?: Timestamp | undefined;
 
   /**
-   * Name of the process or bearer that asked.
+   * Name of the calling process or bearer.
    *
    * @generated from field: string caller = 3;
    */
@@ -1596,14 +1602,14 @@ export declare type AuditEntry = Message<"accounts.v1.AuditEntry"> & {
   action: string;
 
   /**
-   * UUID of the project concerned. Empty: of no single one.
+   * UUID of the project. Empty when the change is not about one project.
    *
    * @generated from field: string project_id = 6;
    */
   projectId: string;
 
   /**
-   * What it was done to: id of a project, key, merchant or institution.
+   * What was changed: id of a project, key, merchant or institution.
    *
    * @generated from field: string target_id = 7;
    */
@@ -1624,27 +1630,27 @@ export declare type AuditEntry = Message<"accounts.v1.AuditEntry"> & {
 export declare const AuditEntrySchema: GenMessage<AuditEntry>;
 
 /**
- * Asks for the audit.
+ * Lists the audit.
  *
  * @generated from message accounts.v1.ListAuditRequest
  */
 export declare type ListAuditRequest = Message<"accounts.v1.ListAuditRequest"> & {
   /**
-   * UUID of the project. Empty: of all.
+   * UUID of the project. Empty: all projects.
    *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
-   * Most lines of one answer, 1 to 200. Zero: 50.
+   * Maximum number of lines in the response, 1 to 200. Zero means 50.
    *
    * @generated from field: uint32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the answer before. Empty: the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -1658,20 +1664,20 @@ export declare type ListAuditRequest = Message<"accounts.v1.ListAuditRequest"> &
 export declare const ListAuditRequestSchema: GenMessage<ListAuditRequest>;
 
 /**
- * Answers ListAuditRequest.
+ * Response to ListAuditRequest.
  *
  * @generated from message accounts.v1.ListAuditResponse
  */
 export declare type ListAuditResponse = Message<"accounts.v1.ListAuditResponse"> & {
   /**
-   * Lines, newest first.
+   * Entries, newest first.
    *
    * @generated from field: repeated accounts.v1.AuditEntry entries = 1;
    */
   entries: AuditEntry[];
 
   /**
-   * Asks for the next page. Empty: this is the last one.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1685,7 +1691,7 @@ export declare type ListAuditResponse = Message<"accounts.v1.ListAuditResponse">
 export declare const ListAuditResponseSchema: GenMessage<ListAuditResponse>;
 
 /**
- * Asks for the secrets that sign an institution's callbacks.
+ * Reads the secrets that sign an institution's callbacks.
  *
  * @generated from message accounts.v1.GetSigningSecretsRequest
  */
@@ -1705,14 +1711,14 @@ export declare type GetSigningSecretsRequest = Message<"accounts.v1.GetSigningSe
 export declare const GetSigningSecretsRequestSchema: GenMessage<GetSigningSecretsRequest>;
 
 /**
- * Answers GetSigningSecretsRequest.
+ * Response to GetSigningSecretsRequest.
  *
  * @generated from message accounts.v1.GetSigningSecretsResponse
  */
 export declare type GetSigningSecretsResponse = Message<"accounts.v1.GetSigningSecretsResponse"> & {
   /**
-   * Signing secrets of the live keys, newest first; two while a rotation is under way. Keep them in
-   * memory only, for seconds. Never logged.
+   * Signing secrets of the live keys, newest first; two during a rotation. Callers keep them in memory only, for
+   * seconds. Never logged.
    *
    * @generated from field: repeated string signing_secrets = 1;
    */
@@ -1726,13 +1732,13 @@ export declare type GetSigningSecretsResponse = Message<"accounts.v1.GetSigningS
 export declare const GetSigningSecretsResponseSchema: GenMessage<GetSigningSecretsResponse>;
 
 /**
- * News on subject "pw.accounts.access": something that callers may have cached has changed.
+ * Invalidation on subject "pw.accounts.access": access data that callers may have cached has changed.
  *
  * @generated from message accounts.v1.AccessChanged
  */
 export declare type AccessChanged = Message<"accounts.v1.AccessChanged"> & {
   /**
-   * UUID of the project concerned. Empty: any.
+   * UUID of the project. Empty: any project may be affected.
    *
    * @generated from field: string project_id = 1;
    */
@@ -1746,7 +1752,7 @@ export declare type AccessChanged = Message<"accounts.v1.AccessChanged"> & {
 export declare const AccessChangedSchema: GenMessage<AccessChanged>;
 
 /**
- * Which world a project, key or institution lives in. The two never mix.
+ * Environment of a project, key or institution. Sandbox and production share no data.
  *
  * @generated from enum accounts.v1.Environment
  */
@@ -1759,7 +1765,7 @@ export enum Environment {
   UNSPECIFIED = 0,
 
   /**
-   * Test money only. Local starts and hosted sandboxes are this.
+   * Test money only: local starts and hosted sandboxes.
    *
    * @generated from enum value: ENVIRONMENT_SANDBOX = 1;
    */
@@ -1779,15 +1785,16 @@ export enum Environment {
 export declare const EnvironmentSchema: GenEnum<Environment>;
 
 /**
- * Checks credentials for the gateway and administers them for operators. A `request_id` that was used with other
- * content is ALREADY_EXISTS (REQUEST_ID_REUSED).
+ * Checks credentials for the gateway and administers them for operators. Reusing a `request_id` with different content
+ * fails with ALREADY_EXISTS (REQUEST_ID_REUSED).
  *
  * @generated from service accounts.v1.AccessService
  */
 export declare const AccessService: GenService<{
   /**
-   * Opens a project by subscription key. UNAUTHENTICATED (PW_INVALID_SUBSCRIPTION_KEY), with the
-   * same work done, for a missing, unknown, revoked or wrong-environment key.
+   * Finds the project of a subscription key. UNAUTHENTICATED (PW_INVALID_SUBSCRIPTION_KEY) for a missing, unknown or
+   * revoked key and for one of the other environment; the service does the same work in each case, so that timing
+   * reveals nothing.
    *
    * @generated from rpc accounts.v1.AccessService.AuthenticateSubscriptionKey
    */
@@ -1818,7 +1825,7 @@ export declare const AccessService: GenService<{
     output: typeof GetMerchantResponseSchema;
   },
   /**
-   * Says whether a project may use an endpoint of an institution.
+   * Checks whether a project may use an endpoint of an institution.
    *
    * @generated from rpc accounts.v1.AccessService.CheckGrant
    */
@@ -1828,9 +1835,9 @@ export declare const AccessService: GenService<{
     output: typeof CheckGrantResponseSchema;
   },
   /**
-   * Reads the secrets that sign an institution's callbacks: for the delivery service alone. NOT_FOUND
-   * for an unknown institution and for one without a live key. Not marked free of side effects,
-   * so that no GET and no cache of HTTP ever carries the answer.
+   * Reads the secrets that sign an institution's callbacks. Only the delivery service may call it. NOT_FOUND for an
+   * unknown institution and for one without a live key. Not marked NO_SIDE_EFFECTS, so that the response is never sent
+   * over GET or cached.
    *
    * @generated from rpc accounts.v1.AccessService.GetSigningSecrets
    */
@@ -1850,7 +1857,7 @@ export declare const AccessService: GenService<{
     output: typeof GetProjectResponseSchema;
   },
   /**
-   * Lists projects. INVALID_ARGUMENT for a page size or token that is not one.
+   * Lists projects. INVALID_ARGUMENT for an invalid page size or token.
    *
    * @generated from rpc accounts.v1.AccessService.ListProjects
    */
@@ -1880,7 +1887,8 @@ export declare const AccessService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Lists the merchants of a project. NOT_FOUND for an unknown project, INVALID_ARGUMENT for a page size or token that is not one.
+   * Lists the merchants of a project. NOT_FOUND for an unknown project, INVALID_ARGUMENT for an invalid page size or
+   * token.
    *
    * @generated from rpc accounts.v1.AccessService.ListMerchants
    */
@@ -1890,7 +1898,7 @@ export declare const AccessService: GenService<{
     output: typeof ListMerchantsResponseSchema;
   },
   /**
-   * Lists institutions. INVALID_ARGUMENT for a page size or token that is not one.
+   * Lists institutions. INVALID_ARGUMENT for an invalid page size or token.
    *
    * @generated from rpc accounts.v1.AccessService.ListInstitutions
    */
@@ -1920,7 +1928,7 @@ export declare const AccessService: GenService<{
     output: typeof ListGrantsResponseSchema;
   },
   /**
-   * Lists the audit. INVALID_ARGUMENT for a page size or token that is not one.
+   * Lists the audit. INVALID_ARGUMENT for an invalid page size or token.
    *
    * @generated from rpc accounts.v1.AccessService.ListAudit
    */
@@ -1930,7 +1938,7 @@ export declare const AccessService: GenService<{
     output: typeof ListAuditResponseSchema;
   },
   /**
-   * Makes a project. INVALID_ARGUMENT for bad values, ALREADY_EXISTS for a taken name.
+   * Creates a project. INVALID_ARGUMENT for bad values, ALREADY_EXISTS for a taken name.
    *
    * @generated from rpc accounts.v1.AccessService.CreateProject
    */
@@ -1950,7 +1958,7 @@ export declare const AccessService: GenService<{
     output: typeof UpdateProjectAccessResponseSchema;
   },
   /**
-   * Issues a subscription key. FAILED_PRECONDITION when two are active already.
+   * Issues a subscription key. FAILED_PRECONDITION when two are already active.
    *
    * @generated from rpc accounts.v1.AccessService.IssueSubscriptionKey
    */
@@ -1970,7 +1978,7 @@ export declare const AccessService: GenService<{
     output: typeof RevokeSubscriptionKeyResponseSchema;
   },
   /**
-   * Makes a merchant and its API key. NOT_FOUND for an unknown project.
+   * Creates a merchant and its API key. NOT_FOUND for an unknown project.
    *
    * @generated from rpc accounts.v1.AccessService.CreateMerchant
    */
@@ -1980,7 +1988,7 @@ export declare const AccessService: GenService<{
     output: typeof CreateMerchantResponseSchema;
   },
   /**
-   * Issues another API key. NOT_FOUND for an unknown merchant, FAILED_PRECONDITION when two are active already.
+   * Issues another API key. NOT_FOUND for an unknown merchant, FAILED_PRECONDITION when two are already active.
    *
    * @generated from rpc accounts.v1.AccessService.IssueApiKey
    */
@@ -2000,7 +2008,7 @@ export declare const AccessService: GenService<{
     output: typeof RevokeApiKeyResponseSchema;
   },
   /**
-   * Makes an institution. ALREADY_EXISTS for a taken name.
+   * Creates an institution. ALREADY_EXISTS for a taken name.
    *
    * @generated from rpc accounts.v1.AccessService.CreateInstitution
    */
@@ -2031,7 +2039,7 @@ export declare const AccessService: GenService<{
     output: typeof GrantEndpointsResponseSchema;
   },
   /**
-   * Takes grants back. NOT_FOUND for an unknown project or institution.
+   * Revokes grants. NOT_FOUND for an unknown project or institution.
    *
    * @generated from rpc accounts.v1.AccessService.RevokeGrants
    */

@@ -434,7 +434,7 @@ export const EnvironmentSchema = /*@__PURE__*/
   enumDesc(file_accounts_v1_access, 0);
 
 /**
- * Which world a project, key or institution lives in. The two never mix.
+ * Environment of a project, key or institution. Sandbox and production share no data.
  *
  * @generated from enum accounts.v1.Environment
  */
@@ -442,8 +442,8 @@ export const Environment = /*@__PURE__*/
   tsEnum(EnvironmentSchema);
 
 /**
- * Checks credentials for the gateway and administers them for operators. A `request_id` that was used with other
- * content is ALREADY_EXISTS (REQUEST_ID_REUSED).
+ * Checks credentials for the gateway and administers them for operators. Reusing a `request_id` with different content
+ * fails with ALREADY_EXISTS (REQUEST_ID_REUSED).
  *
  * @generated from service accounts.v1.AccessService
  */

@@ -43,7 +43,7 @@ export declare type Account = Message<"accounts.v1.Account"> & {
   institutionName: string;
 
   /**
-   * Number of the account at its institution; empty while none is given.
+   * Number of the account at its institution; empty until the institution assigns one.
    *
    * @generated from field: string account_number = 4;
    */
@@ -92,7 +92,7 @@ export declare type Account = Message<"accounts.v1.Account"> & {
   country: string;
 
   /**
-   * ISO 4217 code of the currency that it is kept in.
+   * ISO 4217 code of its currency.
    *
    * @generated from field: string currency = 11;
    */
@@ -120,7 +120,7 @@ export declare type Account = Message<"accounts.v1.Account"> & {
   fundsAccessStatus: FundsAccessStatus;
 
   /**
-   * Where its review stands.
+   * State of its review.
    *
    * @generated from field: accounts.v1.OnboardingStatus onboarding_status = 15;
    */
@@ -147,21 +147,21 @@ export declare type Session = Message<"accounts.v1.Session"> & {
   sessionToken: string;
 
   /**
-   * When it ends.
+   * When it expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * Seconds that it lived for from when it was made.
+   * Its lifetime in seconds, from its creation.
    *
    * @generated from field: uint32 ttl_seconds = 3;
    */
   ttlSeconds: number;
 
   /**
-   * True when the first accepted transaction spends it.
+   * True when the first accepted transaction uses it up.
    *
    * @generated from field: bool single_use = 4;
    */
@@ -181,29 +181,29 @@ export declare const SessionSchema: GenMessage<Session>;
  */
 export declare type OpenSessionRequest = Message<"accounts.v1.OpenSessionRequest"> & {
   /**
-   * UUID of the project that asks: it sees the accounts of institutions that it holds any grant on.
+   * UUID of the calling project. It sees the accounts of institutions that it holds any grant on.
    *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
-   * `PW-request-id` (UUID). The same one with the same look-up answers the same session while it
-   * lives; with another look-up it is refused. Empty: every call opens a new session.
+   * `PW-request-id` (UUID), the idempotency key. A repeat with the same look-up returns the same session while it is
+   * valid; with another look-up it is refused. Empty: every call opens a new session.
    *
    * @generated from field: string request_id = 2;
    */
   requestId: string;
 
   /**
-   * By what to look up.
+   * Key of the look-up.
    *
    * @generated from field: accounts.v1.LookupType lookup_type = 3;
    */
   lookupType: LookupType;
 
   /**
-   * What to look for: E.164 with plus sign, an e-mail address or an account number.
+   * Value of the look-up: a number (E.164 with plus sign), an e-mail address or an account number.
    *
    * @generated from field: string lookup_value = 4;
    */
@@ -238,8 +238,8 @@ export declare type OpenSessionRequest = Message<"accounts.v1.OpenSessionRequest
   email: string;
 
   /**
-   * The client's look-up exactly as sent (SHA-256 of its canonical form, 32 bytes): what makes a
-   * repeated request_id the same. Wanted with a request_id.
+   * Fingerprint: SHA-256 of the canonical form of the client's look-up, 32 bytes. It distinguishes a repeat of a
+   * request_id from a conflict. Required with a request_id.
    *
    * @generated from field: bytes fingerprint = 9;
    */
@@ -253,7 +253,7 @@ export declare type OpenSessionRequest = Message<"accounts.v1.OpenSessionRequest
 export declare const OpenSessionRequestSchema: GenMessage<OpenSessionRequest>;
 
 /**
- * Answers OpenSessionRequest.
+ * Response to OpenSessionRequest.
  *
  * @generated from message accounts.v1.OpenSessionResponse
  */
@@ -280,7 +280,7 @@ export declare type OpenSessionResponse = Message<"accounts.v1.OpenSessionRespon
 export declare const OpenSessionResponseSchema: GenMessage<OpenSessionResponse>;
 
 /**
- * Names an account of an institution by what a client knows of it.
+ * Refers to an account of an institution by its phone number or account number.
  *
  * @generated from message accounts.v1.AccountReference
  */
@@ -293,7 +293,7 @@ export declare type AccountReference = Message<"accounts.v1.AccountReference"> &
   mobileNumber: string;
 
   /**
-   * The number of the account; it decides when both are given.
+   * The number of the account. It takes precedence over the phone number.
    *
    * @generated from field: string account_number = 2;
    */
@@ -307,13 +307,13 @@ export declare type AccountReference = Message<"accounts.v1.AccountReference"> &
 export declare const AccountReferenceSchema: GenMessage<AccountReference>;
 
 /**
- * Asks what a session token stands for.
+ * Resolves a session token.
  *
  * @generated from message accounts.v1.ResolveSessionRequest
  */
 export declare type ResolveSessionRequest = Message<"accounts.v1.ResolveSessionRequest"> & {
   /**
-   * UUID of the project: a token of another one is unknown.
+   * UUID of the project. A token of another project is unknown.
    *
    * @generated from field: string project_id = 1;
    */
@@ -350,14 +350,14 @@ export declare type ResolveSessionRequest = Message<"accounts.v1.ResolveSessionR
   institutionName: string;
 
   /**
-   * Up to two accounts of the institution to find in the same round trip.
+   * Up to two more accounts of the institution to find in the same round trip.
    *
    * @generated from field: repeated accounts.v1.AccountReference references = 5;
    */
   references: AccountReference[];
 
   /**
-   * True to be told what room the user limits leave the session's account.
+   * True to also return the room that the user limits leave the session's account.
    *
    * @generated from field: bool with_limit_room = 6;
    */
@@ -371,28 +371,28 @@ export declare type ResolveSessionRequest = Message<"accounts.v1.ResolveSessionR
 export declare const ResolveSessionRequestSchema: GenMessage<ResolveSessionRequest>;
 
 /**
- * What the user limits of an account leave it to move now, by the database clock. Amounts are in the currency of the
- * limits, zero or above; nothing is counted or kept.
+ * The amounts that the user limits of an account still allow, by the database clock, in the currency of the limits,
+ * zero or above. Reading them counts nothing against the limits.
  *
  * @generated from message accounts.v1.LimitRoom
  */
 export declare type LimitRoom = Message<"accounts.v1.LimitRoom"> & {
   /**
-   * At once.
+   * In one transaction.
    *
    * @generated from field: types.v1.Money single = 1;
    */
   single?: Money | undefined;
 
   /**
-   * In what is left of the UTC day.
+   * In the rest of the UTC day.
    *
    * @generated from field: types.v1.Money day = 2;
    */
   day?: Money | undefined;
 
   /**
-   * In what is left of the UTC month.
+   * In the rest of the UTC month.
    *
    * @generated from field: types.v1.Money month = 3;
    */
@@ -406,7 +406,7 @@ export declare type LimitRoom = Message<"accounts.v1.LimitRoom"> & {
 export declare const LimitRoomSchema: GenMessage<LimitRoom>;
 
 /**
- * What became of one AccountReference.
+ * The result of one AccountReference.
  *
  * @generated from message accounts.v1.ReferencedAccount
  */
@@ -419,7 +419,7 @@ export declare type ReferencedAccount = Message<"accounts.v1.ReferencedAccount">
   account?: Account | undefined;
 
   /**
-   * True when a mobile number fits several accounts.
+   * True when several accounts have the mobile number.
    *
    * @generated from field: bool ambiguous = 2;
    */
@@ -433,8 +433,8 @@ export declare type ReferencedAccount = Message<"accounts.v1.ReferencedAccount">
 export declare const ReferencedAccountSchema: GenMessage<ReferencedAccount>;
 
 /**
- * Answers ResolveSessionRequest. A spent or expired session is answered, not refused, so that a
- * repeat of the transaction that spent it can be recognised.
+ * Response to ResolveSessionRequest. A used or expired session is returned, not refused, so that the caller can
+ * recognise a repeat of the transaction that used it.
  *
  * @generated from message accounts.v1.ResolveSessionResponse
  */
@@ -447,14 +447,14 @@ export declare type ResolveSessionResponse = Message<"accounts.v1.ResolveSession
   sessionId: string;
 
   /**
-   * SHA-256 of the token (32 bytes): stands for it wherever it must be compared or kept.
+   * SHA-256 of the token (32 bytes): compare and store this instead of the token.
    *
    * @generated from field: bytes token_hash = 2;
    */
   tokenHash: Uint8Array;
 
   /**
-   * What it is worth now.
+   * Whether it may be used now.
    *
    * @generated from field: accounts.v1.SessionState state = 3;
    */
@@ -468,7 +468,7 @@ export declare type ResolveSessionResponse = Message<"accounts.v1.ResolveSession
   account?: Account | undefined;
 
   /**
-   * One for each reference of the request, in its order.
+   * One for each reference of the request, in the same order.
    *
    * @generated from field: repeated accounts.v1.ReferencedAccount references = 5;
    */
@@ -482,7 +482,7 @@ export declare type ResolveSessionResponse = Message<"accounts.v1.ResolveSession
   limitCurrency: string;
 
   /**
-   * What the limits leave the account that it acts for; not set unless it was asked for.
+   * The room that the limits leave the session's account; set only if `with_limit_room` was.
    *
    * @generated from field: accounts.v1.LimitRoom limit_room = 7;
    */
@@ -530,7 +530,7 @@ export declare type PersonalAccountProfile = Message<"accounts.v1.PersonalAccoun
   mobileNumber: string;
 
   /**
-   * The holder's number as the client sent it: answers and callbacks echo it.
+   * The holder's number as the client sent it: responses and callbacks echo it.
    *
    * @generated from field: string mobile_number_as_sent = 5;
    */
@@ -544,7 +544,7 @@ export declare type PersonalAccountProfile = Message<"accounts.v1.PersonalAccoun
   institutionName: string;
 
   /**
-   * Where the outcome is to be sent; empty when it is not wanted. Comes with the token or not at all.
+   * URL of the callback with the outcome; empty for no callback. Set together with the token.
    *
    * @generated from field: string callback_url = 7;
    */
@@ -565,8 +565,8 @@ export declare type PersonalAccountProfile = Message<"accounts.v1.PersonalAccoun
   details: { [key: string]: string };
 
   /**
-   * ISO 3166-1 alpha-2 code of the country that the client calls from: the account's country unless
-   * the details name one.
+   * ISO 3166-1 alpha-2 code of the country that the client calls from. It is the account's country unless the details
+   * name one.
    *
    * @generated from field: string origin_country = 10;
    */
@@ -580,7 +580,7 @@ export declare type PersonalAccountProfile = Message<"accounts.v1.PersonalAccoun
 export declare const PersonalAccountProfileSchema: GenMessage<PersonalAccountProfile>;
 
 /**
- * Makes a personal account from a profile alone.
+ * Creates a personal account from a profile without artefacts.
  *
  * @generated from message accounts.v1.CreatePersonalAccountRequest
  */
@@ -614,13 +614,13 @@ export declare type CreatePersonalAccountRequest = Message<"accounts.v1.CreatePe
 export declare const CreatePersonalAccountRequestSchema: GenMessage<CreatePersonalAccountRequest>;
 
 /**
- * Answers CreatePersonalAccountRequest.
+ * Response to CreatePersonalAccountRequest.
  *
  * @generated from message accounts.v1.CreatePersonalAccountResponse
  */
 export declare type CreatePersonalAccountResponse = Message<"accounts.v1.CreatePersonalAccountResponse"> & {
   /**
-   * The account, waiting for its review.
+   * The account, pending its review.
    *
    * @generated from field: accounts.v1.Account account = 1;
    */
@@ -641,21 +641,20 @@ export declare type CreatePersonalAccountResponse = Message<"accounts.v1.CreateP
 export declare const CreatePersonalAccountResponseSchema: GenMessage<CreatePersonalAccountResponse>;
 
 /**
- * One part of the stream that makes a personal account with artefacts: the header first, then each
- * artefact's beginning and chunks, then the profile as the last one. A stream that ends without a profile stores
- * nothing.
+ * One message of the stream that creates a personal account with artefacts: the header first, then the start and the
+ * chunks of each artefact, then the profile. A stream that ends without a profile stores nothing.
  *
  * @generated from message accounts.v1.UploadPersonalAccountRequest
  */
 export declare type UploadPersonalAccountRequest = Message<"accounts.v1.UploadPersonalAccountRequest"> & {
   /**
-   * The part.
+   * The content of this message.
    *
    * @generated from oneof accounts.v1.UploadPersonalAccountRequest.part
    */
   part: {
     /**
-     * Whose account it is to be. First.
+     * The project and request id. First message.
      *
      * @generated from field: accounts.v1.UploadHeader header = 1;
      */
@@ -663,7 +662,7 @@ export declare type UploadPersonalAccountRequest = Message<"accounts.v1.UploadPe
     case: "header";
   } | {
     /**
-     * An artefact begins.
+     * The start of an artefact.
      *
      * @generated from field: accounts.v1.ArtefactBeginning artefact = 2;
      */
@@ -671,7 +670,7 @@ export declare type UploadPersonalAccountRequest = Message<"accounts.v1.UploadPe
     case: "artefact";
   } | {
     /**
-     * The next bytes of that artefact, at most 64 KiB.
+     * The next bytes of the current artefact, at most 64 KiB.
      *
      * @generated from field: bytes chunk = 3;
      */
@@ -679,7 +678,7 @@ export declare type UploadPersonalAccountRequest = Message<"accounts.v1.UploadPe
     case: "chunk";
   } | {
     /**
-     * The profile: what came before it is complete. Last.
+     * The profile: all artefacts are complete. Last message.
      *
      * @generated from field: accounts.v1.PersonalAccountProfile profile = 4;
      */
@@ -695,7 +694,7 @@ export declare type UploadPersonalAccountRequest = Message<"accounts.v1.UploadPe
 export declare const UploadPersonalAccountRequestSchema: GenMessage<UploadPersonalAccountRequest>;
 
 /**
- * Whose account an upload is for.
+ * The project and request id of an upload.
  *
  * @generated from message accounts.v1.UploadHeader
  */
@@ -722,7 +721,7 @@ export declare type UploadHeader = Message<"accounts.v1.UploadHeader"> & {
 export declare const UploadHeaderSchema: GenMessage<UploadHeader>;
 
 /**
- * What an artefact is.
+ * Field and media type of an artefact.
  *
  * @generated from message accounts.v1.ArtefactBeginning
  */
@@ -749,13 +748,13 @@ export declare type ArtefactBeginning = Message<"accounts.v1.ArtefactBeginning">
 export declare const ArtefactBeginningSchema: GenMessage<ArtefactBeginning>;
 
 /**
- * Answers UploadPersonalAccountRequest.
+ * Response to UploadPersonalAccountRequest.
  *
  * @generated from message accounts.v1.UploadPersonalAccountResponse
  */
 export declare type UploadPersonalAccountResponse = Message<"accounts.v1.UploadPersonalAccountResponse"> & {
   /**
-   * The account, waiting for its review.
+   * The account, pending its review.
    *
    * @generated from field: accounts.v1.Account account = 1;
    */
@@ -776,7 +775,7 @@ export declare type UploadPersonalAccountResponse = Message<"accounts.v1.UploadP
 export declare const UploadPersonalAccountResponseSchema: GenMessage<UploadPersonalAccountResponse>;
 
 /**
- * Makes a business account: a merchant of the calling project.
+ * Creates a business account: a merchant of the calling project.
  *
  * @generated from message accounts.v1.CreateBusinessAccountRequest
  */
@@ -831,7 +830,7 @@ export declare type CreateBusinessAccountRequest = Message<"accounts.v1.CreateBu
 export declare const CreateBusinessAccountRequestSchema: GenMessage<CreateBusinessAccountRequest>;
 
 /**
- * Answers CreateBusinessAccountRequest. All three credentials are shown this once. Never logged.
+ * Response to CreateBusinessAccountRequest. The three credentials are shown only in this response. Never logged.
  *
  * @generated from message accounts.v1.CreateBusinessAccountResponse
  */
@@ -844,21 +843,21 @@ export declare type CreateBusinessAccountResponse = Message<"accounts.v1.CreateB
   merchantId: string;
 
   /**
-   * Six digits without leading zero.
+   * The pin: six digits without leading zero.
    *
    * @generated from field: uint32 pin = 2;
    */
   pin: number;
 
   /**
-   * 32 base62 characters, good with every subscription key of the project.
+   * The API key: 32 base62 characters, valid with every subscription key of the project.
    *
    * @generated from field: string api_key = 3;
    */
   apiKey: string;
 
   /**
-   * 32 base62 characters.
+   * The authorisation token: 32 base62 characters.
    *
    * @generated from field: string authorisation_token = 4;
    */
@@ -872,7 +871,7 @@ export declare type CreateBusinessAccountResponse = Message<"accounts.v1.CreateB
 export declare const CreateBusinessAccountResponseSchema: GenMessage<CreateBusinessAccountResponse>;
 
 /**
- * Asks the holder of an account to let a project act for him.
+ * Asks the holder of an account to let a project act for them.
  *
  * @generated from message accounts.v1.RegisterAccountRequest
  */
@@ -934,7 +933,7 @@ export declare type RegisterAccountRequest = Message<"accounts.v1.RegisterAccoun
   authorisationToken: string;
 
   /**
-   * Where the outcome is to be sent.
+   * URL of the callback with the outcome.
    *
    * @generated from field: string callback_url = 9;
    */
@@ -955,20 +954,20 @@ export declare type RegisterAccountRequest = Message<"accounts.v1.RegisterAccoun
 export declare const RegisterAccountRequestSchema: GenMessage<RegisterAccountRequest>;
 
 /**
- * Answers RegisterAccountRequest.
+ * Response to RegisterAccountRequest.
  *
  * @generated from message accounts.v1.RegisterAccountResponse
  */
 export declare type RegisterAccountResponse = Message<"accounts.v1.RegisterAccountResponse"> & {
   /**
-   * Opaque id of the question that the holder was asked.
+   * Opaque id of the challenge that the holder was sent.
    *
    * @generated from field: string challenge_id = 1;
    */
   challengeId: string;
 
   /**
-   * When it lapses: an unanswered question is a refusal.
+   * When the challenge expires. An unanswered challenge counts as rejected.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
@@ -982,7 +981,7 @@ export declare type RegisterAccountResponse = Message<"accounts.v1.RegisterAccou
 export declare const RegisterAccountResponseSchema: GenMessage<RegisterAccountResponse>;
 
 /**
- * Reads what is on an account.
+ * Reads the balance of an account.
  *
  * @generated from message accounts.v1.GetAccountBalanceRequest
  */
@@ -1009,7 +1008,7 @@ export declare type GetAccountBalanceRequest = Message<"accounts.v1.GetAccountBa
 export declare const GetAccountBalanceRequestSchema: GenMessage<GetAccountBalanceRequest>;
 
 /**
- * Answers GetAccountBalanceRequest. All amounts are in the account's currency.
+ * Response to GetAccountBalanceRequest. All amounts are in the account's currency.
  *
  * @generated from message accounts.v1.GetAccountBalanceResponse
  */
@@ -1029,28 +1028,28 @@ export declare type GetAccountBalanceResponse = Message<"accounts.v1.GetAccountB
   currentBalance?: Money | undefined;
 
   /**
-   * Current less reserved.
+   * Current minus reserved.
    *
    * @generated from field: types.v1.Money available_balance = 3;
    */
   availableBalance?: Money | undefined;
 
   /**
-   * What holds keep back.
+   * The sum of the open holds.
    *
    * @generated from field: types.v1.Money reserved_balance = 4;
    */
   reservedBalance?: Money | undefined;
 
   /**
-   * Money on its way in that may not be used yet.
+   * Incoming money that is not available yet.
    *
    * @generated from field: types.v1.Money uncleared_balance = 5;
    */
   unclearedBalance?: Money | undefined;
 
   /**
-   * When this was so, by the database clock.
+   * Time of this balance, by the database clock.
    *
    * @generated from field: google.protobuf.Timestamp as_of_time = 6;
    */
@@ -1064,7 +1063,7 @@ export declare type GetAccountBalanceResponse = Message<"accounts.v1.GetAccountB
 export declare const GetAccountBalanceResponseSchema: GenMessage<GetAccountBalanceResponse>;
 
 /**
- * Lists what moved on an account, newest first.
+ * Lists the transactions of an account, newest first.
  *
  * @generated from message accounts.v1.ListAccountTransactionsRequest
  */
@@ -1084,29 +1083,29 @@ export declare type ListAccountTransactionsRequest = Message<"accounts.v1.ListAc
   mobileNumber: string;
 
   /**
-   * First instant of the window, to the microsecond; not set: seven days before its end, or before now.
+   * Start of the window, inclusive, to the microsecond. Not set: seven days before its end, or before now.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * Instant after the last of the window, to the microsecond; not set: no upper bound, so that every transaction that was
-   * answered before this call is in the list.
+   * End of the window, exclusive, to the microsecond. Not set: no upper bound, so that the list has every transaction
+   * that was answered before this call.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */
   endTime?: Timestamp | undefined;
 
   /**
-   * At most this many, 1 to 200; 0 is 50.
+   * Page size, 1 to 200; 0 means 50.
    *
    * @generated from field: uint32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before; empty for the first.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 6;
    */
@@ -1126,21 +1125,21 @@ export declare const ListAccountTransactionsRequestSchema: GenMessage<ListAccoun
  */
 export declare type AccountTransaction = Message<"accounts.v1.AccountTransaction"> & {
   /**
-   * The client's id of it, or our UUID where no client named it.
+   * The client's id of it, or our UUID if the client sent none.
    *
    * @generated from field: string transaction_id = 1;
    */
   transactionId: string;
 
   /**
-   * What it added to the account (positive) or took from it (negative), fees included.
+   * Amount credited (positive) or debited (negative), fees included.
    *
    * @generated from field: types.v1.Money amount = 2;
    */
   amount?: Money | undefined;
 
   /**
-   * How much of that are fees, zero or above, in the same currency.
+   * The fees within that amount, zero or above, in the same currency.
    *
    * @generated from field: types.v1.Money fees = 3;
    */
@@ -1154,14 +1153,14 @@ export declare type AccountTransaction = Message<"accounts.v1.AccountTransaction
   description: string;
 
   /**
-   * How it was made, for example "p2p".
+   * Its type, for example "p2p".
    *
    * @generated from field: string transaction_method = 5;
    */
   transactionMethod: string;
 
   /**
-   * True when it stands; false while a hold waits for its outcome.
+   * True when it is posted; false while it is a hold that waits for its outcome.
    *
    * @generated from field: bool cleared = 6;
    */
@@ -1182,7 +1181,7 @@ export declare type AccountTransaction = Message<"accounts.v1.AccountTransaction
   clearTime?: Timestamp | undefined;
 
   /**
-   * What the service that made it keeps beside it.
+   * Metadata of the service that created it.
    *
    * @generated from field: map<string, string> metadata = 9;
    */
@@ -1196,7 +1195,7 @@ export declare type AccountTransaction = Message<"accounts.v1.AccountTransaction
 export declare const AccountTransactionSchema: GenMessage<AccountTransaction>;
 
 /**
- * Answers ListAccountTransactionsRequest.
+ * Response to ListAccountTransactionsRequest.
  *
  * @generated from message accounts.v1.ListAccountTransactionsResponse
  */
@@ -1209,7 +1208,7 @@ export declare type ListAccountTransactionsResponse = Message<"accounts.v1.ListA
   transactions: AccountTransaction[];
 
   /**
-   * Asks for the next page; empty on the last one.
+   * Token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1223,7 +1222,7 @@ export declare type ListAccountTransactionsResponse = Message<"accounts.v1.ListA
 export declare const ListAccountTransactionsResponseSchema: GenMessage<ListAccountTransactionsResponse>;
 
 /**
- * By what an account is looked up: `lookup_type` of the JSON contract.
+ * Key of an account look-up: `lookup_type` of the JSON contract.
  *
  * @generated from enum accounts.v1.LookupType
  */
@@ -1263,7 +1262,7 @@ export enum LookupType {
 export declare const LookupTypeSchema: GenEnum<LookupType>;
 
 /**
- * What a session is worth now.
+ * Validity of a session.
  *
  * @generated from enum accounts.v1.SessionState
  */
@@ -1283,14 +1282,14 @@ export enum SessionState {
   LIVE = 1,
 
   /**
-   * A transaction has spent it.
+   * A transaction has used it up.
    *
    * @generated from enum value: SESSION_STATE_SPENT = 2;
    */
   SPENT = 2,
 
   /**
-   * Its time has run out.
+   * It has expired.
    *
    * @generated from enum value: SESSION_STATE_EXPIRED = 3;
    */
@@ -1303,15 +1302,15 @@ export enum SessionState {
 export declare const SessionStateSchema: GenEnum<SessionState>;
 
 /**
- * Customers' accounts. A project sees the accounts of the institutions that it holds any grant on; every other
- * account is unknown to it.
+ * Customers' accounts. A project sees the accounts of the institutions that it holds any grant on; all other accounts
+ * are unknown to it.
  *
  * @generated from service accounts.v1.AccountsService
  */
 export declare const AccountsService: GenService<{
   /**
-   * Looks an account up and opens a session. NOT_FOUND (ACCOUNT_NOT_FOUND), FAILED_PRECONDITION
-   * (AMBIGUOUS_MATCH), ALREADY_EXISTS (REQUEST_ID_REUSED). An unavailable account is answered without session.
+   * Looks an account up and opens a session. NOT_FOUND (ACCOUNT_NOT_FOUND), FAILED_PRECONDITION (AMBIGUOUS_MATCH),
+   * ALREADY_EXISTS (REQUEST_ID_REUSED). For an unavailable account the response has no session.
    *
    * @generated from rpc accounts.v1.AccountsService.OpenSession
    */
@@ -1321,8 +1320,8 @@ export declare const AccountsService: GenService<{
     output: typeof OpenSessionResponseSchema;
   },
   /**
-   * Tells what a token stands for and finds the accounts that go with it. UNAUTHENTICATED
-   * (SESSION_INVALID) for a token that cannot be opened, is unknown or bound elsewhere.
+   * Resolves a session token and finds the referenced accounts. UNAUTHENTICATED (SESSION_INVALID) for a token that
+   * cannot be opened, is unknown, or is bound to another project or institution.
    *
    * @generated from rpc accounts.v1.AccountsService.ResolveSession
    */
@@ -1332,8 +1331,8 @@ export declare const AccountsService: GenService<{
     output: typeof ResolveSessionResponseSchema;
   },
   /**
-   * Makes a personal account and has it reviewed. ALREADY_EXISTS (ACCOUNT_EXISTS) when an available
-   * account has the number, INVALID_ARGUMENT for an institution that the project does not see.
+   * Creates a personal account and submits it for review. ALREADY_EXISTS (ACCOUNT_EXISTS) when an available account has
+   * the number, INVALID_ARGUMENT for an institution that the project does not see.
    *
    * @generated from rpc accounts.v1.AccountsService.CreatePersonalAccount
    */
@@ -1343,7 +1342,7 @@ export declare const AccountsService: GenService<{
     output: typeof CreatePersonalAccountResponseSchema;
   },
   /**
-   * The same with artefacts, which are stored encrypted. A broken stream stores nothing.
+   * Creates a personal account with artefacts, which are stored encrypted. An interrupted stream stores nothing.
    *
    * @generated from rpc accounts.v1.AccountsService.UploadPersonalAccount
    */
@@ -1353,7 +1352,7 @@ export declare const AccountsService: GenService<{
     output: typeof UploadPersonalAccountResponseSchema;
   },
   /**
-   * Makes a merchant of the project, with credentials that are shown this once.
+   * Creates a merchant of the project. Its credentials are shown only in this response.
    *
    * @generated from rpc accounts.v1.AccountsService.CreateBusinessAccount
    */
@@ -1384,8 +1383,8 @@ export declare const AccountsService: GenService<{
     output: typeof GetAccountBalanceResponseSchema;
   },
   /**
-   * Lists movements. NOT_FOUND and FAILED_PRECONDITION as for the balance, INVALID_ARGUMENT for a
-   * page token that is not ours.
+   * Lists transactions. NOT_FOUND and FAILED_PRECONDITION as for GetAccountBalance, INVALID_ARGUMENT for an invalid
+   * page token.
    *
    * @generated from rpc accounts.v1.AccountsService.ListAccountTransactions
    */

@@ -198,7 +198,7 @@ export const LookupTypeSchema = /*@__PURE__*/
   enumDesc(file_accounts_v1_accounts, 0);
 
 /**
- * By what an account is looked up: `lookup_type` of the JSON contract.
+ * Key of an account look-up: `lookup_type` of the JSON contract.
  *
  * @generated from enum accounts.v1.LookupType
  */
@@ -212,7 +212,7 @@ export const SessionStateSchema = /*@__PURE__*/
   enumDesc(file_accounts_v1_accounts, 1);
 
 /**
- * What a session is worth now.
+ * Validity of a session.
  *
  * @generated from enum accounts.v1.SessionState
  */
@@ -220,8 +220,8 @@ export const SessionState = /*@__PURE__*/
   tsEnum(SessionStateSchema);
 
 /**
- * Customers' accounts. A project sees the accounts of the institutions that it holds any grant on; every other
- * account is unknown to it.
+ * Customers' accounts. A project sees the accounts of the institutions that it holds any grant on; all other accounts
+ * are unknown to it.
  *
  * @generated from service accounts.v1.AccountsService
  */

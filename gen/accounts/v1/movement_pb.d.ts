@@ -16,7 +16,7 @@ import type { Posting, TransferDetails } from "./ledger_pb.js";
 export declare const file_accounts_v1_movement: GenFile;
 
 /**
- * What a movement counts against the user limits of an account.
+ * The amount that a movement counts against the user limits of an account.
  *
  * @generated from message accounts.v1.LimitUse
  */
@@ -29,7 +29,7 @@ export declare type LimitUse = Message<"accounts.v1.LimitUse"> & {
   accountId: string;
 
   /**
-   * How much, above zero, in the currency of the limits: all that leaves the account, with the fees that it pays.
+   * Amount, above zero, in the currency of the limits: everything that leaves the account, including its fees.
    *
    * @generated from field: types.v1.Money amount = 2;
    */
@@ -43,7 +43,7 @@ export declare type LimitUse = Message<"accounts.v1.LimitUse"> & {
 export declare const LimitUseSchema: GenMessage<LimitUse>;
 
 /**
- * Money to keep back until the outcome of a movement is known.
+ * A hold until the outcome of a movement is known.
  *
  * @generated from message accounts.v1.MovementHold
  */
@@ -56,21 +56,21 @@ export declare type MovementHold = Message<"accounts.v1.MovementHold"> & {
   accountId: string;
 
   /**
-   * How much, above zero, in the account's currency.
+   * Amount, above zero, in the account's currency.
    *
    * @generated from field: types.v1.Money amount = 2;
    */
   amount?: Money | undefined;
 
   /**
-   * When it lapses at the latest.
+   * When it expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * How much of it is fees, in minor units, zero up to the amount: the history of the account shows them.
+   * The fees within the amount, in minor units, zero up to the amount: shown in the account's history.
    *
    * @generated from field: int64 fee_minor_units = 4;
    */
@@ -84,7 +84,8 @@ export declare type MovementHold = Message<"accounts.v1.MovementHold"> & {
 export declare const MovementHoldSchema: GenMessage<MovementHold>;
 
 /**
- * Begins a movement: spends the token, counts the limit, and posts or holds. All of it or nothing.
+ * Begins a movement in one transaction: uses up the session token, counts the limit, and posts the lines or places the
+ * hold.
  *
  * @generated from message accounts.v1.BeginMovementRequest
  */
@@ -97,14 +98,14 @@ export declare type BeginMovementRequest = Message<"accounts.v1.BeginMovementReq
   projectId: string;
 
   /**
-   * UUID of the movement: the same one happens once. Its transfer and its hold have the same UUID.
+   * UUID of the movement, the idempotency key. Its transfer and its hold have the same UUID.
    *
    * @generated from field: string movement_id = 2;
    */
   movementId: string;
 
   /**
-   * SHA-256 of the session token that pays for it (32 bytes).
+   * SHA-256 of the session token that authorises it (32 bytes).
    *
    * @generated from field: bytes session_token_hash = 3;
    */
@@ -118,21 +119,21 @@ export declare type BeginMovementRequest = Message<"accounts.v1.BeginMovementReq
   institutionId: string;
 
   /**
-   * What it counts against the limits; not set: nothing.
+   * The amount that counts against the limits. Not set: none.
    *
    * @generated from field: accounts.v1.LimitUse limit_use = 5;
    */
   limitUse?: LimitUse | undefined;
 
   /**
-   * Lines to post at once, as for a transfer; empty when the outcome is to be waited for.
+   * Lines to post immediately, as for a transfer. Empty if the movement waits for its outcome.
    *
    * @generated from field: repeated accounts.v1.Posting postings = 6;
    */
   postings: Posting[];
 
   /**
-   * Money to keep back; not set: none, as when the money comes from outside.
+   * Hold to place. Not set: none, for example when the money comes from outside.
    *
    * @generated from field: accounts.v1.MovementHold hold = 7;
    */
@@ -146,8 +147,8 @@ export declare type BeginMovementRequest = Message<"accounts.v1.BeginMovementReq
   details?: TransferDetails | undefined;
 
   /**
-   * From this instant on, by the database clock, it must not begin any more; not set: at any time. A movement that has begun
-   * is answered however late. Executing a quote needs it.
+   * The movement must begin before this time, by the database clock. Not set: at any time. A repeat of a movement that
+   * has begun succeeds at any time. Required to execute a quote.
    *
    * @generated from field: google.protobuf.Timestamp begin_before_time = 9;
    */
@@ -161,7 +162,7 @@ export declare type BeginMovementRequest = Message<"accounts.v1.BeginMovementReq
 export declare const BeginMovementRequestSchema: GenMessage<BeginMovementRequest>;
 
 /**
- * Answers BeginMovementRequest.
+ * Response to BeginMovementRequest.
  *
  * @generated from message accounts.v1.BeginMovementResponse
  */
@@ -174,7 +175,7 @@ export declare type BeginMovementResponse = Message<"accounts.v1.BeginMovementRe
   beginTime?: Timestamp | undefined;
 
   /**
-   * True when it had begun before.
+   * True when an earlier call had begun it.
    *
    * @generated from field: bool repeated_call = 2;
    */
@@ -188,7 +189,7 @@ export declare type BeginMovementResponse = Message<"accounts.v1.BeginMovementRe
 export declare const BeginMovementResponseSchema: GenMessage<BeginMovementResponse>;
 
 /**
- * Ends a movement well.
+ * Completes a movement.
  *
  * @generated from message accounts.v1.CompleteMovementRequest
  */
@@ -208,7 +209,7 @@ export declare type CompleteMovementRequest = Message<"accounts.v1.CompleteMovem
   movementId: string;
 
   /**
-   * Lines to post; they use the hold up. What is not used is let go.
+   * Lines to post. They close the hold; the unused rest is released.
    *
    * @generated from field: repeated accounts.v1.Posting postings = 3;
    */
@@ -222,7 +223,7 @@ export declare type CompleteMovementRequest = Message<"accounts.v1.CompleteMovem
 export declare const CompleteMovementRequestSchema: GenMessage<CompleteMovementRequest>;
 
 /**
- * Answers CompleteMovementRequest.
+ * Response to CompleteMovementRequest.
  *
  * @generated from message accounts.v1.CompleteMovementResponse
  */
@@ -242,7 +243,7 @@ export declare type CompleteMovementResponse = Message<"accounts.v1.CompleteMove
 export declare const CompleteMovementResponseSchema: GenMessage<CompleteMovementResponse>;
 
 /**
- * Ends a movement badly: the hold is let go and the limit is given back. The token stays spent.
+ * Cancels a movement: voids its hold and gives the limit back. The session token stays used.
  *
  * @generated from message accounts.v1.CancelMovementRequest
  */
@@ -269,7 +270,7 @@ export declare type CancelMovementRequest = Message<"accounts.v1.CancelMovementR
 export declare const CancelMovementRequestSchema: GenMessage<CancelMovementRequest>;
 
 /**
- * Answers CancelMovementRequest.
+ * Response to CancelMovementRequest.
  *
  * @generated from message accounts.v1.CancelMovementResponse
  */
@@ -283,7 +284,7 @@ export declare type CancelMovementResponse = Message<"accounts.v1.CancelMovement
 export declare const CancelMovementResponseSchema: GenMessage<CancelMovementResponse>;
 
 /**
- * Asks whether an amount is within an account's limits now.
+ * Checks whether an amount is within an account's limits now.
  *
  * @generated from message accounts.v1.CheckLimitsRequest
  */
@@ -296,7 +297,7 @@ export declare type CheckLimitsRequest = Message<"accounts.v1.CheckLimitsRequest
   projectId: string;
 
   /**
-   * What would be counted.
+   * The amount to check.
    *
    * @generated from field: accounts.v1.LimitUse limit_use = 2;
    */
@@ -310,7 +311,7 @@ export declare type CheckLimitsRequest = Message<"accounts.v1.CheckLimitsRequest
 export declare const CheckLimitsRequestSchema: GenMessage<CheckLimitsRequest>;
 
 /**
- * Answers CheckLimitsRequest: it is within them.
+ * Response to CheckLimitsRequest: the amount is within the limits.
  *
  * @generated from message accounts.v1.CheckLimitsResponse
  */
@@ -330,10 +331,11 @@ export declare const CheckLimitsResponseSchema: GenMessage<CheckLimitsResponse>;
  */
 export declare const MovementService: GenService<{
   /**
-   * Begins a movement, checking in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, bound elsewhere
-   * or spent, SESSION_EXPIRED); its time, FAILED_PRECONDITION (QUOTE_EXPIRED); the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE); the limits,
-   * PERMISSION_DENIED (LIMIT_EXCEEDED); the funds, FAILED_PRECONDITION (INSUFFICIENT_FUNDS). A refusal changes nothing.
-   * The same UUID with other content is ALREADY_EXISTS (LEDGER_CONFLICT).
+   * Begins a movement. It checks in this order: the token, UNAUTHENTICATED (SESSION_INVALID when unknown, used, or
+   * bound to another project or institution; SESSION_EXPIRED); begin_before_time, FAILED_PRECONDITION (QUOTE_EXPIRED);
+   * the accounts, FAILED_PRECONDITION (ACCOUNT_UNAVAILABLE); the limits, PERMISSION_DENIED (LIMIT_EXCEEDED); the funds,
+   * FAILED_PRECONDITION (INSUFFICIENT_FUNDS). A refusal changes nothing. The same UUID with other content fails with
+   * ALREADY_EXISTS (LEDGER_CONFLICT).
    *
    * @generated from rpc accounts.v1.MovementService.BeginMovement
    */
@@ -343,7 +345,8 @@ export declare const MovementService: GenService<{
     output: typeof BeginMovementResponseSchema;
   },
   /**
-   * Posts a movement that waited. NOT_FOUND; FAILED_PRECONDITION (HOLD_CLOSED) when it was cancelled or its hold has lapsed.
+   * Completes a movement that waits for its outcome. NOT_FOUND; FAILED_PRECONDITION (HOLD_CLOSED) when it was cancelled
+   * or its hold has expired.
    *
    * @generated from rpc accounts.v1.MovementService.CompleteMovement
    */
@@ -353,8 +356,8 @@ export declare const MovementService: GenService<{
     output: typeof CompleteMovementResponseSchema;
   },
   /**
-   * Gives a movement up that waited. A movement that never began is remembered as cancelled and can never begin;
-   * FAILED_PRECONDITION (HOLD_CLOSED) when it was posted.
+   * Cancels a movement that waits for its outcome. A movement that never began is stored as cancelled and can never
+   * begin. FAILED_PRECONDITION (HOLD_CLOSED) when it was posted.
    *
    * @generated from rpc accounts.v1.MovementService.CancelMovement
    */

@@ -14,8 +14,8 @@ import type { Transaction } from "./institution_pb.js";
 export declare const file_institution_v1_transaction_event: GenFile;
 
 /**
- * A transition of a transaction. For internal consumers, none of which has to confirm it: an event that the broker has
- * taken counts as told, so a consumer that must miss none reads ListTransactions as well.
+ * A transition of a transaction, for internal consumers. No consumer confirms it: the producer publishes until the
+ * broker has the event. A consumer that must not miss any also reads ListTransactions.
  *
  * @generated from message institution.v1.TransactionEvent
  */
@@ -28,7 +28,7 @@ export declare type TransactionEvent = Message<"institution.v1.TransactionEvent"
   transition: TransactionTransition;
 
   /**
-   * The transaction right after it.
+   * The transaction right after the transition.
    *
    * @generated from field: institution.v1.Transaction transaction = 2;
    */
@@ -69,14 +69,14 @@ export enum TransactionTransition {
   COMPLETED = 2,
 
   /**
-   * It failed for good: what was kept back is free again.
+   * It failed permanently: its hold was voided.
    *
    * @generated from enum value: TRANSACTION_TRANSITION_FAILED = 3;
    */
   FAILED = 3,
 
   /**
-   * It was taken back before it moved money: what was kept back is free again.
+   * It was cancelled before money moved: its hold was voided.
    *
    * @generated from enum value: TRANSACTION_TRANSITION_CANCELLED = 4;
    */

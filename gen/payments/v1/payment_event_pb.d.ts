@@ -17,20 +17,20 @@ import type { Settlement } from "./settlement_pb.js";
 export declare const file_payments_v1_payment_event: GenFile;
 
 /**
- * One notify push that a transition calls for.
+ * One notify push of a transition.
  *
  * @generated from message payments.v1.Notice
  */
 export declare type Notice = Message<"payments.v1.Notice"> & {
   /**
-   * What the push says.
+   * Its content.
    *
    * @generated from field: payments.v1.NoticeKind kind = 1;
    */
   kind: NoticeKind;
 
   /**
-   * Whom it is about.
+   * The payer or payee that it is about.
    *
    * @generated from oneof payments.v1.Notice.about
    */
@@ -88,14 +88,14 @@ export declare type PaymentEvent = Message<"payments.v1.PaymentEvent"> & {
   notices: Notice[];
 
   /**
-   * Number of the callback push (1, 2, … per request) that this transition calls for. Zero: none.
+   * Sequence number of the callback push (1, 2, … per request) of this transition. Zero: none.
    *
    * @generated from field: uint32 callback_sequence = 4;
    */
   callbackSequence: number;
 
   /**
-   * The money that the transition moved. Empty on every subject but "pw.payments.settled", and never there.
+   * The settlements of the transition. Never empty on the subject "pw.payments.settled", empty on all others.
    *
    * @generated from field: repeated payments.v1.Settlement settlements = 5;
    */
@@ -122,7 +122,7 @@ export enum PaymentTransition {
   UNSPECIFIED = 0,
 
   /**
-   * The request was made.
+   * The request was created.
    *
    * @generated from enum value: PAYMENT_TRANSITION_CREATED = 1;
    */
@@ -136,14 +136,14 @@ export enum PaymentTransition {
   PAYER_PROCESSING = 2,
 
   /**
-   * A payer's attempt was refused and he may try again.
+   * A payer's attempt was refused; the payer may try again.
    *
    * @generated from enum value: PAYMENT_TRANSITION_PAYER_REFUSED = 3;
    */
   PAYER_REFUSED = 3,
 
   /**
-   * A payer paid; the request may be paid by it.
+   * A payer paid; the request may now be paid in full.
    *
    * @generated from enum value: PAYMENT_TRANSITION_PAYER_PAID = 4;
    */
@@ -178,28 +178,28 @@ export enum PaymentTransition {
   REFUNDED = 8,
 
   /**
-   * Money came after the share had ended and goes back.
+   * Money was received after the share had ended, and is refunded.
    *
    * @generated from enum value: PAYMENT_TRANSITION_LATE_MONEY = 9;
    */
   LATE_MONEY = 9,
 
   /**
-   * A payee has his money.
+   * A payee has received the payout.
    *
    * @generated from enum value: PAYMENT_TRANSITION_PAYOUT_COMPLETED = 10;
    */
   PAYOUT_COMPLETED = 10,
 
   /**
-   * A payout failed for good.
+   * A payout failed permanently.
    *
    * @generated from enum value: PAYMENT_TRANSITION_PAYOUT_FAILED = 11;
    */
   PAYOUT_FAILED = 11,
 
   /**
-   * Money moved and nothing that clients are told: no notices, no callback.
+   * Money moved without a change that clients see: no notify, no callback.
    *
    * @generated from enum value: PAYMENT_TRANSITION_MONEY_MOVED = 12;
    */

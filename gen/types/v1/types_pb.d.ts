@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_types_v1_types: GenFile;
 
 /**
- * An exact amount of one currency. No floating point number ever carries money.
+ * An exact amount of one currency. Money is never a floating-point number.
  *
  * @generated from message types.v1.Money
  */
