@@ -19,45 +19,47 @@ const edge = {
       sandbox: undefined,
       production: undefined,
     },
-    meaning: 'The gateway as clients and payers reach it; links begin with it.',
+    meaning:
+      'Address at which clients and payers reach the gateway; the links of payers start with it.',
   }),
   TRUSTED_PROXIES: setting({
     for: ['gateway'],
     reader: networks,
     default: '',
     meaning:
-      'Networks whose forwarding headers are believed: the load balancer’s own addresses, nothing wider. Empty: none.',
+      'Networks whose forwarding headers the gateway trusts: the load balancer’s own addresses, nothing wider. Empty: none.',
   }),
   RATE_LIMIT_RPS: setting({
     for: ['gateway'],
     reader: integer(0, 100_000),
     default: { local: '0', sandbox: '25', production: '100' },
-    meaning: 'Requests per second and subscription key, burst twice that. 0: no limit.',
+    meaning: 'Requests per second and subscription key; the burst is twice that. 0: no limit.',
   }),
   GATEWAY_REPLICAS: setting({
     for: ['gateway'],
     reader: integer(1, 1_000),
     default: '1',
-    meaning: 'Gateway processes that share RATE_LIMIT_RPS; each one counts its part.',
+    meaning: 'Number of gateway replicas; each allows its share of RATE_LIMIT_RPS.',
   }),
   SESSION_LOOKUPS_PER_MIN: setting({
     for: ['gateway', 'accounts'],
     reader: integer(0, 100_000),
     default: { local: '0', sandbox: '10', production: '10' },
     meaning:
-      'Account sessions per minute, project and lookup value; balances and histories of a number six times that, each on its own. 0: no limit.',
+      'Account sessions per minute, project and lookup value. Balances, and histories, of a number may each be read six times as often. 0: no limit.',
   }),
   REQUEST_DATE_TOLERANCE_S: setting({
     for: ['gateway'],
     reader: integer(0, dayS),
     default: { local: '0', sandbox: '0', production: '900' },
-    meaning: 'Largest distance of PW-request-date from now. 0: not checked.',
+    meaning: 'Maximum difference between PW-request-date and the current time. 0: not checked.',
   }),
   VERSION_NOTICES: setting({
     for: ['gateway'],
     reader: versionNotices,
     default: '{}',
-    meaning: 'Contract versions that end: their answers carry Deprecation and Sunset.',
+    meaning:
+      'Contract versions with an end date: their responses have the headers Deprecation, Sunset and Link.',
   }),
 }
 
@@ -66,49 +68,49 @@ const lifetimes = {
     for: ['payments'],
     reader: integer(1, yearS),
     default: '900',
-    meaning: 'How long a payer by direct_pos has.',
+    meaning: 'Time to pay for the channel direct_pos.',
   }),
   PAYMENT_TTL_PAYMENT_LINK_S: setting({
     for: ['payments'],
     reader: integer(1, yearS),
     default: '86400',
-    meaning: 'How long a payer by payment_link has.',
+    meaning: 'Time to pay for the channel payment_link.',
   }),
   PAYMENT_TTL_AGENT_S: setting({
     for: ['payments'],
     reader: integer(1, yearS),
     default: '259200',
-    meaning: 'How long a payer by agent has.',
+    meaning: 'Time to pay for the channel agent.',
   }),
   SESSION_TTL_S: setting({
     for: ['accounts'],
     reader: integer(1, dayS),
     default: '900',
-    meaning: 'Life of an account session.',
+    meaning: 'Lifetime of an account session.',
   }),
   QUOTE_TTL_S: setting({
     for: ['quotes'],
     reader: integer(1, dayS),
     default: '300',
-    meaning: 'Life of a quote.',
+    meaning: 'Lifetime of a quote.',
   }),
   RATE_MAX_AGE_S: setting({
     for: ['quotes'],
     reader: integer(1, 7 * dayS),
     default: '900',
-    meaning: 'Age by its source beyond which an exchange rate is not used.',
+    meaning: 'Maximum age of an exchange rate, by its source’s time.',
   }),
   TRANSFER_TTL_S: setting({
     for: ['institution'],
     reader: integer(1, 30 * dayS),
     default: '604800',
-    meaning: 'How long a transfer waits for its outcome before it is taken back.',
+    meaning: 'How long a transfer waits for its outcome before it is cancelled.',
   }),
   CHALLENGE_TTL_S: setting({
     for: ['accounts'],
     reader: integer(1, dayS),
     default: '600',
-    meaning: 'How long a holder has to consent.',
+    meaning: 'How long an account holder has to answer a challenge.',
   }),
 }
 
@@ -120,25 +122,27 @@ const outside = {
     for: ['delivery'],
     reader: schedule(30 * dayS),
     default: { local: '1,2,5', sandbox: '5,30,300,3600', production: productionSchedule },
-    meaning: 'Waits after each failed delivery, ±20 %; after the last one it is exhausted.',
+    meaning:
+      'Waits after each failed attempt, ±20 %. After the last attempt the delivery is exhausted.',
   }),
   DELIVERY_TIMEOUT_S: setting({
     for: ['delivery'],
     reader: integer(1, 60),
     default: '15',
-    meaning: 'Time for one delivery attempt in all.',
+    meaning: 'Time limit of one delivery attempt.',
   }),
   DELIVERY_BREAKER_OPEN_S: setting({
     for: ['delivery'],
     reader: integer(1, dayS),
     default: { local: '1', sandbox: '30', production: '30' },
-    meaning: 'First rest of an endpoint that fails; doubles.',
+    meaning:
+      'How long the circuit breaker of a lane stays open at first; doubles up to DELIVERY_BREAKER_MAX_S.',
   }),
   DELIVERY_BREAKER_MAX_S: setting({
     for: ['delivery'],
     reader: integer(1, dayS),
     default: { local: '2', sandbox: '900', production: '900' },
-    meaning: 'Longest rest of an endpoint that fails.',
+    meaning: 'Maximum time that the circuit breaker of a lane stays open.',
   }),
   DELIVERY_ALLOW_LOOPBACK: setting({
     for: ['gateway', 'payments', 'accounts', 'institution', 'delivery'],
@@ -151,13 +155,14 @@ const outside = {
     reader: integer(1, 50),
     default: { local: '8', sandbox: '20', production: '20' },
     meaning:
-      'How long a bill payment waits for the biller before it answers 202; the gateway answers 5 s later at the latest. Equal for both.',
+      'How long a bill payment waits for the biller before the response is 202. The gateway responds 5 s later at the latest. Set the same value for both processes.',
   }),
   ENQUIRY_SCHEDULE_S: setting({
     for: ['billing', 'institution'],
     reader: schedule(30 * dayS),
     default: { local: '2,5,10', sandbox: productionEnquiries, production: productionEnquiries },
-    meaning: 'Waits before each enquiry about an unclear outcome; then people decide.',
+    meaning:
+      'Waits before each enquiry about an unknown outcome. After the last one, bill payments wait for a person; transfers repeat the last wait.',
   }),
 }
 
