@@ -15,7 +15,7 @@ export const accountsOptions = optionsFor('accounts')
 /** Options of commands that take names, which are unique in their environment. */
 export const namingOptions = {
   ...accountsOptions,
-  environment: 'sandbox or production, where names are looked up (sandbox)',
+  environment: 'environment in which names are looked up: sandbox or production (sandbox)',
 } as const
 
 /** The option that names the project. */
@@ -23,7 +23,7 @@ export const projectOption = { project: 'UUID or name of the project' } as const
 
 /** The option of commands that make something, for a repeat after a lost answer. */
 export const onceOption = {
-  'request-id': 'UUID of this request; the same one again makes nothing new',
+  'request-id': 'idempotency key, a UUID: a repeat creates nothing new',
 } as const
 
 type Access = Client<typeof AccessService>
@@ -66,7 +66,7 @@ export async function projectNamed(
   })
   const [project] = projects
   if (project !== undefined) return project.projectId
-  throw new Failure('PROJECT_NOT_FOUND', 'there is no project of this name in the environment')
+  throw new Failure('PROJECT_NOT_FOUND', 'no project has this name in the environment')
 }
 
 /**
@@ -85,7 +85,7 @@ export async function institutionNamed(
   })
   const [institution] = institutions
   if (institution !== undefined) return institution.institutionId
-  throw new Failure('INSTITUTION_NOT_FOUND', 'there is no institution of this name there')
+  throw new Failure('INSTITUTION_NOT_FOUND', 'no institution has this name in the environment')
 }
 
 /**
@@ -102,7 +102,7 @@ export async function once<T>(
     return await make(requestId)
   } catch (error) {
     if (error instanceof Failure && lost.has(error.reason)) {
-      warn(`whether it was done is not known; say it again with --request-id ${requestId}`)
+      warn(`the outcome is unknown; run it again with --request-id ${requestId}`)
     }
     throw error
   }
@@ -113,7 +113,7 @@ const lost = new Set(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'INTERNAL_ERROR'])
 /** The only operand of a command. Throws a UsageError that names `what` when there is none, or another one. */
 export function oneOperand({ operands }: CommandContext, what: string): string {
   const [operand] = operands
-  if (operand === undefined || operands.length > 1) throw new UsageError(`say one ${what}`)
+  if (operand === undefined || operands.length > 1) throw new UsageError(`pass one ${what}`)
   return operand
 }
 

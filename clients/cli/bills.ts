@@ -25,34 +25,34 @@ export const billCommands: Command[] = [
     name: 'bill reviews',
     operands: '',
     summary: 'Lists the payments that wait for a person, oldest first.',
-    options: { ...billingOptions, limit: 'how many (50)' },
+    options: { ...billingOptions, limit: 'maximum number (50)' },
     run: reviews,
   },
   {
     name: 'bill resolve',
     operands: '<transaction id>',
-    summary:
-      'Says what became of a payment that waits for a person, or has the biller asked again.',
+    summary: 'Decides a payment that waits for a person, or restarts its enquiries.',
     options: {
       ...projectOption,
       ...billingOptions,
-      'failed-with': 'the biller does not have the money: the failure code to show',
-      note: 'who found this out and how; kept in the audit',
+      'failed-with': 'the biller does not have the money: failure code to show to the client',
+      note: 'who decided and on what evidence; kept in the audit',
     },
     flags: {
       paid: 'the biller has the money',
-      again: 'ask the biller again, from the beginning of the schedule',
+      again: 'enquire again, from the beginning of the schedule',
     },
     run: resolve,
   },
   {
     name: 'bill receipt',
     operands: '<transaction id>',
-    summary: 'Writes the receipt of a payment as PDF and prints its link, which anybody can open.',
+    summary:
+      'Writes the receipt of a payment as PDF and prints its link, which opens without a key.',
     options: {
       ...projectOption,
       ...billingOptions,
-      out: 'file to write; it must not be there yet',
+      out: 'file to write; it must not exist yet',
     },
     run: receipt,
   },
@@ -94,7 +94,7 @@ function decisionOf({ flags, options }: CommandContext) {
   const failedWith = options['failed-with']
   const said = [flags.has('paid'), flags.has('again'), failedWith !== undefined]
   if (said.filter(Boolean).length !== 1) {
-    throw new UsageError('say one of --paid, --failed-with and --again')
+    throw new UsageError('pass one of --paid, --failed-with and --again')
   }
   if (failedWith !== undefined) return { case: 'failedWith' as const, value: failedWith }
   return { case: flags.has('paid') ? ('paid' as const) : ('enquireAgain' as const), value: true }

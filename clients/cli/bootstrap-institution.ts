@@ -12,12 +12,13 @@ import { UsageError } from './usage-error.ts'
 export const bootstrapInstitution: Command = {
   name: 'bootstrap institution',
   operands: '<name>',
-  summary: 'Makes an institution as the first operator, and keeps its key and signing secret.',
+  summary:
+    'Creates an institution as the first operator, and stores its key and signing secret in the folder.',
   options: {
     ...accountsOptions,
     out: 'folder of the installation\u2019s secrets',
     environment: 'sandbox or production (sandbox)',
-    currency: 'ISO 4217 code of accounts that name none (USD)',
+    currency: 'default currency of its accounts, ISO 4217 code (USD)',
   },
   run: makeInstitution,
 }
@@ -28,7 +29,7 @@ async function makeInstitution(context: CommandContext): Promise<void> {
   if (options['out'] === undefined) throw new UsageError('--out is missing')
   const vault = openVault(options['out'])
   try {
-    if (!vault.has(operatorFile)) throw new UsageError('say "bootstrap" with this --out first')
+    if (!vault.has(operatorFile)) throw new UsageError('run "bootstrap" with this --out first')
     const folder = `institutions/${options['environment'] ?? 'sandbox'}/${encodeURIComponent(name)}`
     if (!vault.has(`${folder}/signing-secret`))
       keep(vault, folder, await create(context, vault, folder))
@@ -54,7 +55,7 @@ async function create(context: CommandContext, vault: Vault, folder: string) {
     made = await access.createInstitution({ name, environment, defaultCurrency, requestId })
   }).catch((error: unknown) => {
     if (error instanceof Failure && error.reason === 'REQUEST_DONE') {
-      context.warn('it is there, but its secrets got lost on the way: say "institution rotate"')
+      context.warn('it exists, but its secrets were lost with a response: run "institution rotate"')
     }
     throw error
   })
@@ -63,7 +64,7 @@ async function create(context: CommandContext, vault: Vault, folder: string) {
 
 function keep(vault: Vault, folder: string, made: CreateInstitutionResponse | undefined): void {
   if (made?.institution === undefined || made.key === undefined) {
-    throw new Failure('INTERNAL_ERROR', 'the answer has no institution')
+    throw new Failure('INTERNAL_ERROR', 'the response has no institution')
   }
   vault.put(`${folder}/institution-id`, made.institution.institutionId)
   vault.put(`${folder}/key-id`, made.key.keyId)

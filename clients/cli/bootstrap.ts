@@ -17,7 +17,7 @@ import { UsageError } from './usage-error.ts'
 import { changeVault, outFlags, outOptions } from './vault-change.ts'
 
 const expiryOption = {
-  expires: 'when a new bearer ends: 2027-01-31T00:00:00Z, or days from now such as 30d (90d)',
+  expires: 'expiry of a new bearer: 2027-01-31T00:00:00Z, or days from now such as 30d (90d)',
 } as const
 
 /** The commands of `bootstrap`. Longer names first: the first command whose words match is run. */
@@ -26,32 +26,33 @@ export const bootstrapCommands: Command[] = [
   {
     name: 'bootstrap rotate',
     operands: 'identity <process> | operator',
-    summary: 'Begins to change a key: all trust the next one. Then --use, then --retire.',
+    summary: 'Rotates a key in three steps: trust the next key, then --use, then --retire.',
     options: { ...outOptions, ...expiryOption },
     flags: {
       ...outFlags,
-      use: 'the process signs with the next key, which all have read by now',
-      retire: 'the old key or bearer is trusted no more',
+      use: 'second step: the process signs with the next key, which all processes have read',
+      retire: 'last step: the old key or bearer is no longer trusted',
     },
     run: async (context) => work(context, rotate),
   },
   {
     name: 'bootstrap bearer',
     operands: '[name]',
-    summary: 'Gives a team a bearer, in bearers/<name>/credential; without a name, lists them.',
+    summary:
+      'Creates a bearer for a team in bearers/<name>/credential; without a name, lists all bearers.',
     options: {
       ...outOptions,
       ...expiryOption,
-      rpcs: 'what it may call, by commas: pkg.Service/Method, pkg.Service/* or *',
+      rpcs: 'RPCs that it may call, comma-separated: pkg.Service/Method, pkg.Service/* or *',
       project: 'UUID of the only project that it may act for',
     },
-    flags: { ...outFlags, revoke: 'ends the bearer of this name' },
+    flags: { ...outFlags, revoke: 'revokes the bearer of this name' },
     run: async (context) => work(context, changeBearer),
   },
   {
     name: 'bootstrap',
     operands: '',
-    summary: 'Makes the secrets of an installation that are missing; leaves those that are there.',
+    summary: 'Creates the missing secrets of an installation; never replaces existing ones.',
     options: { ...outOptions, ...expiryOption },
     flags: { ...outFlags, 'show-operator': 'prints the first operator\u2019s bearer' },
     run: async (context) => {
@@ -75,9 +76,7 @@ async function work(
   if (flags.has('show-operator')) print(vault.read(operatorFile))
   for (const { name, expires } of vault.bearers) {
     if (expires !== undefined) continue
-    context.warn(
-      `the bearer ${name} never expires, and production does not trust it: give a new one`,
-    )
+    context.warn(`the bearer ${name} never expires, and production does not trust it: rotate it`)
   }
 }
 
@@ -91,7 +90,9 @@ function expiryOf({ options }: CommandContext): string {
   const days = daysPattern.exec(wish)?.[1]
   const expiresMs = days === undefined ? readTime(wish) : Date.now() + Number(days) * dayMs
   if (!(expiresMs > Date.now())) {
-    throw new UsageError('--expires must be a time to come, as 2027-01-31T00:00:00Z or 30d')
+    throw new UsageError(
+      '--expires must be a time in the future, such as 2027-01-31T00:00:00Z or 30d',
+    )
   }
   return new Date(expiresMs).toISOString()
 }
@@ -101,7 +102,7 @@ const rpcPattern = /^(\*|[a-z0-9_.]+\.[A-Z]\w*\/(\*|[A-Z]\w*))$/
 function changeBearer(vault: Vault, context: CommandContext): object | undefined {
   const { operands, flags, options } = context
   const [name, ...more] = operands
-  if (more.length > 0) throw new UsageError('say one name')
+  if (more.length > 0) throw new UsageError('pass one name')
   if (name === undefined) return listBearers(vault, context)
   if (flags.has('revoke')) {
     revokeBearer(vault, name)
@@ -109,7 +110,7 @@ function changeBearer(vault: Vault, context: CommandContext): object | undefined
   }
   const rpcs = (options['rpcs'] ?? '').split(',')
   if (!rpcs.every((rpc) => rpcPattern.test(rpc))) {
-    throw new UsageError('--rpcs must be pkg.Service/Method, pkg.Service/* or *, by commas')
+    throw new UsageError('--rpcs must be pkg.Service/Method, pkg.Service/* or *, comma-separated')
   }
   const { project } = options
   if (project !== undefined && !isUuid(project)) throw new UsageError('--project must be a UUID')
@@ -138,12 +139,12 @@ function lineOf({ name, rpcs, expires, project_id }: Omit<Bearer, 'sha256'>): st
 function rotate(vault: Vault, context: CommandContext): void {
   const { operands, flags } = context
   const [what, part] = operands
-  if (flags.has('use') && flags.has('retire')) throw new UsageError('say --use or --retire')
+  if (flags.has('use') && flags.has('retire')) throw new UsageError('pass --use or --retire')
   const step: Step = flags.has('use') ? 'use' : flags.has('retire') ? 'retire' : 'begin'
   if (what === 'identity' && part !== undefined) rotateIdentity(vault, part, step)
   else if (what === 'operator' && part === undefined) rotateOperator(vault, step, expiryOf(context))
   else
     throw new UsageError(
-      'say "identity <process>" or "operator"; keys on which stored rows depend: "keys rotate"',
+      'pass "identity <process>" or "operator"; for the keys of stored values use "keys rotate"',
     )
 }

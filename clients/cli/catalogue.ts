@@ -16,7 +16,7 @@ import { jsonLine, printable } from './print.ts'
 import { UsageError } from './usage-error.ts'
 
 const billingOptions = optionsFor('billing')
-const inactive = { inactive: 'its bills are refused as if it were unknown' } as const
+const inactive = { inactive: 'refuse its bills as if it were unknown' } as const
 
 /** The commands of `biller` and `product`. */
 export const catalogueCommands: Command[] = [
@@ -30,7 +30,7 @@ export const catalogueCommands: Command[] = [
   {
     name: 'biller put',
     operands: '<code>',
-    summary: 'Makes a biller, or changes it to what is said.',
+    summary: 'Creates a biller, or replaces its values.',
     options: { ...billingOptions, name: 'its name, for receipts' },
     flags: inactive,
     run: (context) => withCatalogue(context, putBiller),
@@ -38,12 +38,13 @@ export const catalogueCommands: Command[] = [
   {
     name: 'product put',
     operands: '<biller code> <product code>',
-    summary: 'Makes a product of a biller, or changes it to what is said.',
+    summary: 'Creates a product of a biller, or replaces its values.',
     options: {
       ...billingOptions,
       name: 'its name, for receipts',
-      pattern: 'what customer references look like as a whole, for example "[A-Z]\\d{7}"',
-      range: 'least and largest amount, for example USD:1.00-5000.00, one a currency, with commas',
+      pattern: 'pattern that a whole customer reference must match, for example "[A-Z]\\d{7}"',
+      range:
+        'minimum and maximum amount by currency, comma-separated, for example USD:1.00-5000.00',
     },
     flags: inactive,
     run: (context) => withCatalogue(context, putProduct),
@@ -92,7 +93,7 @@ const putBiller: CatalogueWork = async (context, catalogue) => {
 const putProduct: CatalogueWork = async (context, catalogue) => {
   const [billerCode, productCode, ...more] = context.operands
   if (billerCode === undefined || productCode === undefined || more.length > 0) {
-    throw new UsageError('say the code of a biller and the code of its product')
+    throw new UsageError('pass the code of a biller and the code of its product')
   }
   await catalogue.putProduct({
     product: {

@@ -42,8 +42,8 @@ export interface Command {
 export function optionsFor(part: 'delivery' | 'accounts' | 'billing') {
   return {
     'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
-    url: `address of the ${part} service, instead of that of sandbox.json`,
-    token: 'bearer that goes with --url (better: PAYWEAVE_TOKEN)',
+    url: `address of the ${part} service, instead of the one in sandbox.json`,
+    token: 'bearer for --url (better: set PAYWEAVE_TOKEN)',
   } as const
 }
 

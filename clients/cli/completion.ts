@@ -17,7 +17,7 @@ export function completionCommand(others: readonly Command[]): Command {
       const [shell] = operands
       const make = makers[shell as (typeof shells)[number]]
       if (make === undefined || operands.length > 1) {
-        throw new UsageError(`say one of ${shells.join(', ')}`)
+        throw new UsageError(`pass one of ${shells.join(', ')}`)
       }
       const script = make([...others, command])
       print(json ? JSON.stringify({ shell, script }) : script)
@@ -133,7 +133,7 @@ function fishLines(program: string, command: Command, commands: Command[]): stri
     ...Object.entries({ ...command.options }).map(([name, meaning]) =>
       line(here, `-r -l ${name}`, meaning),
     ),
-    ...Object.entries({ ...command.flags, json: 'one JSON object a line', help: 'its help' }).map(
+    ...Object.entries({ ...command.flags, json: 'one JSON object per line', help: 'its help' }).map(
       ([name, meaning]) => line(here, `-l ${name}`, meaning),
     ),
   ]

@@ -93,7 +93,7 @@ function readSandbox(options: ConnectionOptions, env: NodeJS.ProcessEnv): Sandbo
   if (!fs.existsSync(file)) {
     if (options.url !== undefined && asked === undefined) return undefined
     throw new UsageError(
-      `${file} is not there: run "npm start" first, or say --data-dir, or --url and --token`,
+      `${file} does not exist: run "npm start" first, or pass --data-dir, or --url and --token`,
     )
   }
   // Another address never gets the credentials of this machine's sandbox.

@@ -39,7 +39,7 @@ export const deliveryCommands: Command[] = [
       ...connectionOptions,
       ...filterOptions,
       subject: 'id of the payment request or account',
-      limit: 'how many (50)',
+      limit: 'maximum number (50)',
     },
     run: (context) => withConnection(context, list),
   },
@@ -54,21 +54,21 @@ export const deliveryCommands: Command[] = [
     name: 'deliveries replay',
     operands: '[<id>]',
     summary:
-      'Sends one delivery again, or all that a filter names; without --state those given up.',
+      'Replays one delivery, or all that match a filter; without --state, exhausted and blocked ones.',
     options: {
       ...connectionOptions,
       ...filterOptions,
-      from: 'taken in at this time or later, ISO 8601',
-      to: 'taken in before this time, ISO 8601',
-      rate: 'deliveries a second (50)',
-      key: 'idempotency key: the same key is the same replay',
+      from: 'created at this time or later, ISO 8601',
+      to: 'created before this time, ISO 8601',
+      rate: 'deliveries per second (50)',
+      key: 'idempotency key: a repeat with the same key returns the same replay',
     },
     run: (context) => withConnection(context, context.operands.length > 0 ? replayOne : replayMany),
   },
   {
     name: 'deliveries cancel',
     operands: '<id>',
-    summary: 'Ends a delivery that is pending or sending.',
+    summary: 'Cancels a delivery that is pending or sending.',
     options: connectionOptions,
     run: (context) => withConnection(context, cancel),
   },
@@ -76,7 +76,7 @@ export const deliveryCommands: Command[] = [
     name: 'deliveries lanes',
     operands: '',
     summary:
-      'Lists the lanes of a project: origin and kind, limit, circuit breaker and what waits.',
+      'Lists the lanes of a project: origin, kind, limit, circuit breaker and waiting deliveries.',
     options: connectionOptions,
     run: (context) => withConnection(context, lanes),
   },
@@ -133,11 +133,11 @@ async function replayOne(context: CommandContext, connection: Connection, projec
   const deliveryId = oneId(context)
   for (const option of ['kind', 'state', 'from', 'to', 'rate']) {
     if (context.options[option] !== undefined) {
-      throw new UsageError(`--${option} chooses many deliveries, and <id> names one`)
+      throw new UsageError(`--${option} selects many deliveries and cannot be combined with <id>`)
     }
   }
   const requestId = context.options['key'] ?? randomUUID()
-  if (!isUuid(requestId)) throw new UsageError('--key must be a UUID when one delivery is named')
+  if (!isUuid(requestId)) throw new UsageError('--key must be a UUID with a single delivery')
   const { delivery } = await connection
     .client(DeliveryService)
     .replayDelivery({ projectId, deliveryId, requestId })
@@ -207,7 +207,7 @@ function laneLine(lane: Endpoint): string {
 function oneId({ operands }: CommandContext): string {
   const [id = '', ...others] = operands
   if (isUuid(id) && others.length === 0) return id
-  throw new UsageError('one delivery is named by its UUID')
+  throw new UsageError('name the delivery by its UUID')
 }
 
 function timeOption<N extends string>(

@@ -36,11 +36,11 @@ export const institutionCommands: Command[] = [
   {
     name: 'institution create',
     operands: '<name>',
-    summary: 'Makes an institution with its first key and signing secret.',
+    summary: 'Creates an institution with its first key and signing secret.',
     options: {
       ...accountsOptions,
       environment: 'sandbox or production (sandbox)',
-      currency: 'ISO 4217 code of accounts that name none (USD)',
+      currency: 'default currency of its accounts, ISO 4217 code (USD)',
       ...onceOption,
     },
     run: (context) => withAccess(context, create),
@@ -51,15 +51,15 @@ export const institutionCommands: Command[] = [
     summary: 'Lists institutions, oldest first.',
     options: {
       ...accountsOptions,
-      environment: 'only those of sandbox or production',
-      limit: 'how many (50)',
+      environment: 'filter by environment: sandbox or production',
+      limit: 'maximum number (50)',
     },
     run: (context) => withAccess(context, list),
   },
   {
     name: 'institution rotate',
     operands: '<institution>',
-    summary: 'Gives it a new key and signing secret; the oldest of three is retired.',
+    summary: 'Adds a key and signing secret to an institution; retires the oldest of three.',
     options: { ...namingOptions, ...onceOption },
     run: (context) => withAccess(context, rotate),
   },
@@ -73,21 +73,21 @@ export const institutionCommands: Command[] = [
   {
     name: 'grant add',
     operands: '<institution> <endpoint>…',
-    summary: 'Lets a project use endpoints of an institution: "POST /institution/quote".',
+    summary: 'Grants a project endpoints of an institution: "POST /institution/quote".',
     options: grantOptions,
     run: (context) => withAccess(context, changeGrants('grantEndpoints')),
   },
   {
     name: 'grant remove',
     operands: '<institution> <endpoint>…',
-    summary: 'Takes grants back.',
+    summary: 'Revokes grants.',
     options: grantOptions,
     run: (context) => withAccess(context, changeGrants('revokeGrants')),
   },
   {
     name: 'grant list',
     operands: '[<institution>]',
-    summary: 'Lists what a project may use.',
+    summary: 'Lists the grants of a project.',
     options: grantOptions,
     run: (context) => withAccess(context, listGrants),
   },
@@ -148,7 +148,7 @@ function changeGrants(change: 'grantEndpoints' | 'revokeGrants'): AccessWork {
   return async (context, access) => {
     const [institution, ...endpoints] = context.operands
     if (institution === undefined || endpoints.length === 0) {
-      throw new UsageError('say an institution and at least one endpoint')
+      throw new UsageError('pass an institution and at least one endpoint')
     }
     const projectId = await projectNamed(context, access)
     const institutionId = await institutionNamed(context, access, institution)
@@ -160,7 +160,7 @@ function changeGrants(change: 'grantEndpoints' | 'revokeGrants'): AccessWork {
 
 const listGrants: AccessWork = async (context, access) => {
   const [institution, ...more] = context.operands
-  if (more.length > 0) throw new UsageError('say one institution, or none')
+  if (more.length > 0) throw new UsageError('pass one institution, or none')
   const projectId = await projectNamed(context, access)
   const institutionId =
     institution === undefined ? '' : await institutionNamed(context, access, institution)

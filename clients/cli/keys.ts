@@ -29,7 +29,9 @@ import { wholeNumber } from './deliveries.ts'
 import { jsonLine, printable, time } from './print.ts'
 import { UsageError } from './usage-error.ts'
 
-const merchantOption = { merchant: 'UUID of a merchant: an API key of his' } as const
+const merchantOption = {
+  merchant: 'UUID of a merchant: use its API keys instead of subscription keys',
+} as const
 
 /** The commands of `key` and `merchant`. */
 export const keyCommands: Command[] = [
@@ -44,7 +46,7 @@ export const keyCommands: Command[] = [
   {
     name: 'key revoke',
     operands: '<key id>',
-    summary: 'Revokes a subscription key or API key at once.',
+    summary: 'Revokes a subscription key or API key immediately.',
     options: accountsOptions,
     run: (context) => withAccess(context, revoke),
   },
@@ -58,11 +60,11 @@ export const keyCommands: Command[] = [
   {
     name: 'merchant create',
     operands: '<business name>',
-    summary: 'Makes a merchant with its first API key.',
+    summary: 'Creates a merchant with its first API key.',
     options: {
       ...namingOptions,
       ...projectOption,
-      mobile: 'its number in E.164 with plus sign',
+      mobile: 'its phone number, E.164 with plus sign',
       ...onceOption,
     },
     run: (context) => withAccess(context, createMerchant),
@@ -71,7 +73,7 @@ export const keyCommands: Command[] = [
     name: 'merchant list',
     operands: '',
     summary: 'Lists the merchants of a project, oldest first.',
-    options: { ...namingOptions, ...projectOption, limit: 'how many (50)' },
+    options: { ...namingOptions, ...projectOption, limit: 'maximum number (50)' },
     run: (context) => withAccess(context, listMerchants),
   },
 ]

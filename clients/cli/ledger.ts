@@ -17,14 +17,14 @@ export const ledgerCommands: Command[] = [
   {
     name: 'ledger backfill',
     operands: '',
-    summary: 'Reads all settlements back, posts those that are missing, and waits for the end.',
+    summary: 'Compares all settlements with the ledger, posts missing ones, and waits for the end.',
     options: accountsOptions,
     run: (context) => withAccounts(context, backfill),
   },
   {
     name: 'ledger check',
     operands: '',
-    summary: 'Checks that the ledger is whole; ends with 1 when it is not.',
+    summary: 'Checks the rules of the ledger; exits with 1 on a violation.',
     options: accountsOptions,
     run: (context) => withAccounts(context, check),
   },
@@ -60,8 +60,7 @@ async function backfill(context: CommandContext, connection: Connection): Promis
       print(`${time(refuseTime)}  ${settlementId}  ${printable(reason)}`)
     }
   }
-  if (state.backfill?.caughtUpTime === undefined)
-    throw new Error('ended before the end was reached')
+  if (state.backfill?.caughtUpTime === undefined) throw new Error('interrupted before the end')
   if (state.refused.length > 0) throw new Error('some settlements cannot be posted')
 }
 
@@ -79,5 +78,5 @@ async function check(context: CommandContext, connection: Connection): Promise<v
       print(`settlement  ${settlementId}  ${printable(reason)}`)
     }
   }
-  if (answer.findings.length + refused.length > 0) throw new Error('the ledger is not whole')
+  if (answer.findings.length + refused.length > 0) throw new Error('the ledger violates a rule')
 }

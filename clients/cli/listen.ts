@@ -13,9 +13,9 @@ export const listenCommand: Command = {
   operands: '',
   summary: 'Receives pushes on 127.0.0.1 and prints them, until Ctrl-C.',
   options: {
-    port: 'where to listen (9000; 0 takes a free port)',
-    status: 'HTTP status to answer with (200)',
-    count: 'end by itself after so many pushes',
+    port: 'port to listen on (9000; 0: any free port)',
+    status: 'HTTP status of the response (200)',
+    count: 'exit after this many pushes',
   },
   run: listen,
 }

@@ -140,10 +140,10 @@ function contextOf(
 function wordsFor(error: unknown): string {
   const { cause } = error instanceof Failure ? error : { cause: undefined }
   if (cause instanceof ConnectError && cause.code === Code.Unauthenticated) {
-    return 'UNAUTHENTICATED: the service does not know this bearer'
+    return 'UNAUTHENTICATED: the service does not accept this bearer'
   }
   if (cause instanceof ConnectError && cause.code === Code.PermissionDenied) {
-    return 'PERMISSION_DENIED: this bearer may not do that'
+    return 'PERMISSION_DENIED: this bearer may not call this method'
   }
   if (error instanceof Failure) return `${error.reason}: ${error.message}`
   return error instanceof Error ? error.message : 'failed'
@@ -158,14 +158,14 @@ function overview(): string {
       ({ name, operands, summary }) => `  ${`${name} ${operands}`.padEnd(width)}  ${summary}`,
     ),
     '',
-    '"payweave <command> --help" tells its options. Every command takes --json: one JSON object a line.',
-    'Exit codes: 0 done, 1 failed, 2 used wrongly.',
+    '"payweave <command> --help" shows its options. Every command accepts --json: one JSON object per line.',
+    'Exit codes: 0 success, 1 failure, 2 invalid usage.',
     '',
   ].join('\n')
 }
 
 function usage({ name, operands, summary, options, flags }: Command): string {
-  const rows = { ...options, ...flags, json: 'one JSON object a line', help: 'this text' }
+  const rows = { ...options, ...flags, json: 'one JSON object per line', help: 'this text' }
   const width = Math.max(...Object.keys(rows).map((option) => option.length)) + 2
   return [
     `Usage: payweave ${`${name} ${operands}`.trim()} [options]`,

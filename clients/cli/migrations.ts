@@ -10,21 +10,22 @@ export const migrationCommands: Command[] = [
   {
     name: 'migrate expand',
     operands: '',
-    summary: 'Brings all schemas up to date beside the running version; before an upgrade.',
+    summary: 'Runs the expand migrations, which the running version tolerates; before an upgrade.',
     options: {},
     run: (context) => run(context, 'expand'),
   },
   {
     name: 'migrate contract',
     operands: '',
-    summary: 'Removes what only an older version needed; after an upgrade that stays.',
+    summary:
+      'Removes what only an older version needed; after an upgrade that you will not roll back.',
     options: {},
     run: (context) => run(context, 'contract'),
   },
   {
     name: 'migrate status',
     operands: '',
-    summary: 'Tells what has not run; ends with 1 when something of expand has not.',
+    summary: 'Lists pending migrations; exits with 1 if one of expand is pending.',
     options: {},
     run: status,
   },
@@ -84,7 +85,7 @@ async function status(context: CommandContext): Promise<void> {
     const missing = found.missing.map(({ name, phase }) => ({ name, phase }))
     print(context, service, sentences(found), { ...found, missing })
   }
-  if (isBehind) throw new Error('the database is behind this version')
+  if (isBehind) throw new Error('the schema is older than this version')
 }
 
 function sentences({ missing, changed, unknown }: Difference): string[] {

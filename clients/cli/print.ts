@@ -65,7 +65,7 @@ export function deliveryLines(delivery: Delivery): string[] {
     `state      ${wordOf(DeliveryState, delivery.state)}`,
     `round      ${delivery.round}`,
     `happened   ${time(delivery.occurredTime)}`,
-    `taken in   ${time(delivery.createTime)}`,
+    `created    ${time(delivery.createTime)}`,
     `next       ${time(delivery.nextAttemptTime)}`,
     `ended      ${time(delivery.endTime)}`,
     ...delivery.attempts.flatMap(attemptLines),

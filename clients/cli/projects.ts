@@ -25,7 +25,7 @@ import { UsageError } from './usage-error.ts'
 
 const accessOptions = {
   'account-access': 'on or off: may use the Account API',
-  'allowed-ips': 'addresses and CIDR ranges with commas between; none: no restriction',
+  'allowed-ips': 'addresses and CIDR ranges, comma-separated; none: no restriction',
 } as const
 
 /** The commands of `project` and `audit`. */
@@ -33,7 +33,7 @@ export const projectCommands: Command[] = [
   {
     name: 'project create',
     operands: '<name>',
-    summary: 'Makes a project; it has no key yet. Its environment stays for ever.',
+    summary: 'Creates a project without a key. Its environment never changes.',
     options: {
       ...accountsOptions,
       environment: 'sandbox or production (sandbox)',
@@ -48,8 +48,8 @@ export const projectCommands: Command[] = [
     summary: 'Lists projects, oldest first.',
     options: {
       ...accountsOptions,
-      environment: 'only those of sandbox or production',
-      limit: 'how many (50)',
+      environment: 'filter by environment: sandbox or production',
+      limit: 'maximum number (50)',
     },
     run: (context) => withAccess(context, list),
   },
@@ -63,7 +63,7 @@ export const projectCommands: Command[] = [
   {
     name: 'project update',
     operands: '<project>',
-    summary: 'Changes account access and the list of addresses; what is not said stays.',
+    summary: 'Changes account access and the list of addresses; an omitted option changes nothing.',
     options: { ...namingOptions, ...accessOptions },
     run: (context) => withAccess(context, update),
   },
@@ -71,7 +71,7 @@ export const projectCommands: Command[] = [
     name: 'audit list',
     operands: '',
     summary: 'Lists who changed access, newest first.',
-    options: { ...namingOptions, ...projectOption, limit: 'how many (50)' },
+    options: { ...namingOptions, ...projectOption, limit: 'maximum number (50)' },
     run: (context) => withAccess(context, audit),
   },
 ]
@@ -111,7 +111,7 @@ const update: AccessWork = async (context, access) => {
     ...(wanted.accountAccess === undefined ? [] : ['account_access']),
     ...(wanted.allowedIps === undefined ? [] : ['allowed_ips']),
   ]
-  if (paths.length === 0) throw new UsageError('say --account-access or --allowed-ips')
+  if (paths.length === 0) throw new UsageError('pass --account-access or --allowed-ips')
   const projectId = await projectNamed(context, access, oneOperand(context, 'project'))
   const updateMask = { paths }
   const { project } = await access.updateProjectAccess({ projectId, ...wanted, updateMask })

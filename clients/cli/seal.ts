@@ -10,15 +10,14 @@ export const sealCommands: Command[] = [
   {
     name: 'seal check',
     operands: '<sealed value | - | @file>',
-    summary: 'Opens a sealed value on this machine, and names the mistake when it does not open.',
+    summary: 'Opens a sealed value on this machine, and names the mistake if it does not open.',
     options: {
       'data-dir': targetOptions['data-dir'],
       sandbox: targetOptions.sandbox,
       purpose: `${sealPurposes.join(' or ')} (${sealPurposes[0]})`,
       'key-id':
-        'id of the institution\u2019s shared key, 8 hex digits; without it those of sandbox.json',
-      'key-file':
-        'file with that key in base64 (better than a shell\u2019s history: or PAYWEAVE_SHARED_KEY)',
+        'id of the institution\u2019s shared key, 8 hex digits; default: the keys in sandbox.json',
+      'key-file': 'file with that key in base64 (or set PAYWEAVE_SHARED_KEY)',
     },
     run: check,
   },
@@ -27,7 +26,7 @@ export const sealCommands: Command[] = [
 async function check(context: CommandContext): Promise<number> {
   const { options, operands, json, print } = context
   const [operand, ...more] = operands
-  if (operand === undefined || more.length > 0) throw new UsageError('say one sealed value')
+  if (operand === undefined || more.length > 0) throw new UsageError('pass one sealed value')
   const purpose = purposeOf(options['purpose'] ?? sealPurposes[0])
   const mistake = findSealMistake(readValue(operand), readKey(context), purpose)
   if (json) print(JSON.stringify({ ok: mistake === undefined, purpose, ...mistake }))
@@ -54,7 +53,7 @@ function readKey({ options, env }: CommandContext): { keyId: string; key: string
   const given = file === undefined ? env['PAYWEAVE_SHARED_KEY'] : readFile(file).trim()
   if (keyId !== undefined && given !== undefined) return { keyId, key: given }
   if (keyId !== undefined || file !== undefined) {
-    throw new UsageError('--key-id goes with --key-file or PAYWEAVE_SHARED_KEY')
+    throw new UsageError('--key-id needs --key-file or PAYWEAVE_SHARED_KEY')
   }
   const { institution } = readTarget(options, {
     ...(env['PAYWEAVE_DATA_DIR'] !== undefined && { PAYWEAVE_DATA_DIR: env['PAYWEAVE_DATA_DIR'] }),

@@ -23,7 +23,7 @@ export const tailCommand: Command = {
   options: {
     ...connectionOptions,
     kind: 'notify, callback or onboarding',
-    for: 'end by itself after so many seconds',
+    for: 'exit after this many seconds',
   },
   run: (context) => withConnection(context, tail),
 }
@@ -46,7 +46,7 @@ async function tail(context: CommandContext, connection: Connection, projectId: 
       if (!stopping.aborted && !isPassing(error, connected)) throw error
     }
     if (stopping.aborted || options['for'] !== undefined) return
-    warn('the tail was cut off and begins again: changes may be missing here')
+    warn('the tail was interrupted and starts again: changes may be missing here')
     await delay(reconnectMs, undefined, { signal: stopping }).catch(() => undefined)
   }
 }

@@ -6,13 +6,13 @@ import { UsageError } from './usage-error.ts'
 
 /** Options of every command that changes the folder. */
 export const outOptions = {
-  out: 'folder of the installation\u2019s secrets; keep it safe and have a copy of it',
+  out: 'folder of the installation\u2019s secrets; protect it and keep a copy',
   namespace: 'namespace in the Kubernetes manifests',
 } as const
 
 /** Their options without a value. */
 export const outFlags = {
-  kubernetes: `writes them as Kubernetes Secrets too, to <out>/${manifestFile}`,
+  kubernetes: `also writes them as Kubernetes Secrets, to <out>/${manifestFile}`,
 } as const
 
 /**
@@ -27,7 +27,7 @@ export async function changeVault(
   const { out, namespace } = options
   if (out === undefined) throw new UsageError('--out is missing')
   if (namespace !== undefined && !/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace)) {
-    throw new UsageError('--namespace must be the name of a namespace')
+    throw new UsageError('--namespace must be a valid name of a namespace')
   }
   const vault = openVault(out)
   try {

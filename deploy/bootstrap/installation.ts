@@ -121,7 +121,7 @@ export function rotateIdentity(vault: Vault, part: string, step: Step): void {
   if (!parts.includes(part)) throw new VaultError(`there is no process ${part}`)
   const current = own(part, identityFile)
   if (step === 'begin') {
-    if (vault.has(nextKey(part))) throw new VaultError(`the next key of ${part} waits for --use`)
+    if (vault.has(nextKey(part))) throw new VaultError(`${part} already has a next key: pass --use`)
     if (vault.has(oldKey(part))) throw new VaultError(`the old key of ${part} waits for --retire`)
     vault.keep(nextKey(part), newIdentityKey)
   } else if (step === 'use') {
@@ -140,7 +140,7 @@ export function rotateIdentity(vault: Vault, part: string, step: Step): void {
 export function rotateOperator(vault: Vault, step: Step, expires: string): void {
   const known = vault.bearers.filter(({ name }) => name === operatorName)
   const [old] = known
-  if (step === 'use') throw new VaultError('a bearer has no step --use: both work at once')
+  if (step === 'use') throw new VaultError('a bearer has no step --use: both bearers are valid')
   if (step === 'begin') {
     if (known.length > 1) throw new VaultError('the old bearer waits for --retire')
     newOperator(vault, expires)

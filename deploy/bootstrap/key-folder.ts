@@ -50,7 +50,7 @@ export function split(name: string): { part: string; base: string } {
 }
 
 function readRing(name: string, isThere: boolean, read: () => string): KeyRing {
-  if (!isThere) throw new VaultError(`${name} is not there`)
+  if (!isThere) throw new VaultError(`${name} does not exist`)
   try {
     return parseKeyRing(read())
   } catch (error) {

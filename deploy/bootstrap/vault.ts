@@ -90,7 +90,9 @@ function readRecord(folder: string): VaultRecord {
   if (fs.existsSync(file)) return JSON.parse(fs.readFileSync(file, 'utf8')) as VaultRecord
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (fs.readdirSync(folder).length > 0) {
-    throw new VaultError(`${folder} is not empty and is no folder of secrets: say another one`)
+    throw new VaultError(
+      `${folder} is not empty and is not a folder of secrets: pass another folder`,
+    )
   }
   return { version: 1, made: [], bearers: [] }
 }

@@ -83,7 +83,7 @@ describe('payweave bootstrap institution', () => {
     readFileSync(path.join(out(), 'institutions/sandbox/Acme%20Bank', name), 'utf8')
 
   it('makes it once, keeps its secrets and shows none', async () => {
-    expect((await make()).err).toContain('say "bootstrap"')
+    expect((await make()).err).toContain('run "bootstrap"')
     rmSync(out(), { recursive: true })
     await run('bootstrap', '--out', out())
     const made = await make('--currency', 'TTD')
@@ -168,7 +168,7 @@ describe('payweave project and key', () => {
     const words = ['project', 'create', 'Lost', '--url', 'http://127.0.0.1:1', '--token', 'x']
     const { code, err } = await run(...words)
     expect(code).toBe(1)
-    expect(err).toMatch(/say it again with --request-id [0-9a-f-]{36}/)
+    expect(err).toMatch(/run it again with --request-id [0-9a-f-]{36}/)
   })
 })
 

@@ -124,8 +124,8 @@ it('reseal shows its progress, ends when none is left, and does nothing twice', 
   })
   expect((await newSteps()).map(({ action }) => action)).toEqual(['reseal'])
   const again = await run('reseal')
-  expect([again.code, again.out]).toEqual([0, `key ${keyId}  sealed anew 0  left 0\n`])
-  expect(again.err).toContain('checked 2  not sealed anew 0')
+  expect([again.code, again.out]).toEqual([0, `key ${keyId}  resealed 0  left 0\n`])
+  expect(again.err).toContain('checked 2  not resealed 0')
   expect((await run('reseal', '--check')).code).toBe(0)
 })
 
@@ -144,7 +144,7 @@ it('reseal names a value that no key opens, and ends with 1', async () => {
   const { code, out } = await run('reseal')
   expect(code).toBe(1)
   expect(out).toContain(`no key opens  institution_key.signing_secret_sealed of ${row?.id}`)
-  expect(out).toContain('sealed anew 1  left 1')
+  expect(out).toContain('resealed 1  left 1')
   expect((await run('reseal', '--check')).code).toBe(1)
   const mend = sql('test_mend', 'update institution_key set signing_secret_sealed = $1')
   await world.databases.accounts.run(mend, [row?.sealed])
@@ -169,7 +169,7 @@ it('retire refuses while values need a key and names them, and then removes it',
   ])
   const now = await run('retire', 'pepper', pepper, '--now')
   expect(now.code).toBe(0)
-  expect(now.err).toContain('the audit does not know')
+  expect(now.err).toContain('the audit has no entry')
   expect(list('accounts/pepper').find(pepper)).toBeUndefined()
 })
 
@@ -201,7 +201,7 @@ it('services that cannot be asked leave the list as it is, unless nobody is to b
   const before = idsOf(list('billing/link.key'))
   const url = ['--accounts-url', 'http://127.0.0.1:1']
   const away = await run('rotate', 'billing/link.key', ...url, '--token', token)
-  expect([away.code, away.err]).toEqual([1, expect.stringContaining('--now goes on')])
+  expect([away.code, away.err]).toEqual([1, expect.stringContaining('--now continues')])
   expect(idsOf(list('billing/link.key'))).toEqual(before)
   const now = await run('rotate', 'billing/link.key', '--now', ...url)
   expect(now.code).toBe(0)

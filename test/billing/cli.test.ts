@@ -198,7 +198,7 @@ describe('payweave bill', () => {
     const decide = (...words: string[]) =>
       run('bill', 'resolve', 'bill_x', '--project', world.projectId, ...words)
     for (const words of [[], ['--paid', '--again'], ['--paid', '--failed-with', 'X']]) {
-      expect((await decide(...words, '--note', 'n')).err).toContain('say one of --paid')
+      expect((await decide(...words, '--note', 'n')).err).toContain('pass one of --paid')
     }
     expect(await decide('--paid')).toMatchObject({ code: 2 })
     expect((await decide('--paid', '--note', 'n')).err).toContain('BILL_PAYMENT_NOT_FOUND')

@@ -74,7 +74,7 @@ export function caller(target: Target, options: CallerOptions = {}): Call {
   return async (method, path, more = {}) => {
     const sent = draft(target, method, path, more)
     if (target.readOnly && !isHarmless(sent)) {
-      throw new WouldMake('not sent with a production key: it might make something there')
+      throw new WouldMake('not sent with a production key, because it might create something')
     }
     for (let refused = 0; ; refused += 1) {
       await options.turn?.()

@@ -30,15 +30,15 @@ export type Target = {
 /** Options of every command that calls the public API. */
 export const targetOptions = {
   'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
-  sandbox: 'sandbox.json to read in its place',
-  'base-url': 'address of another deployment, in place of that of sandbox.json',
-  'simulator-url': 'address of its simulator, where it has one',
+  sandbox: 'sandbox.json to read instead',
+  'base-url': 'address of another deployment, instead of the one in sandbox.json',
+  'simulator-url': 'address of its simulator, if it has one',
 } as const
 
 /** Options that stand for a sandbox file where there is none. */
 export const keyOptions = {
   'subscription-key': 'with --base-url (better: PAYWEAVE_SUBSCRIPTION_KEY)',
-  'api-key': 'goes with it (better: PAYWEAVE_API_KEY)',
+  'api-key': 'for it (better: set PAYWEAVE_API_KEY)',
 } as const
 
 type Given = Readonly<Record<string, string | undefined>>
@@ -56,8 +56,7 @@ export function readTarget(options: Given, env: NodeJS.ProcessEnv): Target {
 
 function targetOfKeys(options: Given, env: NodeJS.ProcessEnv, subscriptionKey: string): Target {
   const baseUrl = options['base-url']
-  if (baseUrl === undefined)
-    throw new UsageError('--base-url is missing: a key alone is no address')
+  if (baseUrl === undefined) throw new UsageError('--base-url is missing: a key needs an address')
   const simulator = options['simulator-url']
   return {
     baseUrl: httpUrl(baseUrl, 'base-url'),
@@ -71,13 +70,13 @@ function targetOfFile(options: Given, env: NodeJS.ProcessEnv): Target {
   const asked = options['sandbox'] ?? options['data-dir']
   // Credentials of this machine's sandbox are not for another address.
   if (options['base-url'] !== undefined && asked === undefined) {
-    throw new UsageError('--base-url wants --subscription-key, or --sandbox with its sandbox.json')
+    throw new UsageError('--base-url needs --subscription-key, or --sandbox with its sandbox.json')
   }
   const folder = options['data-dir'] ?? env['PAYWEAVE_DATA_DIR'] ?? '.payweave'
   const file = path.resolve(options['sandbox'] ?? path.join(folder, 'sandbox.json'))
   if (!fs.existsSync(file)) {
     throw new UsageError(
-      `${file} is not there: run "npm start" first, or say --data-dir or --base-url`,
+      `${file} does not exist: run "npm start" first, or pass --data-dir or --base-url`,
     )
   }
   const sandbox = JSON.parse(fs.readFileSync(file, 'utf8')) as SandboxFile

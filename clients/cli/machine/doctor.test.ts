@@ -25,7 +25,7 @@ it('a package that is missing or of another version fails and is named', () => {
   }
   expect(packagesFinding(folder)).toMatchObject({
     result: 'failed',
-    says: 'missing or of another version: old, absent',
+    says: 'missing or in another version: old, absent',
     advice: 'run npm ci',
   })
   expect(packagesFinding()).toMatchObject({ result: 'ok' })

@@ -21,7 +21,7 @@ import {
 export const doctorCommand: Command = {
   name: 'doctor',
   operands: '',
-  summary: 'Checks whether this machine can run the system; ends with 1 when it cannot.',
+  summary: 'Checks whether this machine can run the system; exits with 1 if it cannot.',
   options: { 'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)' },
   run: doctor,
 }

@@ -46,9 +46,13 @@ export async function portsFinding(settings: LaunchSettings): Promise<Finding> {
     await requireFreePorts(wanted, 0)
   } catch (error) {
     if (!(error instanceof LaunchError)) throw error
-    return failed('ports', error.message.replaceAll('\n', '; '), 'or stop what uses them')
+    return failed(
+      'ports',
+      error.message.replaceAll('\n', '; '),
+      'or stop the processes that use them',
+    )
   }
-  const used = own.size === 0 ? '' : `; ${own.size} used by the system that runs on this folder`
+  const used = own.size === 0 ? '' : `; ${own.size} used by the system running on this folder`
   return ok('ports', `${wanted.length} free${used}`)
 }
 
@@ -76,7 +80,7 @@ function wantedPorts(settings: LaunchSettings): WantedPort[] {
 export function folderFindings(dataDir: string): Finding[] {
   const there = existing(dataDir)
   const isNew = there !== dataDir
-  const says = isNew ? `${dataDir}, to be made` : dataDir
+  const says = isNew ? `${dataDir}, will be created` : dataDir
   return [rightsFinding(there, dataDir, says), diskFinding(there)]
 }
 
@@ -89,7 +93,7 @@ function rightsFinding(there: string, dataDir: string, says: string): Finding {
   const sandbox = path.join(dataDir, 'sandbox.json')
   const mode = fs.statSync(sandbox, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & 0o077) === 0) return ok('data folder', says)
-  return warning('data folder', `others may read ${sandbox}`, `chmod 600 ${sandbox}`)
+  return warning('data folder', `other users can read ${sandbox}`, `chmod 600 ${sandbox}`)
 }
 
 function diskFinding(there: string): Finding {
@@ -97,7 +101,7 @@ function diskFinding(there: string): Finding {
   const bytes = bavail * bsize
   const says = `${(bytes / gib).toFixed(1)} GiB free`
   if (bytes >= goodDiskBytes) return ok('disk', says)
-  const advice = 'make room, or set PAYWEAVE_DATA_DIR to another disk'
+  const advice = 'free space, or set PAYWEAVE_DATA_DIR to a folder on another disk'
   return bytes < minDiskBytes ? failed('disk', says, advice) : warning('disk', says, advice)
 }
 
@@ -109,9 +113,9 @@ export function limitFindings(): Finding[] {
   return [
     bytes >= goodMemoryBytes
       ? ok('memory', says)
-      : warning('memory', says, 'the whole system takes about 1.3 GiB'),
+      : warning('memory', says, 'the whole system uses about 1.3 GiB'),
     files === undefined || files >= goodOpenFiles
-      ? ok('open files', files === undefined ? 'no limit that is told' : String(files))
+      ? ok('open files', files === undefined ? 'no known limit' : String(files))
       : warning('open files', `${files} at most`, 'ulimit -n 65536'),
   ]
 }
@@ -131,5 +135,9 @@ export function clockFinding(nowMs = Date.now()): Finding {
   const newestMs = fs.statSync(path.join(import.meta.dirname, 'preflight.ts')).mtimeMs
   const says = new Date(nowMs).toISOString()
   if (nowMs + clockSlackMs >= newestMs) return ok('clock', says)
-  return failed('clock', `${says} is before this checkout was made`, 'set the clock, or run ntpd')
+  return failed(
+    'clock',
+    `${says} is before this checkout was created`,
+    'set the clock, or run ntpd',
+  )
 }

@@ -18,13 +18,13 @@ export function nodeFindings(version = process.versions.node): Finding[] {
   return [
     Number(version.split('.')[0]) >= oldestNode
       ? ok('node', version)
-      : failed('node', `${version} is older than ${oldestNode}`, 'run npm ci: it brings its own'),
+      : failed('node', `${version} is older than ${oldestNode}`, 'run npm ci: it installs its own'),
     platforms.has(platform)
       ? ok('platform', platform)
       : warning(
           'platform',
-          `${platform} brings no PostgreSQL and no Node.js of its own`,
-          'set DATABASE_URL and NATS_URL to servers of yours',
+          `${platform} has no bundled PostgreSQL and Node.js`,
+          'set DATABASE_URL and NATS_URL to your own servers',
         ),
   ]
 }
@@ -42,9 +42,9 @@ export function packagesFinding(folder = root): Finding {
   const wrong = wanted.filter(
     ([name, version]) => manifestOf(path.join(folder, 'node_modules', name))?.version !== version,
   )
-  if (wrong.length === 0) return ok('packages', `${wanted.length} in their versions`)
+  if (wrong.length === 0) return ok('packages', `${wanted.length} with the right versions`)
   const names = wrong.map(([name]) => name).join(', ')
-  return failed('packages', `missing or of another version: ${names}`, 'run npm ci')
+  return failed('packages', `missing or in another version: ${names}`, 'run npm ci')
 }
 
 /**
@@ -78,8 +78,8 @@ export async function natsFinding(env: NodeJS.ProcessEnv, dataDir: string): Prom
   if (mayBeFetched) {
     return warning(
       'nats-server',
-      'not installed; the first start fetches it into a cache folder',
-      'install it where that cannot be: apt-get install nats-server',
+      'not installed; the first start downloads it into a cache folder',
+      'if that is not possible, install it: apt-get install nats-server',
     )
   }
   return failed('nats-server', 'not installed', natsInstallLines.join(' · '))

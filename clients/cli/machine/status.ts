@@ -9,10 +9,11 @@ import { type Figures, lookAtAddress, lookAtFolder, type PartState } from './ins
 export const statusCommand: Command = {
   name: 'status',
   operands: '',
-  summary: 'Tells what runs, whether it is ready and what waits in it; ends with 1 when it is not.',
+  summary:
+    'Shows all processes, their readiness and pending work; exits with 1 if one is not ready.',
   options: {
     'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
-    'base-url': 'address of another deployment: what its gateway tells, without the figures',
+    'base-url': 'address of another deployment: shows only the readiness that its gateway reports',
   },
   run: status,
 }
@@ -43,7 +44,7 @@ async function status(context: CommandContext): Promise<number> {
   } else {
     const state = ready ? 'ready' : 'not ready'
     print([state, place, ...(version === undefined ? [] : [`payweave ${version}`])].join('  '))
-    if (parts.length === 0) print('nothing runs here: "npm start" starts it')
+    if (parts.length === 0) print('nothing is running: start it with "npm start"')
     for (const line of table(parts)) print(line)
     for (const line of figureLines(figures)) print(line)
   }
@@ -87,7 +88,7 @@ function figureLines(figures: Figures): string[] {
     ['dead letters of consumers', figures.inboxDeadLetters],
     ['deliveries exhausted', figures.deliveriesExhausted],
     ['deliveries blocked', figures.deliveriesBlocked],
-    ['bills for a person', figures.billsForReview],
+    ['bills to review', figures.billsForReview],
     ['ledger findings', figures.ledgerFindings, `checked ${ledgerCheckedAt?.toISOString() ?? '-'}`],
     ['settlements refused', figures.settlementsRefused],
     ['refunds failed', figures.refundsFailed],

@@ -17,17 +17,17 @@ export const requestsCommand: Command = {
     "Follows the gateway's request log, until Ctrl-C: who asked what, and how it was answered.",
   options: {
     'data-dir': 'data folder of "npm start" (PAYWEAVE_DATA_DIR, .payweave)',
-    file: 'log to read instead; - for standard input, as of "kubectl logs -f"',
-    id: 'only the request of this id',
-    project: 'only those of this project, by UUID',
-    route: 'only routes that begin so, for example /payments',
+    file: 'log to read instead; - for standard input, for example of "kubectl logs -f"',
+    id: 'only the request with this id',
+    project: 'only requests of this project (UUID)',
+    route: 'only routes with this prefix, for example /payments',
     method: 'only GET or POST',
     status: 'only this status, for example 409 or 4xx',
     reason: 'only this error code',
-    last: `how many earlier ones to show first (${defaultLast})`,
-    for: 'end by itself after so many seconds',
+    last: `number of earlier requests to show first (${defaultLast})`,
+    for: 'exit after this many seconds',
   },
-  flags: { 'no-follow': 'show what is there and end' },
+  flags: { 'no-follow': 'show existing lines and exit' },
   run: tail,
 }
 
@@ -64,7 +64,7 @@ async function tail(context: CommandContext): Promise<void> {
 function filterOf({ options }: CommandContext): RequestFilter {
   const { id, project, route, method, status, reason } = options
   if (status !== undefined && !/^[1-5](\d\d|xx)$/.test(status)) {
-    throw new UsageError('--status must be like 409 or 4xx')
+    throw new UsageError('--status must be a status such as 409, or a class such as 4xx')
   }
   return { id, project, route, method, status, reason }
 }

@@ -13,10 +13,10 @@ const options = {
   ...outOptions,
   out: 'folder of an installation\u2019s secrets, instead of a local start',
   ...serviceOptions,
-  within: 'seconds to wait until processes have read a file (30; with --out 180)',
+  within: 'seconds to wait until all processes have read a file (30; with --out 180)',
 } as const
 
-const now = 'does not ask the services, and is not in the audit'
+const now = 'does not ask the services and adds no entry to the audit'
 
 /** The commands of `keys`. */
 export const keyListCommands: Command[] = [
@@ -24,12 +24,12 @@ export const keyListCommands: Command[] = [
     name: 'keys rotate',
     operands: '<list>... | all',
     operandWords: [...keyFileNames, 'all'],
-    summary: 'Gives lists of keys a next key, and uses it when every process has read it.',
+    summary: 'Adds a next key to lists of keys, and uses it once every process has read it.',
     options,
     flags: {
       ...outFlags,
-      use: 'with --out, the second step: the next key, which all have read, is used from now on',
-      now: `takes both steps at once: ${now}`,
+      use: 'with --out, second step: uses the next key, which all processes have read',
+      now: `both steps immediately: ${now}`,
     },
     run: (context: CommandContext) => rotateKeys(context),
   },
@@ -39,15 +39,15 @@ export const keyListCommands: Command[] = [
     operandWords: keyFileNames,
     summary: 'Removes a key that no process uses and no stored value needs.',
     options,
-    flags: { ...outFlags, now: `removes it all the same: ${now}` },
+    flags: { ...outFlags, now: `removes it anyway: ${now}` },
     run: (context: CommandContext) => retireKey(context),
   },
   {
     name: 'keys reseal',
     operands: '',
-    summary: 'Seals values at rest anew under the current seal.key, until none is left.',
-    options: { ...options, rate: 'values a second at most (2000)' },
-    flags: { check: 'only counts what is left; ends with 1 when there is something' },
+    summary: 'Reseals values at rest under the current seal.key, until none is left.',
+    options: { ...options, rate: 'maximum values per second (2000)' },
+    flags: { check: 'only counts the values left; exits with 1 if there are any' },
     run: (context: CommandContext) => reseal(context),
   },
   {
@@ -55,7 +55,7 @@ export const keyListCommands: Command[] = [
     operands: '[<list>...]',
     operandWords: keyFileNames,
     summary:
-      'Lists keys by id, state and age, and the processes that have read them; 1 when one has not.',
+      'Lists keys by id, state and age, and the processes that have read them; exits with 1 if one has not.',
     options,
     flags: { count: 'counts the stored values that need each key, page by page' },
     run: (context: CommandContext) => keyStatus(context),

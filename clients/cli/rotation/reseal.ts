@@ -43,7 +43,7 @@ async function currentKey(work: KeyWork): Promise<string> {
   const { keyId, makeTime } = work.folder.read(name).current
   if (makeTime === undefined) {
     work.context.warn(
-      `key ${keyId} is from before key lists: values are bound to their rows under the next one, see "keys rotate ${name}"`,
+      `key ${keyId} is from before key lists: only the next key binds values to their rows, see "keys rotate ${name}"`,
     )
   }
   const is = ({ keyIds }: { keyIds: string[] }) => keyIds[0] === keyId
@@ -63,7 +63,7 @@ async function pass(
   let printedMs = startedMs
   let pageToken = ''
   do {
-    if (context.stopping.aborted) throw new Error('ended before the end: said again, it goes on')
+    if (context.stopping.aborted) throw new Error('interrupted: run it again to continue')
     const page = await withRetry(context, () => services.reseal({ pageToken, keyId, checkOnly }))
     add(all, page)
     pageToken = page.nextPageToken
@@ -139,10 +139,10 @@ function printProgress(
         remaining_s: remainingS,
       }),
     )
-  } else if (checkOnly) warn(`checked ${checked}  not sealed anew ${left}  ${ratePerS}/s`)
+  } else if (checkOnly) warn(`checked ${checked}  not resealed ${left}  ${ratePerS}/s`)
   else {
     const ahead = remainingS === null ? '' : `  ${remainingS} s left`
-    warn(`sealed anew ${sealed} of ${total ?? '?'}  checked ${checked}  ${ratePerS}/s${ahead}`)
+    warn(`resealed ${sealed} of ${total ?? '?'}  checked ${checked}  ${ratePerS}/s${ahead}`)
   }
 }
 
@@ -154,7 +154,7 @@ function printResult({ json, print }: CommandContext, end: End): number {
   if (json) print(JSON.stringify({ step: 'end', key_id: keyId, sealed, left, unopened }))
   else {
     for (const value of unopened) print(`no key opens  ${value}`)
-    print(`key ${keyId}  sealed anew ${sealed}  left ${left}`)
+    print(`key ${keyId}  resealed ${sealed}  left ${left}`)
   }
   return left === 0 ? 0 : 1
 }

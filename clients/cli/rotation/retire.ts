@@ -19,7 +19,7 @@ const spreadS = 180
 export function retireKey(context: CommandContext): Promise<number | void> {
   const [word, keyId, ...more] = context.operands
   if (word === undefined || keyId === undefined || more.length > 0) {
-    throw new UsageError('say a list and the id of a key')
+    throw new UsageError('pass a list and the id of a key')
   }
   const [name = ''] = namedLists([word])
   return changingKeys(context, async (work) => {
@@ -33,13 +33,11 @@ export function retireKey(context: CommandContext): Promise<number | void> {
     }
     folder.write(name, left)
     printStep(context, { file: name, step: 'retired', key_id: keyId })
-    if (unchecked) context.warn(`${name}: nobody was asked, and the audit does not know of it`)
+    if (unchecked) context.warn(`${name}: done without asking the services; the audit has no entry`)
     else if (name === 'payments/link.key') {
-      context.warn(
-        'repeats of payments that ended show no link any more where it was made from this key',
-      )
+      context.warn('repeats of ended payments no longer show a link that was derived from this key')
     }
-    context.warn('keep the copy that has it for as long as backups from its time')
+    context.warn('keep a copy of this key for as long as backups of its time')
   })
 }
 
@@ -51,9 +49,7 @@ async function refuseWhileNeeded(work: KeyWork, name: string, keyId: string): Pr
   if (needing.length === 0) return
   for (const one of needing) showDependants(context, name, one)
   const total = needing.reduce((sum, { count }) => sum + count, 0)
-  throw new Error(
-    `${total} stored values need key ${keyId} of ${name}; --now retires it all the same`,
-  )
+  throw new Error(`${total} stored values need key ${keyId} of ${name}; --now retires it anyway`)
 }
 
 function refuseWhileSubmitted({ current }: KeyRing, name: string): void {
@@ -62,7 +58,7 @@ function refuseWhileSubmitted({ current }: KeyRing, name: string): void {
   const leftS = spreadS + formLifeS - ageS
   if (leftS <= 0) return
   throw new Error(
-    `forms that were signed by the key before can be submitted for ${Math.ceil(leftS / 60)} min more under ${name}; --now retires it all the same`,
+    `forms signed with the previous key can be submitted for ${Math.ceil(leftS / 60)} more minutes (${name}); --now retires it anyway`,
   )
 }
 

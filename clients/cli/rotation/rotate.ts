@@ -16,7 +16,7 @@ const spreadS = 180
  */
 export function rotateKeys(context: CommandContext): Promise<number | void> {
   const names = namedLists(context.operands)
-  if (names.length === 0) throw new UsageError('say which list, or all')
+  if (names.length === 0) throw new UsageError('pass the name of a list, or all')
   return changingKeys(context, async (work) => {
     for (const name of names) await rotate(work, name)
   })
@@ -31,10 +31,10 @@ async function rotate(work: KeyWork, name: string): Promise<void> {
   const isLocal = work.folder.kind === 'local'
   const waiting = nextKeyOf(work, name)
   if (flags.has('use') && waiting === undefined) {
-    throw new Error(`${name} has no next key: say "keys rotate ${name}" without --use first`)
+    throw new Error(`${name} has no next key: run "keys rotate ${name}" without --use first`)
   }
   if (waiting !== undefined && !flags.has('use') && !isLocal) {
-    throw new Error(`the next key of ${name} waits for --use`)
+    throw new Error(`${name} already has a next key: pass --use`)
   }
   if (waiting === undefined) {
     await add(work, name)
@@ -52,7 +52,7 @@ async function add({ context, folder, services }: KeyWork, name: string): Promis
   printStep(context, { file: name, step: 'added', key_id: keyId })
   if (folder.kind === 'installation' && !unchecked) {
     context.warn(
-      `bring the changed files to every process, then say "keys rotate ${name} --use" with the same options`,
+      `deploy the changed files to every process, then run "keys rotate ${name} --use" with the same options`,
     )
   }
 }
@@ -69,7 +69,7 @@ async function use(work: KeyWork, name: string): Promise<void> {
   }
   folder.write(name, switchToNextKey(folder.read(name)))
   printStep(context, { file: name, step: 'used', key_id: keyId })
-  if (unchecked) context.warn(`${name}: nobody was asked, and the audit does not know of it`)
+  if (unchecked) context.warn(`${name}: done without asking the services; the audit has no entry`)
   else if (folder.kind === 'local' && services.knows(name)) {
     const is = ({ keyIds }: { keyIds: string[] }) => keyIds[0] === keyId
     await waitForReaders(work, name, { is, words: `use key ${keyId}` })
@@ -92,7 +92,7 @@ async function waitUntilKnown(work: KeyWork, name: string, next: Key): Promise<v
   const ageS = (Date.now() - (next.makeTime?.getTime() ?? 0)) / 1_000
   if (ageS >= spreadS) return
   throw new Error(
-    `gateways cannot be asked for ${name}: wait ${Math.ceil(spreadS - ageS)} s more, until the changed file has reached them all`,
+    `${name}: gateways cannot be asked, so wait ${Math.ceil(spreadS - ageS)} s more, until the changed file has reached all of them`,
   )
 }
 

@@ -18,10 +18,10 @@ type Part = (typeof parts)[number]
 
 /** Addresses of the services, where they are not those of a local start. */
 export const serviceOptions = {
-  'accounts-url': 'address of accounts, instead of that of sandbox.json',
-  'payments-url': 'address of payments, the same',
-  'billing-url': 'address of billing, the same',
-  token: 'bearer that goes with them (better: PAYWEAVE_TOKEN)',
+  'accounts-url': 'address of accounts, instead of the one in sandbox.json',
+  'payments-url': 'address of payments, instead of the one in sandbox.json',
+  'billing-url': 'address of billing, instead of the one in sandbox.json',
+  token: 'bearer for these addresses (better: set PAYWEAVE_TOKEN)',
 } as const
 
 /** The calls that the commands make. Names of lists are those of `keyFileNames`. */
@@ -131,7 +131,7 @@ async function asked<T>(name: string, ask: () => Promise<T>): Promise<T> {
   } catch (error) {
     const { cause } = error instanceof Failure ? error : { cause: undefined }
     if (cause instanceof ConnectError && cause.code === Code.Unimplemented) {
-      throw new Error(`${split(name).part} is of a release without key lists: upgrade it first`, {
+      throw new Error(`${split(name).part} is a release without key lists: upgrade it first`, {
         cause: error,
       })
     }
@@ -146,5 +146,5 @@ function isPart(part: string): part is Part {
 function servicePart(name: string): Part {
   const { part } = split(name)
   if (isPart(part)) return part
-  throw new Error(`nobody can be asked for ${name}`)
+  throw new Error(`no service can be asked for ${name}`)
 }

@@ -25,7 +25,7 @@ export function keyStatus(context: CommandContext): Promise<number | void> {
   return withKeys(context, async (work) => {
     let isRead = true
     for (const name of names) isRead = (await show(work, name)) && isRead
-    if (!isRead) context.warn('some process has not read the list as it is in the folder')
+    if (!isRead) context.warn('a process has not read the list as it is in the folder')
     return isRead ? 0 : 1
   })
 }

@@ -49,7 +49,7 @@ export async function changingKeys(context: CommandContext, work: Run): Promise<
   } catch (error) {
     const { reason } = error instanceof Failure ? error : { reason: undefined }
     if (reason === 'SERVICE_UNAVAILABLE' || reason === 'TIMEOUT') {
-      warn('nothing was changed since; --now goes on without asking the services')
+      warn('nothing was changed; --now continues without asking the services')
     }
     throw error
   }
@@ -133,5 +133,5 @@ export async function waitForReaders(
 }
 
 function hint({ kind }: KeyFolder): string {
-  return kind === 'local' ? '' : ': bring the changed files to every process, then say it again'
+  return kind === 'local' ? '' : ': deploy the changed files to every process, then run it again'
 }

@@ -6,7 +6,7 @@ const query = { api_key: 'x', payment_details_id: 'x' }
 export const accessTriggers: Trigger[] = [
   answered(
     'key.other-environment',
-    'A production key is refused here.',
+    'The sandbox refuses a production key.',
     401,
     'PW_INVALID_SUBSCRIPTION_KEY',
     ({ shop, target }) => {
@@ -16,7 +16,7 @@ export const accessTriggers: Trigger[] = [
   ),
   answered(
     'key.unknown',
-    'Nobody has this key.',
+    'No project has this key.',
     401,
     'PW_INVALID_SUBSCRIPTION_KEY',
     ({ shop }) => {
@@ -26,7 +26,7 @@ export const accessTriggers: Trigger[] = [
   ),
   answered(
     'key.address-not-allowed',
-    'Project ip_restricted may call from 203.0.113.7 alone.',
+    'Project ip_restricted may call from 203.0.113.7 only.',
     403,
     'PW_IP_NOT_ALLOWED',
     ({ as }) => as('ip_restricted').send('GET', '/payments/status', { query }),

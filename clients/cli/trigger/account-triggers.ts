@@ -72,14 +72,14 @@ export const accountTriggers: Trigger[] = [
   ),
   answered(
     'account.ambiguous',
-    'Two accounts have number 09: the email key tells them apart.',
+    'Two accounts have number 09: look one up by e-mail instead.',
     409,
     'AMBIGUOUS_MATCH',
     ({ shop }) => shop.lookUp(byMobile(9)),
   ),
   answered(
     'account.not-approved',
-    'Project payments_only has no Account API.',
+    'Project payments_only has no access to the Account API.',
     403,
     'PW_ACCOUNT_ACCESS_REQUIRED',
     ({ as }) => as('payments_only').lookUp(byMobile(0)),
@@ -94,7 +94,7 @@ export const accountTriggers: Trigger[] = [
     const { institution_name: _, ...owner } = profile()
     return shop.business({ ...owner, business_name: unique('Shop') })
   }),
-  reviewed('completed', 'Somebody new is accepted after 2 s.', {}),
+  reviewed('completed', 'A new person is accepted after 2 s.', {}),
   reviewed('rejected', 'Number 07 is rejected after 2 s.', { mobile_number: person(7) }),
   reviewed('pending', 'Number 08 stays pending.', { mobile_number: person(8) }),
   consented(0, ['Ama', 'Mensah'], 'approved', 'Person 00 consents after 2 s.'),

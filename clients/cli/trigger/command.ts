@@ -30,13 +30,13 @@ export const triggerCommand: Command = {
   name: 'trigger',
   operands: '<outcome>',
   operandWords: triggers.map(({ name }) => name),
-  summary: 'Brings an outcome of the sandbox about by the public API, and shows the requests.',
+  summary: 'Triggers an outcome of the sandbox through the public API, and shows the requests.',
   options: {
     ...targetOptions,
     ...keyOptions,
     within: `seconds to wait for the outcome (${defaultWithinS})`,
   },
-  flags: { list: 'names the outcomes' },
+  flags: { list: 'lists the outcomes' },
   run: trigger,
 }
 
@@ -52,11 +52,11 @@ async function trigger(context: CommandContext): Promise<number> {
   const [name, ...more] = operands
   const row = triggers.find((one) => one.name === name)
   if (row === undefined || more.length > 0) {
-    throw new UsageError('say one outcome; --list names them')
+    throw new UsageError('pass one outcome; --list shows them')
   }
   const target = readTarget(options, context.env)
   if (target.readOnly)
-    throw new UsageError('outcomes are those of a sandbox; this is a production key')
+    throw new UsageError('outcomes exist only in a sandbox; this is a production key')
   const withinMs = wholeNumber(options['within'] ?? defaultWithinS, 'within', 86_400) * 1_000
   const signal = context.stopping
   const call = caller(target, { signal, onSent: showOnce(context) })

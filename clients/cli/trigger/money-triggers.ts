@@ -81,7 +81,7 @@ export const moneyTriggers: Trigger[] = [
   quoted('made', '10.00 USD in TTD, for five minutes.', 0, { credit_party: { currency: 'TTD' } }),
   quoted(
     'over-limits',
-    'Person 03 is of level 0: 73.72 USD is too much.',
+    'Person 03 has level 0: 73.72 USD exceeds the limits.',
     3,
     { request_amount: '73.72' },
     403,
@@ -97,7 +97,7 @@ export const moneyTriggers: Trigger[] = [
   ),
   quoted(
     'ambiguous',
-    'The currency of number 09, which has two accounts.',
+    'The quoted currency is that of number 09, which has two accounts.',
     0,
     { credit_party: { mobile_number: person(9) } },
     409,
@@ -111,7 +111,7 @@ export const moneyTriggers: Trigger[] = [
     400,
     'CURRENCY_NOT_SUPPORTED',
   ),
-  transferred('completed', 'p2p', 'Person 11 sends person 01 1.00 USD, completed at once.', {}),
+  transferred('completed', 'p2p', 'Person 11 sends person 01 1.00 USD; completed immediately.', {}),
   transferred('completed', 'completed', 'Abroad: pending, then completed.', abroad('FAR-0001')),
   transferred('failed', 'failed', 'An account number ending 0402 fails.', abroad('FAR-0402')),
   transferred(
@@ -120,9 +120,14 @@ export const moneyTriggers: Trigger[] = [
     'An account number ending 0504 stays pending.',
     abroad('FAR-0504'),
   ),
-  refused('party-not-allowed', 'The debit party is not the session.', [403, 'PARTY_NOT_ALLOWED'], {
-    debit_party: { mobile_number: person(0) },
-  }),
+  refused(
+    'party-not-allowed',
+    'The debit party is not the account of the session.',
+    [403, 'PARTY_NOT_ALLOWED'],
+    {
+      debit_party: { mobile_number: person(0) },
+    },
+  ),
   refused('unknown-party', 'Nobody has number 13.', [404, 'ACCOUNT_NOT_FOUND'], {
     credit_party: { mobile_number: person(13) },
   }),
@@ -137,7 +142,7 @@ export const moneyTriggers: Trigger[] = [
   }),
   refused(
     'over-limits',
-    'Person 03 may send 500 TTD at once.',
+    'Person 03 may send at most 500 TTD in one transaction.',
     [403, 'LIMIT_EXCEEDED'],
     { amount: '73.72' },
     3,
@@ -155,19 +160,24 @@ export const moneyTriggers: Trigger[] = [
     [403, 'PW_INSTITUTION_ENDPOINT_NOT_ALLOWED'],
     { transfer_information: { institution_name: closedBankName } },
   ),
-  billed('paid', 'The biller takes it at once.', '12345678', 'SUCCESS'),
+  billed('paid', 'The biller accepts it immediately.', '12345678', 'SUCCESS'),
   billed('rejected', 'A reference ending 0402.', '12345670402', 'CUSTOMER_REFERENCE_REJECTED'),
   billed('already-paid', 'A reference ending 0409.', '12345670409', 'BILL_ALREADY_PAID'),
-  billed('slow', 'A reference ending 0408: the biller takes 5 s.', '12345670408', 'SUCCESS'),
+  billed(
+    'slow',
+    'A reference ending 0408: the biller accepts it after 5 s.',
+    '12345670408',
+    'SUCCESS',
+  ),
   billed(
     'found-paid',
-    'A reference ending 0504: 202, and the enquiry finds it paid.',
+    'A reference ending 0504: 202, then an enquiry finds it paid.',
     '12345670504',
     'SUCCESS',
   ),
   billed(
     'not-found',
-    'A reference ending 0404: 202, and the biller does not know it.',
+    'A reference ending 0404: 202, then an enquiry finds that the biller does not know it.',
     '12345670404',
     'UNCONFIRMED_NOT_FOUND',
   ),
@@ -178,7 +188,11 @@ export const moneyTriggers: Trigger[] = [
     'INSUFFICIENT_FUNDS',
     ({ as }) => as('other').pay(bill()),
   ),
-  answered('bill.unknown-biller', 'There is no DEMO_GAS.', 404, 'BILLER_NOT_FOUND', ({ shop }) =>
-    shop.pay(bill({ biller_code: 'DEMO_GAS' })),
+  answered(
+    'bill.unknown-biller',
+    'The biller DEMO_GAS does not exist.',
+    404,
+    'BILLER_NOT_FOUND',
+    ({ shop }) => shop.pay(bill({ biller_code: 'DEMO_GAS' })),
   ),
 ]

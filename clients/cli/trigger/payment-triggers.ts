@@ -58,20 +58,20 @@ export const paymentTriggers: Trigger[] = [
   made('payment.paid-later', 'Person 05 pays after 5 s.', { payers: [payer(5)] }, 'paid'),
   made(
     'payment.refused',
-    'Person 02 refuses once a second; the fifth time fails the payment.',
+    'Person 02 is declined once a second; the fifth refusal fails the payment.',
     { payers: [payer(2)] },
     'Failed',
   ),
   made('payment.pending', 'Person 08 never acts.', { payers: [payer(8)] }, 'Pending'),
   made(
     'payment.partially-paid',
-    'Person 01 pays his share and person 08 does not.',
+    'Person 01 pays their share, person 08 does not.',
     { payers: twoPayers(8) },
     'Partially_paid',
   ),
   made(
     'payment.share-refunded',
-    'Person 01 pays, person 02 refuses five times: failed, and the share goes back.',
+    'Person 01 pays, person 02 is declined five times: the request fails and the share is refunded.',
     { payers: twoPayers(2) },
     'Refunded',
   ),
@@ -83,13 +83,13 @@ export const paymentTriggers: Trigger[] = [
   ),
   made(
     'payment.fraud-ceiling',
-    '10,000.01 USD is above the ceiling of the fraud check.',
+    '10,000.01 USD is above the maximum of the fraud check.',
     { fraud_check: 1, amount: '10000.01', payers: [payer(20, { mobile_number: newNumber() })] },
     'Failed',
   ),
   {
     name: 'payment.cancelled',
-    summary: 'A request that is cancelled while it is pending.',
+    summary: 'A pending request is cancelled.',
     async run({ shop }) {
       const { id } = await shop.create(order())
       const answer = accepted(await shop.cancel(id))
@@ -98,7 +98,7 @@ export const paymentTriggers: Trigger[] = [
   },
   {
     name: 'payment.late-money',
-    summary: 'Person 12 pays 2 s after the cancel: the money is sent back.',
+    summary: 'Person 12 pays 2 s after the cancel: the money is refunded.',
     async run({ shop, withinMs }) {
       const { id } = await shop.create(order({ payers: [payer(12)] }))
       accepted(await shop.cancel(id))
@@ -107,7 +107,7 @@ export const paymentTriggers: Trigger[] = [
   },
   {
     name: 'payment.expired',
-    summary: 'Nobody pays in time. Start with PAYMENT_TTL_DIRECT_POS_S=3 to see it soon.',
+    summary: 'The time to pay runs out. Start with PAYMENT_TTL_DIRECT_POS_S=3 to see it soon.',
     async run({ shop, withinMs }) {
       const payers = [payer(8, { payment_channel: 'direct_pos' })]
       const { id } = await shop.create(order({ payers }))
@@ -116,7 +116,7 @@ export const paymentTriggers: Trigger[] = [
       const leftMs = Date.parse(`${expireTime.replace(' ', 'T')}Z`) - Date.now()
       if (leftMs > withinMs) {
         throw new OtherOutcome(
-          `it expires at ${expireTime} UTC: say --within ${Math.ceil(leftMs / 1_000) + 10}, or start with PAYMENT_TTL_DIRECT_POS_S=3`,
+          `it expires at ${expireTime} UTC: pass --within ${Math.ceil(leftMs / 1_000) + 10}, or start with PAYMENT_TTL_DIRECT_POS_S=3`,
         )
       }
       return outcomeOf(await shop.becomes(id, 'Expired', withinMs))
@@ -128,7 +128,7 @@ export const paymentTriggers: Trigger[] = [
     async run({ shop }) {
       const transaction = order()
       const [first, again] = [await shop.create(transaction), await shop.create(transaction)]
-      if (first.id !== again.id) throw new OtherOutcome('the repeat made another payment')
+      if (first.id !== again.id) throw new OtherOutcome('the repeat created another payment')
       return shown(again.answer)
     },
   },
@@ -137,7 +137,7 @@ export const paymentTriggers: Trigger[] = [
   ),
   byHand(
     'wallet.declined',
-    'A payer enters PIN 000002: declined, and he may try again.',
+    'A payer enters PIN 000002: declined; the payer may try again.',
     {},
     'Pending',
     async (url, world) => {
@@ -170,7 +170,7 @@ export const paymentTriggers: Trigger[] = [
   ),
   byHand(
     'agent.collected',
-    'An agent takes cash for the code of the page.',
+    'An agent collects cash for the code of the page.',
     { payment_channel: 'agent', payment_method: 'cash' },
     'paid',
     (url, { target }) => collectCash(target.simulatorUrl ?? '', url),

@@ -29,6 +29,6 @@ export const pushTriggers: Trigger[] = [
   toReceiver('flaky', 'A receiver that answers 500 twice and then 200.', 3),
   toReceiver('fail', 'A receiver that always answers 500: retried, then exhausted.', 4),
   toReceiver('slow', 'A receiver that answers after 5 s.', 1),
-  toReceiver('redirect', 'A receiver that redirects, which is a failure and not followed.', 2),
-  toReceiver('gone', 'A receiver that answers 410, which ends the deliveries to it.', 1),
+  toReceiver('redirect', 'A receiver that redirects: a failure, which is never followed.', 2),
+  toReceiver('gone', 'A receiver that answers 410: the deliveries to it end.', 1),
 ]

@@ -13,7 +13,7 @@ const meanings: Record<string, (where: string) => string> = {
   EROFS: (where) => `${where} is on a file system that cannot be written; ${elsewhere}`,
   EMFILE: () => 'too many files are open; raise the limit: ulimit -n 65536',
   ENFILE: () => 'too many files are open on this machine; end other programs',
-  ENOMEM: () => 'no memory is left; end other programs: the whole system takes about 1.3 GiB',
+  ENOMEM: () => 'no memory is left; end other programs: the whole system uses about 1.3 GiB',
   EAGAIN: () => 'no more processes may be started; raise the limit: ulimit -u',
 }
 
