@@ -33,7 +33,7 @@ const notFoundBy: [name: string, what: string, body: Json][] = [
 const lookUpChecks: Check[] = [
   check(
     'session',
-    'An available account: 200 with data.lookup (masked), data.account, and a session of single use.',
+    'An available account: 200 with data.lookup (masked), data.account and a single-use session.',
     async ({ shop }) => {
       const requestId = newRequestId()
       const answer = await shop.lookUp(byMobile(0), requestId)
@@ -64,7 +64,7 @@ const lookUpChecks: Check[] = [
   ),
   check(
     'session-by-email',
-    'An account is found by EMAIL in any case, and masked as first letter and domain.',
+    'An account is found by EMAIL regardless of case; the address is masked to its first letter and domain.',
     async ({ shop }) => {
       const answer = await shop.lookUp({ lookup_type: 'EMAIL', lookup_value: 'AMA@example.com' })
       demandAnswer(answer, 200)
@@ -76,7 +76,7 @@ const lookUpChecks: Check[] = [
   ),
   check(
     'session-names',
-    'Names that are given must match, case and accents aside.',
+    'Names in the request must match, regardless of case and accents.',
     async ({ shop }) => {
       const answer = await shop.lookUp(byMobile(0, { first_name: 'ÁMA', last_name: 'mensah' }))
       demandAnswer(answer, 200)
@@ -84,7 +84,7 @@ const lookUpChecks: Check[] = [
   ),
   check(
     'unavailable',
-    'A suspended account is 200 with session null and resolution not usable, ACCOUNT_UNAVAILABLE.',
+    'A suspended account is 200 with session null and a resolution with usable false and ACCOUNT_UNAVAILABLE.',
     async ({ shop }) => {
       const answer = await shop.lookUp(byMobile(10))
       demandAnswer(answer, 200)
@@ -110,7 +110,7 @@ const lookUpChecks: Check[] = [
   ),
   check(
     'ambiguous',
-    'Several accounts are 409 with data.errorCode AMBIGUOUS_MATCH, and the caller is told to use the email key.',
+    'Several matching accounts are 409 with data.errorCode AMBIGUOUS_MATCH and the advice to use the email key.',
     async ({ shop }) => {
       demandAnswer(await shop.lookUp(byMobile(9)), 409, {
         message: holding('email'),
@@ -127,7 +127,7 @@ const lookUpChecks: Check[] = [
   }),
   check(
     'request-id-again',
-    'The same PW-request-id with the same body is the same session; with another body 409 REQUEST_ID_REUSED.',
+    'The same PW-request-id with the same body returns the same session; with another body it is 409 REQUEST_ID_REUSED.',
     async ({ shop }) => {
       const requestId = newRequestId()
       const [first, again] = [
@@ -141,7 +141,7 @@ const lookUpChecks: Check[] = [
   ),
   check(
     'account-status',
-    'GET /account/account has account_status and session_token at top level, and no address.',
+    'GET /account/account returns account_status and session_token at top level, and no observed_client_ip.',
     async ({ shop }) => {
       const query = { mobile_number: person(1), first_name: 'kofi', last_name: 'boateng' }
       demandAnswer(await shop.accountStatus(query), 200, {
@@ -181,7 +181,7 @@ const moneyChecks: Check[] = [
   ),
   check(
     'history',
-    'POST /account/transaction_history answers data with transactions, count, has_more and next_cursor.',
+    'POST /account/transaction_history returns data with transactions, count, has_more and next_cursor.',
     async ({ shop }) => {
       demandAnswer(await shop.history({ mobile_number: person(10) }), 200, {
         ...fullEnvelope,

@@ -76,7 +76,7 @@ async function enquired({ shop }: World, reference: string, outcome: Json): Prom
 export const billChecks: Check[] = [
   check(
     'paid',
-    'A bill that the biller takes is 201 SUCCESS with a receipt_id PWBP- and 8 characters, both client references echoed, and nothing else.',
+    'A bill that the biller accepts is 201 SUCCESS with a receipt_id (PWBP- and 8 characters) and both client references echoed, and no other field.',
     async ({ shop }) => {
       const body = bill({ client_receipt_id: 'till-1' })
       const answer = await shop.pay(body)
@@ -91,7 +91,7 @@ export const billChecks: Check[] = [
   ),
   check(
     'references-optional',
-    'Client references are optional, and null when absent.',
+    'Client references are optional, and null if absent.',
     async ({ shop }) => {
       const answer = await shop.pay(bill({ external_reference: undefined }))
       demandAnswer(answer, 201, { external_reference: null, client_receipt_id: null })
@@ -105,7 +105,7 @@ export const billChecks: Check[] = [
   }),
   check(
     'status',
-    'GET /bill_payments/status tells status, receipt, references and failure, with a timestamp and no request id.',
+    'GET /bill_payments/status returns status, receipt, references and failure, with a timestamp and without a request id.',
     async ({ shop }) => {
       const { body } = await shop.pay(bill())
       const answer = await shop.billStatus(String(body['transaction_id']))
@@ -124,7 +124,7 @@ export const billChecks: Check[] = [
   ),
   check(
     'receipt',
-    'GET /bill_payments/receipt tells amount, currency, biller, product and references; it has no message.',
+    'GET /bill_payments/receipt returns amount, currency, biller, product and references, and no message.',
     async ({ shop }) => {
       const sent = bill({ amount: '123.4' })
       const { body } = await shop.pay(sent)
@@ -149,7 +149,7 @@ export const billChecks: Check[] = [
   ...refused.map(([name, code, status, change]) =>
     check(
       `refused-${name}`,
-      `Before acceptance a bill is refused with ${status} ${code}, and its key stays free.`,
+      `A refusal before acceptance is ${status} ${code}, and the key may be used again.`,
       async ({ shop }) => {
         const key = unique('key')
         demandBillRefused(await shop.pay(bill(change), key), status, code)
@@ -177,7 +177,7 @@ export const billChecks: Check[] = [
   ...silences.map(([reference, outcome, failure_code]) =>
     check(
       `silent-${reference.slice(-4)}`,
-      `A reference ending ${reference.slice(-4)} is 202 with normalized_status null, and after an enquiry ${outcome}; then the repeat is 201.`,
+      `A reference ending ${reference.slice(-4)} is 202 with normalized_status null, and after an enquiry ${outcome}; a repeat is then 201.`,
       async (world) => {
         await enquired(world, reference, {
           normalized_status: outcome,
@@ -189,7 +189,7 @@ export const billChecks: Check[] = [
   ),
   check(
     'slow',
-    'A reference ending 0408 is 201 SUCCESS though the biller takes 5 s.',
+    'A reference ending 0408 is 201 SUCCESS although the biller takes 5 s.',
     async ({ shop }) => {
       const answer = await shop.pay(bill({ customer_reference: '12345670408' }))
       demandAnswer(answer, 201, { normalized_status: 'SUCCESS' })
@@ -197,7 +197,7 @@ export const billChecks: Check[] = [
   ),
   check(
     'repeat',
-    'The same Idempotency-Key with the same payload is the stored result, with Idempotency-Replayed: true.',
+    'The same Idempotency-Key with the same body returns the stored result, with Idempotency-Replayed: true.',
     async ({ shop }) => {
       const [key, body] = [unique('key'), bill()]
       const first = await shop.pay(body, key)
@@ -210,7 +210,7 @@ export const billChecks: Check[] = [
   ),
   check(
     'repeat-changed',
-    'The same key with another payload is 409 IDEMPOTENCY_KEY_CONFLICT; "10.0" and "10.00" differ.',
+    'The same key with another body is 409 IDEMPOTENCY_KEY_CONFLICT; "10.0" and "10.00" differ.',
     async ({ shop }) => {
       const [key, body] = [unique('key'), bill({ amount: '10.0' })]
       demandAnswer(await shop.pay(body, key), 201)
@@ -220,7 +220,7 @@ export const billChecks: Check[] = [
   ),
   check(
     'repeat-at-once',
-    'Repeats at once pay once: each is the result or 409 IDEMPOTENCY_KEY_IN_PROGRESS with Retry-After: 1.',
+    'Concurrent repeats pay once: each is the result or 409 IDEMPOTENCY_KEY_IN_PROGRESS with Retry-After: 1.',
     async ({ shop }) => {
       const [key, body] = [unique('key'), bill()]
       const answers = await Promise.all(Array.from({ length: 8 }, () => shop.pay(body, key)))
@@ -234,7 +234,7 @@ export const billChecks: Check[] = [
   ),
   check(
     'insufficient-funds',
-    'A float that cannot pay is 409 INSUFFICIENT_FUNDS, and the key stays free.',
+    'A float without enough money is 409 INSUFFICIENT_FUNDS, and the key may be used again.',
     async ({ as }) => {
       const key = unique('key')
       demandBillRefused(await as('other').pay(bill(), key), 409, 'INSUFFICIENT_FUNDS')
@@ -244,7 +244,7 @@ export const billChecks: Check[] = [
   ),
   check(
     'other-project',
-    'A bill payment of another project, or of nobody, is 404 BILL_PAYMENT_NOT_FOUND.',
+    'A bill payment that is unknown, or of another project, is 404 BILL_PAYMENT_NOT_FOUND.',
     async ({ shop, as }) => {
       const { body } = await shop.pay(bill())
       const id = String(body['transaction_id'])

@@ -41,7 +41,7 @@ export const edgeChecks: Check[] = [
   ),
   check(
     'unknown-path',
-    'An unknown path is 404 ENDPOINT_NOT_FOUND in the envelope of payments, with no key asked for.',
+    'An unknown path is 404 ENDPOINT_NOT_FOUND in the envelope of payments, also without a key.',
     async ({ shop }) => {
       const headers = { 'PW-subscription-key': undefined, 'User-Agent': undefined }
       for (const path of ['/', '/payments', '/payments/requests', '/bill_payments/billers']) {
@@ -52,7 +52,7 @@ export const edgeChecks: Check[] = [
   ),
   check(
     'unknown-method',
-    'A method that the path does not have is 405 METHOD_NOT_ALLOWED with the header Allow.',
+    'A method that the path does not support is 405 METHOD_NOT_ALLOWED with the header Allow.',
     async ({ shop }) => {
       for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         const answer = await shop.send(method, '/payments/request')
@@ -69,7 +69,7 @@ export const edgeChecks: Check[] = [
   }),
   check(
     'headers-of-answers',
-    'Answers are JSON in UTF-8, not to be cached and not to be sniffed.',
+    'Responses are JSON in UTF-8, with no-store and nosniff.',
     async ({ shop }) => {
       const { headers } = await shop.send('GET', '/payments/status')
       demandShape(headers, {
@@ -81,7 +81,7 @@ export const edgeChecks: Check[] = [
   ),
   check(
     'large-body',
-    'A body over 64 KiB is 413 PAYLOAD_TOO_LARGE, before its type and its key are judged.',
+    'A body over 64 KiB is 413 PAYLOAD_TOO_LARGE, before its type and the key are checked.',
     async (world) => {
       const answer = await post(world, 'x'.repeat(65_537))
       demandRefused(answer, { status: 413, errorCode: 'PAYLOAD_TOO_LARGE' })
@@ -89,7 +89,7 @@ export const edgeChecks: Check[] = [
   ),
   check(
     'media-type',
-    'A body that is not announced as JSON is 415 UNSUPPORTED_MEDIA_TYPE.',
+    'A body with a Content-Type other than JSON is 415 UNSUPPORTED_MEDIA_TYPE.',
     async (world) => {
       for (const type of ['application/x-www-form-urlencoded', 'text/plain']) {
         const answer = await post(world, 'a=1', { 'Content-Type': type })
@@ -108,7 +108,7 @@ export const edgeChecks: Check[] = [
   ),
   check(
     'order-of-refusals',
-    'The first check that fails answers: body, headers, key, version, field.',
+    'Checks run in the order body, headers, key, version, field; the first failure is returned.',
     async (world) => {
       const key = { 'PW-subscription-key': 'unknown' }
       const country = { 'PW-origin-country': 'XX' }
@@ -137,7 +137,7 @@ export const edgeChecks: Check[] = [
   ),
   check(
     'session-headers',
-    'POST /account/account_session demands PW-request-id, and an Accept that includes JSON.',
+    'POST /account/account_session requires PW-request-id, and an Accept that includes JSON.',
     async ({ shop }) => {
       const path = '/account/account_session'
       const without = await shop.send('POST', path, { body: '{}' })

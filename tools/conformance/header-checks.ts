@@ -54,7 +54,7 @@ const invalidKey = { status: 401, errorCode: 'PW_INVALID_SUBSCRIPTION_KEY' }
 const refusedKeys: Check[] = badKeys.map(([name, what, key]) =>
   check(
     name,
-    `A subscription key that is ${what} is 401, the same for all bad ones.`,
+    `A subscription key that is ${what} is 401, with the same response as any other invalid key.`,
     async (w) => {
       demandRefused(await read(w, { 'PW-subscription-key': key }), invalidKey)
     },
@@ -77,7 +77,7 @@ export const headerChecks: Check[] = [
   ),
   check(
     'all-bad-named',
-    'The message of INVALID_HEADER names every bad header, not the first alone.',
+    'The message of INVALID_HEADER names every invalid header, not only the first.',
     async (world) => {
       const answer = await read(world, { 'PW-origin-country': 'ZZ', 'PW-ip-address': undefined })
       const invalid = { status: 400, errorCode: 'INVALID_HEADER' }
@@ -87,7 +87,7 @@ export const headerChecks: Check[] = [
   ),
   check(
     'headers-before-key',
-    'Headers are judged before the key: with both bad the answer is 400.',
+    'Headers are checked before the key: if both are invalid, the response is 400.',
     async (world) => {
       const answer = await read(world, { 'PW-origin-country': 'ZZ', 'PW-subscription-key': 'bad' })
       demandRefused(answer, { status: 400, errorCode: 'INVALID_HEADER' })
@@ -103,7 +103,7 @@ export const headerChecks: Check[] = [
   ),
   check(
     'request-id-echoed',
-    'A PW-request-id that was sent is the request_id of the envelope and of the header.',
+    'A PW-request-id of the request is the request_id of the envelope and of the header.',
     async (world) => {
       const requestId = newRequestId()
       const { body, headers } = await read(world, { 'PW-request-id': requestId })
@@ -112,7 +112,7 @@ export const headerChecks: Check[] = [
   ),
   check(
     'request-id-made',
-    'Without PW-request-id the gateway makes one, another one for each request.',
+    'Without PW-request-id the gateway creates a new one for each request.',
     async (world) => {
       const [one, other] = [await read(world), await read(world)]
       demandShape(one.headers['pw-request-id'], aText, 'header PW-request-id')
@@ -121,7 +121,7 @@ export const headerChecks: Check[] = [
   ),
   check(
     'observed-address',
-    'X-Forwarded-For of a client that is no trusted proxy is not believed and not shown.',
+    'X-Forwarded-For of a client that is not a trusted proxy is ignored and not shown.',
     async (world) => {
       const { body } = await read(world, { 'X-Forwarded-For': '203.0.113.99' })
       const { request_ip } = (body['observed_client_ip'] ?? {}) as Record<string, unknown>
@@ -132,7 +132,7 @@ export const headerChecks: Check[] = [
   ),
   check(
     'address-not-allowed',
-    'A project with an allow-list is called from its addresses only: else 403 PW_IP_NOT_ALLOWED.',
+    'A call for a project with an address list from any other address is 403 PW_IP_NOT_ALLOWED.',
     async (world) => {
       const query = { api_key: 'x', payment_details_id: 'x' }
       const restricted = world.as('ip_restricted')

@@ -51,7 +51,7 @@ async function onboarded(world: World, more: Json = {}) {
 export const onboardingChecks: Check[] = [
   check(
     'completed',
-    'A profile is pending_review; its signed callback tells completed; then the account is available.',
+    'A new profile is pending_review; its signed callback has completed; then the account is available.',
     async (world) => {
       const { body, answer, callback } = await onboarded(world)
       demandShape(dataOf(answer), {
@@ -81,7 +81,7 @@ export const onboardingChecks: Check[] = [
   ),
   check(
     'rejected',
-    'Person 07 is rejected: the callback says so, and nobody is found.',
+    'Person 07 is rejected: the callback has rejected, and look-ups do not find the account.',
     async (world) => {
       const { body, callback } = await onboarded(world, { mobile_number: person(7) })
       demandShape(callback['account'], { onboarding_status: 'rejected' })
@@ -92,7 +92,7 @@ export const onboardingChecks: Check[] = [
   ),
   check(
     'callback',
-    'callback_url and authorisation_token go together: one alone is 400.',
+    'callback_url and authorisation_token need each other: one alone is 400.',
     async ({ shop }) => {
       const one = { callback_url: 'https://example.com/hook' }
       demandRefused(await shop.personal(profile(one)), missingField('authorisation_token'))
@@ -116,7 +116,7 @@ export const onboardingChecks: Check[] = [
   ),
   check(
     'business',
-    'POST /account/business_account answers pin (six digits), api_key and authorisation_token, and the api_key works.',
+    'POST /account/business_account returns pin (six digits), api_key and authorisation_token, and the api_key works.',
     async ({ shop }) => {
       const { institution_name: _, ...owner } = profile()
       const answer = await shop.business({ ...owner, business_name: unique('Shop') })
@@ -141,7 +141,7 @@ export const onboardingChecks: Check[] = [
   ).map(([nn, first_name, last_name, outcome]) =>
     check(
       `consent-${outcome}`,
-      `POST /account/register_account answers challengeId; person ${nn} decides, and the signed callback tells ${outcome}.`,
+      `POST /account/register_account returns challengeId; person ${nn} answers, and the signed callback has ${outcome}.`,
       async (world) => {
         const inbox = world.receiver()
         const authorisation_token = unique('token')

@@ -10,7 +10,7 @@ const notCancellable = { status: 409, errorCode: 'PAYMENT_NOT_CANCELLABLE' }
 export const outcomeChecks: Check[] = [
   check(
     'paid',
-    'Person 01 pays: payment and payer become paid, the request succeeded, all of it paid.',
+    'Person 01 pays: payment and payer become paid, the request succeeded, and nothing remains.',
     async ({ shop }) => {
       const { id } = await shop.create(order({ payers: [payer(1)] }))
       demandAnswer(await shop.becomes(id, 'paid'), 200, {
@@ -26,7 +26,7 @@ export const outcomeChecks: Check[] = [
   ),
   check(
     'partially-paid',
-    'When one of several has paid the payment is Partially_paid, processing, and cannot be cancelled.',
+    'When one of several payers has paid, the payment is Partially_paid and processing, and cannot be cancelled.',
     async ({ shop }) => {
       const payers = [payer(1, { amount: '60.00' }), payer(8, { amount: '40.00' })]
       const { id } = await shop.create(order({ payers }))
@@ -54,7 +54,7 @@ export const outcomeChecks: Check[] = [
   ),
   check(
     'fraud-blocked',
-    'A blocked payer: stored as Failed with fraud_check_status failed, payers Failed without a link, HTTP 200.',
+    'A blocked payer: 200, stored as Failed with fraud_check_status failed; the payers are Failed and have no link.',
     async ({ shop }) => {
       const answer = await shop.request(order({ fraud_check: 1, payers: [payer(6)] }))
       demandAnswer(answer, 200, {
@@ -68,7 +68,7 @@ export const outcomeChecks: Check[] = [
   ),
   check(
     'fraud-ceiling',
-    'With fraud_check 1 more than 10,000.00 USD fails; exactly 10,000.00 passes.',
+    'With fraud_check 1, more than 10,000.00 USD fails; exactly 10,000.00 passes.',
     async ({ shop }) => {
       const payers = [payer(20, { mobile_number: newNumber() })]
       const send = (amount: string) => shop.create(order({ amount, fraud_check: 1, payers }))
@@ -80,7 +80,7 @@ export const outcomeChecks: Check[] = [
   ),
   check(
     'late-money',
-    'Money after a cancel is sent back: the payer becomes Refunded, the request stays Cancelled.',
+    'Money after a cancel is refunded: the payer becomes Refunded, the request stays Cancelled.',
     async ({ shop }) => {
       const { id } = await shop.create(order({ payers: [payer(12)] }))
       await shop.cancel(id)

@@ -32,7 +32,7 @@ function originsIn({ html, url }: Page): Set<string> {
 const pageChecks: Check[] = [
   pages(
     'open',
-    "A payer's url is an HTML page that tells merchant, amount, currency and what is paid for.",
+    "A payer's url is an HTML page that shows merchant, amount, currency and description.",
     async (world) => {
       const { page } = await pageFor(world, { description: 'Two tickets' })
       demand(page.status === 200, `answered ${page.status}`)
@@ -44,7 +44,7 @@ const pageChecks: Check[] = [
   ),
   pages(
     'policy',
-    'A page has a strict content security policy, is not framed and not kept.',
+    'A page has a strict content security policy and cannot be framed or cached.',
     async (world) => {
       const { page } = await pageFor(world)
       const policy = page.headers['content-security-policy'] ?? ''
@@ -84,7 +84,7 @@ const pageChecks: Check[] = [
   }),
   pages(
     'wallet',
-    'PIN 000002 is refused and can be tried again; 123456 pays once, whatever else the form says.',
+    'PIN 000002 is refused and can be tried again; 123456 pays once, regardless of other fields in the form.',
     async (world) => {
       const { id, page } = await pageFor(world)
       await fillIn(page.url, { pin: '000002' })
@@ -144,7 +144,7 @@ type Document = { openapi: string; paths: Record<string, Json>; webhooks?: Json 
 const documentChecks: Check[] = [
   documents(
     'openapi',
-    '/openapi.json needs no key, is OpenAPI 3.1, and both versions with every route are reachable from it.',
+    '/openapi.json needs no key, is OpenAPI 3.1, and leads to both versions with every route.',
     async ({ target }) => {
       const read = async (path: string) => {
         const page = await open(new URL(path, target.baseUrl).href)
@@ -162,13 +162,13 @@ const documentChecks: Check[] = [
       }
       demand(
         all.some(({ webhooks }) => webhooks !== undefined),
-        'no document tells the pushes',
+        'no document describes the pushes',
       )
     },
   ),
   documents(
     'docs',
-    '/docs is a page that asks nothing of any other origin.',
+    '/docs is a page that loads nothing from other origins.',
     async ({ target }) => {
       let page = await open(`${target.baseUrl}/docs`)
       if (page.status >= 300 && page.status < 400) {

@@ -35,7 +35,7 @@ const cents = (amount: unknown) => Math.round(Number(amount) * 100)
 const shapeChecks: Check[] = [
   check(
     'create',
-    'POST /payments/request answers id, transaction_id, amount, fraud_check_status and for each payer amount, status Pending and url; nothing else.',
+    'POST /payments/request returns id, transaction_id, amount, fraud_check_status and for each payer amount, status Pending and url, and no other field.',
     async ({ shop }) => {
       const transaction = order()
       const answer = await shop.request(transaction)
@@ -61,7 +61,7 @@ const shapeChecks: Check[] = [
   ),
   check(
     'status',
-    'GET /payments/status answers transaction_request, payment_details and payers of the stored payment.',
+    'GET /payments/status returns transaction_request, payment_details and payers of the stored payment.',
     async ({ shop }) => {
       const transaction = order()
       const { id } = await shop.create(transaction)
@@ -92,7 +92,7 @@ const shapeChecks: Check[] = [
   ),
   check(
     'cancel',
-    'POST /payments/cancel answers the whole payment_details with status Cancelled, nothing paid.',
+    'POST /payments/cancel returns the whole payment_details with status Cancelled and nothing paid.',
     async ({ shop }) => {
       const { id, urls } = await shop.create(order())
       const answer = await shop.cancel(id)
@@ -141,7 +141,7 @@ const shapeChecks: Check[] = [
   }),
   check(
     'expire-times',
-    'expire_time and expire_date_time of a payer are one instant.',
+    'expire_time and expire_date_time of a payer are the same time.',
     async ({ shop }) => {
       const { id } = await shop.create(order())
       const [payer] = detailsOf(await shop.cancel(id))['payers'] as Json[]
@@ -171,7 +171,7 @@ const shapeChecks: Check[] = [
   ),
   check(
     'mobile-number-echoed',
-    'A mobile number is taken with or without "+" and as a national one, and echoed as it was sent.',
+    'A mobile number is accepted with or without "+" and in national form, and echoed as it was sent.',
     async ({ shop }) => {
       for (const mobile_number of ['+12025550120', '12025550120', '(202) 555-0120']) {
         const { id } = await shop.create(order({ payers: [payer(20, { mobile_number })] }))
@@ -181,7 +181,7 @@ const shapeChecks: Check[] = [
   ),
 ]
 
-const amounts: [currency: string, sent: string, told: string][] = [
+const amounts: [currency: string, sent: string, shown: string][] = [
   ['USD', '7', '7.00'],
   ['TTD', '7.5', '7.50'],
   ['JPY', '700', '700'],
@@ -190,17 +190,17 @@ const amounts: [currency: string, sent: string, told: string][] = [
 ]
 
 const moneyChecks: Check[] = [
-  ...amounts.map(([currency, amount, told]) =>
+  ...amounts.map(([currency, amount, shown]) =>
     check(
       `amount-${currency.toLowerCase()}`,
-      `${amount} ${currency} is told as "${told}": all decimals of its currency, and no digit lost.`,
+      `${amount} ${currency} is returned as "${shown}": all decimals of its currency, and no digit lost.`,
       async ({ shop }) => {
         const { id, answer } = await shop.create(order({ amount, currency }))
-        demandShape(detailsOf(answer)['amount'], told, 'amount')
+        demandShape(detailsOf(answer)['amount'], shown, 'amount')
         demandShape(detailsOf(await shop.status(id)), {
-          amount: told,
+          amount: shown,
           currency,
-          payments_status: { remaining: `${told} ${currency}` },
+          payments_status: { remaining: `${shown} ${currency}` },
         })
       },
     ),
@@ -234,7 +234,7 @@ const moneyChecks: Check[] = [
   }),
   check(
     'links-differ',
-    'Each payer has a link of his own, and each share stands in the answer.',
+    'Each payer has a separate link, and the response has each share.',
     async ({ shop }) => {
       const payers = [payer(20, { amount: '60.00' }), payer(21, { amount: '40.00' })]
       const { answer, urls } = await shop.create(order({ payers }))
@@ -244,7 +244,7 @@ const moneyChecks: Check[] = [
   ),
   check(
     'fraud-check-passed',
-    'fraud_check 1 is told as passed, and one at the top counts only when the inner one is absent.',
+    'fraud_check 1 has the status passed, and the top-level field counts only if the one in transaction_request is absent.',
     async ({ shop }) => {
       const payers = [payer(20, { mobile_number: newNumber() })]
       const checked = await shop.create(order({ fraud_check: 1, payers }))

@@ -30,7 +30,7 @@ const bodies = (pushes: Push[]) => new Set(pushes.map(({ body }) => body))
 export const pushChecks: Check[] = [
   check(
     'notify-initiated',
-    'A link that is issued is told by payment_initiated, INITIATED, with name, number, amount and currency of the payer.',
+    'An issued link sends payment_initiated, INITIATED, with name, number, amount and currency of the payer.',
     async (world) => {
       const inbox = world.receiver()
       const payers = [payer(20, { first_name: 'Ama', last_name: 'Mensah' })]
@@ -48,7 +48,7 @@ export const pushChecks: Check[] = [
   ),
   check(
     'notify-completed',
-    'A payment is told by payment_completed, PAID, with number, method, amount and currency of the payer.',
+    'A payment sends payment_completed, PAID, with number, method, amount and currency of the payer.',
     async (world) => {
       const { inbox, transaction } = await paid(world)
       demandShape(await inbox.awaitNotify('payment_completed'), {
@@ -61,7 +61,7 @@ export const pushChecks: Check[] = [
   ),
   check(
     'notify-payout',
-    'The payees are told: payout_scheduled, SCHEDULED, then payout_completed, PAID.',
+    'Payees: payout_scheduled, SCHEDULED, then payout_completed, PAID, are sent.',
     async (world) => {
       const payees = [{ mobile_number: '+12025550130', amount: '100.00' }]
       const { inbox } = await paid(world, { payees })
@@ -70,7 +70,7 @@ export const pushChecks: Check[] = [
       demandShape(await inbox.awaitNotify('payout_completed'), { status: 'PAID', payee })
     },
   ),
-  check('notify-cancelled', 'A cancel is told by payment_cancelled, CANCELLED.', async (world) => {
+  check('notify-cancelled', 'A cancel sends payment_cancelled, CANCELLED.', async (world) => {
     const inbox = world.receiver()
     const { id } = await world.shop.create(order({ urls: inbox.urls }))
     await world.shop.cancel(id)
@@ -78,7 +78,7 @@ export const pushChecks: Check[] = [
   }),
   check(
     'notify-amount',
-    'The amount of a notify is a JSON number, written with the exact decimals.',
+    'The amount of a notify is a JSON number with the exact decimals.',
     async (world) => {
       const { inbox } = await paid(world, { amount: '12.30', payers: [payer(1)] })
       await inbox.awaitNotify('payment_completed')
@@ -88,7 +88,7 @@ export const pushChecks: Check[] = [
   ),
   check(
     'callback-paid',
-    'A paid request is called back once: status, sequence 1, and the snapshot of GET /payments/status.',
+    'A paid request sends one callback: status, sequence 1, and the snapshot of GET /payments/status.',
     async (world) => {
       const { id, inbox } = await paid(world)
       const [push] = await inbox.calledBack()
@@ -120,7 +120,7 @@ export const pushChecks: Check[] = [
   }),
   check(
     'retry',
-    'A push that is refused comes again, with the same bytes, until it is accepted.',
+    'A rejected push is repeated with the same bytes until it is accepted.',
     async (world) => {
       const inbox = await cancelledFor(world, 'flaky')
       const pushes = await inbox.calledBack(3)

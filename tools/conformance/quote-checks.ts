@@ -29,7 +29,7 @@ const exchanges: [name: string, currency: string, rate: string, quoted: string][
 export const quoteChecks: Check[] = [
   check(
     'create',
-    'POST /quote answers quote_id, rate, amount_quoted, quote_date and expire_date, 300 s apart, and no request id.',
+    'POST /quote returns quote_id, rate, amount_quoted, quote_date and expire_date, 300 s apart, and no request id.',
     async ({ shop }) => {
       const answer = await shop.quote(await sessionOf(shop, 0))
       demandExactly(answer, 200, {
@@ -59,7 +59,7 @@ export const quoteChecks: Check[] = [
     const answer = await shop.quote(await sessionOf(shop, 0), { credit_party })
     demandAnswer(answer, 200, { rate: '6.7829', amount_quoted: '67.82' })
   }),
-  check('read', 'GET /quote tells the quote again, and request_date.', async ({ shop }) => {
+  check('read', 'GET /quote returns the quote and request_date.', async ({ shop }) => {
     const { body } = await shop.quote(await sessionOf(shop, 0))
     const answer = await shop.readQuote(body['quote_id'])
     demandExactly(answer, 200, {
@@ -72,7 +72,7 @@ export const quoteChecks: Check[] = [
   }),
   check(
     'unknown',
-    'An unknown quote, or one of another project, is 404 in exactly status, code, message.',
+    'An unknown quote, or one of another project, is 404 with status, code and message alone.',
     async ({ shop, as }) => {
       const { body } = await shop.quote(await sessionOf(shop, 0))
       demandPlainlyRefused(await shop.readQuote('unknown'), 404, 'quote')
@@ -81,7 +81,7 @@ export const quoteChecks: Check[] = [
   ),
   check(
     'limits',
-    'A quote over the limits of the user is 403 and says so; what is exactly within them passes.',
+    'A quote over the user limits is 403 and its message says so; an amount exactly at the limit passes.',
     async ({ shop }) => {
       const token = await sessionOf(shop, 3)
       demandAnswer(await shop.quote(token, { request_amount: '73.71' }), 200)
@@ -104,7 +104,7 @@ export const quoteChecks: Check[] = [
   }),
   check(
     'amount',
-    'request_amount is a text above zero with no more decimals than its currency.',
+    'request_amount is a string above zero with no more decimals than its currency.',
     async ({ shop }) => {
       const token = await sessionOf(shop, 0)
       const bad = [
@@ -123,7 +123,7 @@ export const quoteChecks: Check[] = [
   }),
   check(
     'institution-create',
-    "POST /institution/quote answers the terms with fees, in the currency of the session's account.",
+    "POST /institution/quote returns the terms with fees, in the currency of the session's account.",
     async ({ shop }) => {
       const answer = await shop.institutionQuote(await sessionOf(shop, 5))
       demandAnswer(answer, 200, {
@@ -142,7 +142,7 @@ export const quoteChecks: Check[] = [
   ),
   check(
     'institution-read',
-    'GET /institution/post tells the quote, quote_status active and what came of it: null until used.',
+    'GET /institution/post returns the quote with quote_status active; the fields of its transaction are null until it is used.',
     async ({ shop }) => {
       const { body } = await shop.institutionQuote(await sessionOf(shop, 0))
       demandAnswer(await shop.readInstitutionQuote(body['quote_id']), 200, {
@@ -168,7 +168,7 @@ export const quoteChecks: Check[] = [
   ),
   check(
     'institution-refusals',
-    'An unknown session is 401 SESSION_INVALID, an unknown quote 404 QUOTE_NOT_FOUND, too much 403 LIMIT_EXCEEDED.',
+    'An unknown session is 401 SESSION_INVALID, an unknown quote 404 QUOTE_NOT_FOUND, an amount over the limits 403 LIMIT_EXCEEDED.',
     async ({ shop }) => {
       const invalid = { status: 401, errorCode: 'SESSION_INVALID' }
       demandRefused(await shop.institutionQuote('pws_unknown'), invalid)

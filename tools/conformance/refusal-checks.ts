@@ -28,7 +28,7 @@ const rows: [name: string, rule: string, change: Json, refusal: Refusal][] = [
   ['amount-missing', 'amount is required', { amount: undefined }, missingField(`${at}.amount`)],
   [
     'amount-number',
-    'amount is a text, never a number',
+    'amount is a string, never a number',
     { amount: 100 },
     invalidField(`${at}.amount`),
   ],
@@ -75,7 +75,7 @@ const rows: [name: string, rule: string, change: Json, refusal: Refusal][] = [
   ],
   [
     'currency-unknown',
-    'currency is a code of ISO 4217',
+    'currency is an ISO 4217 code',
     { currency: 'ZZZ' },
     invalidField(`${at}.currency`),
   ],
@@ -88,13 +88,13 @@ const rows: [name: string, rule: string, change: Json, refusal: Refusal][] = [
   ['text-nul', 'NUL is in no text', { description: 'a\0b' }, invalidField(`${at}.description`)],
   [
     'text-surrogate',
-    'a lone surrogate is in no text',
+    'no text has a lone surrogate',
     { description: 'a\ud800' },
     invalidField(`${at}.description`),
   ],
   [
     'text-control',
-    'other control characters are in no text',
+    'no text has other control characters',
     payerWith({ first_name: 'a\x1b' }),
     invalidField('payers[0].first_name'),
   ],
@@ -132,7 +132,7 @@ const rows: [name: string, rule: string, change: Json, refusal: Refusal][] = [
   ],
   [
     'payer-number-impossible',
-    'a mobile_number is a possible one',
+    'a mobile_number is a possible number',
     payerWith({ mobile_number: '+1202555' }),
     invalidField(`${at}.payers[0].mobile_number`),
   ],
@@ -192,13 +192,13 @@ const rows: [name: string, rule: string, change: Json, refusal: Refusal][] = [
   ],
   [
     'url-private',
-    'pushes go to no private address',
+    'the URL of a push has no private address',
     { urls: { notify: 'https://10.0.0.1/' } },
     invalidField(`${at}.urls.notify`),
   ],
   [
     'url-link-local',
-    'pushes go to no link-local address',
+    'the URL of a push has no link-local address',
     { urls: { notify: 'http://169.254.169.254/' } },
     invalidField(`${at}.urls.notify`),
   ],
@@ -210,7 +210,7 @@ const rows: [name: string, rule: string, change: Json, refusal: Refusal][] = [
   ],
   [
     'url-script',
-    'a browser is sent to no script',
+    'a browser target is no script URL',
     { urls: { success: 'javascript:alert(1)' } },
     invalidField(`${at}.urls.success`),
   ],
@@ -226,7 +226,7 @@ const methods = ['cash', 'card', 'wallet', 'credit', 'debit', 'qr_code']
 const channelChecks: Check[] = Object.entries(allowedMethods).map(([channel, allowed]) =>
   check(
     `channel-${channel.replace('_', '-')}`,
-    `${channel} takes ${allowed.join(', ')} and nothing else: else 400 UNSUPPORTED_CHANNEL_METHOD.`,
+    `${channel} accepts ${allowed.join(', ')}; any other method is 400 UNSUPPORTED_CHANNEL_METHOD.`,
     async ({ shop }) => {
       for (const method of methods) {
         const payers = [payer(20, { payment_channel: channel, payment_method: method })]
@@ -243,7 +243,7 @@ export const refusalChecks: Check[] = [
   ...rows.map(([name, rule, change, refusal]) =>
     check(
       name,
-      `Of a payment request ${rule}: else ${refusal.status} ${refusal.errorCode}.`,
+      `Payment request: ${rule}; else ${refusal.status} ${refusal.errorCode}.`,
       async ({ shop }) => {
         demandRefused(await shop.request(order(change)), refusal)
       },
@@ -269,7 +269,7 @@ export const refusalChecks: Check[] = [
   ),
   check(
     'refused-id-is-free',
-    'A refused request stores nothing: its id is free for a good one.',
+    'A refused request stores nothing: its id may be used again.',
     async ({ shop }) => {
       const transaction = order()
       demandRefused(await shop.request({ ...transaction, amount: '0' }), invalidField('amount'))
@@ -282,14 +282,14 @@ export const refusalChecks: Check[] = [
   }),
   check(
     'description',
-    'A description may hold tabs, newlines and any script.',
+    'A description may contain tabs, newlines and any script.',
     async ({ shop }) => {
       demandAnswer(await shop.request(order({ description: 'Zwei\n\tخريطتان 🎟️' })), 200)
     },
   ),
   check(
     'repeat',
-    'The same id with the same body is the stored answer; fields in another order are the same.',
+    'The same id with the same body returns the stored response; the order of fields does not matter.',
     async ({ shop }) => {
       const transaction = order({ description: 'One' })
       const first = await shop.create(transaction)
@@ -302,11 +302,14 @@ export const refusalChecks: Check[] = [
   check('repeat-at-once', 'Repeats at the same time make one payment.', async ({ shop }) => {
     const transaction = order()
     const made = await Promise.all(Array.from({ length: 8 }, () => shop.create(transaction)))
-    demand(new Set(made.map(({ id }) => id)).size === 1, 'repeats at once made several payments')
+    demand(
+      new Set(made.map(({ id }) => id)).size === 1,
+      'concurrent repeats created several payments',
+    )
   }),
   check(
     'repeat-changed',
-    'The same id with another body is 409 DUPLICATE_TRANSACTION_ID, "100" and "100.00" included.',
+    'The same id with another body is 409 DUPLICATE_TRANSACTION_ID; "100" and "100.00" differ.',
     async ({ shop }) => {
       const transaction = order()
       await shop.create(transaction)

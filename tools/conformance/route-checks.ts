@@ -112,7 +112,7 @@ function checksOf(row: Row): Check[] {
     ),
     check(
       `${name}/key`,
-      `${method} ${path} without a valid subscription key is 401, whatever else is wrong.`,
+      `${method} ${path} without a valid subscription key is 401, regardless of other errors.`,
       async (world) => {
         const headers = { 'PW-subscription-key': 'x'.repeat(32) }
         const answer = await send(world, row, { version: undefined, headers })
@@ -126,7 +126,7 @@ function checksOf(row: Row): Check[] {
     ...rows,
     check(
       `${name}/version`,
-      `${method} ${path} takes version ${versionOf(row)} exactly: else 400 VERSION_NOT_SUPPORTED.`,
+      `${method} ${path} with a version other than ${versionOf(row)} is 400 VERSION_NOT_SUPPORTED.`,
       async (world) => {
         for (const version of ['2023-01-01', '2024-10-01 ', 'latest']) {
           const answer = await send(world, row, { version })
@@ -159,7 +159,7 @@ export const routeChecks: Check[] = [
   ...contractRoutes.flatMap(checksOf),
   check(
     'version-of-reads',
-    'Reads take their version exactly too, with all of their parameters given.',
+    'Reads with another version are 400 too, with all of their parameters given.',
     async ({ shop }) => {
       const version = '2026-07-01'
       const payment = { version, api_key: 'x', payment_details_id: 'x' }

@@ -161,7 +161,7 @@ const lackingWords: Record<Need, string> = {
   'api key': 'needs an api_key (--api-key)',
   sandbox: "needs the sandbox's people and credentials (--sandbox with its sandbox.json)",
   simulator: 'needs the receivers of a simulator (--simulator-url)',
-  loopback: 'is told apart on this machine only',
+  loopback: 'can be distinguished on this machine only',
 }
 
 /** An address of this machine. */

@@ -38,13 +38,13 @@ const outside = { account_number: 'FAR-0001', organization_id: 'Far Bank' }
 const refusals: [name: string, rule: string, change: Json, refusal: Refusal][] = [
   [
     'token',
-    'a session_token_enc that opens to nothing',
+    'a session_token_enc that does not open',
     { session_token_enc: 'AQID' },
     { status: 401, errorCode: 'SESSION_INVALID' },
   ],
   [
     'party',
-    'a debit party that is not the session account',
+    'a debit party other than the account of the session',
     { debit_party: { mobile_number: person(0) } },
     { status: 403, errorCode: 'PARTY_NOT_ALLOWED' },
   ],
@@ -74,7 +74,7 @@ const refusals: [name: string, rule: string, change: Json, refusal: Refusal][] =
   ],
   [
     'type',
-    'a transaction_type that is none',
+    'an unknown transaction_type',
     { transaction_type: 'gift' },
     invalidField('transaction_type'),
   ],
@@ -122,7 +122,7 @@ export const transferChecks: Check[] = [
   ...refusalChecks,
   check(
     'p2p',
-    'A p2p transaction answers institution_receipt_id and is completed at once.',
+    'A p2p transaction returns institution_receipt_id and is completed immediately.',
     async (world) => {
       const body = await drafted(world)
       const made = await world.shop.transfer(body)
@@ -140,7 +140,7 @@ export const transferChecks: Check[] = [
   ),
   check(
     'lists',
-    'The shape with lists is the same: fees by fee_type, parties as key and value.',
+    'The form with lists is accepted too: fees by fee_type, parties as key and value.',
     async (world) => {
       const [from, to] = await newcomers(world)
       const body = await drafted(world, {
@@ -153,7 +153,7 @@ export const transferChecks: Check[] = [
   ),
   check(
     'repeat',
-    'The same transaction again, its token sealed anew, is the stored result, though the token is spent.',
+    'A repeat of a transaction returns the stored result, although its token is used and sealed again.',
     async (world) => {
       const [from, to] = await newcomers(world)
       const token = await world.shop.session(from)
@@ -183,7 +183,7 @@ export const transferChecks: Check[] = [
   }),
   check(
     'limits-of-level-0',
-    'The limits of a level-0 user hold at the transaction too: 73.72 USD is 403 LIMIT_EXCEEDED.',
+    'The limits of a level-0 user apply to the transaction too: 73.72 USD is 403 LIMIT_EXCEEDED.',
     async ({ shop }) => {
       const token = await sessionOf(shop, 3)
       const body = shop.transferOrder(token, person(3), person(1), { amount: '73.72' })
@@ -192,7 +192,7 @@ export const transferChecks: Check[] = [
   ),
   check(
     'completed',
-    'A transfer to the outside is pending with the money held, and completed when the back end says so.',
+    'A transfer to the outside is pending with a hold, and completed once the back end reports it.',
     async (world) => {
       const more = { transaction_type: 'inttransfer', credit_party: outside }
       const body = await drafted(world, more)
@@ -208,7 +208,7 @@ export const transferChecks: Check[] = [
   }),
   check(
     'quote-executed',
-    'A quote is executed for its amounts alone and once; then it is used, by that transaction.',
+    'A quote is executed once and only for its amounts; then it is used, by that transaction.',
     async (world) => {
       const { shop } = world
       const [from] = await newcomers(world)
