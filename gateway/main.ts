@@ -31,7 +31,7 @@ const documentsAfterMs = 3_000
 runProcess('gateway', async (stopping, log) => {
   const settings = readSettings('gateway')
   if (settings.payweaveEnv !== 'local' && settings.trustedProxies.length === 0) {
-    log.warn({ setting: 'TRUSTED_PROXIES' }, 'every client counts as the load balancer')
+    log.warn({ setting: 'TRUSTED_PROXIES' }, 'no trusted proxies, client addresses unknown')
   }
   const registry = createMetrics('gateway')
   const metrics = gatewayMetrics(registry)
@@ -95,9 +95,9 @@ runProcess('gateway', async (stopping, log) => {
 async function makeDocuments(gateway: Gateway, log: Logger): Promise<void> {
   try {
     await gateway.makeDocuments()
-    log.info('documents made')
+    log.info('API documents built')
   } catch (error) {
-    log.warn({ err: error }, 'documents not made')
+    log.warn({ err: error }, 'API documents not built')
   }
 }
 

@@ -103,7 +103,7 @@ async function answer(
     if (error instanceof Failure && error.reason === 'PAYMENT_NOT_FOUND') {
       return sendMessage(reply, 'notFound')
     }
-    log.warn({ requestId: request.edge.requestId, err: error }, 'hosted page not answered')
+    log.warn({ requestId: request.edge.requestId, err: error }, 'hosted page failed')
     return sendMessage(reply, 'unavailable', token)
   }
 }

@@ -28,7 +28,7 @@ export function registerReceipts(
       if (error instanceof Failure && error.reason === 'BILL_PAYMENT_NOT_FOUND') {
         return sendMessage(reply, 'notFound')
       }
-      log.warn({ requestId: request.edge.requestId, err: error }, 'receipt not answered')
+      log.warn({ requestId: request.edge.requestId, err: error }, 'receipt page failed')
       return sendMessage(reply, 'unavailable')
     }
   })

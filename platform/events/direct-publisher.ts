@@ -130,7 +130,7 @@ export function startDirectPublisher(options: DirectPublisherOptions): DirectPub
       clearTimeout(gathering)
       await Promise.all([publishing.close(), confirming.close()])
       await flush().catch((error: unknown) => {
-        log.warn({ err: error, kind: 'direct publications' }, 'events left to others')
+        log.warn({ err: error, kind: 'direct publications' }, 'events left to the relay')
       })
     },
   }

@@ -33,7 +33,7 @@ export function subscribeInvalidation({
     try {
       onEvent(fromBinary(EventSchema, payload))
     } catch (error) {
-      log.warn({ subject, err: error }, 'news not understood')
+      log.warn({ subject, err: error }, 'invalidation not understood')
     }
   })
   return {

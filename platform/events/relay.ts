@@ -69,7 +69,7 @@ export function startRelay(options: RelayOptions): Relay {
     const claimed = await claim()
     if (claimed.length === 0) return false
     const published = publishClaimed(options, claimed)
-      .catch((error: unknown) => log.warn({ err: error }, 'publications not noted'))
+      .catch((error: unknown) => log.warn({ err: error }, 'publications not recorded'))
       .finally(() => inFlight.delete(published))
     inFlight.add(published)
     if (inFlight.size >= maxInFlight) await Promise.race(inFlight)

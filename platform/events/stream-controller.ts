@@ -40,12 +40,12 @@ export function startStreamController(options: StreamControllerOptions): StreamC
     }
     try {
       const { made, corrected } = await nats.ensureStream(consumers)
-      for (const durable of made) log.info({ durable }, 'stream or consumer made')
+      for (const durable of made) log.info({ durable }, 'stream or consumer created')
       for (const durable of corrected) log.warn({ durable }, 'stream or consumer corrected')
       isThere = true
       failing = false
     } catch (error) {
-      if (!failing) log.warn({ err: error }, 'stream not made')
+      if (!failing) log.warn({ err: error }, 'stream not created')
       isThere = false
       failing = true
     }

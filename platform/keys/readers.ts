@@ -67,7 +67,7 @@ export function startKeyReaders(options: {
     async close() {
       await loop.close()
       await forgetReader(db, instance).catch((error: unknown) => {
-        // Not retried: without a heartbeat it counts as dead a minute later.
+        // It is taken for dead a minute later.
         log.warn({ err: error, kind: 'key readers' }, 'process stays on the list of key readers')
       })
     },

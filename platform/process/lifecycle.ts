@@ -44,7 +44,7 @@ export function runProcess(name: string, start: Start): void {
   const causes = new Set<string>()
   const stop = (cause: string): void => {
     if (causes.has(cause)) {
-      log.warn({ signal: cause, forced: true }, 'stopped before all was closed')
+      log.warn({ signal: cause, forced: true }, 'stopped before all parts were closed')
       process.exit(1)
     }
     causes.add(cause)
@@ -60,7 +60,7 @@ export function runProcess(name: string, start: Start): void {
   process.on('disconnect', () => stop('disconnect'))
 
   const broken = (error: unknown): void => {
-    log.fatal({ err: error }, 'process is broken')
+    log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   }
   process.on('uncaughtException', broken)
@@ -124,7 +124,7 @@ async function closeAll(started: Promise<Part[]>, log: Logger): Promise<boolean>
   const deadlineMs = performance.now() + stopWithinMs
   const leftMs = (): number => Math.max(0, deadlineMs - performance.now())
   const parts = await within(leftMs(), () => started).catch((error: unknown) => {
-    log.error({ err: error }, 'start did not end')
+    log.error({ err: error }, 'start not finished before the stop')
     return undefined
   })
   if (parts === undefined) return false

@@ -81,7 +81,7 @@ export function leaving<L extends Link>(
     if (!url.includes(',') || link.isClosed()) return
     if (performance.now() - leftMs < everyMs) return
     leftMs = performance.now()
-    log.warn('broker left for another of its servers')
+    log.warn('broker server abandoned for another')
     broker.leave(link)
   }
 

@@ -84,7 +84,7 @@ export function createTail(options: TailOptions): Tail {
         for (const reader of readers) if (fits(change, reader.filter)) reader.offer(change)
       }
     } catch (error) {
-      log.warn({ err: error }, 'tail not understood')
+      log.warn({ err: error }, 'tail message not understood')
     }
   }
 

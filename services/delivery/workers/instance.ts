@@ -57,7 +57,7 @@ export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
     for (const instanceId of missed.add(missing)) {
       const count = await releaseInstance(db, instanceId, rowsPerRelease)
       if (count === 0) continue
-      log.warn({ count }, 'leases of an instance that is gone were released')
+      log.warn({ count }, 'leases of a lost instance released')
       onDue()
     }
   }
@@ -66,7 +66,7 @@ export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
     try {
       const count = await abandoned.release()
       if (count > 0) {
-        log.warn({ count }, 'leases of claims without an answer were released')
+        log.warn({ count }, 'leases of unanswered claims released')
         onDue()
       }
       await releaseLost(session)

@@ -31,13 +31,13 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
     every(sweepMs, log, async () => {
       const lost = await expireLeases(db, rowsPerSweep)
       if (lost === 0) return
-      log.warn({ count: lost }, 'leases ran out, deliveries are due again')
+      log.warn({ count: lost }, 'leases expired, deliveries due again')
       onDue()
     }),
     every(checkMs, log, async () => {
       const forgotten = await wakeForgotten(db, rowsPerSweep)
       if (forgotten === 0) return
-      log.error({ count: forgotten }, 'receivers had been forgotten')
+      log.error({ count: forgotten }, 'idle lanes with due deliveries found')
       onDue()
     }),
     every(tidyMs, log, async () => {

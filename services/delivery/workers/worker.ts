@@ -164,7 +164,7 @@ async function lookBehind({ db, log }: WorkerOptions, laneIds: string[]): Promis
   return openUrlQueues(db, laneIds).then(
     (opened) => opened > 0,
     (error: unknown) => {
-      log.warn({ err: error }, 'queues of URLs not opened')
+      log.warn({ err: error }, 'URL queues not opened')
       return false
     },
   )

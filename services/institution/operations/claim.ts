@@ -68,7 +68,7 @@ async function giveUp(institution: Institution, claim: Leased): Promise<boolean>
     if (claim.attempts > 0) await cancelMovement(institution, claim)
     await releaseQuote(institution, claim)
   } catch (error) {
-    log.warn({ err: error }, 'refused claim not given up')
+    log.warn({ err: error }, 'refused claim not cleaned up')
     // It began while we asked: the next round finds it so.
     if (error instanceof Failure && error.reason === 'HOLD_CLOSED') {
       await putBack(db, claim, { firstMs: 100, maxMs: 30_000 })

@@ -16,7 +16,7 @@ export async function reportTransfer(
   const noted = await noteOutcome(db, transferId, report)
   if (noted === undefined) throw new Failure('TRANSFER_NOT_FOUND', 'there is no such transfer')
   if (noted.outcome !== outcome) {
-    log.error({ kind: outcome, toState: noted.outcome }, 'a back end took an outcome back')
+    log.error({ kind: outcome, toState: noted.outcome }, 'back end reported a second outcome')
   }
   notify()
 }

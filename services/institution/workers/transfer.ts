@@ -111,7 +111,7 @@ async function moveMoney(institution: Institution, row: Leased, outcome: Outcome
   } catch (error) {
     if (error instanceof Failure && error.reason === 'HOLD_CLOSED') {
       institution.metrics.stuck()
-      institution.log.error({ err: error }, 'transfer and ledger disagree: a person must look')
+      institution.log.error({ err: error }, 'transfer and ledger disagree')
     }
     throw error
   }

@@ -49,6 +49,6 @@ async function carryOn(institution: Institution, row: Leased): Promise<void> {
   } catch (error) {
     const isRefusal = error instanceof Failure && reasons[error.reason].http < 500
     if (!isRefusal) throw error
-    institution.log.info({ reason: error.reason }, 'claim refused after its maker had gone')
+    institution.log.info({ reason: error.reason }, 'abandoned claim refused')
   }
 }

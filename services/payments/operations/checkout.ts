@@ -85,7 +85,7 @@ async function tryWallet(
     })
     if (outcome !== undefined) return outcome
   } catch (error) {
-    log.warn({ err: error, payerId }, 'wallet attempt without an answer')
+    log.warn({ err: error, payerId }, 'wallet attempt without a response')
     await enquireAfter(db, attemptId, firstEnquiryMs)
     return 'processing'
   }

@@ -68,7 +68,7 @@ it('documents are made before the first request for them', async () => {
   await eventually(
     () => fs.readFileSync(log, 'utf8'),
     (text) => {
-      expect(text).toContain('"documents made"')
+      expect(text).toContain('"API documents built"')
       expect(text).not.toContain('/docs')
     },
   )

@@ -130,7 +130,10 @@ async function forget({ db, log }: Customers, artefactIds: string[]): Promise<vo
   try {
     await deleteArtefacts(db, artefactIds)
   } catch (error) {
-    log.warn({ err: error, count: artefactIds.length }, 'artefacts of a broken upload stay for now')
+    log.warn(
+      { err: error, count: artefactIds.length },
+      'artefacts of an interrupted upload not yet deleted',
+    )
   }
 }
 

@@ -48,7 +48,7 @@ export function startBackfill(options: BackfillOptions): Loop {
         return !caughtUp
       } catch (error) {
         if (stopping.signal.aborted) return false
-        if (!failing) log.warn({ err: error, kind: 'settlements' }, 'settlements not read back')
+        if (!failing) log.warn({ err: error, kind: 'settlements' }, 'settlements not compared')
         failing = true
         again = setTimeout(loop.notify, pauseMs.failed)
         return false
@@ -87,7 +87,7 @@ export async function backfillPage(
     await advanceBackfill(tx, state, { nextToken, checkedCount, postedCount, caughtUp })
   })
   posted.inc({ by: 'backfill' }, postedCount)
-  if (postedCount > 0) log.info({ count: postedCount }, 'settlements posted that no event brought')
+  if (postedCount > 0) log.info({ count: postedCount }, 'missing settlements posted')
   if (refusals.length > 0) log.error({ count: refusals.length }, 'settlements cannot be posted')
   return { caughtUp }
 }

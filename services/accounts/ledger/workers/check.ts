@@ -46,7 +46,7 @@ export function startChecks(db: Queryable, log: Logger, metrics: LedgerMetrics):
       for (const rule of rules) {
         const count = findings.filter((finding) => finding.rule === rule).length
         metrics.found(rule, count)
-        if (count > 0) log.error({ kind: rule, count }, 'the ledger breaks a rule')
+        if (count > 0) log.error({ kind: rule, count }, 'ledger rule violated')
       }
       for (const { currency, minor } of await readRounding(db)) metrics.rounded(currency, minor)
       metrics.checked(checkTime)
