@@ -73,7 +73,7 @@ describe('an open request', () => {
 
   it('says that an attempt was refused and how many are left', () => {
     const view = checkoutView({ ...checkout({}), refusedAttempts: 2 }, 'en')
-    expect(view.title).toContain('refused')
+    expect(view.title).toContain('declined')
     expect(view.notices).toEqual([expect.stringContaining('Attempts left: 3.')])
     expect(view).toMatchObject({ isAlert: true, phase: 'open', means: 'wallet' })
   })
@@ -81,12 +81,12 @@ describe('an open request', () => {
   it('of several payers says what others have paid and what remains', () => {
     const several = { ...checkout({}), requestAmountMinor: 16_000n }
     const untouched = checkoutView(several, 'en')
-    expect(untouched.notices).toEqual(['This is your part of a request for 160.00 TTD in all.'])
+    expect(untouched.notices).toEqual(['This is your share of a total of 160.00 TTD.'])
     expect(untouched.share).toBeUndefined()
     const partly = { ...several, paymentState: partiallyPaid, paidAmountMinor: 2_000n }
     const view = checkoutView(partly, 'en')
     expect(view.notices).toEqual([
-      'Others have already paid 20.00 TTD of 160.00 TTD. 140.00 TTD is still to be paid; your part of that is 100.00 TTD.',
+      'Others have paid 20.00 TTD of 160.00 TTD. 140.00 TTD remains; your share of it is 100.00 TTD.',
     ])
     expect(view.share).toEqual({ label: 'Paid: 20.00 TTD of 160.00 TTD', percent: 12 })
     expect(view.means).toBe('wallet')
@@ -99,7 +99,7 @@ describe('a part that is paid', () => {
     const paid = { ...checkout({ state: 'paid' }), requestAmountMinor: 16_000n }
     const view = checkoutView({ ...paid, paymentState: partiallyPaid }, 'en')
     expect(view.notices).toEqual([
-      'Thank you. So far 100.00 TTD of 160.00 TTD is paid. Others still have to pay 60.00 TTD.',
+      'Thank you. 100.00 TTD of 160.00 TTD has been paid. Others still have to pay 60.00 TTD.',
     ])
     expect(view).toMatchObject({ isLive: true, phase: 'ended', share: { percent: 62 } })
     const whole = { ...paid, paymentState: 3, paidAmountMinor: 16_000n }

@@ -35,10 +35,10 @@ describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`
     await byHand.page.goto(firstUrl)
     await byHand.page.getByLabel('Wallet PIN').fill('123456')
     await follow(byHand.page, () => byHand.page.getByRole('button', { name: /^Pay / }).click())
-    await byHand.page.getByText('So far 100.00 TTD of 160.00 TTD is paid.').waitFor()
+    await byHand.page.getByText('100.00 TTD of 160.00 TTD has been paid.').waitFor()
 
     const { page } = other
-    const shown = 'Others have already paid 100.00 TTD of 160.00 TTD. 60.00 TTD is still to be paid'
+    const shown = 'Others have paid 100.00 TTD of 160.00 TTD. 60.00 TTD remains'
     await page.getByText(shown).waitFor({ timeout: withinMs })
     await follow(page, () => page.getByRole('link', { name: 'Pay with: Card' }).click())
     const form = page.frameLocator('iframe')
