@@ -235,7 +235,7 @@ const internalReasons = {
   TOO_MANY_KEYS: { ...conflict, meaning: 'Two keys are active already; revoke one first.' },
   REQUEST_DONE: {
     ...taken,
-    meaning: 'This request was done before; the secret that it made was shown then.',
+    meaning: 'This request was executed before; only the first response showed the secret.',
   },
   PAYMENT_NOT_PAYABLE: { ...conflict, meaning: 'The share cannot be paid in this way now.' },
   CHARGE_NOT_FOUND: { ...notFound, meaning: 'There is no such charge, payout or refund.' },
@@ -247,13 +247,13 @@ const internalReasons = {
   TRANSFER_NOT_FOUND: { ...notFound, meaning: 'There is no such transfer.' },
   HOLD_NOT_FOUND: { ...notFound, meaning: 'There is no such hold.' },
   MOVEMENT_NOT_FOUND: { ...notFound, meaning: 'There is no such movement.' },
-  REVIEW_NOT_FOUND: { ...notFound, meaning: 'There is no such review, question or artefact.' },
+  REVIEW_NOT_FOUND: { ...notFound, meaning: 'There is no such review, challenge or artefact.' },
   HOLD_CLOSED: { ...conflict, meaning: 'The hold was posted, voided or has lapsed.' },
-  TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal has taken the transfer back.' },
+  TRANSFER_REVERSED: { ...conflict, meaning: 'Another reversal of the transfer exists.' },
   LEDGER_CONFLICT: { ...taken, meaning: 'The same UUID was used with other content.' },
   REFERENCE_REFUSED: {
     ...conflict,
-    meaning: 'The back end once called this UUID unknown, or cancelled it, and never executes it.',
+    meaning: 'The back end has reported this UUID as unknown or cancelled, and never executes it.',
   },
 } as const satisfies Record<string, ReasonRow>
 

@@ -4,15 +4,16 @@ import type { PublicReason } from './errors.ts'
 const retrySame =
   'Send the same request again after `Retry-After`, with the same ids: it is executed once.'
 const checkId =
-  'Check the id. An id of another project answers exactly like one that does not exist.'
+  'Check the id. The response to an id of another project is the same as to an unknown id.'
 
 /** One instruction for each error code. */
 export const errorRemedies = {
   MISSING_PARAMETER:
     'Add what `message` names: all missing fields of a body, or all missing parameters of a query (also in `missing`).',
   INVALID_PARAMETER:
-    'Correct the field that `message` and `field` name; the message gives the form that it must have.',
-  INVALID_HEADER: 'Correct the headers that `message` names, each with its form.',
+    'Correct the field that `message` and `field` name; the message describes the required format.',
+  INVALID_HEADER:
+    'Correct the headers that `message` names; it describes the required format of each.',
   INVALID_JSON:
     'Send one JSON object in UTF-8, at most 32 levels deep, with `Content-Type: application/json`.',
   VERSION_NOT_SUPPORTED: 'Send the version that this route is documented with in `?version=`.',
@@ -46,7 +47,7 @@ export const errorRemedies = {
     'Create the session for an account that is a party of the transaction, and of its quote.',
   ENDPOINT_NOT_FOUND: 'Check the path against the API reference.',
   ACCOUNT_NOT_FOUND: 'Check the look-up value, the institution and the name.',
-  PAYMENT_NOT_FOUND: `${checkId} A payment is seen only with the \`api_key\` that created it.`,
+  PAYMENT_NOT_FOUND: `${checkId} A payment is visible only to the merchant whose \`api_key\` created it.`,
   QUOTE_NOT_FOUND: checkId,
   TRANSACTION_NOT_FOUND: checkId,
   BILL_PAYMENT_NOT_FOUND: checkId,
@@ -70,11 +71,11 @@ export const errorRemedies = {
   REQUEST_ID_REUSED: 'Use a new UUID in `PW-request-id` for a new request.',
   ACCOUNT_EXISTS: 'Create a session for the account that exists.',
   QUOTE_MISMATCH: 'Send the amounts and currencies of the quote, or create a new quote.',
-  PAYLOAD_TOO_LARGE: 'Send at most 64 KiB of JSON; in a form 10 MiB a file and 25 MiB in all.',
+  PAYLOAD_TOO_LARGE: 'Send at most 64 KiB of JSON; in a form 10 MiB per file and 25 MiB in all.',
   UNSUPPORTED_MEDIA_TYPE:
     'Send `application/json` without compression, or, where the route takes a form, `multipart/form-data` with JPEG, PNG or PDF files.',
   EXPECTATION_FAILED: 'Leave the `Expect` header out, or send `100-continue`.',
-  RATE_LIMIT_EXCEEDED: 'Wait as `Retry-After` says, then send fewer requests a second.',
+  RATE_LIMIT_EXCEEDED: 'Wait as `Retry-After` says, then send fewer requests per second.',
   HEADERS_TOO_LARGE: 'Send at most 16 KiB of headers.',
   INTERNAL_ERROR:
     'Send the same request again later, with the same ids. If it persists, contact us with `request_id`.',

@@ -74,15 +74,15 @@ function nameOf({ method, path }: RouteRow): OperationName {
 
 function operationOf(name: OperationName): Operation {
   const operation = operations[name]
-  if (operation === undefined) throw new Error(`${name} has no words for the document`)
+  if (operation === undefined) throw new Error(`${name} has no entry in the documents`)
   return operation
 }
 
 function introduction(version: ContractVersion, publicBaseUrl: string): string {
   const others = contractVersions.filter((other) => other !== version)
   return [
-    `Every call carries \`version=${version}\` and the common headers; every answer is a JSON envelope with \`status\`, \`code\` (the HTTP status) and \`message\`, and has the header \`PW-request-id\`. Amounts are strings; unknown fields of a body are ignored, and named in the header \`PW-Warning\`.`,
-    'The examples are for a shell that has read `sandbox.env` of a local start.',
+    `Every call has the query parameter \`version=${version}\` and the common headers. Every response is a JSON envelope with \`status\`, \`code\` (the HTTP status) and \`message\`, and has the header \`PW-request-id\`. Amounts are strings. The API ignores unknown fields of a body and names them in the header \`PW-Warning\`.`,
+    'The examples need the variables of `sandbox.env` of a local start in the shell.',
     ...others.map(
       (other) =>
         `The contract of ${other}: [${other}](${publicBaseUrl}/openapi.json?version=${other}).`,
@@ -221,7 +221,7 @@ function components(rows: readonly RouteRow[]): JsonSchema {
         in: 'header',
         name: 'PW-subscription-key',
         description:
-          'Key of your project, 32 characters. `sandbox.json` of a local start has some.',
+          'Subscription key of your project, 32 characters. A local start writes test keys to `sandbox.json`.',
       },
     },
     parameters: requestHeaders,

@@ -112,8 +112,8 @@ export function errorDocument(): string {
   )
   return `# Error codes
 
-An error of the JSON API has \`errorCode\`, a \`message\` for people, \`field\` where one is wrong, and \`doc_url\`, the address of its code on
-\`/docs/errors\`. Errors of \`/quote\` are \`status\`, \`code\` and \`message\` alone. Made from \`core/errors/errors.ts\` and \`core/errors/remedies.ts\` by
+An error of the JSON API has \`errorCode\`, a \`message\` for people, \`field\` if a field is invalid, and \`doc_url\`, the address of its code on
+\`/docs/errors\`. Errors of \`/quote\` have \`status\`, \`code\` and \`message\` alone. Generated from \`core/errors/errors.ts\` and \`core/errors/remedies.ts\` by
 \`npx vitest run gateway -u\`.
 
 | HTTP | \`errorCode\` | meaning | what to do |

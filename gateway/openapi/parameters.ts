@@ -6,12 +6,13 @@ import { describedSchema, type JsonSchema } from './described-schema.ts'
 export const requestHeaders: Record<string, JsonSchema> = {
   originCountry: header('PW-origin-country', {
     description:
-      'ISO 3166-1 alpha-2 code, upper case, of the country where the transaction is made; also the country in which national phone numbers are read.',
+      'ISO 3166-1 alpha-2 code, upper case, of the country where the transaction takes place; also the country by which national phone numbers are parsed.',
     schema: { type: 'string', pattern: '^[A-Z]{2}$' },
     example: 'US',
   }),
   requestDate: header('PW-request-date', {
-    description: 'Now in UTC, `YYYY-MM-DD HH:mm:ss`; in production at most 15 minutes off.',
+    description:
+      'Current time in UTC, `YYYY-MM-DD HH:mm:ss`; in production at most 15 minutes off.',
     schema: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$' },
     example: '2026-11-21 10:05:30',
   }),
@@ -21,7 +22,7 @@ export const requestHeaders: Record<string, JsonSchema> = {
     example: '127.0.0.1',
   }),
   userAgent: header('User-Agent', {
-    description: 'Names the client. Browsers set it themselves.',
+    description: 'Name of the client software. Browsers set it themselves.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
     example: 'shop/1.0',
   }),
@@ -29,7 +30,7 @@ export const requestHeaders: Record<string, JsonSchema> = {
     'PW-request-id',
     {
       description:
-        'A UUID that becomes the `request_id` of the answer. Absent: the service makes one.',
+        'A UUID that becomes the `request_id` of the response. If absent, the service creates one.',
       schema: { type: 'string', format: 'uuid' },
       example: '5f0c1f1e-3c1d-4a8e-9d55-0d7f0a1b2c3d',
     },
@@ -37,12 +38,13 @@ export const requestHeaders: Record<string, JsonSchema> = {
   ),
   requiredRequestId: header('PW-request-id', {
     description:
-      'A UUID. Used again with the same body it gives the same session, with another body it is refused.',
+      'A UUID. A repeat with the same body returns the same session; with another body it is 409.',
     schema: { type: 'string', format: 'uuid' },
     example: '5f0c1f1e-3c1d-4a8e-9d55-0d7f0a1b2c3d',
   }),
   idempotencyKey: header('Idempotency-Key', {
-    description: '1 to 255 visible ASCII characters; one key makes one payment ever.',
+    description:
+      '1 to 255 visible ASCII characters. A key creates at most one payment, permanently.',
     schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
     example: 'bill-1001',
   }),
@@ -51,15 +53,15 @@ export const requestHeaders: Record<string, JsonSchema> = {
 /** Headers of answers. */
 export const answerHeaders: Record<string, JsonSchema> = {
   'PW-request-id': {
-    description: 'Id of the request. Quote it when you ask for help.',
+    description: 'Id of the request. Quote it when you contact support.',
     schema: { type: 'string', format: 'uuid' },
   },
   'PW-Warning': {
     description:
-      'Fields of the body that the endpoint does not know, and ignored: their paths, percent-encoded, with commas between them; at most 10 and 1 KiB.',
+      'Paths of unknown body fields, which the endpoint ignored: percent-encoded, comma-separated, at most 10 and 1 KiB.',
     schema: { type: 'string', maxLength: 1_024 },
   },
-  Allow: { description: 'Methods of the endpoint.', schema: { type: 'string' } },
+  Allow: { description: 'Methods that the endpoint supports.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   'RateLimit-Policy': {
     description:
@@ -74,15 +76,17 @@ export const answerHeaders: Record<string, JsonSchema> = {
     example: '"key";r=99;t=1',
   },
   'Idempotency-Replayed': {
-    description: '`true`: this is the stored answer to an earlier call with the same key.',
+    description: '`true`: this is the stored response to an earlier call with the same key.',
     schema: { type: 'string', const: 'true' },
   },
   Deprecation: {
-    description: 'Since when this version of the contract is deprecated (RFC 9745); absent before.',
+    description:
+      'Date from which this version of the contract is deprecated (RFC 9745); absent until one is set.',
     schema: { type: 'string', pattern: '^@\\d+$' },
   },
   Sunset: {
-    description: 'When this version of the contract ends (RFC 8594); absent before that is known.',
+    description:
+      'Date on which this version of the contract ends (RFC 8594); absent until one is set.',
     schema: { type: 'string' },
   },
 }

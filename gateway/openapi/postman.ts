@@ -127,7 +127,7 @@ export function postmanCollection(rows: readonly RouteRow[], operations: Operati
     info: {
       name: 'Payweave',
       description:
-        'Every route with its examples. Choose the environment, fill its keys in from `sandbox.json` of a local start, and run from top to bottom: earlier requests set the variables of later ones.',
+        'Every route with its examples. Select the environment, copy its keys from `sandbox.json` of a local start, and run the requests from top to bottom: earlier requests set the variables of later ones.',
       schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json',
     },
     item,
@@ -209,7 +209,7 @@ function testOf(name: OperationName, { successes }: Operation): Script {
   return {
     listen: 'test',
     lines: [
-      `pm.test('is answered as documented', () => pm.expect(pm.response.code).to.be.oneOf([${codes}]))`,
+      `pm.test('has a documented status', () => pm.expect(pm.response.code).to.be.oneOf([${codes}]))`,
       ...kept,
     ],
   }

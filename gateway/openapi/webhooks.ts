@@ -4,9 +4,9 @@ import { callbackBody, notifyBody, onboardingBody } from '../routes/push-bodies.
 import { describedSchema, type JsonSchema } from './described-schema.ts'
 
 const atLeastOnce =
-  'Sent until you answer 2xx, so it can come twice, and out of order: `PW-delivery-id` identifies a repeat. Answer within 15 seconds. 410 ends the pushes about this request to this URL; redirects are not followed.'
+  'We retry it until you respond with 2xx, so it can arrive twice and out of order: `PW-delivery-id` identifies a repeat. Respond within 15 seconds. 410 ends the pushes about this request to this URL. We do not follow redirects.'
 const noSignature =
-  'Carries no signature: take it as a hint and confirm it with `GET /payments/status`.'
+  'It has no signature: treat it as a hint and confirm it with `GET /payments/status`.'
 
 /** Headers of every push. */
 const identifiers = [
@@ -17,7 +17,7 @@ const identifiers = [
   ),
   header(
     'PW-delivery-attempt',
-    'Number of the attempt: 1, 2, … It goes on counting when the push is resent.',
+    'Number of the attempt: 1, 2, … The count continues when the push is resent.',
     { type: 'string', pattern: '^[1-9][0-9]*$' },
   ),
   header(
@@ -37,7 +37,7 @@ const paymentIdentifiers = [
 export const webhooks: Record<string, JsonSchema> = {
   notify: {
     post: push('paymentNotify', 'One step of a payment request', notifyBody, {
-      description: `Goes to \`transaction_request.urls.notify\`. ${atLeastOnce} ${noSignature}`,
+      description: `POST to \`transaction_request.urls.notify\`. ${atLeastOnce} ${noSignature}`,
       parameters: paymentIdentifiers,
     }),
   },
@@ -47,14 +47,14 @@ export const webhooks: Record<string, JsonSchema> = {
       'A payment request that has ended or was refunded',
       callbackBody,
       {
-        description: `Goes to \`transaction_request.urls.callback\`. ${atLeastOnce} ${noSignature}`,
+        description: `POST to \`transaction_request.urls.callback\`. ${atLeastOnce} ${noSignature}`,
         parameters: paymentIdentifiers,
       },
     ),
   },
   onboarding: {
-    post: push('accountCallback', 'The end of an onboarding or registration', onboardingBody, {
-      description: `Goes to the \`callback_url\` of \`POST /account/personal_account\` and \`POST /account/register_account\`, signed. ${atLeastOnce}`,
+    post: push('accountCallback', 'An onboarding or registration has ended', onboardingBody, {
+      description: `Signed POST to the \`callback_url\` of \`POST /account/personal_account\` and \`POST /account/register_account\`. ${atLeastOnce}`,
       parameters: [
         ...identifiers,
         header(

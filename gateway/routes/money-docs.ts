@@ -32,9 +32,9 @@ export const quoteOperations: Operations = {
   'POST /quote': {
     id: 'createQuote',
     tag: quotes,
-    summary: 'Ask what an amount is worth for the other side',
+    summary: 'Create a quote',
     description:
-      'The answer holds for five minutes and for one execution. The currency that is quoted is `credit_party.currency`, else that of the account which `credit_party` names, else that of the account of the session. `rate` is quoted units for one requested unit; `amount_quoted` is rounded down. A transaction that uses the quote has `request_amount` as its `sender_amount` and `amount_quoted` as its `amount`. The session is not spent.',
+      'A quote is valid for five minutes and for one execution. The quoted currency is `credit_party.currency`, else that of the account that `credit_party` names, else that of the account of the session. `rate` is quoted units for one requested unit; `amount_quoted` is rounded down. A transaction that uses the quote has `request_amount` as its `sender_amount` and `amount_quoted` as its `amount`. A quote does not use up the session.',
     successes: { 200: { says: 'The quote.', fields: quoteMade } },
     reasons: quoteReasons,
     examples: {
@@ -48,7 +48,7 @@ export const quoteOperations: Operations = {
     id: 'getQuote',
     tag: quotes,
     summary: 'Read a quote',
-    description: 'The quote as it was made.',
+    description: 'Returns the quote as it was created.',
     successes: { 200: { says: 'The quote.', fields: quoteRead } },
     reasons: ['QUOTE_NOT_FOUND'],
     examples: {
@@ -65,9 +65,9 @@ export const institutionOperations: Operations = {
   'POST /institution/transaction': {
     id: 'createInstitutionTransaction',
     tag: transactions,
-    summary: 'Move money of customers of an institution',
+    summary: 'Create an institution transaction',
     description:
-      '`p2p` moves between two accounts of the institution and is completed at once; `inttransfer`, `deposit` and `cashout` are `pending` until the back end ends them. `session_token_enc` is the session token sealed under the shared key of the institution: base64 of the byte 1, key id, nonce, AES-256-GCM ciphertext and tag, with `session_token` as associated data. The first accepted transaction spends it. `fees.sender_pays` is at most `sender_amount`, `fees.recipient_pays` at most `amount`, and `fees.total`, when given, the sum of `sender_pays`, `recipient_pays` and `convenience`; amount and `sender_pays` together count against the limits of the account. The same `transaction_id` with the same body is answered with the same receipt.',
+      '`p2p` moves money between two accounts of the institution and is completed immediately; `inttransfer`, `deposit` and `cashout` are `pending` until the back end completes them. `session_token_enc` is the session token sealed under the shared key of the institution: base64 of the byte 1, key id, nonce, AES-256-GCM ciphertext and tag, with `session_token` as associated data. The first accepted transaction uses it up. `fees.sender_pays` is at most `sender_amount`, `fees.recipient_pays` at most `amount`, and `fees.total`, if sent, is the sum of `sender_pays`, `recipient_pays` and `convenience`. The amount and `sender_pays` together count against the limits of the account. A repeat of `transaction_id` with the same body returns the same receipt.',
     successes: { 200: { says: 'The transaction is accepted.', fields: transactionMade } },
     reasons: [
       'CURRENCY_NOT_SUPPORTED',
@@ -103,7 +103,7 @@ export const institutionOperations: Operations = {
     id: 'getInstitutionTransaction',
     tag: transactions,
     summary: 'Read an institution transaction',
-    description: 'What became of it.',
+    description: 'Returns the current state of the transaction.',
     successes: { 200: { says: 'The transaction as it is now.', fields: transactionRead } },
     reasons: ['TRANSACTION_NOT_FOUND'],
     examples: {
@@ -116,9 +116,9 @@ export const institutionOperations: Operations = {
   'GET /institution/transaction_history': {
     id: 'listInstitutionTransactions',
     tag: transactions,
-    summary: 'Read the transactions with a number on either side',
+    summary: 'List the transactions with a mobile number on either side',
     description:
-      'Your transactions, newest first, of the institutions whose transactions you may read. A day is the whole of it; 90 days at most. While `has_more`, send `next_cursor` as `cursor`, with the same dates.',
+      'Your transactions, newest first, at the institutions whose transactions you may read. A day counts in full; the window is at most 90 days. While `has_more`, send `next_cursor` as `cursor`, with the same dates.',
     successes: { 200: { says: 'A page of the history.', fields: transactionHistoryRead } },
     reasons: ['ACCOUNT_NOT_FOUND', 'AMBIGUOUS_MATCH'],
     examples: { 'Person 00': { query: { mobile_number: '+12025550100', limit: '10' } } },
@@ -126,9 +126,9 @@ export const institutionOperations: Operations = {
   'POST /institution/quote': {
     id: 'createInstitutionQuote',
     tag: quotes,
-    summary: 'Ask for a quote in the currency of the account of the session',
+    summary: 'Create a quote in the currency of the session’s account',
     description:
-      'As `POST /quote`, with amounts, currencies and fees. It is for money that comes to the account of the session: the debit side pays `request_amount`, and the account gets `amount_quoted`.',
+      'Like `POST /quote`, and returns amounts, currencies and fees. Use it for money that enters the session’s account: the debit party pays `request_amount`, and the account receives `amount_quoted`.',
     successes: { 200: { says: 'The quote.', fields: institutionQuoteMade } },
     reasons: quoteReasons,
     examples: { 'Ten dollars': { needs: ['SESSION_TOKEN'], body: tenDollars } },
@@ -136,9 +136,11 @@ export const institutionOperations: Operations = {
   'GET /institution/post': {
     id: 'getInstitutionQuote',
     tag: quotes,
-    summary: 'Read a quote and what became of it',
+    summary: 'Read a quote and its transaction',
     description: 'The transaction fields are null until the quote is used.',
-    successes: { 200: { says: 'The quote and its use.', fields: institutionQuoteRead } },
+    successes: {
+      200: { says: 'The quote and the transaction that used it.', fields: institutionQuoteRead },
+    },
     reasons: ['QUOTE_NOT_FOUND'],
     examples: {
       'A new quote': {

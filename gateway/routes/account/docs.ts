@@ -30,10 +30,10 @@ export const accountOperations: Operations = {
     tag,
     summary: 'Find an account and open a session for it',
     description:
-      '`institution_name`, `first_name`, `last_name` and `email` narrow the search when given. 200 does not always mean a usable session: see `data.account.account_status` and `data.session`. The same `PW-request-id` with the same body gives the same session while that lives. `Accept`, when sent, must include `application/json`.',
+      '`institution_name`, `first_name`, `last_name` and `email` narrow the search. A 200 response does not always have a session: see `data.account.account_status` and `data.session`. The same `PW-request-id` with the same body returns the same session while it is valid. `Accept`, if sent, must include `application/json`.',
     successes: {
       200: {
-        says: 'One account matches. `data.session` is null for a suspended or closed one, and `data.resolution` says so.',
+        says: 'One account matches. If it is suspended or closed, `data.session` is null and `data.resolution` has the reason.',
         fields: accountSessionOpened,
       },
     },
@@ -50,7 +50,7 @@ export const accountOperations: Operations = {
     tag,
     summary: 'Read whether an account is available',
     description:
-      'Finds the account by number, institution and name and opens a session for it. The names of a sender are accepted and not used. `observed_client_ip` is shown only with `diagnostics=true`, and never in production.',
+      'Finds the account by number, institution and name and opens a session for it. The API ignores the names of a sender. `observed_client_ip` is shown only with `diagnostics=true`, and never in production.',
     successes: {
       200: {
         says: 'One account matches. `session_token` is null unless it is available.',
@@ -63,16 +63,16 @@ export const accountOperations: Operations = {
   'POST /account/personal_account': {
     id: 'createPersonalAccount',
     tag,
-    summary: 'Make an account of a person',
+    summary: 'Create a personal account',
     description:
-      'As JSON, or as a form with artefacts: JPEG, PNG or PDF by their content, 10 MiB each and 25 MiB in all. Nobody finds the account until its review has accepted it. `callback_url` and `authorisation_token` go together: with both the end of the review is pushed to you, see the webhook `onboarding`.',
+      'Send JSON, or a form with artefacts: JPEG, PNG or PDF by their content, 10 MiB each and 25 MiB in all. Look-ups do not find the account until the review accepts it. Send both `callback_url` and `authorisation_token`, or neither: with them you get a signed callback when the review ends, see the webhook `onboarding`.',
     successes: {
-      200: { says: 'The profile is stored and waits for review.', fields: personalAccountMade },
+      200: { says: 'The profile is stored and waits for its review.', fields: personalAccountMade },
     },
     reasons: ['ACCOUNT_EXISTS'],
     examples: {
-      'Somebody new': { body: newcomer },
-      'Somebody new, with an identity document': {
+      'A new person': { body: newcomer },
+      'A new person, with an identity document': {
         form: {
           texts: { ...newcomer, dob: '1990-05-17', id_document1_type: 'passport' },
           files: ['id_document1_file', 'poa_file'],
@@ -83,9 +83,9 @@ export const accountOperations: Operations = {
   'POST /account/business_account': {
     id: 'createBusinessAccount',
     tag,
-    summary: 'Make a merchant of your project',
+    summary: 'Create a business account: a merchant of your project',
     description:
-      'Its `api_key` works with the subscription keys of your project. `pin`, `api_key` and `authorisation_token` are shown this once.',
+      'Its `api_key` works with the subscription keys of your project. Only this response shows `pin`, `api_key` and `authorisation_token`.',
     successes: { 200: { says: 'The merchant and its credentials.', fields: businessAccountMade } },
     reasons: [],
     examples: {
@@ -97,10 +97,12 @@ export const accountOperations: Operations = {
   'POST /account/register_account': {
     id: 'registerAccount',
     tag,
-    summary: 'Ask the holder of an account to let you act for him',
+    summary: 'Ask the holder of an account to let you act for them',
     description:
-      'The token must be a live session of that very account. The holder has ten minutes; the outcome is pushed to `callback_url`, see the webhook `onboarding`.',
-    successes: { 200: { says: 'The holder has been asked.', fields: registrationAsked } },
+      '`session_token` must be a valid session of the same account. The holder has ten minutes to answer. You get the outcome at `callback_url`, see the webhook `onboarding`.',
+    successes: {
+      200: { says: 'The challenge was sent to the holder.', fields: registrationAsked },
+    },
     reasons: ['ACCOUNT_NOT_FOUND', 'ACCOUNT_UNAVAILABLE', 'AMBIGUOUS_MATCH'],
     examples: {
       'Person 00, who consents': {
@@ -118,8 +120,8 @@ export const accountOperations: Operations = {
   'GET /account/balance': {
     id: 'getAccountBalance',
     tag,
-    summary: 'Read what is on an account',
-    description: '`balance` is what is available; `data` tells the rest.',
+    summary: 'Read the balance of an account',
+    description: '`balance` is the available balance; `data` has all balances.',
     successes: { 200: { says: 'The balance at this moment.', fields: balanceRead } },
     reasons: ['ACCOUNT_NOT_FOUND', 'AMBIGUOUS_MATCH'],
     examples: { 'Person 00': { query: { mobile_number: ama.mobile_number } } },
@@ -127,9 +129,9 @@ export const accountOperations: Operations = {
   'POST /account/transaction_history': {
     id: 'listAccountTransactions',
     tag,
-    summary: 'Read what moved on an account',
+    summary: 'List the transactions of an account',
     description:
-      'Newest first, the last seven days unless dates are given. While `has_more`, send `next_cursor` as `cursor`, with the same dates.',
+      'Newest first; the last seven days by default. While `has_more`, send `next_cursor` as `cursor`, with the same dates.',
     successes: { 200: { says: 'A page of the history.', fields: accountHistoryRead } },
     reasons: ['ACCOUNT_NOT_FOUND', 'AMBIGUOUS_MATCH'],
     examples: { 'Person 00': { body: { mobile_number: ama.mobile_number, limit: 10 } } },

@@ -13,15 +13,15 @@ export const billOperations: Operations = {
     tag,
     summary: 'Pay a bill from the float of your project',
     description:
-      'An `Idempotency-Key` makes one payment ever: the same body is answered with the stored outcome, another body is 409. `receipt_id` is issued by the service and refused in a request. Refusals before acceptance leave nothing behind, and the key is free again.',
+      'An `Idempotency-Key` creates at most one payment, permanently: a repeat with the same body returns the stored outcome, with another body it is 409. We assign `receipt_id`; a request with it is refused. A refusal before acceptance stores nothing, and you may use the key again.',
     successes: {
       201: {
-        says: 'The outcome is final. After `FAILED` no money has moved; `failure_code` says why and `retry_category` whether to try again under a new key.',
+        says: 'The outcome is final. If it is `FAILED`, no money has moved; `failure_code` has the reason, and `retry_category` whether to retry under a new key.',
         fields: billPaid,
         headers: ['Idempotency-Replayed'],
       },
       202: {
-        says: 'The biller has not answered. Do not pay again: read the status, or repeat the call with its key.',
+        says: 'The biller has not responded. Do not pay again: read the status, or repeat the call with the same key.',
         fields: billAccepted,
         headers: ['Idempotency-Replayed'],
       },
@@ -53,7 +53,7 @@ export const billOperations: Operations = {
     id: 'getBillPaymentStatus',
     tag,
     summary: 'Read a bill payment',
-    description: 'The truth about it, at any time.',
+    description: 'Returns the current state of the payment.',
     successes: { 200: { says: 'The payment as it is now.', fields: billStatusRead } },
     reasons: ['BILL_PAYMENT_NOT_FOUND'],
     examples: { 'A new bill payment': ofBill },
@@ -62,7 +62,7 @@ export const billOperations: Operations = {
     id: 'getBillPaymentReceipt',
     tag,
     summary: 'Read the receipt of a bill payment',
-    description: 'There is one once the payment is `SUCCESS`.',
+    description: 'A payment has a receipt once it is `SUCCESS`.',
     successes: { 200: { says: 'The receipt.', fields: billReceiptRead, withoutMessage: true } },
     reasons: ['BILL_PAYMENT_NOT_FOUND', 'RECEIPT_NOT_AVAILABLE'],
     examples: { 'Receipt of a new bill payment': ofBill },

@@ -11,12 +11,12 @@ export const paymentOperations: Operations = {
   'POST /payments/request': {
     id: 'createPaymentRequest',
     tag,
-    summary: 'Make a payment request',
+    summary: 'Create a payment request',
     description:
-      'Makes a request for 1 to 20 payers and gives each a link. The same `transaction_request.id` with the same body is answered with the stored request; with another body it is 409. `agent` offers cash and card; `direct_pos` wallet, card, credit, debit and qr_code; `payment_link` wallet, card, credit and debit. With several payers each has an `amount`, and they sum to the whole. Without `payees` you receive all.',
+      'Creates a request for 1 to 20 payers, each with a link. A repeat of `transaction_request.id` with the same body returns the stored request; with another body it is 409. `agent` offers cash and card; `direct_pos` wallet, card, credit, debit and qr_code; `payment_link` wallet, card, credit and debit. With several payers each has an `amount`, and the amounts sum to the total. Without `payees` you receive the total.',
     successes: {
       200: {
-        says: 'The request is stored. Payers are `Failed` and have no link when the fraud check stopped it.',
+        says: 'The request is stored. If the fraud check stopped it, its payers are `Failed` and have no link.',
         fields: paymentCreated,
       },
     },
@@ -72,7 +72,7 @@ export const paymentOperations: Operations = {
     tag,
     summary: 'Read a payment request',
     description:
-      'The truth about a payment request, at any time. Pushes may be late, repeated or out of order: reconcile with this.',
+      'Returns the current state of a payment request. Pushes can be late, repeated or out of order, so reconcile with this call.',
     successes: { 200: { says: 'The request as it is now.', fields: paymentSnapshot } },
     reasons: ['PAYMENT_NOT_FOUND'],
     examples: { 'Status of a new request': { needs: ['PAYMENT_ID'], query: ofPayment } },
@@ -82,7 +82,7 @@ export const paymentOperations: Operations = {
     tag,
     summary: 'Cancel a payment request',
     description:
-      'Cancels a request while nobody has paid or is paying. Cancelled again it answers 200 with the same snapshot. Money that comes later goes back to its payer.',
+      'Cancels a request unless a payer has paid or is paying. A repeat returns 200 with the same snapshot. Money that arrives later is refunded to its payer.',
     successes: { 200: { says: 'The request is cancelled.', fields: paymentCancelled } },
     reasons: ['PAYMENT_NOT_FOUND', 'PAYMENT_NOT_CANCELLABLE'],
     examples: { 'Cancel a new request': { needs: ['PAYMENT_ID'], body: ofPayment } },
