@@ -37,15 +37,15 @@ afterAll(async () => {
   await Promise.all([postgres.remove(), broker.remove()])
 })
 
-// As many as wanted: `npm run test:kill -- --herd N`.
-const herd = Number(process.env['HERD_PUSHES'] ?? '50000')
+// Their number: `npm run test:kill -- --thundering-herd N`.
+const pushCount = Number(process.env['HERD_PUSHES'] ?? '50000')
 
-describe('a herd of pushes that are due at once', () => {
+describe('a thundering herd: pushes that are due at once', () => {
   it('goes out whole, each once, within the limits', { timeout: 180_000 }, async () => {
     const origins = Array.from({ length: 50 }, (_, n) => `https://receiver-${n}.example`)
     await setting.push(...origins.map((url) => ({ url })))
     // In parts: one statement for all takes long on a busy machine.
-    for (let copies = herd / origins.length - 1; copies > 0; copies -= 40) {
+    for (let copies = pushCount / origins.length - 1; copies > 0; copies -= 40) {
       await setting.asOwner(
         `insert into delivery.delivery (
            delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state, attempts,
@@ -84,13 +84,13 @@ describe('a herd of pushes that are due at once', () => {
     })
     // The limit is generous, for a busy machine: a benchmark measures the speed.
     try {
-      await until(() => posts >= herd, 150_000)
+      await until(() => posts >= pushCount, 150_000)
     } finally {
       await worker.close()
     }
-    expect(posts).toBe(herd)
+    expect(posts).toBe(pushCount)
     expect(maxConcurrent).toBeLessThanOrEqual(256)
-    expect(await setting.count("state = 'delivered'")).toBe(herd)
+    expect(await setting.count("state = 'delivered'")).toBe(pushCount)
   })
 })
 

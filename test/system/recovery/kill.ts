@@ -1,4 +1,4 @@
-// The long tests for as long as wanted: `npm run test:kill -- --minutes N`, or another option of the table below. It does nothing else.
+// Runs the long recovery tests for a chosen length: `npm run test:kill -- --minutes N`, or another option of the table below.
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 
@@ -26,8 +26,8 @@ const scenarios = {
     variable: 'KILL_PUSH_ROUNDS',
     units: 1,
   },
-  herd: {
-    run: ['test/delivery/recovery.test.ts', '-t', 'a herd'],
+  'thundering-herd': {
+    run: ['test/delivery/recovery.test.ts', '-t', 'a thundering herd'],
     variable: 'HERD_PUSHES',
     units: 1,
   },
