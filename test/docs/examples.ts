@@ -1,11 +1,11 @@
-// Runs the verifiers that docs/webhooks-signed.md shows, as they stand there. It must not hold a verifier of its own.
+// Runs the verifiers that docs/webhooks-signed-examples.md shows, as they stand there. It must not hold a verifier of its own.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { temporaryFolder } from '../support/servers.ts'
 
 const page = fs.readFileSync(
-  path.resolve(import.meta.dirname, '../../docs/webhooks-signed.md'),
+  path.resolve(import.meta.dirname, '../../docs/webhooks-signed-examples.md'),
   'utf8',
 )
 
