@@ -25,7 +25,7 @@ import type { EdgeSettings } from './options.ts'
 type GatewaySettings = SettingsOf<'gateway'>
 
 const probeTimeoutMs = 2_000
-const accessNews = 'pw.accounts.access'
+const accessSubject = 'pw.accounts.access'
 const documentsAfterMs = 3_000
 
 runProcess('gateway', async (stopping, log) => {
@@ -51,7 +51,13 @@ runProcess('gateway', async (stopping, log) => {
     hearsChanges: () => nats.ready(),
   })
   const drop = () => access.drop()
-  const news = subscribeInvalidation({ nats, subject: accessNews, log, onEvent: drop, onGap: drop })
+  const invalidation = subscribeInvalidation({
+    nats,
+    subject: accessSubject,
+    log,
+    onEvent: drop,
+    onGap: drop,
+  })
   const ready = readyParts({
     gateway: () => !stopping.aborted,
     // JetStream and not the connection: a server may accept connections and yet publish no event.
@@ -84,7 +90,7 @@ runProcess('gateway', async (stopping, log) => {
   setTimeout(() => void makeDocuments(gateway, log), documentsAfterMs).unref()
   return [
     drainedPort(gateway, stopping, settings.drainS * 1_000),
-    { name: 'news', close: () => news.close() },
+    { name: 'invalidation', close: () => invalidation.close() },
     { name: 'nats', close: () => nats.close() },
     ...closers,
     { name: 'admin', close: () => admin.close() },

@@ -67,7 +67,7 @@ export const payerStates: Words<PayerState> = [
   'Refunded',
 ]
 
-/** Refused attempts after which a payer has failed for good. */
+/** Refused attempts after which a payer has failed permanently. */
 export const maxRefusedAttempts = 5
 
 export const payoutStates: Words<PayoutState> = [

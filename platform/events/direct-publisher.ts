@@ -214,7 +214,7 @@ async function ask(options: DirectPublisherOptions, held: readonly Held[]): Prom
   return asked
 }
 
-/** Returns the events that all their consumers have seen, and those that a consumer rejected permanently. */
+/** Which of the events all their consumers have, and which one of them refuses permanently. */
 async function askConsumers(
   { consumersOf }: DirectPublisherOptions,
   held: readonly Held[],

@@ -1,4 +1,4 @@
-// The error by which a handler rejects one event for good. Not for transient failures: a lock, a time-out, a bug.
+// The error by which a handler rejects one event permanently. Not for transient failures: a lock, a time-out, a bug.
 
 /**
  * Thrown by a handler: this event can never be processed and becomes a dead letter. The others of its batch are handled

@@ -65,8 +65,8 @@ describe('a process', () => {
       expect(await started.exited).toBe(0)
       const said = started
         .output()
-        .match(/^(told to stop|door closed|work closing|store closed)$/gm)
-      expect(said).toEqual(['told to stop', 'door closed', 'work closing', 'store closed'])
+        .match(/^(stop requested|door closed|work closing|store closed)$/gm)
+      expect(said).toEqual(['stop requested', 'door closed', 'work closing', 'store closed'])
     }
   })
 

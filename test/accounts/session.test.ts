@@ -175,7 +175,11 @@ describe('a request id', () => {
 
   it('sent fifty times at once gives one session', async () => {
     const requestId = randomUUID()
-    const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('concurrent') }
+    const lookup = {
+      ...byMobile('+12025550100'),
+      requestId,
+      fingerprint: fingerprintOf('concurrent'),
+    }
     const answers = await Promise.all(Array.from({ length: 50 }, () => world.open(lookup)))
     expect(new Set(answers.map(({ session }) => session?.sessionToken)).size).toBe(1)
     expect(answers[0]?.session).toBeDefined()

@@ -134,7 +134,7 @@ describe('the users of the broker', () => {
     batches.stop()
   })
 
-  it('accounts publishes news to the gateway and consumes settlements', async () => {
+  it('accounts publishes invalidations to the gateway and consumes settlements', async () => {
     const [accounts, gateway] = await Promise.all([as('accounts'), as('gateway')])
     const heard: string[] = []
     gateway.subscribe('pw.accounts.access', (payload) => {
@@ -144,7 +144,7 @@ describe('the users of the broker', () => {
     const batches = await vi.waitFor(() => accounts.openDurable(durable), 15_000)
     batches.stop()
     let published = 0
-    // The broker may hear of the subscription later than of the news.
+    // The broker may hear of the subscription later than of the invalidation.
     await vi.waitFor(async () => {
       published += 1
       await accounts.publish('pw.accounts.access', Buffer.from('revoked'), `second ${published}`)

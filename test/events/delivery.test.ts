@@ -11,10 +11,10 @@ import { gapsOf, noteGaps } from './gaps.ts'
 import {
   emptyStream,
   eventually,
+  invalidationSubject,
   log,
   makeWorld,
   metricValue,
-  newsSubject,
   publishSurely,
   startBroker,
   subject,
@@ -146,19 +146,19 @@ describe('the way of an event', () => {
 
   it('an invalidation is confirmed once the broker has it, and reaches every subscriber', async () => {
     const heard: string[] = []
-    const news = subscribeInvalidation({
+    const subscription = subscribeInvalidation({
       nats: world.openNats(),
-      subject: newsSubject,
+      subject: invalidationSubject,
       log,
       onEvent: (event) => heard.push(event.eventId),
       onGap: () => heard.push('gap'),
     })
     await eventually(() => expect(heard).toEqual(['gap']))
     world.startProducer()
-    const eventId = await world.write({ subject: newsSubject })
+    const eventId = await world.write({ subject: invalidationSubject })
     await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
     await eventually(() => expect(heard).toEqual(['gap', eventId]))
-    news.close()
+    subscription.close()
   })
 })
 

@@ -6,9 +6,9 @@ import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { directLeaseMs } from '#platform/events/outbox-store.ts'
 import {
   eventually,
+  invalidationSubject,
   makeWorld,
   metricValue,
-  newsSubject,
   startBroker,
   subject,
   type TestBroker,
@@ -133,10 +133,10 @@ describe('a directly published event', () => {
   it('an event without consumers to confirm it ends although no consumer can be queried', async () => {
     world.setConsumerReachable(false)
     const producer = world.startProducer()
-    const news = await world.writeLeased({ subject: newsSubject })
-    producer.publish(news)
-    await ends(news.eventId)
-    expect(await world.row(news.eventId)).toMatchObject({ attempts: 1 })
+    const invalidation = await world.writeLeased({ subject: invalidationSubject })
+    producer.publish(invalidation)
+    await ends(invalidation.eventId)
+    expect(await world.row(invalidation.eventId)).toMatchObject({ attempts: 1 })
     expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
   })
 
@@ -144,11 +144,11 @@ describe('a directly published event', () => {
     const nats = world.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))
     const producer = world.startProducer({ nats })
-    const news = await world.writeLeased({ subject: newsSubject })
+    const invalidation = await world.writeLeased({ subject: invalidationSubject })
     const other = await world.writeLeased()
-    for (const event of [news, other]) producer.publish(event)
+    for (const event of [invalidation, other]) producer.publish(event)
     await producer.close()
-    expect((await world.row(news.eventId)).confirmed_at).not.toBeNull()
+    expect((await world.row(invalidation.eventId)).confirmed_at).not.toBeNull()
     expect(await world.row(other.eventId)).toMatchObject({ attempts: 1, confirmed_at: null })
   })
 

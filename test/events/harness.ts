@@ -33,7 +33,7 @@ import { freeze } from '../support/freeze.ts'
 import { disableJetStream, freePorts, keepStream, temporaryFolder } from '../support/servers.ts'
 
 export const subject = 'pw.test.event'
-export const newsSubject = 'pw.test.news'
+export const invalidationSubject = 'pw.test.invalidation'
 export const log = createLogger({ part: 'test', level: 'silent' })
 
 /** A broker that can crash and forget. */
@@ -207,7 +207,7 @@ export async function makeWorld(brokerUrl: string) {
         nats: options.nats ?? openNats(),
         subjects: {
           [subject]: { consumers: options.consumers ?? { consumer: seenClient } },
-          [newsSubject]: { consumers: {} },
+          [invalidationSubject]: { consumers: {} },
         },
         log,
         metrics,

@@ -208,7 +208,7 @@ it('a wiped broker has stream and consumers again, and every event comes through
   await consumersTakeIn()
 })
 
-it('news and tails reach those who listen', async () => {
+it('invalidations and tails reach their subscribers', async () => {
   const heard: string[] = []
   const hear = (who: string) => (payload: Uint8Array) => {
     heard.push(`${who} ${Buffer.from(payload).toString()}`)

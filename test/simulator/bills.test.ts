@@ -48,7 +48,7 @@ describe('a biller', () => {
   it.each([
     ['12340402', 'CUSTOMER_REFERENCE_REJECTED'],
     ['W1230409', 'BILL_ALREADY_PAID'],
-  ])('refuses reference %s with %s, for good', async (reference, failureCode) => {
+  ])('refuses reference %s with %s, permanently', async (reference, failureCode) => {
     const bill = newBill(reference)
     const refused = { state: BillState.REFUSED, failureCode }
     const retryCategory = RetryCategory.NON_RETRIABLE

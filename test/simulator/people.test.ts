@@ -238,7 +238,7 @@ describe('reports and requests', () => {
     expect(outcomesOf(chargeId)).toEqual(['PROCESSING', 'PAID'])
   })
 
-  it('a report that payments refuses for good does not hold up the next one', async () => {
+  it('a report that payments refuses permanently does not hold up the next one', async () => {
     const { chargeId } = await announce({ number: '+12025550101' })
     world.payments.refuse(chargeId, 'PAYMENT_NOT_PAYABLE')
     world.testClock.advance(1_000)

@@ -10,7 +10,7 @@ const { promise: never } = Promise.withResolvers<void>()
 runProcess('sample', async (stopping) => {
   if (behaviour === 'bad-settings') readSettings('quotes')
   if (behaviour === 'bad-start') throw new Error('start: secret words')
-  stopping.addEventListener('abort', () => say('told to stop'))
+  stopping.addEventListener('abort', () => say('stop requested'))
   if (behaviour === 'slow-start') {
     say('starting')
     await new Promise((resolve) => stopping.addEventListener('abort', resolve))

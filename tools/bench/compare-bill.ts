@@ -38,14 +38,14 @@ export async function compareBill(say: (line: string) => void): Promise<BillTurn
     return made.length === 0 || spentMs + spentMs / made.length < maxMs
   }
   while (made.length < turns && hasTime()) {
-    const tell = ({ perSecond, othersShare }: Measured, name: string): void =>
+    const print = ({ perSecond, othersShare }: Measured, name: string): void =>
       say(
         `bill ${made.length + 1}: ${name} ${perSecond.toFixed(0)}/s, others ${(othersShare * 100).toFixed(0)} %`,
       )
     const mesh = await onSystem(startMesh, billLoad)
-    tell(mesh.measured, 'product')
+    print(mesh.measured, 'product')
     const program = await onSystem(startBillProgram, billLoad)
-    tell(program.measured, 'one process')
+    print(program.measured, 'one process')
     const { measured: product, ...stored } = mesh
     made.push({ ...stored, product, oneProcess: program.measured, statement: undefined })
   }

@@ -16,14 +16,14 @@ export async function compareQuotes(say: (line: string) => void): Promise<QuoteT
   const turns: QuoteTurn[] = []
   const program = { program: 'quote-process.ts', service: 'quotes' } as const
   for (let round = 1; round <= rounds; round += 1) {
-    const tell = (name: string, { perSecond, othersShare }: Measured): void =>
+    const print = (name: string, { perSecond, othersShare }: Measured): void =>
       say(
         `quote ${round}: ${name} ${perSecond.toFixed(0)}/s, others ${(othersShare * 100).toFixed(0)} %`,
       )
     const product = await onSystem(startMesh, quoteLoad)
-    tell('product', product)
+    print('product', product)
     const oneProcess = await onSystem(() => startOneProcess(program), quoteLoad)
-    tell('one process', oneProcess)
+    print('one process', oneProcess)
     turns.push({ product, oneProcess, statement: undefined })
   }
   return turns

@@ -23,14 +23,14 @@ export async function compareSessions(say: (line: string) => void): Promise<Sess
   const turns: SessionTurn[] = []
   const program = { program: 'session-process.ts', service: 'accounts' } as const
   for (let round = 1; round <= rounds; round += 1) {
-    const tell = (name: string, { p50Ms, othersShare }: Measured): void =>
+    const print = (name: string, { p50Ms, othersShare }: Measured): void =>
       say(
         `session ${round}: ${name} p50 ${p50Ms.toFixed(1)} ms, others ${(othersShare * 100).toFixed(0)} %`,
       )
     const product = await onSystem(startMesh, sessionLoad)
-    tell('product', product)
+    print('product', product)
     const oneProcess = await onSystem(() => startOneProcess(program), lookupLoad)
-    tell('bare look-up', oneProcess)
+    print('bare look-up', oneProcess)
     turns.push({ product, oneProcess, statement: undefined })
   }
   return turns

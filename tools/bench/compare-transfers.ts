@@ -20,14 +20,14 @@ export async function compareTransfers(say: (line: string) => void): Promise<Tra
   const turns: TransferTurn[] = []
   const program = { program: 'transfer-process.ts', service: 'institution' } as const
   for (let round = 1; round <= rounds; round += 1) {
-    const tell = (name: string, { perSecond, othersShare }: Measured): void =>
+    const print = (name: string, { perSecond, othersShare }: Measured): void =>
       say(
         `p2p ${round}: ${name} ${perSecond.toFixed(0)}/s, others ${(othersShare * 100).toFixed(0)} %`,
       )
     const product = await onSystem(startMesh, transferLoad)
-    tell('product', product)
+    print('product', product)
     const oneProcess = await onSystem(() => startOneProcess(program), transferLoad)
-    tell('one process', oneProcess)
+    print('one process', oneProcess)
     turns.push({ product, oneProcess, statement: undefined })
   }
   return turns

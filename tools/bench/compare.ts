@@ -94,18 +94,18 @@ async function takeTurns(
 ): Promise<Turn[]> {
   const turns: Turn[] = []
   for (let round = 1; round <= rounds; round += 1) {
-    const tell = ({ perSecond, othersShare }: Measured, name: string): void =>
+    const print = ({ perSecond, othersShare }: Measured, name: string): void =>
       say(
         `${what} ${round}: ${name} ${perSecond.toFixed(0)}/s, others ${(othersShare * 100).toFixed(0)} %`,
       )
     const { measured: product, stored } = await onSystem(startMesh, async (system) => {
       const measured = await run.load(system)
-      tell(measured, 'product')
+      print(measured, 'product')
       return { measured, stored: await countStored(system.databaseUrl) }
     })
     const { measured: oneProcess, statement } = await onSystem(startOneProcess, async (system) => {
       const measured = await run.load(system)
-      tell(measured, 'one process')
+      print(measured, 'one process')
       await system.stopServing()
       return { measured, statement: await run.statement(system) }
     })

@@ -47,7 +47,7 @@ export async function measureSteady(say: (line: string) => void): Promise<Steady
       await sleep(sampleEveryMs)
       samples.push({ minute, rss: readTreeRssMb(pids), pss: readTreePssMb(pids) })
       const now = Math.floor((performance.now() - beganMs) / 60_000)
-      if (now > minute) say(told(minute + 1, samples, load.counts))
+      if (now > minute) say(summaryOf(minute + 1, samples, load.counts))
       minute = now
     }
     const after = look()
@@ -72,7 +72,7 @@ export async function measureSteady(say: (line: string) => void): Promise<Steady
   })
 }
 
-function told(minute: number, samples: Sample[], { created, pushes }: SteadyCounts): string {
+function summaryOf(minute: number, samples: Sample[], { created, pushes }: SteadyCounts): string {
   const rss = samples.at(-1)?.rss ?? {}
   const sizes = Object.entries(rss).map(([name, size]) => `${name} ${size.toFixed(0)}`)
   return `minute ${minute}: ${created} created, ${pushes} pushes; RSS in MB: ${sizes.join(', ')}`
@@ -112,8 +112,8 @@ export function describeSteady(steady: Steady): string[] {
     `${whole(counts.read)} read, ${whole(counts.pushes)} pushes, nothing refused; ${stored.eventsWaiting} events and ${stored.tasksWaiting} tasks waited in the end.`,
     `The product took ${percent(steady.productShare)} % of the machine, all together ${percent(steady.busyShare)} %.`,
     '',
-    `**Most growth of a Node.js process: ${worst.grown.toFixed(2)} times (${worst.name}), at most ${maxGrowth}: ${isLongEnough ? verdict : 'the run is too short to tell'}.** Growth is the`,
-    'RSS of the last two minutes by that of minutes 3 and 4. PostgreSQL is told apart: it fills its cache once. Sums over all',
+    `**Most growth of a Node.js process: ${worst.grown.toFixed(2)} times (${worst.name}), at most ${maxGrowth}: ${isLongEnough ? verdict : 'the run is too short for a verdict'}.** Growth is the`,
+    'RSS of the last two minutes by that of minutes 3 and 4. PostgreSQL is listed separately: it fills its cache once. Sums over all',
     "processes of a part; PostgreSQL's RSS counts what they share once for each.",
     '',
     ...table(['RSS in MB, minute', ...heads, 'growth'], rowsOf(rssMb)),

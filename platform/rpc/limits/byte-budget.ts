@@ -75,7 +75,7 @@ export class Lease {
     return true
   }
 
-  /** Gives all bytes back, for good. Safe to call again. */
+  /** Releases everything, permanently. Safe to call again. */
   readonly release = (): void => {
     if (this.#isReleased) return
     this.#isReleased = true

@@ -29,7 +29,7 @@ export interface SignerOptions {
   nowMs?: (() => number) | undefined
 }
 
-const accessNews = 'pw.accounts.access'
+const accessSubject = 'pw.accounts.access'
 
 /**
  * Signs with every live secret, at the time of the attempt. When the secrets cannot be had the attempt ends
@@ -42,7 +42,13 @@ export function startSigner({ db, nats, log, access, nowMs }: SignerOptions): {
 } {
   const secrets = signingSecrets(access, nowMs)
   const { drop } = secrets
-  const news = subscribeInvalidation({ nats, subject: accessNews, log, onEvent: drop, onGap: drop })
+  const invalidation = subscribeInvalidation({
+    nats,
+    subject: accessSubject,
+    log,
+    onEvent: drop,
+    onGap: drop,
+  })
   const sign: Sign = async ({ deliveryId, body, startedAt }) => {
     try {
       const signing = await findSigning(db, deliveryId)
@@ -62,7 +68,7 @@ export function startSigner({ db, nats, log, access, nowMs }: SignerOptions): {
       return { end: { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } }
     }
   }
-  return { sign, close: news.close }
+  return { sign, close: invalidation.close }
 }
 
 function unsignable(error: string): { end: PostEnd } {

@@ -10,7 +10,7 @@ export interface SigningSecrets {
   drop(): void
 }
 
-/** How long an answer, and how long a failure, may be used. News of a change ends both at once. */
+/** How long an answer, and how long a failure, may be used. An invalidation ends both immediately. */
 const rememberMs = { secrets: 5_000, failure: 1_000 }
 const maxCached = 1_000
 /** Short beside the lease of an attempt, which waits for the answer. */

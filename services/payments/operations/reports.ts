@@ -43,7 +43,7 @@ export async function takeReport(
     return applyReport(locked, { payerId, earlier, ...report }, now)
   })
   const state = payment.payers.find((payer) => payer.payerId === payerId)?.state
-  if (state === undefined) throw new Error('a payer has left his payment')
+  if (state === undefined) throw new Error('the payment has no such payer')
   return state
 }
 
@@ -71,12 +71,12 @@ export async function reportPayout(
     applyPayoutReport(locked, { payeeId, outcome }, now),
   )
   const state = payment.payees.find((payee) => payee.payeeId === payeeId)?.payoutState
-  if (state === undefined) throw new Error('a payee has left his payment')
+  if (state === undefined) throw new Error('the payment has no such payee')
   return state
 }
 
 /**
- * Processes the outcome of a refund. One that the back end refuses for good needs an operator: the money is
+ * Processes the outcome of a refund. One that the back end refuses permanently needs an operator: the money is
  * noted as returned to us and the failure is counted. CHARGE_NOT_FOUND for an unknown refund.
  */
 export async function reportRefund(

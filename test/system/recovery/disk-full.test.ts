@@ -136,7 +136,7 @@ describe.skipIf(hindrance !== '')(`while a disk is full${hindrance}`, () => {
   it(
     'that of NATS, the API answers, /readyz names NATS alone, and JetStream is restarted',
     async () => {
-      // With messages in its file a write that fails in its midst leaves JetStream of 2.9.10 silent for good.
+      // With messages in its file a write that fails half-way leaves JetStream of 2.9.10 silent permanently.
       await trade()
       await everythingArrives()
       natsDisk.fill()

@@ -8,7 +8,7 @@ import { readMachine, readRssMb, waitForQuiet } from '../load/processes.ts'
 import type { PostJob, PostResult } from '../yardsticks/post-loop.ts'
 import { countDelivered, countRetries, loadRetries } from './delivery-store.ts'
 import { paymentEvent } from './payment-event.ts'
-import type { ReceiversJob, ReceiversNews } from './receivers.ts'
+import type { ReceiversJob, ReceiversMessage } from './receivers.ts'
 import { type DeliverySystem, startDeliverySystem } from './system.ts'
 
 /** A turn of as many deliveries as go, beside the bare loop. */
@@ -219,7 +219,7 @@ type Field = Awaited<ReturnType<typeof startReceivers>>
 async function startReceivers() {
   const child = fork(path.join(import.meta.dirname, 'receivers.ts'))
   const ask = (job: ReceiversJob) => child.send(job)
-  const listening = newsOf(child, 'listening')
+  const listening = messageOf(child, 'listening')
   ask({ kind: 'listen', ...receivers, alive: sustainedReceivers })
   const { alive, silent, closed } = await listening
   return {
@@ -228,34 +228,35 @@ async function startReceivers() {
     closed,
     /** Resolves with the time at which the last of them has arrived. */
     async expect(count: number): Promise<number> {
-      const reached = newsOf(child, 'reached')
+      const reached = messageOf(child, 'reached')
       ask({ kind: 'expect', count })
       return (await reached).atMs
     },
     async arrivals() {
-      const told = newsOf(child, 'arrivals')
+      const reported = messageOf(child, 'arrivals')
       ask({ kind: 'report' })
-      return (await told).arrivals
+      return (await reported).arrivals
     },
     stop: () => child.disconnect(),
   }
 }
 
-function newsOf<K extends ReceiversNews['kind']>(
+function messageOf<K extends ReceiversMessage['kind']>(
   child: ChildProcess,
   kind: K,
-): Promise<Extract<ReceiversNews, { kind: K }>> {
-  const { promise, resolve, reject } = Promise.withResolvers<Extract<ReceiversNews, { kind: K }>>()
+): Promise<Extract<ReceiversMessage, { kind: K }>> {
+  const { promise, resolve, reject } =
+    Promise.withResolvers<Extract<ReceiversMessage, { kind: K }>>()
   const late = setTimeout(
-    () => reject(new Error(`the receivers did not tell: ${kind}`)),
+    () => reject(new Error(`no message from the receivers: ${kind}`)),
     arriveWithinMs,
   )
-  const hear = (news: ReceiversNews): void => {
-    if (news.kind !== kind) return
-    child.off('message', hear)
+  const receive = (message: ReceiversMessage): void => {
+    if (message.kind !== kind) return
+    child.off('message', receive)
     clearTimeout(late)
-    resolve(news as Extract<ReceiversNews, { kind: K }>)
+    resolve(message as Extract<ReceiversMessage, { kind: K }>)
   }
-  child.on('message', hear)
+  child.on('message', receive)
   return promise
 }

@@ -10,7 +10,7 @@ export type ReceiversJob =
   | { kind: 'report' }
 
 /** The messages that it sends. Times are milliseconds since the epoch. */
-export type ReceiversNews =
+export type ReceiversMessage =
   | { kind: 'listening'; alive: string[]; silent: string[]; closed: string[] }
   | { kind: 'reached'; atMs: number }
   | { kind: 'arrivals'; arrivals: [path: string, atMs: number][] }
@@ -29,15 +29,15 @@ async function answer(job: ReceiversJob): Promise<void> {
       all(job.silent, (n) => listen(http.createServer(), `127.0.1.${n + 1}`)),
       all(job.closed, (n) => closedPort(`127.0.2.${n + 1}`)),
     ])
-    tell({ kind: 'listening', alive, silent, closed })
+    notifyParent({ kind: 'listening', alive, silent, closed })
   } else if (job.kind === 'expect') {
     arrivals.clear()
     expected = job.count
-  } else tell({ kind: 'arrivals', arrivals: [...arrivals] })
+  } else notifyParent({ kind: 'arrivals', arrivals: [...arrivals] })
 }
 
-function tell(news: ReceiversNews): void {
-  process.send?.(news)
+function notifyParent(message: ReceiversMessage): void {
+  process.send?.(message)
 }
 
 function all(count: number, make: (n: number) => Promise<string>): Promise<string[]> {
@@ -57,7 +57,7 @@ function note(path: string): void {
   if (arrivals.has(path)) return
   const atMs = performance.timeOrigin + performance.now()
   arrivals.set(path, atMs)
-  if (arrivals.size === expected) tell({ kind: 'reached', atMs })
+  if (arrivals.size === expected) notifyParent({ kind: 'reached', atMs })
 }
 
 async function listen(server: net.Server, host: string): Promise<string> {

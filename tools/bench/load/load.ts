@@ -31,7 +31,10 @@ export type LoadResult = {
 }
 
 /** The messages of the process: the measured time has begun, has ended, and the result. */
-export type LoadNews = { kind: 'begin' } | { kind: 'end' } | { kind: 'result'; result: LoadResult }
+export type LoadMessage =
+  | { kind: 'begin' }
+  | { kind: 'end' }
+  | { kind: 'result'; result: LoadResult }
 
 const headEnd = Buffer.from('\r\n\r\n')
 const lengthHeader = /\r\ncontent-length: *(\d+)/i
@@ -44,12 +47,12 @@ type Counts = Pick<LoadResult, 'accepted' | 'refused' | 'firstRefusal'> & {
 process.once('message', (job: LoadJob) => void answer(job))
 
 async function answer(job: LoadJob): Promise<void> {
-  tell({ kind: 'result', result: await run(job) })
+  notifyParent({ kind: 'result', result: await run(job) })
   process.disconnect()
 }
 
-function tell(news: LoadNews): void {
-  process.send?.(news)
+function notifyParent(message: LoadMessage): void {
+  process.send?.(message)
 }
 
 async function run(job: LoadJob): Promise<LoadResult> {
@@ -68,11 +71,11 @@ async function run(job: LoadJob): Promise<LoadResult> {
   const warmUntilMs = performance.now() + job.warmUp.maxMs
   while (counts.accepted < job.warmUp.answers && performance.now() < warmUntilMs) await sleep(20)
   counts.isMeasuring = true
-  tell({ kind: 'begin' })
+  notifyParent({ kind: 'begin' })
   const beganMs = performance.now()
   await sleep(job.measuredMs)
   counts.isMeasuring = false
-  tell({ kind: 'end' })
+  notifyParent({ kind: 'end' })
   const seconds = (performance.now() - beganMs) / 1_000
   stopping.abort()
   await Promise.all(connections)
@@ -149,6 +152,6 @@ function isWhole(answer: Buffer): boolean {
   const end = answer.indexOf(headEnd)
   if (end < 0) return false
   const length = lengthHeader.exec(answer.toString('latin1', 0, end))?.[1]
-  if (length === undefined) throw new Error('the answer tells no length')
+  if (length === undefined) throw new Error('the response has no content-length')
   return answer.length >= end + headEnd.length + Number(length)
 }

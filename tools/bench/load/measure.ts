@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import path from 'node:path'
 import type { System } from '../systems.ts'
-import type { LoadJob, LoadNews, LoadResult } from './load.ts'
+import type { LoadJob, LoadMessage, LoadResult } from './load.ts'
 import { type CpuSeconds, cpuPerRequest, readCpu, readMachine } from './processes.ts'
 
 /** A measured window. */
@@ -29,11 +29,11 @@ export async function measure(
   const look = () => ({ cpu: readCpu(pids), machine: readMachine() })
   let before = look()
   let after = before
-  child.on('message', (news: LoadNews) => {
-    if (news.kind === 'begin') before = look()
-    else if (news.kind === 'end') after = look()
+  child.on('message', (message: LoadMessage) => {
+    if (message.kind === 'begin') before = look()
+    else if (message.kind === 'end') after = look()
     else {
-      const { result } = news
+      const { result } = message
       const { refused, firstRefusal } = result
       if (refused > 0) reject(new Error(`${refused} requests were refused:\n${firstRefusal}`))
       resolve({

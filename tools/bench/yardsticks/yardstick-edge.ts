@@ -83,8 +83,8 @@ export async function serveEdge(
         const facts = { form, method, requestId, clientIp }
         const context = { requestId, traceparent: childTraceparent(undefined) }
         try {
-          const told = await runWithContext(context, () => answer(request, clientIp.request_ip))
-          return reply.code(told.code).send(successBody(facts, told))
+          const outcome = await runWithContext(context, () => answer(request, clientIp.request_ip))
+          return reply.code(outcome.code).send(successBody(facts, outcome))
         } catch (error) {
           const failure = publicFailure(error)
           const code = reasons[failure.reason].http

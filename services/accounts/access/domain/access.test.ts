@@ -33,7 +33,7 @@ const secrets = { pepper: fixedKeys(), seal: fixedKeys() }
 let database: TestDatabase
 let db: Database
 let administration: Administration
-const news: (string | undefined)[] = []
+const changed: (string | undefined)[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase('accounts', migrationFolders('accounts'))
@@ -41,7 +41,7 @@ beforeAll(async () => {
   administration = {
     db,
     secrets,
-    publishAccessChanged: async (_tx, projectId) => void news.push(projectId),
+    publishAccessChanged: async (_tx, projectId) => void changed.push(projectId),
     notify: () => {},
   }
 })
@@ -150,9 +150,9 @@ describe('administration', () => {
 
   it('publishes every change and keeps an audit that cannot be rewritten', async () => {
     const { projectId } = await sandboxProject()
-    news.length = 0
+    changed.length = 0
     await changeProjectAccess(administration, actor, projectId, true, ['203.0.113.7'])
-    expect(news).toEqual([projectId])
+    expect(changed).toEqual([projectId])
     const lines = await db.rows<{ action: string }>(
       sql(
         'test_audit',
