@@ -135,7 +135,7 @@ function showRefusals(refused: Map<string, number>, registers: Registry[]): void
 function showLookups(lookups: Map<string, Lookups>, registers: Registry[]): void {
   void new Counter({
     name: 'payweave_access_cache_lookups_total',
-    help: 'Looks into the cache of credentials by result: hit, miss, or stale, past its life while accounts did not answer.',
+    help: 'Look-ups in the cache of credentials, by result: hit, miss, or stale (past its lifetime, while accounts did not respond).',
     labelNames: ['kind', 'result'],
     registers,
     collect() {

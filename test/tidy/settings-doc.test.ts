@@ -4,9 +4,9 @@ import { renderSettingsTable } from '#platform/config/config.ts'
 
 const intro = `# Settings
 
-Settings are environment variables. Every process checks its own at boot, before it listens, and names all bad ones at
-once; what it goes by is printed at the start of its log without the secret ones. An empty variable counts as unset.
-This page is made from the table in \`platform/config/settings.ts\`.
+Settings are environment variables. Every process validates its settings before it listens, and lists all invalid ones
+together. It prints the values in use at the start of its log, without secrets. An empty variable counts as unset.
+This page is generated from the table in \`platform/config/settings.ts\`.
 
 `
 

@@ -33,8 +33,8 @@ beforeAll(async () => {
 const described = /^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm
 const intro = `# Metrics
 
-Every process shows its numbers at \`/metrics\` of its admin port, in the form of Prometheus, each labelled with its \`part\`. This table is made from
-the running processes by a test (\`npx vitest run --config test/system/vitest.config.ts test/system/tools/metrics.test.ts -u\`).
+Every process exposes its metrics at \`/metrics\` of its admin port, in the Prometheus format, with its name in the label \`part\`. A test generates
+this table from the running processes (\`npx vitest run --config test/system/vitest.config.ts test/system/tools/metrics.test.ts -u\`).
 
 | for | rate and errors | duration | saturation |
 |---|---|---|---|
@@ -44,8 +44,8 @@ the running processes by a test (\`npx vitest run --config test/system/vitest.co
 | events in | \`payweave_inbox_processed_total\`, \`payweave_inbox_retried_total\` | \`payweave_inbox_delay_seconds\` | \`payweave_inbox_dead_letters\` |
 | pushes | \`payweave_delivery_attempts_total\` by outcome | \`payweave_delivery_attempt_seconds\` | \`payweave_delivery_in_flight\`, \`payweave_delivery_oldest_due_seconds\` |
 
-Node's own numbers (\`process_*\`, \`nodejs_*\`: CPU, memory, event loop, collections) come with each process. The distribution of the
-event loop's lag is looked at every 50 ms, and its values have these 50 ms in them.
+Every process also has Node's metrics (\`process_*\`, \`nodejs_*\`: CPU, memory, event loop, garbage collection). The lag of the event loop is
+sampled every 50 ms, and its values include this interval.
 
 | Metric | Type | Shown by | Meaning |
 |---|---|---|---|
