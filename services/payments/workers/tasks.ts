@@ -209,7 +209,10 @@ export function startChargeAnnouncer(options: TaskOptions): Pick<Loop, 'close'> 
       // Release them to other workers: waiting for a silent back end would delay the shutdown.
       await markLater(options.db, { kind: 'announce', subjectIds }).catch((error: unknown) => {
         // Otherwise other workers claim them when the lease expires.
-        options.log.warn({ err: error, kind: 'charge announcements' }, 'charges left to the task worker')
+        options.log.warn(
+          { err: error, kind: 'charge announcements' },
+          'charges left to the task worker',
+        )
       })
     },
   }
