@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../test/support/eventually.ts'
 import { freePorts, ownPostgres, temporaryFolder } from '../../test/support/servers.ts'
 import type { ProcessTable } from './process/supervise.ts'
 import type { SandboxFile } from './sandbox-file.ts'
@@ -86,7 +87,7 @@ function launcher(changes: NodeJS.ProcessEnv = {}): Launcher {
 }
 
 async function ready({ output }: Launcher): Promise<void> {
-  await vi.waitFor(() => expect(output()).toContain('Ctrl-C stops it all'), 90_000)
+  await eventually(() => expect(output()).toContain('Ctrl-C stops it all'), 90_000)
 }
 
 function read(name: string): unknown {
@@ -133,7 +134,7 @@ describe('npm start', { timeout: 240_000 }, () => {
     for (const name of ['quotes', 'postgres', 'nats']) {
       process.kill(before[name]?.pid ?? 0, 'SIGKILL')
     }
-    await vi.waitFor(() => {
+    await eventually(() => {
       const now = readProcesses()
       expect(Object.keys(now).toSorted()).toEqual(everyPart.toSorted())
       for (const name of ['quotes', 'postgres', 'nats']) {
@@ -161,9 +162,9 @@ describe('npm start', { timeout: 240_000 }, () => {
     const sandbox = readSandbox()
     const processes = readProcesses()
     first.child.kill('SIGKILL')
-    await vi.waitFor(() => {
+    await eventually(() => {
       for (const { pid } of Object.values(processes)) expect(runs(pid)).toBe(false)
-    }, 30_000)
+    })
     const second = launcher()
     await ready(second)
     expect(readSandbox()).toEqual(sandbox)
@@ -229,17 +230,17 @@ describe('npm start', { timeout: 240_000 }, () => {
     npm.stdout.on('data', (text) => {
       output += String(text)
     })
-    await vi.waitFor(() => expect(output).toContain('PostgreSQL takes'), 60_000)
+    await eventually(() => expect(output).toContain('PostgreSQL takes'), 60_000)
     npm.kill('SIGKILL')
     const pid = Number(/pid (\d+)/.exec(output)?.[1])
-    await vi.waitFor(() => expect(runs(pid)).toBe(false), 60_000)
+    await eventually(() => expect(runs(pid)).toBe(false), 60_000)
     expect(readProcesses()).toEqual({})
   })
 
   it('stops while it is still starting', async () => {
     const fresh = path.join(folder, 'fresh')
     const started = launcher({ PAYWEAVE_DATA_DIR: fresh })
-    await vi.waitFor(() => expect(started.output()).toContain('making a new PostgreSQL'), 60_000)
+    await eventually(() => expect(started.output()).toContain('making a new PostgreSQL'), 60_000)
     started.child.kill('SIGTERM')
     expect(await started.exit).toBe(0)
     expect(JSON.parse(fs.readFileSync(path.join(fresh, 'processes.json'), 'utf8'))).toEqual({})

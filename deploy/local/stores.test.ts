@@ -2,9 +2,10 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { connect } from 'nats'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { connectNats } from '#platform/events/nats/nats.ts'
 import { silentLog } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import {
   disableJetStream,
   freePorts,
@@ -62,16 +63,16 @@ describe('our nats-server without JetStream', () => {
     })
     ended.push(() => nats.close())
     const publish = (id: string) => nats.publish('pw.payments.event', Buffer.from('fact'), id)
-    await vi.waitFor(() => publish('before'), 15_000)
+    await eventually(() => publish('before'))
     disableJetStream(path.join(folder, 'nats'), before)
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(lines.join('\n')).toMatch(
         /^nats runs and does not work: JetStream does not answer \(.*\); ending it\nnats ended \(.*\); starting it again in 100 ms$/m,
       )
       expect(table['nats']?.pid).toBeGreaterThan(0)
       expect(table['nats']?.pid).not.toBe(before)
     }, 40_000)
-    await vi.waitFor(() => publish('after'), 15_000)
+    await eventually(() => publish('after'))
   }, 90_000)
 })
 
@@ -84,13 +85,13 @@ describe('a given nats-server without JetStream', () => {
     disableJetStream(server.dataDir, pid)
     const { host } = new URL(server.url)
     const failing = `NATS_URL: ${host}: JetStream does not answer`
-    await vi.waitFor(() => expect(lines.join('\n')).toContain(failing), 40_000)
+    await eventually(() => expect(lines.join('\n')).toContain(failing), 40_000)
     expect(table).toEqual({})
     expect(server.pid()).toBe(pid)
     await server.stop()
     await server.start()
     const working = `NATS_URL: ${host}: JetStream answers again`
-    await vi.waitFor(() => expect(lines).toContain(working), 40_000)
+    await eventually(() => expect(lines).toContain(working), 40_000)
     expect(lines.filter((line) => line.startsWith(failing))).toHaveLength(1)
     expect(lines.join('\n')).not.toContain(new URL(server.url).password)
   }, 120_000)

@@ -1,6 +1,7 @@
 // The pool against a real PostgreSQL: values, transactions, limits, lost connections, roles and the test clock.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { freeze } from '../../test/support/freeze.ts'
 import { createTestClock } from '../testing/clock.ts'
 import {
@@ -240,7 +241,7 @@ describe('errors', () => {
     expect(crowd.map((one) => one.status === 'rejected' && one.reason.reason)).toEqual(
       Array.from({ length: 3 }, () => 'TIMEOUT'),
     )
-    await expect.poll(() => hasty.ready()).toBe(true)
+    await eventually(async () => expect(await hasty.ready()).toBe(true))
   })
 
   it('answers SERVICE_UNAVAILABLE when the connection is lost, and the next call works', async () => {
@@ -260,7 +261,7 @@ describe('errors', () => {
     const single = home.open({ poolSize: 1 })
     const idle = await single.row<{ pid: number }>(backendPid, [])
     await admin.run(sql('kill_other', 'select pg_terminate_backend($1)'), [idle?.pid])
-    await expect.poll(() => single.stats().total).toBe(0)
+    await eventually(() => expect(single.stats().total).toBe(0))
     expect(await single.ready()).toBe(true)
   })
 
@@ -271,7 +272,7 @@ describe('errors', () => {
     try {
       const stuck = single.transaction((tx) => tx.run(backendPid, []))
       await expect(stuck).rejects.toMatchObject({ reason: 'TIMEOUT' })
-      await expect.poll(() => single.ready()).toBe(true)
+      await eventually(async () => expect(await single.ready()).toBe(true))
     } finally {
       thaw()
     }

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { copyOfDatabase, silentLog } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { ownPostgres } from '../../test/support/servers.ts'
 import { type Database, type DatabaseOptions, openDatabase, sql } from './db.ts'
 import { migrate } from './migrate.ts'
@@ -28,10 +29,10 @@ describe('a pool', () => {
       expect(await own.ready()).toBe(true)
       await server.kill()
       // A session outlives its killed server for the moment that it takes to notice.
-      await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(false)
+      await eventually(async () => expect(await own.ready()).toBe(false))
       await expect(own.run(backendPid, [])).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
       await server.start()
-      await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(true)
+      await eventually(async () => expect(await own.ready()).toBe(true))
     } finally {
       await own.close()
       await server.remove()
@@ -55,10 +56,12 @@ describe('a pool', () => {
       await server.start()
       // The server would answer reads now, perhaps with what is no longer true.
       const reading = () => own.run(backendPid, []).catch((error: unknown) => error)
-      await expect.poll(reading, { timeout: 20_000 }).toMatchObject({
-        reason: 'SERVICE_UNAVAILABLE',
-        cause: { code: '25006', message: 'the database server is a standby' },
-      })
+      await eventually(async () =>
+        expect(await reading()).toMatchObject({
+          reason: 'SERVICE_UNAVAILABLE',
+          cause: { code: '25006', message: 'the database server is a standby' },
+        }),
+      )
       expect(await own.ready()).toBe(false)
       await expect(
         migrate({ adminUrl: server.url, service: 'pool', directories: [], log: silentLog }),
@@ -66,7 +69,7 @@ describe('a pool', () => {
       await server.stop()
       rmSync(signal)
       await server.start()
-      await expect.poll(() => own.ready(), { timeout: 20_000 }).toBe(true)
+      await eventually(async () => expect(await own.ready()).toBe(true))
       await own.run(addTable, [])
     } finally {
       await own.close()

@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runCommandLine } from '../../clients/cli/main.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { freePorts } from '../../test/support/servers.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { type Database, openDatabase, sql } from './db.ts'
@@ -54,9 +55,9 @@ it('a service waits, not ready, until the migration job has run', async () => {
   const metrics = createMetrics('quotes')
   const asked = { service: 'quotes', settings, metrics, log: silentLog } as const
   const opening = openServiceDatabase({ ...asked, stopping: stopping.signal })
-  const readyz = await vi.waitUntil(
-    () => fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined),
-    { timeout: 15_000 },
+  const readyz = await eventually(
+    async () =>
+      (await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined)) ?? false,
   )
   expect(readyz.status).toBe(503)
   expect(await readyz.json()).toMatchObject({ parts: { schema: false } })
@@ -121,7 +122,7 @@ it('a service logs in as itself, by a password that may change, and cannot chang
       ),
       [],
     )
-  expect(await vi.waitFor(() => db.row(who, []), 10_000)).toEqual(itself)
+  expect(await eventually(() => db.row(who, []))).toEqual(itself)
   await writeFile(passwordFile, 'first one\n')
   const late = openDatabase({ ...options, passwordFile })
   opened.push(late)

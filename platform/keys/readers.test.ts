@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestClock } from '#platform/testing/clock.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { testKeys } from '../../test/support/keys.ts'
 import { migrationFolders } from '../db/schemas.ts'
 import { listReaders } from './reader-store.ts'
@@ -26,27 +27,19 @@ async function read(file = 'link.key') {
   )
 }
 
-async function until(check: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 15_000
-  while (!(await check())) {
-    if (Date.now() > deadline) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
 describe('the readers of keys', () => {
   it('say what they have read, each for itself, and again when a file has changed', async () => {
     const keys = testKeys()
     const first = keys().current.keyId
     const stale = keys.asOfNow()
     const [one, other] = [start('one', { 'link.key': keys }), start('other', { 'link.key': stale })]
-    await until(async () => Object.keys(await read()).length === 2)
+    await eventually(async () => expect(Object.keys(await read()).length).toBe(2))
     expect(await read()).toEqual({ one: [first], other: [first] })
     const next = keys.add()
-    await until(async () => (await read())['one']?.length === 2)
+    await eventually(async () => expect((await read())['one']?.length).toBe(2))
     expect(await read()).toEqual({ one: [first, next], other: [first] })
     keys.use()
-    await until(async () => (await read())['one']?.[0] === next)
+    await eventually(async () => expect((await read())['one']?.[0]).toBe(next))
     expect(await read()).toEqual({ one: [next, first], other: [first] })
     await Promise.all([one.close(), other.close()])
   })

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../test/support/eventually.ts'
 import { waitForStart } from './lifecycle.ts'
 
 const sample = path.join(import.meta.dirname, '../../test/support/sample-process.ts')
@@ -34,7 +35,7 @@ function startSample(
     child,
     output: () => output,
     says: async (text) => {
-      await expect.poll(() => output, { timeout: 15_000 }).toContain(text)
+      await eventually(() => expect(output).toContain(text))
     },
     exited: endOf(child),
   }

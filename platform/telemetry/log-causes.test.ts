@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { freePorts } from '../../test/support/servers.ts'
 import { openDatabase, sql } from '../db/db.ts'
 import { openServiceDatabase } from '../db/service-database.ts'
@@ -42,7 +43,7 @@ async function lineOf(
   try {
     const found = () =>
       lines.map((line) => JSON.parse(line) as Line).find((l) => l['msg'] === message)
-    await expect.poll(found).toBeDefined()
+    await eventually(() => expect(found()).toBeDefined())
     expect(lines.join('')).not.toContain(password)
     return found() ?? {}
   } finally {

@@ -56,19 +56,6 @@ export const settings = {
   allowLoopback: false,
 }
 
-/** Waits for something that a worker does, without waiting longer than it takes. */
-export async function until<T>(
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-): Promise<T> {
-  const deadline = Date.now() + 15_000
-  for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    if (Date.now() > deadline) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
 /** The reason of a refusal, and the field that it names. */
 export async function refusal(call: Promise<unknown>): Promise<string> {
   const error: unknown = await call.then(

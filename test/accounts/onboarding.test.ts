@@ -12,7 +12,8 @@ import {
 } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { claimTasks } from '../../services/accounts/customers/store/task-store.ts'
-import { freshNumber, type ProfileInit, refusal, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { freshNumber, type ProfileInit, refusal, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -49,7 +50,9 @@ describe('a profile', () => {
       accountType: 'personal',
       country: 'GH',
     })
-    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    const sent = await eventually(
+      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+    )
     expect(sent).toMatchObject({
       institutionName: 'Demo Wallet',
       firstName: 'Efua',
@@ -237,7 +240,7 @@ describe('the back end', () => {
     world.backend.failNext(mobileNumber, 2)
     const { reviewId } = await createWithReview({ mobileNumber })
     const times = () => world.backend.submitted.filter((one) => one.reviewId === reviewId).length
-    await until(() => times() >= 3)
+    await eventually(() => expect(times()).toBeGreaterThanOrEqual(3))
     expect(times()).toBe(3)
   })
 
@@ -248,7 +251,9 @@ describe('the back end', () => {
     expect(claimed.map(({ subjectId }) => subjectId)).toContain(reviewId)
     const engine = world.start()
     world.testClock.advance(15_000)
-    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    const sent = await eventually(
+      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+    )
     expect(sent.institutionName).toBe('Demo Wallet')
     await engine.close()
   })

@@ -4,7 +4,8 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
-import { refusal, settings, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { refusal, settings, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -51,8 +52,8 @@ describe('a registration', () => {
     const beforeMs = world.testClock.now().getTime()
     const { challengeId, expireTime } = await register()
     const afterMs = world.testClock.now().getTime()
-    const asked = await until(() =>
-      world.backend.asked.find((one) => one.challengeId === challengeId),
+    const asked = await eventually(
+      () => world.backend.asked.find((one) => one.challengeId === challengeId) ?? false,
     )
     expect(asked).toMatchObject({
       institutionName: 'Demo Wallet',
@@ -158,7 +159,7 @@ describe("a holder's answer", () => {
     const requestId = randomUUID()
     const { challengeId } = await register({ requestId })
     world.testClock.advance(settings.challengeTtlS * 1_000)
-    await until(async () => (await statuses(requestId)).length > 0)
+    await eventually(async () => expect((await statuses(requestId)).length).toBeGreaterThan(0))
     await answer(challengeId)
     expect(await statuses(requestId)).toEqual([RegistrationStatus.REJECTED])
   })

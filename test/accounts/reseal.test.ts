@@ -3,7 +3,6 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sealedUnder } from '#core/identity/seal.ts'
 import { FundsAccessStatus, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { countPage } from '#platform/keys/dependants.ts'
 import { sealedColumns } from '../../services/accounts/access/domain/at-rest.ts'
@@ -11,8 +10,9 @@ import { createInstitution } from '../../services/accounts/access/operations/adm
 import { signingSecrets } from '../../services/accounts/access/operations/institution-keys.ts'
 import { accountDependants } from '../../services/accounts/access/operations/key-administration.ts'
 import { resealPage } from '../../services/accounts/access/operations/reseal.ts'
+import { eventually } from '../support/eventually.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'
-import { startWorld, until, type World } from './harness.ts'
+import { startWorld, type World } from './harness.ts'
 
 const keys = testKeys('untimed')
 const nowhere = 'https://client.example/hook'
@@ -41,8 +41,8 @@ async function oneOfEach() {
   }
   const { account } = await world.accounts.uploadPersonalAccount(parts())
   const reviewId = await world.reviewOf(account?.accountId)
-  const submission = await until(() =>
-    world.backend.submitted.find((one) => one.reviewId === reviewId),
+  const submission = await eventually(
+    () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
   )
   const number = '+12025550100'
   const { challengeId } = await world.accounts.registerAccount({

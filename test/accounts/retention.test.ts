@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { oldRows } from '../../services/accounts/customers/store/retention-store.ts'
-import { startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -46,7 +47,7 @@ it('old sessions, request ids and finished tasks are deleted in batches, spent s
     await open()
   }
   await world.create()
-  await until(async () => (await left())?.tasks === 1)
+  await eventually(async () => expect((await left())?.tasks).toBe(1))
   world.testClock.advance(29 * dayMs)
   expect(await deleteAll(10)).toEqual([0, 0, 0])
   world.testClock.advance(2 * dayMs)

@@ -1,13 +1,15 @@
 // Shows on a real database that a sealed value which somebody copies into another row opens nothing there, and that all that
 // is sealed lives through a rotation of seal.key.
+
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { createInstitution } from '../../services/accounts/access/operations/administer.ts'
 import { signingSecrets } from '../../services/accounts/access/operations/institution-keys.ts'
+import { eventually } from '../support/eventually.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'
-import { refusal, startWorld, until, type World } from './harness.ts'
+import { refusal, startWorld, type World } from './harness.ts'
 
 const keys = testKeys('untimed')
 let world: World
@@ -34,8 +36,8 @@ async function onboarded(content = selfie()) {
   }
   const { account } = await world.accounts.uploadPersonalAccount(parts())
   const reviewId = await world.reviewOf(account?.accountId)
-  const submission = await until(() =>
-    world.backend.submitted.find((one) => one.reviewId === reviewId),
+  const submission = await eventually(
+    () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
   )
   const artefactId = submission.artefacts[0]?.artefactId ?? ''
   return { reviewId, artefactId, content, account }

@@ -6,7 +6,8 @@ import type { UploadPersonalAccountRequestSchema } from '#gen/accounts/v1/accoun
 import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { beginArtefact } from '../../services/accounts/customers/operations/artefact.ts'
-import { refusal, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { refusal, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -15,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 afterEach(async () => {
   // After each test, all uploads that got no review must be deleted.
-  await until(async () => (await orphans()) === 0)
+  await eventually(async () => (await orphans()) === 0)
 })
 
 type Part = MessageInitShape<typeof UploadPersonalAccountRequestSchema>
@@ -78,7 +79,9 @@ describe('an upload', () => {
       profile(),
     )
     const reviewId = await world.reviewOf(account?.accountId)
-    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    const sent = await eventually(
+      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+    )
     const fields = sent.artefacts.map(({ field, mediaType, sizeBytes }) => [
       field,
       mediaType,
@@ -170,7 +173,7 @@ describe('an upload', () => {
     async function* broken(): AsyncGenerator<Part> {
       yield header()
       yield* artefact('selfie', picture(200_000))
-      await until(async () => (await orphans()) === 1)
+      await eventually(async () => expect(await orphans()).toBe(1))
       throw new Error('the client is gone')
     }
     await expect(world.accounts.uploadPersonalAccount(broken())).rejects.toBeInstanceOf(Error)
@@ -181,7 +184,9 @@ describe('an artefact', () => {
   async function uploaded() {
     const { account } = await upload(header(), artefact('selfie', picture(5_000)), profile())
     const reviewId = await world.reviewOf(account?.accountId)
-    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    const sent = await eventually(
+      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+    )
     return { reviewId, artefactId: sent.artefacts[0]?.artefactId ?? '' }
   }
 
@@ -207,7 +212,9 @@ describe('an artefact', () => {
       profile(),
     )
     const reviewId = await world.reviewOf(account?.accountId)
-    const sent = await until(() => world.backend.submitted.find((one) => one.reviewId === reviewId))
+    const sent = await eventually(
+      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+    )
     const artefactId = sent.artefacts[0]?.artefactId ?? ''
     await world.db.run(
       sql(
@@ -228,7 +235,7 @@ describe('an artefact', () => {
     expect(await orphans()).toBe(1)
     world.testClock.advance(601_000)
     world.engine.sweep()
-    await until(async () => (await orphans()) === 0)
+    await eventually(async () => expect(await orphans()).toBe(0))
     const chunks = await world.db.row(
       sql('test_chunks', 'select 1 from artefact_chunk where artefact_id = $1'),
       [writer.artefactId],

@@ -7,6 +7,7 @@ import { lastingSecrets } from '../../deploy/bootstrap/lasting-secrets.ts'
 import { accountSecrets } from '../../services/accounts/access/domain/credentials.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { runHere } from '../support/command-line.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   type Copy,
   idsOf,
@@ -123,7 +124,7 @@ it('a key is used when every process has read it, and retired when none uses it'
   bring('one')
   bring('two')
   // Until both have looked at their files again.
-  await expect.poll(async () => (await run('status', 'seal.key')).code, { timeout: 15_000 }).toBe(0)
+  await eventually(async () => expect((await run('status', 'seal.key')).code).toBe(0))
 })
 
 it('gateways, which nobody can ask, are given time', async () => {

@@ -17,7 +17,8 @@ import { billingService } from '../../services/billing/api/billing.ts'
 import { catalogueService } from '../../services/billing/api/catalogue.ts'
 import { runHere } from '../support/command-line.ts'
 import { silentLog } from '../support/database.ts'
-import { startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { startWorld, type World } from './harness.ts'
 
 const bearer = 'operator-credential-0123456789'
 let dir: string
@@ -134,7 +135,7 @@ describe('payweave bill', () => {
     const paid = await Promise.all(Array.from({ length: count }, () => world.pay()))
     world.testClock.advance(31_000)
     const waiting = async () => (await world.rows()).filter(({ state }) => state === 'review')
-    await until(async () => (await waiting()).length === count)
+    await eventually(async () => expect((await waiting()).length).toBe(count))
     world.billers.after = async () => {}
     world.billers.beforeEnquiry = async () => {}
     return paid.map(({ bill }) => bill.transactionId)
@@ -183,7 +184,7 @@ describe('payweave bill', () => {
     )
     expect(failed).toMatch(/ {2}failed .*NOT_RECEIVED/)
     expect(await done('bill', 'resolve', third, '--again', ...project)).toContain('pending')
-    await until(async () => (await world.rows()).every(({ state }) => state !== 'pending'))
+    await eventually(async () => (await world.rows()).every(({ state }) => state !== 'pending'))
     expect(await done('bill', 'reviews')).toBe('')
     const twice = await run('bill', 'resolve', first, '--paid', ...project)
     expect(twice).toMatchObject({ code: 1, out: '' })

@@ -5,7 +5,8 @@ import { Failure } from '#core/errors/errors.ts'
 import { newId, randomId } from '#core/identity/id.ts'
 import { resolveReview } from '../../services/billing/operations/administer.ts'
 import { claimKey } from '../../services/billing/store/bill-store.ts'
-import { order, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { order, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeEach(async () => {
@@ -35,23 +36,23 @@ describe('a payment that the biller did not answer for', () => {
     const again = await world.pay({ idempotencyKey })
     expect([again.bill.state, again.replayed]).toEqual(['pending', true])
     world.testClock.advance(31_000)
-    await until(async () => (await only()).state === 'succeeded')
+    await eventually(async () => expect((await only()).state).toBe('succeeded'))
     const end = await world.pay({ idempotencyKey })
     expect([end.bill.state, end.replayed]).toEqual(['succeeded', true])
     expect(world.billers.executed).toHaveLength(1)
-    await until(() => holds()[0] === 'posted')
+    await eventually(() => expect(holds()[0]).toBe('posted'))
   })
 
   it('a payment that the biller never received fails, and can never be executed afterwards', async () => {
     world.billers.before = lost
     const { bill } = await world.pay()
     world.testClock.advance(31_000)
-    await until(async () => (await only()).state === 'failed')
+    await eventually(async () => expect((await only()).state).toBe('failed'))
     expect((await only()).failureCode).toBe('UNCONFIRMED_NOT_FOUND')
     world.billers.before = async () => {}
     const late = await world.billers.pay(bill.billPaymentId, order())
     expect(late).toEqual({ state: 'not_found' })
-    await until(() => holds()[0] === 'voided')
+    await eventually(() => expect(holds()[0]).toBe('voided'))
     expect(world.billers.executed).toEqual([])
   })
 
@@ -60,10 +61,10 @@ describe('a payment that the biller did not answer for', () => {
     world.billers.beforeEnquiry = lost
     await world.pay()
     world.testClock.advance(31_000)
-    await until(async () => (await only()).enquiries === 1)
+    await eventually(async () => expect((await only()).enquiries).toBe(1))
     expect((await only()).state).toBe('pending')
     world.testClock.advance(301_000)
-    await until(async () => (await only()).state === 'review')
+    await eventually(async () => expect((await only()).state).toBe('review'))
     expect(holds()).toEqual(['open'])
   })
 })
@@ -74,9 +75,9 @@ describe('a person', () => {
     world.billers.beforeEnquiry = lost
     const { bill } = await world.pay()
     world.testClock.advance(31_000)
-    await until(async () => (await only()).enquiries === 1)
+    await eventually(async () => expect((await only()).enquiries).toBe(1))
     world.testClock.advance(301_000)
-    await until(async () => (await only()).state === 'review')
+    await eventually(async () => expect((await only()).state).toBe('review'))
     return { projectId: bill.projectId, transactionId: bill.transactionId }
   }
   const actor = { caller: 'internal', requestId: undefined }
@@ -91,7 +92,7 @@ describe('a person', () => {
       'bank says so',
     )
     expect(bill).toMatchObject({ state: 'succeeded', receiptId: expect.stringMatching(/^PWBP-/) })
-    await until(() => holds()[0] === 'posted')
+    await eventually(() => expect(holds()[0]).toBe('posted'))
     await expect(
       resolveReview(world.billing, actor, payment, { kind: 'paid' }, 'twice'),
     ).rejects.toMatchObject({ reason: 'REVIEW_NOT_FOUND' })
@@ -102,14 +103,14 @@ describe('a person', () => {
     const decision = { kind: 'failed', failureCode: 'NOT_RECEIVED' } as const
     const bill = await resolveReview(world.billing, actor, payment, decision, 'biller says so')
     expect(bill).toMatchObject({ state: 'failed', failureCode: 'NOT_RECEIVED' })
-    await until(() => holds()[0] === 'voided')
+    await eventually(() => expect(holds()[0]).toBe('voided'))
   })
 
   it('may have the back end asked again', async () => {
     const payment = await inReview()
     world.billers.beforeEnquiry = async () => {}
     await resolveReview(world.billing, actor, payment, { kind: 'again' }, 'biller is back')
-    await until(async () => (await only()).state === 'succeeded')
+    await eventually(async () => expect((await only()).state).toBe('succeeded'))
     expect(world.billers.executed).toHaveLength(1)
   })
 })
@@ -135,8 +136,8 @@ describe('a process that dies', () => {
     const wanted = await abandoned('claimed')
     expect((await only()).state).toBe('claimed')
     world.testClock.advance(minuteMs + 1_000)
-    await until(async () => (await world.rows()).length === 0)
-    await until(() => holds()[0] === 'voided')
+    await eventually(async () => expect((await world.rows()).length).toBe(0))
+    await eventually(() => expect(holds()[0]).toBe('voided'))
     expect(world.billers.executed).toEqual([])
     expect((await world.pay(wanted)).bill.state).toBe('succeeded')
   })
@@ -145,7 +146,7 @@ describe('a process that dies', () => {
     world.ledger.hold = async () => false
     const { idempotencyKey } = await abandoned('claimed')
     world.testClock.advance(minuteMs + 1_000)
-    await until(async () => (await world.rows()).length === 0)
+    await eventually(async () => expect((await world.rows()).length).toBe(0))
     await expect(world.pay({ idempotencyKey })).rejects.toMatchObject({
       reason: 'INSUFFICIENT_FUNDS',
     })
@@ -154,12 +155,12 @@ describe('a process that dies', () => {
   it('between hold and biller leaves a free key and releases the hold', async () => {
     const wanted = await abandoned('held')
     world.testClock.advance(minuteMs + 1_000)
-    await until(async () => (await world.rows()).length === 0)
-    await until(() => holds()[0] === 'voided')
+    await eventually(async () => expect((await world.rows()).length).toBe(0))
+    await eventually(() => expect(holds()[0]).toBe('voided'))
     expect(world.billers.executed).toEqual([])
     const { bill, replayed } = await world.pay(wanted)
     expect([bill.state, replayed]).toEqual(['succeeded', false])
-    await until(() => holds()[1] === 'posted')
+    await eventually(() => expect(holds()[1]).toBe('posted'))
     expect(world.billers.executed).toEqual([bill.billPaymentId])
   })
 
@@ -167,9 +168,9 @@ describe('a process that dies', () => {
     const wanted = await abandoned('executed')
     await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
     world.testClock.advance(minuteMs + 1_000)
-    await until(async () => (await only()).state === 'succeeded')
+    await eventually(async () => expect((await only()).state).toBe('succeeded'))
     expect(world.billers.executed).toHaveLength(1)
-    await until(() => holds()[0] === 'posted')
+    await eventually(() => expect(holds()[0]).toBe('posted'))
     expect((await world.pay(wanted)).replayed).toBe(true)
   })
 
@@ -183,12 +184,12 @@ describe('a process that dies', () => {
     const sleeping = world.pay()
     await asked.promise
     world.testClock.advance(10 * minuteMs)
-    await until(async () => (await world.rows()).length === 0)
+    await eventually(async () => expect((await world.rows()).length).toBe(0))
     answer.resolve()
     await expect(sleeping).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
     expect(world.billers.executed).toEqual([])
     expect(await world.rows()).toEqual([])
-    await until(() => holds()[0] === 'voided')
+    await eventually(() => expect(holds()[0]).toBe('voided'))
   })
 })
 
@@ -213,7 +214,7 @@ describe('a payment that lost its lease', () => {
     answer.resolve()
     await expect(sleeping).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
     found.resolve()
-    await until(async () => (await only()).state === 'succeeded')
+    await eventually(async () => expect((await only()).state).toBe('succeeded'))
     expect(world.billers.executed).toHaveLength(1)
   })
 })
@@ -226,11 +227,11 @@ describe('the ledger', () => {
     }
     await world.pay()
     world.startProcess()
-    await until(() => {
+    await eventually(() => {
       world.testClock.advance(5_000)
       return holds()[0] === 'posted'
     })
-    await until(async () => (await only()).settled)
+    await eventually(async () => (await only()).settled)
     expect(failures).toBeLessThan(1)
   })
 })

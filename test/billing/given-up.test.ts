@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { sql } from '#platform/db/db.ts'
 import { NotSent } from '#platform/rpc/client/not-sent.ts'
-import { order, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { order, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeEach(async () => {
@@ -40,9 +41,9 @@ async function repeat(wanted: ReturnType<typeof order>): Promise<void> {
   expect((await world.rows()).map(({ id, state }) => [id, state])).toEqual([
     [bill.billPaymentId, 'succeeded'],
   ])
-  await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'posted')
+  await eventually(() => expect(world.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'))
   world.testClock.advance(3 * minuteMs)
-  await until(async () => (await abandoned()) === 0)
+  await eventually(async () => expect(await abandoned()).toBe(0))
   expect(holds().filter((state) => state === 'posted')).toHaveLength(1)
   expect(holds()).not.toContain('open')
 }
@@ -92,7 +93,7 @@ describe('a payment whose biller cannot be reached', () => {
     world.ledger.before = works
     world.startProcess()
     world.testClock.advance(2 * minuteMs)
-    await until(async () => (await abandoned()) === 0)
+    await eventually(async () => expect(await abandoned()).toBe(0))
     expect(holds().toSorted()).toEqual(['posted', 'voided'])
   })
 
@@ -114,8 +115,8 @@ describe('a payment whose biller cannot be reached', () => {
     await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
     expect(holds()).toEqual(['open'])
     world.db.run = run
-    await until(async () => (await world.rows()).length === 0)
-    await until(() => holds()[0] === 'voided')
+    await eventually(async () => expect((await world.rows()).length).toBe(0))
+    await eventually(() => expect(holds()[0]).toBe('voided'))
     world.billers.before = works
     await repeat(wanted)
   })
@@ -189,12 +190,12 @@ describe('a payment whose ledger', () => {
         if (!isMade) refused += 1
         return isMade
       }
-      await until(() => refused > 0)
+      await eventually(() => expect(refused).toBeGreaterThan(0))
       expect(await count()).toBe(1)
       // The late request is carried out now: the float has more.
       poor.ledger.fund(2_000n)
       poor.testClock.advance(minuteMs)
-      await until(async () => (await count()) === 0)
+      await eventually(async () => expect(await count()).toBe(0))
       expect([...poor.ledger.holds.values()].map(({ state }) => state)).toEqual(['voided'])
 
       poor.ledger.fund(-2_000n)
@@ -202,7 +203,7 @@ describe('a payment whose ledger', () => {
       await expect(poor.pay()).rejects.toMatchObject({ reason: 'TIMEOUT' })
       poor.ledger.hold = hold
       poor.testClock.advance(3 * minuteMs)
-      await until(async () => (await count()) === 0)
+      await eventually(async () => expect(await count()).toBe(0))
     } finally {
       await poor.stop()
     }

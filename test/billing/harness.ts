@@ -14,19 +14,6 @@ import { seedBillers } from '../../services/billing/seed.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
 
-/** Waits for something that a worker does, without waiting longer than it takes. */
-export async function until<T>(
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-): Promise<T> {
-  const deadline = Date.now() + 15_000
-  for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    if (Date.now() > deadline) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
 const paidAnswer: BillerAnswer = { state: 'paid', providerReference: 'provider-internal-7' }
 
 /** A biller that executes each id once, refuses for ever what it once called unknown, and can be made to fail. */

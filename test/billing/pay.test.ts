@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { order, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { order, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -33,7 +34,7 @@ describe('a bill payment', () => {
       receiptId: expect.stringMatching(/^PWBP-[A-Z0-9]{8}$/),
     })
     expect(world.billers.executed).toContain(bill.billPaymentId)
-    await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'posted')
+    await eventually(() => expect(world.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'))
   })
 
   it('a bill payment that the biller refuses fails with its code, and its hold is released', async () => {
@@ -50,7 +51,7 @@ describe('a bill payment', () => {
       retryCategory: 'NON_RETRIABLE',
       receiptId: undefined,
     })
-    await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'voided')
+    await eventually(() => expect(world.ledger.holds.get(bill.billPaymentId)?.state).toBe('voided'))
   })
 
   it('a bill payment whose hold request was queued for too long requests it once more', async () => {
@@ -62,7 +63,7 @@ describe('a bill payment', () => {
     }
     const { bill } = await world.pay()
     expect([bill.state, asked]).toEqual(['succeeded', 2])
-    await until(() => world.ledger.holds.get(bill.billPaymentId)?.state === 'posted')
+    await eventually(() => expect(world.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'))
   })
 
   it('a repeated bill payment returns its current state, even after the catalogue changed', async () => {

@@ -14,6 +14,7 @@ import {
   successUrl,
 } from '../edge/stand-ins/checkout.ts'
 import { states } from '../edge/stand-ins/checkout-states.ts'
+import { eventually } from '../support/eventually.ts'
 import { findChromium, launchChromium, passedOver } from './chromium.ts'
 import { cardForm, shopPage } from './far-pages.ts'
 import { letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
@@ -215,7 +216,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     const answer = await page.goto(`${pages.origin}/receipts/${receiptLink}`)
     expect(answer?.headers()).toMatchObject({ 'content-type': 'application/pdf' })
     // The browser's own viewer is in the page, which the page's policy lets through.
-    await expect.poll(() => page.locator('body').evaluate(showsPdf)).toBe(true)
+    await eventually(async () => expect(await page.locator('body').evaluate(showsPdf)).toBe(true))
     expect(origins()).toContain(pages.origin)
     expect(complaints()).toEqual([])
     await close()

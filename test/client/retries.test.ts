@@ -1,10 +1,11 @@
 // When the published client makes a call again, and when it must not.
 import { assert, double, nat, property } from 'fast-check'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
 import { backoffMs, createRetryBudget, defaultRetryPolicy } from '../../clients/grpc/retry.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/servers.ts'
 import { callContext, connect, errorOf, serve } from './harness.ts'
 
@@ -96,7 +97,7 @@ describe('a call that may be repeated', () => {
     const startedMs = Date.now()
     const abort = new AbortController()
     const call = errorOf(payments.getPayment({}, { signal: abort.signal, timeoutMs: 60_000 }))
-    await vi.waitUntil(() => calls.length === 1, 10_000)
+    await eventually(() => expect(calls.length).toBe(1))
     setTimeout(() => abort.abort(), 50)
     expect(await call).toMatchObject({ status: 'CANCELLED' })
     expect(Date.now() - startedMs).toBeLessThan(15_000)

@@ -11,10 +11,11 @@ import { bearerIdentity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/client/client.ts'
 import { startBroker, type TestBroker } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { createdEvent } from './event.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { migrations, until } from './setting.ts'
+import { migrations } from './setting.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const producerMigrations = ['clock', 'outbox'].map((name) =>
@@ -70,14 +71,14 @@ it('a broker without JetStream leaves the process ready; its health of events an
     return /^payweave_jetstream_up\{.*\} (\d)$/m.exec(text)?.[1]
   }
   const isReady = async () => (await fetch(`${service.adminUrl}/readyz`)).status
-  await until(async () => (await healthOf('delivery.events')) === 'SERVING')
+  await eventually(async () => expect(await healthOf('delivery.events')).toBe('SERVING'))
   expect(await metric()).toBe('1')
   broker.disableJetStream()
-  await until(async () => (await healthOf('delivery.events')) === 'NOT_SERVING')
+  await eventually(async () => expect(await healthOf('delivery.events')).toBe('NOT_SERVING'))
   expect([await healthOf(''), await isReady(), await metric()]).toEqual(['SERVING', 200, '0'])
   await broker.kill()
   await broker.start()
-  await until(async () => (await healthOf('delivery.events')) === 'SERVING')
+  await eventually(async () => expect(await healthOf('delivery.events')).toBe('SERVING'))
   expect(await metric()).toBe('1')
 })
 
@@ -99,7 +100,7 @@ it('a broker that is killed and wiped under load loses no push and repeats none'
       await broker.start()
     }
   }
-  await until(() => receiver.requests.length >= total, 60_000)
+  await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(total), 60_000)
   expect(new Set(receiver.requests.map(({ path }) => path)).size).toBe(total)
   expect(receiver.requests).toHaveLength(total)
 })

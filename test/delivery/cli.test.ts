@@ -10,11 +10,12 @@ import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { publishSurely } from '../events/harness.ts'
 import { runHere, runProcess, startProcess } from '../support/command-line.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { ownBroker, type TestServer } from '../support/servers.ts'
 import { createdEvent } from './event.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { migrations, until } from './setting.ts'
+import { migrations } from './setting.ts'
 
 const projectId = randomUUID()
 
@@ -81,9 +82,9 @@ describe('payweave', () => {
   it('tails, lists, shows and replays pushes', { timeout: 60_000 }, async () => {
     receiver.answer(status(500))
     const tail = startProcess(dataDir, 'events', 'tail', ...forProject)
-    await until(() => tail.err().includes('tailing'), 15_000)
+    await eventually(() => tail.err().includes('tailing'))
     await pushed(`${receiver.url}/hook?secret=1`)
-    await until(() => tail.out().includes('exhausted'), 15_000)
+    await eventually(() => tail.out().includes('exhausted'))
     expect(tail.out()).toContain('http_500')
     expect(tail.out()).toContain(receiver.url)
     expect(tail.out()).not.toContain('secret')
@@ -100,11 +101,11 @@ describe('payweave', () => {
     receiver.answer(status(200))
     const replayed = await run('deliveries', 'replay', id, ...forProject)
     expect(replayed.code).toBe(0)
-    await until(async () => (await listed('--state', 'delivered')).length === 1, 20_000)
+    await eventually(async () => expect((await listed('--state', 'delivered')).length).toBe(1))
 
     const many = await run('deliveries', 'replay', '--state', 'delivered', ...forProject)
     expect(many.out).toMatch(/done {2}1 made due/)
-    await until(() => receiver.requests.length === 4)
+    await eventually(() => expect(receiver.requests.length).toBe(4))
     const again = await run('deliveries', 'cancel', id, ...forProject)
     expect(again.code).toBe(1)
     expect(again.all).toContain('DELIVERY_ENDED')
@@ -112,7 +113,7 @@ describe('payweave', () => {
 
   it('receives pushes on this machine and prints them with headers and body', async () => {
     const listening = startProcess(dataDir, 'listen', '--port', '0', '--count', '1')
-    await until(() => listening.err().includes('listening on'))
+    await eventually(() => listening.err().includes('listening on'))
     const [, url = ''] = /listening on (\S+)/.exec(listening.err()) ?? []
     await pushed(`${url}/hook`)
     expect(await listening.ended).toMatchObject({ code: 0 })
@@ -194,7 +195,7 @@ describe('the RPCs', () => {
     const event = createdEvent({ projectId: project, ...urls, callbackSequence: 1 })
     await publishSurely(nats, event.subject, toBinary(EventSchema, event), event.eventId)
     const arrived = () => receiver.requests.filter(({ path }) => path === '/lanes')
-    await until(() => arrived().length === 2)
+    await eventually(() => expect(arrived().length).toBe(2))
     const page = (pageToken = '') =>
       service.call('delivery.v1.EndpointService/ListEndpoints', {
         projectId: project,

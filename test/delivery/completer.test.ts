@@ -8,7 +8,8 @@ import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
 import { createCompleter } from '../../services/delivery/workers/completer.ts'
 import { silentLog } from '../support/database.ts'
-import { claimDeliveries, createSetting, until } from './setting.ts'
+import { eventually } from '../support/eventually.ts'
+import { claimDeliveries, createSetting } from './setting.ts'
 
 let setting: Awaited<ReturnType<typeof createSetting>>
 beforeAll(async () => {
@@ -39,7 +40,7 @@ it('an end that the database refuses does not keep the others from being recorde
     const end = { outcome: 'delivered', status: 200, totalMs } as const
     completer.add({ claimed: one, end, verdict: { state: 'delivered' } })
   }
-  await until(() => completer.waiting() === 0)
+  await eventually(() => expect(completer.waiting()).toBe(0))
   expect(await Promise.all(good.map(setting.state))).toEqual(['delivered', 'delivered'])
   expect(await setting.state(bad)).toBe('sending')
   await completer.close(1_000)

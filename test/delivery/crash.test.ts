@@ -5,8 +5,9 @@ import { Failure } from '#core/errors/errors.ts'
 import { judge } from '../../services/delivery/domain/delivery.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
 import { expireLeases, wakeForgotten } from '../../services/delivery/store/lease-store.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { claimDeliveries, createSetting, until } from './setting.ts'
+import { claimDeliveries, createSetting } from './setting.ts'
 
 const breaker = { openS: 30, maxS: 900 }
 const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
@@ -53,7 +54,7 @@ describe('a worker that dies', () => {
 
     setting.clock.advance(61_000)
     expect(await expireLeases(setting.db, 100)).toBe(1)
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(await setting.attempts(id)).toMatchObject([
       { number: 1, outcome: 'unknown', error: 'lease_expired' },
       { number: 2, outcome: 'delivered' },
@@ -66,13 +67,13 @@ describe('a worker that dies', () => {
     receiver.answer((_request, response) => void released.promise.then(() => response.end()))
     const dying = setting.worker()
     const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
-    await until(() => receiver.requests.length === 1)
+    await eventually(() => expect(receiver.requests.length).toBe(1))
     dying.abandon()
     receiver.answer(status(200))
     setting.clock.advance(61_000)
     await expireLeases(setting.db, 100)
     setting.worker()
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     released.resolve()
     expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
     expect(await setting.attempts(id)).toMatchObject([
@@ -95,13 +96,13 @@ describe('a worker that dies', () => {
       },
     })
     const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
-    await until(() => ends === 1)
+    await eventually(() => expect(ends).toBe(1))
     dying.abandon()
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'started' }])
     setting.clock.advance(61_000)
     await expireLeases(setting.db, 100)
     setting.worker()
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
     expect(await setting.attempts(id)).toMatchObject([
       { outcome: 'unknown', error: 'lease_expired' },
@@ -116,7 +117,9 @@ describe('a worker that dies', () => {
     setting.clock.advance(61_000)
     await expireLeases(setting.db, 100)
     setting.worker({ scheduleS: [60] })
-    await until(async () => (await setting.attempts(id)).some((one) => one.outcome === 'refused'))
+    await eventually(async () =>
+      (await setting.attempts(id)).some((one) => one.outcome === 'refused'),
+    )
     expect(await setting.state(id)).toBe('pending')
   })
 })
@@ -173,7 +176,7 @@ describe('a lease', () => {
     setting.clock.advance(61_000)
     await expireLeases(setting.db, 100)
     setting.worker()
-    await until(async () => (await setting.state(id)) === 'gone')
+    await eventually(async () => expect(await setting.state(id)).toBe('gone'))
     const late = { claimed: first, end: delivered, verdict: judge(delivered, terms) }
     expect(await complete(setting.db, [late], breaker)).toEqual([])
     expect(await setting.state(id)).toBe('gone')
@@ -189,7 +192,7 @@ describe('a stop', () => {
       { url: receiver.url },
       { url: receiver.url },
     )
-    await until(() => receiver.requests.length === 1)
+    await eventually(() => expect(receiver.requests.length).toBe(1))
     const closed = worker.close()
     stopping.resolve()
     await closed
@@ -210,7 +213,7 @@ describe('workers side by side', () => {
     setting.worker()
     setting.worker()
     setting.worker()
-    await until(() => receiver.requests.length >= 200, 15_000)
+    await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(200))
     await delay(200)
     expect(new Set(receiver.requests.map(({ path }) => path)).size).toBe(200)
     expect(receiver.requests).toHaveLength(200)
@@ -225,6 +228,6 @@ describe('a receiver', () => {
     expect(await claimDeliveries(setting.db, tokens[0], limits)).toEqual([])
     expect(await wakeForgotten(setting.db, 100)).toBe(1)
     setting.worker()
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
   })
 })

@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Answer, type Received, type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting, until } from './setting.ts'
+import { createSetting } from './setting.ts'
 
 let setting: Awaited<ReturnType<typeof createSetting>>
 const receivers: Receiver[] = []
@@ -28,7 +29,7 @@ afterAll(() => setting.drop())
 /** Runs a delivery through its whole schedule, moving the clock past each pause. */
 async function throughSchedule(id: string, attempts: number): Promise<void> {
   for (let begun = 1; begun <= attempts; begun += 1) {
-    await until(async () => {
+    await eventually(async () => {
       const row = await setting.delivery(id)
       return row !== undefined && row.attempts >= begun && row.state !== 'sending'
     })
@@ -49,7 +50,7 @@ describe('a push', () => {
       url: `${to.url}/hook?x=1`,
       body: Buffer.from('{"a":1}'),
     })
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(to.requests).toHaveLength(1)
     expect(to.requests[0]).toMatchObject({ path: '/hook?x=1', body: '{"a":1}' })
     expect(await setting.attempts(id)).toMatchObject([
@@ -62,7 +63,7 @@ describe('a push', () => {
     setting.worker()
     const eventId = randomUUID()
     const [id = ''] = await setting.push({ url: to.url, eventId })
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(to.requests[0]?.headers).toEqual({
       host: `127.0.0.1:${to.port}`,
       connection: 'keep-alive',
@@ -83,10 +84,10 @@ describe('a push', () => {
     const eventId = randomUUID()
     const [id = ''] = await setting.push({ url: to.url, eventId, kind: 'callback' })
     await throughSchedule(id, 2)
-    await until(async () => (await setting.state(id)) === 'exhausted')
+    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
     to.answer(status(200))
     await replayDelivery(setting.db, setting.projectId, id, randomUUID())
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(to.requests.map(({ headers }) => identifiersIn(headers))).toEqual(
       ['1', '2', '3'].map((attempt) => [id, attempt, eventId, 'payment-1']),
     )
@@ -100,7 +101,7 @@ describe('a push', () => {
       { url: `${to.url}/notify`, eventId },
       { url: `${to.url}/callback`, eventId, kind: 'callback' },
     )
-    await until(() => to.requests.length === 2)
+    await eventually(() => expect(to.requests.length).toBe(2))
     const seen = to.requests.map(({ headers }) => identifiersIn(headers))
     expect(new Set(seen.map(([deliveryId]) => deliveryId))).toEqual(new Set(ids))
     expect(seen.map(([, , event]) => event)).toEqual([eventId, eventId])
@@ -115,7 +116,7 @@ describe('a push', () => {
     setting.worker()
     const [id = ''] = await setting.push({ url: to.url, body: Buffer.from('{"amount":10.00}') })
     await throughSchedule(id, 3)
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(to.requests.map(({ body }) => body)).toEqual(Array(3).fill('{"amount":10.00}'))
     expect(await setting.attempts(id)).toMatchObject([
       { number: 1, outcome: 'refused', status: 500, error: 'http_500' },
@@ -128,7 +129,7 @@ describe('a push', () => {
     const to = await receiver(status(500))
     setting.worker({ scheduleS: [100, 200] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(
+    await eventually(
       async () => (await setting.delivery(id))?.state === 'pending' && to.requests.length === 1,
     )
     const [attempt] = await setting.attempts(id)
@@ -139,7 +140,7 @@ describe('a push', () => {
     await delay(400)
     expect(to.requests).toHaveLength(1)
     setting.clock.advance(10_000)
-    await until(() => to.requests.length === 2)
+    await eventually(() => expect(to.requests.length).toBe(2))
   })
 
   it('a push that fails once more than the schedule has pauses is exhausted', async () => {
@@ -162,7 +163,7 @@ describe('a push', () => {
       const to = await receiver(status(code, { location: `${elsewhere.url}/` }))
       setting.worker({ scheduleS: [] })
       const [id = ''] = await setting.push({ url: to.url })
-      await until(async () => (await setting.state(id)) === 'exhausted')
+      await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
       expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: code }])
       expect(elsewhere.connections()).toBe(0)
     },
@@ -186,7 +187,7 @@ describe('a push', () => {
     const [id = ''] = await setting.push({ url: to.url })
     // The second attempt may be under way already.
     const first = async () => (await setting.attempts(id))[0]
-    await until(async () => (await first())?.nextAttemptAt != null)
+    await eventually(async () => (await first())?.nextAttemptAt != null)
     const attempt = await first()
     const nextS = (attempt?.nextAttemptAt?.getTime() ?? 0) / 1e3
     const startedS = (attempt?.startedAt.getTime() ?? 0) / 1e3
@@ -199,7 +200,7 @@ describe('a push', () => {
     await to.close()
     setting.worker({ scheduleS: [3_600] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(
+    await eventually(
       async () =>
         (await setting.delivery(id))?.state === 'pending' &&
         (await setting.attempts(id)).some((a) => a.outcome !== 'started'),
@@ -214,7 +215,7 @@ describe('a push', () => {
     setting.worker()
     for (let n = 1; n <= 3; n += 1) {
       const [id = ''] = await setting.push({ url: to.url })
-      await until(async () => (await setting.state(id)) === 'delivered')
+      await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
       expect(to.requests).toHaveLength(n)
     }
     expect(to.connections()).toBe(1)
@@ -225,7 +226,7 @@ describe('a push', () => {
     const [id = ''] = await setting.push({ url: to.url })
     await setting.push({ url: to.url, deliveryId: id, body: Buffer.from('other') })
     setting.worker()
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     await delay(100)
     expect(to.requests.map(({ body }) => body)).toEqual(['{"event_type":"payment_initiated"}'])
   })
@@ -236,7 +237,7 @@ describe('an answer', () => {
     const to = await receiver(() => undefined)
     setting.worker({ timeoutMs: 200, scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(id)) === 'exhausted')
+    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'timed_out', error: 'timeout' }])
   })
 
@@ -249,7 +250,7 @@ describe('an answer', () => {
     })
     setting.worker({ timeoutMs: 300, scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(id)) === 'exhausted')
+    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'timed_out' }])
   })
 
@@ -261,7 +262,7 @@ describe('an answer', () => {
     })
     setting.worker({ timeoutMs: 300 })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     const [attempt] = await setting.attempts(id)
     expect(attempt?.totalMs).toBeLessThan(8_000)
   })
@@ -279,7 +280,7 @@ describe('an answer', () => {
     })
     setting.worker({ scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(id)) === 'exhausted')
+    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: 500 }])
     expect(sent).toBeLessThan(50_000_000)
   })
@@ -288,7 +289,7 @@ describe('an answer', () => {
     const to = await receiver(status(200, { 'x-big': 'a'.repeat(20_000) }))
     setting.worker({ scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(id)) === 'exhausted')
+    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
     expect(await setting.attempts(id)).toMatchObject([
       { outcome: 'connection_failed', error: 'und_err_headers_overflow' },
     ])
@@ -298,7 +299,7 @@ describe('an answer', () => {
     const to = await receiver((_request, response) => response.socket?.destroy())
     setting.worker({ scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(id)) === 'exhausted')
+    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'connection_failed' }])
     expect(to.requests).toHaveLength(1)
   })
@@ -311,7 +312,7 @@ describe('an answer', () => {
     setting.worker()
     const before = process.memoryUsage().rss
     const [id = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     const [attempt] = await setting.attempts(id)
     expect(attempt?.answer).toEqual(bomb.subarray(0, 4_096))
     expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1_048_576)
@@ -325,9 +326,9 @@ describe('an answer', () => {
     })
     setting.worker()
     const [first = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(first)) === 'delivered')
+    await eventually(async () => expect(await setting.state(first)).toBe('delivered'))
     const [second = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(second)) === 'delivered')
+    await eventually(async () => expect(await setting.state(second)).toBe('delivered'))
     expect(to.requests).toHaveLength(2)
   })
 
@@ -338,7 +339,7 @@ describe('an answer', () => {
     })
     setting.worker({ scheduleS: [] })
     const [id = ''] = await setting.push({ url: to.url })
-    await until(async () => (await setting.state(id)) === 'exhausted')
+    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: 503 }])
   })
 
@@ -347,13 +348,13 @@ describe('an answer', () => {
     setting.worker({ scheduleS: [3_600] })
     const url = `${to.url}/a`
     const [waiting = ''] = await setting.push({ url })
-    await until(
+    await eventually(
       async () =>
         (await setting.delivery(waiting))?.state === 'pending' && to.requests.length === 1,
     )
     to.answer(status(410))
     const [refused = ''] = await setting.push({ url })
-    await until(async () => (await setting.state(refused)) === 'gone')
+    await eventually(async () => expect(await setting.state(refused)).toBe('gone'))
     expect(await setting.state(waiting)).toBe('gone')
 
     to.answer(status(200))
@@ -363,8 +364,8 @@ describe('an answer', () => {
       { url, subjectId: 'payment-2' },
     )
     expect(await setting.state(later)).toBe('gone')
-    await until(async () => (await setting.state(otherUrl)) === 'delivered')
-    await until(async () => (await setting.state(otherPayment)) === 'delivered')
+    await eventually(async () => expect(await setting.state(otherUrl)).toBe('delivered'))
+    await eventually(async () => expect(await setting.state(otherPayment)).toBe('delivered'))
     expect(to.requests.filter(({ path }) => path === '/a')).toHaveLength(3)
   })
 })

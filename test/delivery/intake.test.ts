@@ -4,9 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { NoticeKind } from '#gen/payments/v1/payment_event_pb.js'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { deliveriesOf, enqueueDeliveries } from '../../services/delivery/operations/event-intake.ts'
+import { eventually } from '../support/eventually.ts'
 import { createdEvent, occurredAt } from './event.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createSetting, until } from './setting.ts'
+import { createSetting } from './setting.ts'
 
 const urls = { notify: 'https://m.example/notify?k=1', callback: 'https://m.example:8443/callback' }
 
@@ -104,8 +105,8 @@ describe('intake', () => {
     await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     setting.worker()
-    await until(() => receiver.requests.length >= 21)
-    await until(async () => (await setting.count("state = 'delivered'")) === 21)
+    await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(21))
+    await eventually(async () => expect(await setting.count("state = 'delivered'")).toBe(21))
     const sent = new Set(receiver.requests.map(({ body }) => body))
     expect(sent).toEqual(new Set(deliveriesOf(event).map(({ body }) => body.toString())))
     expect(receiver.requests).toHaveLength(21)
@@ -116,8 +117,8 @@ describe('intake', () => {
     const event = createdEvent({ projectId, notify: 'https://10.0.0.1/hook' })
     await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     setting.worker()
-    await until(async () => (await setting.count("state <> 'pending'")) === 1)
-    await until(async () => (await setting.count("state <> 'sending'")) === 1)
+    await eventually(async () => expect(await setting.count("state <> 'pending'")).toBe(1))
+    await eventually(async () => expect(await setting.count("state <> 'sending'")).toBe(1))
     expect(await setting.count("state = 'blocked'")).toBe(1)
   })
 })

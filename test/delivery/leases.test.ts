@@ -11,11 +11,12 @@ import {
 } from '../../services/delivery/store/instance-store.ts'
 import { type Instance, startInstance } from '../../services/delivery/workers/instance.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { freezeFamily } from '../support/freeze.ts'
 import { ownBroker, ownPostgres, type TestServer } from '../support/servers.ts'
 import { type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { claimDeliveries, createSetting, until } from './setting.ts'
+import { claimDeliveries, createSetting } from './setting.ts'
 
 const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
 const withinMs = 5_000
@@ -90,7 +91,7 @@ const startOf = (id: string, number: number) =>
   `select started_at from delivery.attempt where delivery_id = '${id}' and number = ${number}`
 
 async function expectPushedAgain(id: string, error: string): Promise<void> {
-  await until(async () => (await setting.state(id)) === 'delivered')
+  await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
   expect(await setting.attempts(id)).toMatchObject([
     { number: 1, outcome: 'unknown', error },
     { number: 2, outcome: 'delivered' },
@@ -102,7 +103,7 @@ describe('an instance that is killed while it pushes', () => {
     const held = holdAnswers()
     const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
     const killed = await start()
-    await until(() => held.length === 1)
+    await eventually(() => expect(held.length).toBe(1))
     await killed.stop('SIGKILL')
     receiver.answer(status(200))
     await start()
@@ -116,9 +117,9 @@ describe('an instance that is killed while it pushes', () => {
     const held = holdAnswers()
     const [id = ''] = await setting.push({ url: receiver.url })
     const killed = await start()
-    await until(() => held.length === 1)
+    await eventually(() => expect(held.length).toBe(1))
     startOwner()
-    await until(async () => (await sessionCount()) === 2)
+    await eventually(async () => expect(await sessionCount()).toBe(2))
     receiver.answer(status(200))
     const [killedAt] = await setting.asOwner<{ at: string }>('select clock_timestamp()::text as at')
     await killed.stop('SIGKILL')
@@ -134,7 +135,7 @@ describe('an instance that lives', () => {
     const [id = ''] = await setting.push({ url: receiver.url })
     let checks = 0
     startOwner()
-    await until(() => held.length === 1)
+    await eventually(() => expect(held.length).toBe(1))
     startOwner({
       ...setting.db,
       session: async () => {
@@ -146,17 +147,17 @@ describe('an instance that lives', () => {
         return { ...session, row }
       },
     })
-    await until(async () => (await sessionCount()) === 2)
+    await eventually(async () => expect(await sessionCount()).toBe(2))
     const before = await setting.asOwner<{ pid: number }>(sessions)
     await setting.asOwner(`select pg_terminate_backend(pid, 5000) from (${sessions}) as ended`)
-    await until(async () => (await sessionCount()) === 2)
+    await eventually(async () => expect(await sessionCount()).toBe(2))
     const after = await setting.asOwner<{ pid: number }>(sessions)
     expect(after.filter(({ pid }) => before.some((one) => one.pid === pid))).toEqual([])
     // More than would release the leases of an instance that did not come back.
     const enough = checks + 5
-    await until(() => checks >= enough)
+    await eventually(() => expect(checks).toBeGreaterThanOrEqual(enough))
     for (const response of held) response.end()
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(await setting.attempts(id)).toMatchObject([{ number: 1, outcome: 'delivered' }])
     expect(receiver.requests).toHaveLength(1)
   })
@@ -222,7 +223,7 @@ describe('leases of an instance', () => {
     expect(await releaseInstance(setting.db, own, 100)).toBe(0)
     session.close()
     const last = await setting.db.session()
-    await until(async () => (await checkInstances(last)).missing.length === 1)
+    await eventually(async () => expect((await checkInstances(last)).missing.length).toBe(1))
     expect(await checkInstances(last)).toEqual({ isStandby: false, missing: [own] })
     expect(await releaseInstance(setting.db, own, 100)).toBe(1)
     expect(await setting.count(`delivery_id = '${first}' and state = 'pending'`)).toBe(1)
@@ -235,7 +236,7 @@ describe('leases of an instance', () => {
     const session = await setting.db.session()
     await registerInstance(session, id)
     session.close()
-    await until(async () => (await sessionCount()) === 0)
+    await eventually(async () => expect(await sessionCount()).toBe(0))
     expect(await releaseInstance(setting.db, id, 100)).toBe(0)
     await setting.push({ url: receiver.url })
     await claimDeliveries(setting.db, leaseToken(id), limits)
@@ -252,7 +253,7 @@ describe('leases of an instance', () => {
     expect(await registerInstance(first, id)).toBe(true)
     expect(await registerInstance(second, id)).toBe(false)
     first.close()
-    await until(() => registerInstance(second, id))
+    await eventually(() => registerInstance(second, id))
     second.close()
   })
 })

@@ -6,7 +6,8 @@ import {
   keepAttemptDays,
 } from '../../services/delivery/store/maintenance-store.ts'
 import { listDeliveries } from '../../services/delivery/store/read-store.ts'
-import { createSetting, until } from './setting.ts'
+import { eventually } from '../support/eventually.ts'
+import { createSetting } from './setting.ts'
 
 let setting: Awaited<ReturnType<typeof createSetting>>
 beforeAll(async () => {
@@ -90,7 +91,7 @@ describe('maintenance', () => {
     setting.clock.advance(200 * dayMs)
     setting.worker()
     const [id = ''] = await setting.push({ url: 'https://10.0.0.1/' })
-    await until(async () => (await setting.state(id)) === 'blocked')
+    await eventually(async () => expect(await setting.state(id)).toBe('blocked'))
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
     await keepAttemptDays(setting.db, 1, 90)
     expect(await partitions()).not.toContain(nameOf(inDays(0)))

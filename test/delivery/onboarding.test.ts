@@ -13,9 +13,10 @@ import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { deliveriesOf, enqueueDeliveries } from '../../services/delivery/operations/event-intake.ts'
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import { findSigning } from '../../services/delivery/store/signing-store.ts'
+import { eventually } from '../support/eventually.ts'
 import { completedAccount, onboardingEvent, someSealedToken } from './onboarding-event.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting, until } from './setting.ts'
+import { createSetting } from './setting.ts'
 
 const registration = {
   kind: OnboardingKind.REGISTRATION,
@@ -156,14 +157,14 @@ describe('a callback that is laid down', () => {
       },
     })
     const id = await layDown(receiver.url)
-    await until(() => signs === 1)
-    await until(async () => (await setting.state(id)) === 'pending')
+    await eventually(() => expect(signs).toBe(1))
+    await eventually(async () => expect(await setting.state(id)).toBe('pending'))
     const next = (await setting.delivery(id))?.nextAttemptAt?.getTime() ?? 0
     expect(next - setting.clock.now().getTime()).toBeGreaterThan(1_000)
     setting.clock.advance(5_000)
-    await until(async () => signs === 2 && (await setting.state(id)) === 'pending')
+    await eventually(async () => signs === 2 && (await setting.state(id)) === 'pending')
     setting.clock.advance(10_000)
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect((await setting.attempts(id)).map(({ outcome, error }) => [outcome, error])).toEqual([
       ['unsigned', 'signing_unavailable'],
       ['unsigned', 'signing_unavailable'],
@@ -185,14 +186,14 @@ describe('a callback that is laid down', () => {
       },
     })
     const id = await layDown(receiver.url)
-    await until(async () => signs === 1 && (await setting.state(id)) === 'pending')
+    await eventually(async () => signs === 1 && (await setting.state(id)) === 'pending')
     setting.clock.advance(5_000)
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     const counted = async () =>
       /payweave_delivery_first_post_seconds_count (\d+)/.exec(await metrics.metrics())?.[1]
     expect(await counted()).toBe('0')
     await layDown(receiver.url)
-    await until(async () => (await counted()) === '1')
+    await eventually(async () => expect(await counted()).toBe('1'))
   })
 
   it('waits as at first after a replay, however many attempts came before', async () => {
@@ -211,7 +212,7 @@ describe('a callback that is laid down', () => {
       )
       return row?.waitS ?? 0
     }
-    await until(async () => (await waits()) > 0)
+    await eventually(async () => expect(await waits()).toBeGreaterThan(0))
     expect(await waits()).toBeGreaterThanOrEqual(2)
     expect(await waits()).toBeLessThan(4)
   })
@@ -220,11 +221,11 @@ describe('a callback that is laid down', () => {
     receiver.answer(status(500))
     setting.worker({ scheduleS: [1], sign: async () => ({ headers }) })
     const id = await layDown(receiver.url)
-    await until(() => receiver.requests.length === 1)
-    await until(async () => (await setting.state(id)) === 'pending')
+    await eventually(() => expect(receiver.requests.length).toBe(1))
+    await eventually(async () => expect(await setting.state(id)).toBe('pending'))
     receiver.answer(status(200))
     setting.clock.advance(2_000)
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     const [row] = await setting.asOwner<{ eventId: string }>(
       'select event_id as "eventId" from delivery.delivery',
     )
@@ -247,14 +248,14 @@ describe('a callback that is laid down', () => {
       }),
     })
     const id = await layDown(receiver.url)
-    await until(async () => (await setting.state(id)) === 'blocked')
+    await eventually(async () => expect(await setting.state(id)).toBe('blocked'))
     expect(receiver.requests).toHaveLength(0)
   })
 
   it('to a plain http URL is blocked unsent where nothing but https is called', async () => {
     setting.worker({ allowLoopback: false, sign: async () => ({ headers }) })
     const id = await layDown('http://m.example/onboarded')
-    await until(async () => (await setting.state(id)) === 'blocked')
+    await eventually(async () => expect(await setting.state(id)).toBe('blocked'))
     expect(await setting.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
   })
 
@@ -268,7 +269,7 @@ describe('a callback that is laid down', () => {
     receiver.answer(status(410))
     setting.worker({ sign: async () => ({ headers }) })
     const first = await layDown(receiver.url)
-    await until(async () => (await setting.state(first)) === 'gone')
+    await eventually(async () => expect(await setting.state(first)).toBe('gone'))
     const second = await layDown(receiver.url)
     expect(await setting.state(second)).toBe('gone')
   })

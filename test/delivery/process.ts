@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/servers.ts'
-import { until } from './setting.ts'
 
 /** The bearer that may call everything. */
 export const bearer = 'operator-credential-0123456789'
@@ -50,7 +50,7 @@ export async function startDeliveryProcess(env: Record<string, string>): Promise
   const output = gather(child)
   const url = `http://127.0.0.1:${port}`
   const adminUrl = `http://127.0.0.1:${adminPort}`
-  await until(async () => {
+  await eventually(async () => {
     const answer = await fetch(`${adminUrl}/readyz`).catch(() => undefined)
     return answer?.ok ?? false
   }, 40_000)

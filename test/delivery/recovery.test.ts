@@ -9,10 +9,11 @@ import type { Poster } from '../../services/delivery/ports/post.ts'
 import { expireLeases } from '../../services/delivery/store/lease-store.ts'
 import { startWorker } from '../../services/delivery/workers/worker.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { ownBroker, ownPostgres, type TestServer } from '../support/servers.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting, unownedLeases, until } from './setting.ts'
+import { createSetting, unownedLeases } from './setting.ts'
 
 let postgres: TestServer
 let broker: TestServer
@@ -84,7 +85,7 @@ describe('a thundering herd: pushes that are due at once', () => {
     })
     // The limit is generous, for a busy machine: a benchmark measures the speed.
     try {
-      await until(() => posts >= pushCount, 150_000)
+      await eventually(() => expect(posts).toBeGreaterThanOrEqual(herd), 150_000)
     } finally {
       await worker.close()
     }
@@ -109,12 +110,12 @@ describe('a hostname that many projects share', () => {
     )
     await setting.asOwner('update delivery.endpoint set limit_now = 16')
     setting.worker({ ...changes, timeoutMs: 15_000 })
-    await until(() => held.length === most, 15_000)
+    await eventually(() => expect(held.length).toBe(most))
     await delay(300)
     expect(held).toHaveLength(most)
     receiver.answer(status(200))
     for (const response of held) response.end()
-    await until(() => receiver.requests.length === 96, 15_000)
+    await eventually(() => expect(receiver.requests.length).toBe(96))
   })
 })
 
@@ -127,7 +128,7 @@ describe('a delivery process', () => {
   it('a delivery process is ready without the broker, and sends due pushes', async () => {
     await setting.push({ url: receiver.url })
     service = await startDeliveryProcess({ ...env(), NATS_URL: 'nats://127.0.0.1:1' })
-    await until(() => receiver.requests.length === 1, 15_000)
+    await eventually(() => expect(receiver.requests.length).toBe(1))
     expect(await service.call('grpc.health.v1.Health/Check', {})).toEqual({ status: 'SERVING' })
   })
 
@@ -140,7 +141,7 @@ describe('a delivery process', () => {
       })),
     )
     service = await startDeliveryProcess(env())
-    await until(() => receiver.requests.length >= 20, 15_000)
+    await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(20))
     const { code, tookMs } = await service.stop()
     expect(code).toBe(0)
     expect(tookMs).toBeLessThan(25_000)
@@ -164,8 +165,8 @@ describe('a delivery process', () => {
       { url: 'https://canary-host.example:99/canary-path', subjectId: '+12025550101' },
     )
     const ended = new Set(['exhausted', 'blocked'])
-    await until(async () => ended.has((await setting.state(id)) ?? ''), 15_000)
-    await until(async () => ended.has((await setting.state(blocked)) ?? ''), 15_000)
+    await eventually(async () => ended.has((await setting.state(id)) ?? ''))
+    await eventually(async () => ended.has((await setting.state(blocked)) ?? ''))
     await service.call('delivery.v1.DeliveryService/GetDelivery', {
       projectId: setting.projectId,
       deliveryId: id,
@@ -189,14 +190,14 @@ describe('a restart of the database', () => {
     setting.worker()
     const bodies = Array.from({ length: 200 }, (_, n) => `{"n":${n}}`)
     await setting.push(...bodies.map((body) => ({ url: receiver.url, body: Buffer.from(body) })))
-    await until(() => receiver.requests.length > 20)
+    await eventually(() => expect(receiver.requests.length).toBeGreaterThan(20))
     await postgres.stop()
     await postgres.start()
     setting.clock.advance(61_000)
-    await until(async () => {
+    await eventually(async () => {
       await expireLeases(setting.db, 500)
       return (await setting.count("state = 'delivered'")) === 200
-    }, 30_000)
+    })
     expect(new Set(receiver.requests.map(({ body }) => body))).toEqual(new Set(bodies))
   })
 })

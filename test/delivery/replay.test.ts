@@ -13,8 +13,9 @@ import {
 } from '../../services/delivery/store/replay-store.ts'
 import { startReplayRunner } from '../../services/delivery/workers/replay-runner.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting, until } from './setting.ts'
+import { createSetting } from './setting.ts'
 
 const limits = { scan: 50, perS: 4 }
 const url = 'https://receiver.example/'
@@ -84,13 +85,13 @@ describe('a push that was given up', () => {
     receiver.answer(status(500))
     setting.worker({ scheduleS: [] })
     const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":7}') })
-    await until(async () => (await setting.state(id)) === 'exhausted')
+    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
 
     receiver.answer(status(200))
     const requestId = randomUUID()
     const answers = await Promise.all([replay(id, requestId), replay(id, requestId)])
     expect(answers.map(({ round }) => round)).toEqual([2, 2])
-    await until(async () => (await setting.state(id)) === 'delivered')
+    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect((await replay(id, requestId)).state).toBe('delivered')
     expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":7}', '{"n":7}'])
     expect(await setting.attempts(id)).toMatchObject([
@@ -104,8 +105,8 @@ describe('a push that was given up', () => {
     const [id = ''] = await givenUp(1, receiver.url)
     await replay(id)
     setting.worker({ scheduleS: [3_600] })
-    await until(() => receiver.requests.length === 1)
-    await until(async () => (await setting.state(id)) === 'pending')
+    await eventually(() => expect(receiver.requests.length).toBe(1))
+    await eventually(async () => expect(await setting.state(id)).toBe('pending'))
     expect(await setting.delivery(id)).toMatchObject({ round: 2, attempts: 4 })
   })
 
@@ -148,7 +149,7 @@ describe('a cancelled push', () => {
     expect((await cancel(id)).state).toBe('cancelled')
     const [other = ''] = await setting.push({ url: receiver.url })
     setting.worker()
-    await until(async () => (await setting.state(other)) === 'delivered')
+    await eventually(async () => expect(await setting.state(other)).toBe('delivered'))
     expect(receiver.requests).toHaveLength(1)
   })
 
@@ -157,10 +158,10 @@ describe('a cancelled push', () => {
     receiver.answer((_request, response) => void cancelled.promise.then(() => response.end()))
     setting.worker()
     const [id = ''] = await setting.push({ url: receiver.url })
-    await until(() => receiver.requests.length === 1)
+    await eventually(() => expect(receiver.requests.length).toBe(1))
     await cancel(id)
     cancelled.resolve()
-    await until(async () => (await setting.attempts(id))[0]?.outcome === 'delivered')
+    await eventually(async () => expect((await setting.attempts(id))[0]?.outcome).toBe('delivered'))
     expect(await setting.state(id)).toBe('cancelled')
   })
 
@@ -270,7 +271,7 @@ describe('a replay of many', () => {
       const step = stepReplay(dying, limits).catch(() => 'died')
       const waits = `select 1 as waits from pg_stat_activity
         where pid = ${pid} and wait_event_type = 'Lock'`
-      await until(async () => (await setting.asOwner(waits)).length === 1)
+      await eventually(async () => expect((await setting.asOwner(waits)).length).toBe(1))
       await setting.asOwner(`select pg_terminate_backend(${pid})`)
       expect(await step).toBe('died')
     })
@@ -289,8 +290,11 @@ describe('a replay of many', () => {
     const { jobId } = await job()
     for (const runner of runners) runner.notify()
     setting.worker()
-    await until(async () => (await jobNow(jobId))?.state === 'done', 10_000)
-    await until(async () => (await setting.count("state = 'delivered'")) === 300, 10_000)
+    await eventually(async () => expect((await jobNow(jobId))?.state).toBe('done'), 10_000)
+    await eventually(
+      async () => expect(await setting.count("state = 'delivered'")).toBe(300),
+      10_000,
+    )
     await Promise.all(runners.map((runner) => runner.close()))
     expect(receiver.requests).toHaveLength(300)
     expect(await setting.count('round = 2')).toBe(300)

@@ -12,10 +12,11 @@ import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { publishSurely } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/servers.ts'
 import { createdEvent } from './event.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { migrations, until } from './setting.ts'
+import { migrations } from './setting.ts'
 
 const credential = 'operator-credential-0123456789'
 const root = path.resolve(import.meta.dirname, '../..')
@@ -49,7 +50,7 @@ beforeAll(async () => {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   nats = connectNats({ url: process.env['TEST_NATS_URL'] ?? '', name: 'test', log: silentLog })
-  await until(() => isReady(), 40_000)
+  await eventually(() => isReady(), 40_000)
 })
 afterAll(async () => {
   await nats.close()
@@ -95,10 +96,10 @@ describe('the delivery process', () => {
     const event = createdEvent({ projectId, notify: `${receiver.url}/n?secret=1` })
     await publish(event)
     await publish(event)
-    await until(async () => {
+    await eventually(async () => {
       const { deliveries = [] } = await list({ projectId })
       return deliveries[0]?.state === 'DELIVERY_STATE_DELIVERED'
-    }, 15_000)
+    })
     expect(receiver.requests).toHaveLength(1)
 
     const { deliveries = [] } = await list({ projectId })
@@ -125,7 +126,7 @@ describe('the delivery process', () => {
     await publish(
       createdEvent({ projectId, notify: url, callback: url, payers: 5, callbackSequence: 1 }),
     )
-    await until(async () => (await list({ projectId })).deliveries?.length === 6, 15_000)
+    await eventually(async () => expect((await list({ projectId })).deliveries?.length).toBe(6))
 
     const first = await list({ projectId, pageSize: 4 })
     const second = await list({ projectId, pageSize: 4, pageToken: first.nextPageToken })
@@ -171,11 +172,11 @@ describe('the delivery process', () => {
     const db = database.open()
     const states = sql('states', "select state from delivery where state <> 'delivered'")
     // The pushes of the tests before, which share a URL, wait for each other.
-    await until(async () => (await db.rows(states, [])).length === 0, 15_000)
+    await eventually(async () => expect((await db.rows(states, [])).length).toBe(0))
     receiver.answer((_request, response) => void setTimeout(() => response.end(), 500))
     const sent = receiver.requests.length
     await publish(createdEvent({ notify: receiver.url }))
-    await until(() => receiver.requests.length === sent + 1, 15_000)
+    await eventually(() => expect(receiver.requests.length).toBe(sent + 1))
     const exited = new Promise((resolve) => service.once('exit', resolve))
     service.kill('SIGTERM')
     expect(await exited).toBe(0)

@@ -1,6 +1,5 @@
 // A database with deliveries in it, and workers to send them, for tests. It must not go through the broker.
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
@@ -194,16 +193,4 @@ export async function claimDeliveries(
   limits: ClaimLimits,
 ): Promise<Claimed[]> {
   return (await claimDue(db, leaseToken, limits)).deliveries
-}
-
-/** Waits until `check` answers true, or fails in the end. */
-export async function until(
-  check: () => boolean | Promise<boolean>,
-  withinMs = 15_000,
-): Promise<void> {
-  const deadline = Date.now() + withinMs
-  while (!(await check())) {
-    if (Date.now() > deadline) throw new Error('what the test waits for did not happen')
-    await delay(10)
-  }
 }

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { open, verifyWebhook } from '#core/identity/seal.ts'
 import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { eventually } from '../support/eventually.ts'
 import { type Received, type Receiver, startReceiver, status } from './receiver.ts'
-import { until } from './setting.ts'
+
 import { type SignedWorld, startSignedWorld } from './signed-harness.ts'
 
 let world: SignedWorld
@@ -56,7 +57,7 @@ function ownPath() {
     callbackUrl: `${receiver.url}${path}`,
     arrived,
     async first(): Promise<Received> {
-      await until(() => arrived().length > 0)
+      await eventually(() => expect(arrived().length).toBeGreaterThan(0))
       return arrived()[0] as Received
     },
   }
@@ -102,7 +103,7 @@ describe('the callback of an onboarding', () => {
     expect(opened(request, wallet.key)).toBe(token)
     expect(opened(request, wallet.key, 'session_token')).toBeUndefined()
     expect(opened(request, other.key)).toBeUndefined()
-    await until(async () => (await world.unconfirmed()) === 0, 15_000)
+    await eventually(async () => expect(await world.unconfirmed()).toBe(0))
   })
 
   it('the callback of a registration has the answer of the holder', async () => {
@@ -124,7 +125,7 @@ describe('the callback of an onboarding', () => {
       status(arrived().length > 1 ? 200 : 500)(request, response),
     )
     await world.onboard(randomUUID(), wallet, { callbackUrl, token: newToken() })
-    await until(() => arrived().length === 2)
+    await eventually(() => expect(arrived().length).toBe(2))
     const [one, two] = arrived() as [Received, Received]
     expect(two.body).toBe(one.body)
     expect(two.headers['authorisation-token']).toBe(one.headers['authorisation-token'])
@@ -173,11 +174,15 @@ describe('without the secrets', () => {
     const projectId = randomUUID()
     const startAccounts = await world.stopAccounts()
     await world.onboard(projectId, wallet, { callbackUrl, token: newToken() })
-    await until(async () => (await world.attempts(projectId))[0]?.outcome === 'unsigned')
+    await eventually(async () =>
+      expect((await world.attempts(projectId))[0]?.outcome).toBe('unsigned'),
+    )
     expect(arrived()).toHaveLength(0)
     await startAccounts()
-    await until(() => arrived().length === 1, 15_000)
-    await until(async () => (await world.attempts(projectId)).at(-1)?.outcome === 'delivered')
+    await eventually(() => expect(arrived().length).toBe(1))
+    await eventually(async () =>
+      expect((await world.attempts(projectId)).at(-1)?.outcome).toBe('delivered'),
+    )
     const attempts = await world.attempts(projectId)
     expect(attempts[0]).toMatchObject({ error: 'signing_unavailable', failures: 0 })
     expect(verifies(arrived()[0] as Received, wallet.key)).toBe(true)
@@ -189,7 +194,9 @@ describe('without the secrets', () => {
     const projectId = randomUUID()
     const institutionId = randomUUID()
     await world.onboard(projectId, wallet, { callbackUrl, token: newToken(), institutionId })
-    await until(async () => (await world.attempts(projectId))[0]?.state === 'blocked')
+    await eventually(async () =>
+      expect((await world.attempts(projectId))[0]?.state).toBe('blocked'),
+    )
     expect(await world.attempts(projectId)).toMatchObject([
       { outcome: 'unsigned', error: 'institution_unknown' },
     ])

@@ -21,9 +21,10 @@ import { serveRpc } from '#platform/rpc/server/server.ts'
 import { deliveryService } from '../../services/delivery/api/deliveries.ts'
 import { createTail } from '../../services/delivery/api/tail.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { ownNats, type TestServer, temporaryFolder } from '../support/servers.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
-import { migrations, until } from './setting.ts'
+import { migrations } from './setting.ts'
 
 const projectId = randomUUID()
 const rpc = '/delivery.v1.DeliveryService/TailDeliveries'
@@ -38,7 +39,7 @@ beforeAll(async () => {
   // Of its own: so many megabytes are no neighbours.
   ;[broker, database] = await Promise.all([ownNats(), createTestDatabase('delivery', migrations)])
   nats = connectNats({ url: broker.url, name: 'other-replica', log: silentLog })
-  await until(() => nats.ready())
+  await eventually(() => nats.ready())
 })
 afterAll(async () => {
   await nats.close()
@@ -88,7 +89,7 @@ async function stallOverHttp1(port: number) {
     /** Reads on to the end and says whether the connection was cut. */
     async isCut() {
       socket.resume()
-      await until(() => closed).catch(() => undefined)
+      await eventually(() => closed).catch(() => undefined)
       socket.destroy()
       return closed
     },
@@ -111,7 +112,7 @@ async function stallOverHttp2(port: number) {
   return {
     async isCut() {
       stream.resume()
-      await until(() => closed).catch(() => undefined)
+      await eventually(() => closed).catch(() => undefined)
       session.destroy()
       return closed
     },
@@ -154,7 +155,7 @@ async function passBy({ seen }: ReturnType<typeof readWell>, times: number): Pro
   for (let time = 0; time < times; time += 1) {
     const before = seen.changes
     announce(changesAtOnce)
-    await until(() => seen.changes === before + changesAtOnce, 30_000)
+    await eventually(() => expect(seen.changes).toBe(before + changesAtOnce))
   }
 }
 
@@ -174,7 +175,7 @@ describe('a reader who stops reading', () => {
     timeout: 240_000,
   }, async () => {
     const reader = readWell(service.url)
-    await until(() => reader.seen.heartbeats > 0)
+    await eventually(() => expect(reader.seen.heartbeats).toBeGreaterThan(0))
     // What any reader costs is there before.
     await passBy(reader, 60)
     const port = Number(new URL(service.url).port)
@@ -220,7 +221,7 @@ describe('a stream that nobody reads', () => {
     })
     const stalled = await stall(server.port)
     const reader = readWell(`http://127.0.0.1:${server.port}`)
-    await until(() => reader.seen.heartbeats > 0)
+    await eventually(() => expect(reader.seen.heartbeats).toBeGreaterThan(0))
     // More than the system keeps for a socket, then silence for longer than a call may stand still.
     await passBy(reader, 30)
     const heartbeats = reader.seen.heartbeats
@@ -228,11 +229,11 @@ describe('a stream that nobody reads', () => {
     expect(await stalled.isCut()).toBe(true)
     const last = randomUUID()
     announce(1, last)
-    await until(() => reader.seen.last === last)
+    await eventually(() => expect(reader.seen.last).toBe(last))
     expect(reader.seen.heartbeats).toBeGreaterThan(heartbeats)
     // There is room for two: the place of the one who was cut off is free.
     const next = readWell(`http://127.0.0.1:${server.port}`)
-    await until(() => next.seen.heartbeats > 0)
+    await eventually(() => expect(next.seen.heartbeats).toBeGreaterThan(0))
     await next.stop()
     await reader.stop()
     tail.close()

@@ -5,7 +5,7 @@ import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { createTail, type TailItem, type TailOptions } from '../../services/delivery/api/tail.ts'
 import type { EndedAttempt } from '../../services/delivery/workers/completer.ts'
 import { silentLog } from '../support/database.ts'
-import { until } from './setting.ts'
+import { eventually } from '../support/eventually.ts'
 
 const projectId = randomUUID()
 const closers: (() => unknown)[] = []
@@ -19,7 +19,7 @@ async function replica(options: Partial<TailOptions> = {}) {
     name: 'test',
     log: silentLog,
   })
-  await until(() => nats.ready())
+  await eventually(() => nats.ready())
   const tail = createTail({ nats, log: silentLog, ...options })
   closers.push(() => nats.close(), tail.close)
   return tail

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { Client } from 'pg'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId, randomId } from '#core/identity/id.ts'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { type Database, openDatabase, sql } from '#platform/db/db.ts'
@@ -20,6 +20,7 @@ import { postTransfer } from '../../services/accounts/ledger/operations/ledger.t
 import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
 import { moving, newCustomer } from '../ledger/harness.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts, keepStream, ownNats, temporaryFolder } from '../support/servers.ts'
 
 const subject = 'pw.accounts.drill'
@@ -54,7 +55,7 @@ function settingsOf(conf: string): Record<string, string> {
 }
 
 function becomesTrue(look: () => boolean | Promise<boolean>): Promise<void> {
-  return vi.waitFor(async () => {
+  return eventually(async () => {
     if (!(await look())) throw new Error('it did not become true')
   }, 40_000)
 }
@@ -271,7 +272,7 @@ describe('a database that was brought back to a moment', () => {
     const again = await startEvents(accounts, delivery)
     try {
       again.outbox.notify()
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         expect(await accounts.row(unconfirmed, [subject])).toEqual({ n: 0 })
       }, 40_000)
       const done = await delivery.rows<{ event_id: string }>(handled, [])

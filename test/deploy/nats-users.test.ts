@@ -1,10 +1,11 @@
 // Runs NATS servers with the configuration of the manifests and the secrets of a bootstrap: each user may do its work there, and
 // only servers with the password of the routes join.
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { type StreamController, startStreamController } from '#platform/events/stream-controller.ts'
 import { makeMissing } from '../../deploy/bootstrap/installation.ts'
@@ -12,6 +13,7 @@ import { openVault } from '../../deploy/bootstrap/vault.ts'
 import { natsProgram } from '../../deploy/local/nats/program.ts'
 import { publishSurely } from '../events/harness.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 import { manifestsRoot } from './kustomize.ts'
 
@@ -41,7 +43,7 @@ beforeAll(async () => {
   for (const name of names.slice(0, 2)) startServer(name)
   const nats = await as('stream-controller', 2)
   controller = startStreamController({ nats, log: silentLog })
-  await vi.waitUntil(() => controller.ready(), { timeout: 40_000 })
+  await eventually(() => controller.ready(), 40_000)
 })
 
 afterAll(async () => {
@@ -126,7 +128,7 @@ describe('the users of the broker', () => {
   it('payments publishes and delivery takes in', async () => {
     const [payments, delivery] = await Promise.all([as('payments'), as('delivery')])
     const durable = { durable: 'delivery-pw-payments-all', subject: 'pw.payments.*' }
-    const batches = await vi.waitFor(() => delivery.openDurable(durable), 15_000)
+    const batches = await eventually(() => delivery.openDurable(durable))
     await publishSurely(payments, 'pw.payments.event', Buffer.from('paid'), 'first')
     const [message] = (await batches.next(1)) ?? []
     expect(Buffer.from(message?.payload ?? '').toString()).toBe('paid')
@@ -141,15 +143,15 @@ describe('the users of the broker', () => {
       heard.push(Buffer.from(payload).toString())
     })
     const durable = { durable: 'accounts-pw-payments-settled', subject: 'pw.payments.settled' }
-    const batches = await vi.waitFor(() => accounts.openDurable(durable), 15_000)
+    const batches = await eventually(() => accounts.openDurable(durable))
     batches.stop()
     let published = 0
-    // The broker may hear of the subscription later than of the invalidation.
-    await vi.waitFor(async () => {
+    // The broker may hear of the subscription later than of the news.
+    await eventually(async () => {
       published += 1
       await accounts.publish('pw.accounts.access', Buffer.from('revoked'), `second ${published}`)
       expect(heard).toContain('revoked')
-    }, 15_000)
+    })
   })
 
   it('no user publishes events of another, and the gateway publishes none', async () => {
@@ -167,9 +169,9 @@ describe('the users of the broker', () => {
 
 describe('the servers of the broker', () => {
   it('join by the password of the routes', async () => {
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await Promise.all(['nats-0', 'nats-1'].map(routesOf))).toEqual([1, 1])
-    }, 20_000)
+    })
   })
 
   it.each([
@@ -178,7 +180,7 @@ describe('the servers of the broker', () => {
   ])('do not let a stranger join that has %s', async (_, changeRoutes) => {
     const { server, log } = startServer(stranger, changeRoutes)
     try {
-      await vi.waitFor(() => expect(log()).toMatch(/Authorization Violation/i), 20_000)
+      await eventually(() => expect(log()).toMatch(/Authorization Violation/i))
       expect(await Promise.all(['nats-0', 'nats-1', stranger].map(routesOf))).toEqual([1, 1, 0])
     } finally {
       server.kill('SIGKILL')
@@ -188,6 +190,6 @@ describe('the servers of the broker', () => {
 
   it('let the third join, which has it', async () => {
     startServer('nats-2')
-    await vi.waitFor(async () => expect(await routesOf('nats-2')).toBe(2), 20_000)
+    await eventually(async () => expect(await routesOf('nats-2')).toBe(2))
   })
 })

@@ -2,6 +2,7 @@
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   allowedIp,
   apiKey,
@@ -163,7 +164,7 @@ describe('a subscription key', () => {
     await call(edge.url, 'GET', target.replace(/[^=]*$/, 'unknown'), {
       headers: goodHeaders({ 'PW-request-id': paymentId }),
     })
-    await expect.poll(() => edge.lines.length).toBe(1)
+    await eventually(() => expect(edge.lines.length).toBe(1))
     expect(edge.lines[0]).toMatchObject({
       requestId: paymentId,
       route: '/payments/status',
@@ -319,7 +320,7 @@ describe('a stop', () => {
     const answer = call(edge.url, 'POST', '/payments/request?version=2024-10-01', {
       body: goodPayment(),
     })
-    await expect.poll(() => edge.seen.created.length).toBe(1)
+    await eventually(() => expect(edge.seen.created.length).toBe(1))
     const closed = edge.app.close()
     await expect(fetch(`${edge.url}/livez`)).rejects.toThrow('fetch failed')
     release.resolve()
@@ -334,9 +335,9 @@ describe('a stop with a client that never ends its request', () => {
   it('does not wait for it', async () => {
     edge = await startEdge({ stopGraceMs: 200 })
     const answer = sendRaw(edge.port, 'POST /payments/request HTTP/1.1\r\nHost: x\r\n')
-    await expect
-      .poll(() => promisify(edge.app.server.getConnections.bind(edge.app.server))())
-      .toBe(1)
+    await eventually(async () =>
+      expect(await promisify(edge.app.server.getConnections.bind(edge.app.server))()).toBe(1),
+    )
     await edge.app.close()
     expect(await answer).toBe('')
   })

@@ -2,6 +2,7 @@
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import {
   call,
   type EdgeFixture,
@@ -81,9 +82,7 @@ const filePart = (name: string, content: string) => part(name, content, '; filen
 
 /** The last upload, once it has ended. */
 async function endOfUpload({ seen } = edge): Promise<SeenUpload | undefined> {
-  await expect
-    .poll(() => seen.accounts.uploads.at(-1)?.outcome ?? 'open', { interval: 20 })
-    .not.toBe('open')
+  await eventually(() => expect(seen.accounts.uploads.at(-1)?.outcome ?? 'open').not.toBe('open'))
   return seen.accounts.uploads.at(-1)
 }
 
@@ -373,7 +372,9 @@ describe('an upload', () => {
     const socket = net.connect(edge.port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(`${headOf(1_000_000)}${start}`)
-    await expect.poll(() => edge.seen.accounts.uploads.at(-1)?.artefacts ?? []).toHaveLength(1)
+    await eventually(() =>
+      expect(edge.seen.accounts.uploads.at(-1)?.artefacts ?? []).toHaveLength(1),
+    )
     socket.destroy()
     expect((await endOfUpload())?.artefacts).toHaveLength(1)
     await expectNothingStored()

@@ -6,6 +6,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { createRpcClient } from '#platform/rpc/client/client.ts'
 import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
+import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { call, type EdgeFixture, goodHeaders, goodPayment, parseRaw, startEdge } from './harness.ts'
 import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
@@ -68,15 +69,15 @@ describe('on one connection', () => {
     await startSlow()
     const { socket, codes } = await connect()
     socket.write((post + getUnknown).repeat(50))
-    await expect.poll(created).toBe(8)
+    await eventually(() => expect(created()).toBe(8))
     await settled()
     expect(created()).toBe(8)
     expect(edge.inFlight.count()).toBe(100)
     release.resolve()
-    await expect.poll(() => codes().length).toBe(100)
+    await eventually(() => expect(codes().length).toBe(100))
     const pair = ['DUPLICATE_TRANSACTION_ID', 'ENDPOINT_NOT_FOUND']
     expect(codes()).toEqual(Array.from({ length: 50 }, () => pair).flat())
-    await expect.poll(edge.inFlight.count).toBe(0)
+    await eventually(() => expect(edge.inFlight.count()).toBe(0))
   })
 
   it('reading stops after one read', async () => {
@@ -84,7 +85,7 @@ describe('on one connection', () => {
     const { socket } = await connect()
     const short = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'
     socket.write(post + short.repeat(200_000))
-    await expect.poll(created).toBe(1)
+    await eventually(() => expect(created()).toBe(1))
     await settled()
     const most = 65_536 / short.length + 1
     expect(edge.inFlight.count()).toBeLessThan(most)
@@ -97,7 +98,7 @@ describe('on one connection', () => {
     await startSlow()
     const { socket, codes, text } = await connect()
     socket.write(`${post.repeat(20)}hello\r\n\r\n`)
-    await expect.poll(created).toBe(16)
+    await eventually(() => expect(created()).toBe(16))
     await settled()
     expect(text()).toBe('')
     release.resolve()
@@ -134,7 +135,7 @@ describe('on one connection', () => {
     await startSlow()
     const { socket, codes } = await connect()
     socket.write(post + head('CONNECT example.com:443 HTTP/1.1'))
-    await expect.poll(created).toBe(1)
+    await eventually(() => expect(created()).toBe(1))
     release.resolve()
     await once(socket, 'close')
     expect(codes()).toEqual(['DUPLICATE_TRANSACTION_ID', 'ENDPOINT_NOT_FOUND'])
@@ -144,7 +145,7 @@ describe('on one connection', () => {
     await startSlow()
     const { socket, codes, text } = await connect()
     socket.write(post.repeat(20))
-    await expect.poll(created).toBe(16)
+    await eventually(() => expect(created()).toBe(16))
     const closed = edge.app.close()
     release.resolve()
     await once(socket, 'close')
@@ -169,7 +170,7 @@ describe('in the whole process', () => {
   const fill = async () => {
     const clients = await Promise.all([connect(), connect(), connect()])
     for (const { socket } of clients) socket.write(post)
-    await expect.poll(created).toBe(3)
+    await eventually(() => expect(created()).toBe(3))
     return clients
   }
 
@@ -187,7 +188,7 @@ describe('in the whole process', () => {
     expect(await page.text()).toContain('<h1')
     expect(created()).toBe(3)
     release.resolve()
-    for (const client of clients) await expect.poll(client.statuses).toEqual([409])
+    for (const client of clients) await eventually(() => expect(client.statuses()).toEqual([409]))
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
@@ -207,7 +208,7 @@ describe('in the whole process', () => {
     socket.write(post.repeat(40))
     await gone
     release.resolve()
-    await expect.poll(edge.inFlight.count).toBe(0)
+    await eventually(() => expect(edge.inFlight.count()).toBe(0))
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
@@ -216,10 +217,10 @@ describe('in the whole process', () => {
     const { socket } = await connect()
     socket.pause()
     socket.write(head('GET /docs/swagger-ui-bundle.js HTTP/1.1').repeat(16))
-    await expect.poll(edge.inFlight.count).toBeGreaterThan(4)
-    await expect
-      .poll(async () => (await call(edge.url, 'GET', '/quote?version=2024-10-01')).status)
-      .toBe(400)
+    await eventually(() => expect(edge.inFlight.count()).toBeGreaterThan(4))
+    await eventually(async () =>
+      expect((await call(edge.url, 'GET', '/quote?version=2024-10-01')).status).toBe(400),
+    )
   })
 })
 
@@ -244,11 +245,11 @@ describe('a client that disconnects', () => {
     const { socket } = await connect()
     socket.write(bytes)
     const reached = bytes.startsWith(post) ? 1 : 0
-    await expect.poll(created).toBe(reached)
+    await eventually(() => expect(created()).toBe(reached))
     await settled()
     socket.destroy()
     release.resolve()
-    await expect.poll(edge.inFlight.count).toBe(0)
+    await eventually(() => expect(edge.inFlight.count()).toBe(0))
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
@@ -256,10 +257,10 @@ describe('a client that disconnects', () => {
     await startSlow()
     const { socket } = await connect()
     socket.write(post.repeat(2))
-    await expect.poll(created).toBe(2)
+    await eventually(() => expect(created()).toBe(2))
     socket.destroy()
     release.resolve()
-    await expect.poll(() => edge.lines.length).toBe(2)
+    await eventually(() => expect(edge.lines.length).toBe(2))
     for (const line of edge.lines) {
       expect(line).toMatchObject({ route: '/payments/request', status: 409, outcome: 'aborted' })
     }
@@ -280,13 +281,13 @@ describe('other forms of HTTP', () => {
     const { socket, statuses } = await connect()
     const upgrade = { Connection: 'Upgrade', Upgrade: 'websocket' }
     socket.write(head('GET /livez HTTP/1.1', upgrade))
-    await expect.poll(statuses).toEqual([200])
+    await eventually(() => expect(statuses()).toEqual([200]))
   })
 
   it('hundreds of headers are as good as few', async () => {
     await startSlow()
     const { socket, statuses } = await connect()
     socket.write(`GET /livez HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(500)}\r\n`)
-    await expect.poll(statuses).toEqual([200])
+    await eventually(() => expect(statuses()).toEqual([200]))
   })
 })

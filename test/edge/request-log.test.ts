@@ -1,5 +1,6 @@
 // What the log and the metrics show of requests, with a key and without.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { apiKey, call, type EdgeFixture, goodHeaders, keys, sendRaw, startEdge } from './harness.ts'
 
 let edge: EdgeFixture
@@ -45,13 +46,13 @@ describe('a flood of requests without a project', () => {
     const before = await refusals(reason)
     const beginMs = performance.now()
     await flood(bytes, times)
-    await expect.poll(() => refusals(reason)).toBe(before + times)
+    await eventually(async () => expect(await refusals(reason)).toBe(before + times))
     const ofReason = () => edge.lines.filter((line) => line['reason'] === reason)
     // The first, and one for each second of the flood.
     expect(ofReason().length).toBeLessThanOrEqual(2 + (performance.now() - beginMs) / 1_000)
     const accounted = () =>
       ofReason().reduce((sum, line) => sum + 1 + Number(line['leftOut'] ?? 0), 0)
-    await expect.poll(accounted).toBe(times)
+    await eventually(() => expect(accounted()).toBe(times))
     expect(ofReason()[0]?.['requestId']).toMatch(/^[0-9a-f-]{36}$/)
   })
 
@@ -73,7 +74,7 @@ describe('a flood of requests without a project', () => {
 it('each request of a known project is a line, refused or not', async () => {
   for (let index = 0; index < 20; index += 1) await call(edge.url, 'GET', target)
   const ofProjects = () => edge.lines.filter(({ projectId }) => projectId !== undefined)
-  await expect.poll(() => ofProjects().length).toBe(20)
+  await eventually(() => expect(ofProjects().length).toBe(20))
   for (const line of ofProjects()) {
     expect(line).toMatchObject({ route: '/payments/status', reason: 'PAYMENT_NOT_FOUND' })
     expect(line['projectId']).toMatch(/^[0-9a-f-]{36}$/)

@@ -4,6 +4,7 @@ import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { EdgeSettings, PageServices } from '../../gateway/options.ts'
 import { formToken } from '../../gateway/pages/page-guard.ts'
+import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
 import {
   call,
@@ -57,7 +58,7 @@ async function begin(bytes: string) {
     isAnswered: whole,
     received: () => text,
     async answer() {
-      await expect.poll(whole).toBe(true)
+      await eventually(() => expect(whole()).toBe(true))
       return parseRaw(text)
     },
   }
@@ -99,7 +100,9 @@ describe('a body that stops', () => {
     const known = await begin(head(good) + half)
     expect(edge.seen.keyLookups).toEqual([])
     expect(shapeOf(await unknown.answer())).toEqual(refusedAs('full', 408, 'TIMEOUT'))
-    await expect.poll(() => edge.seen.keyLookups.toSorted()).toEqual([keys.demo, keys.unknown])
+    await eventually(() =>
+      expect(edge.seen.keyLookups.toSorted()).toEqual([keys.demo, keys.unknown]),
+    )
     expect(known.isAnswered()).toBe(false)
     known.socket.write(rest)
     expect((await known.answer()).status).toBe(200)
@@ -119,7 +122,7 @@ describe('a body that stops', () => {
     const late = await begin(head(headers) + half)
     expect((await late.answer()).status).toBe(408)
     late.socket.write(rest)
-    await expect.poll(() => edge.inFlight.count()).toBe(0)
+    await eventually(() => expect(edge.inFlight.count()).toBe(0))
     expect(edge.seen.created).toHaveLength(1)
   })
 
@@ -168,10 +171,10 @@ describe('a body that stops', () => {
       const late = await begin(head(headers, path) + content.slice(0, -3))
       expect((await late.answer()).status).toBe(408)
       late.socket.write(content.slice(-3))
-      await expect.poll(() => edge.inFlight.count()).toBe(0)
+      await eventually(() => expect(edge.inFlight.count()).toBe(0))
       // In time it is.
       const inTime = await begin(head(headers, path) + content)
-      await expect.poll(() => inTime.received()).toMatch(/^HTTP\/1\.1 (200|303) /)
+      await eventually(() => expect(inTime.received()).toMatch(/^HTTP\/1\.1 (200|303) /))
     }
     expect(edge.seen.accounts.personal).toHaveLength(1)
     expect(paid).toEqual(['1234'])
@@ -201,7 +204,7 @@ describe('the memory for bodies without a known key', () => {
       Array.from({ length: 20 }, () => begin(head(noHeaders) + half)),
     )
     const answered = () => stalled.filter(({ isAnswered }) => isAnswered())
-    await expect.poll(() => answered().length).toBe(14)
+    await eventually(() => expect(answered().length).toBe(14))
     for (const one of answered()) {
       const seen = await one.answer()
       expect(shapeOf(seen)).toEqual(refusedAs('full', 503, 'SERVICE_UNAVAILABLE'))
@@ -221,10 +224,10 @@ describe('the memory for bodies without a known key', () => {
       const stalled = await Promise.all(
         Array.from({ length: 6 }, () => begin(head(noHeaders) + half)),
       )
-      await expect.poll(() => edge.inFlight.count()).toBe(6)
+      await eventually(() => expect(edge.inFlight.count()).toBe(6))
       expect(stalled.filter(({ isAnswered }) => isAnswered())).toEqual([])
       for (const { socket } of stalled) socket.destroy()
-      await expect.poll(() => edge.inFlight.count()).toBe(0)
+      await eventually(() => expect(edge.inFlight.count()).toBe(0))
     }
   })
 
@@ -233,7 +236,7 @@ describe('the memory for bodies without a known key', () => {
     const large = { 'Content-Length': '60000' }
     const [one, other] = [await begin(head(large)), await begin(head(large))]
     one.socket.write('x'.repeat(50_000))
-    await expect.poll(() => edge.inFlight.count()).toBe(2)
+    await eventually(() => expect(edge.inFlight.count()).toBe(2))
     other.socket.write('x'.repeat(50_000))
     expect((await other.answer()).status).toBe(503)
     expect(one.isAnswered()).toBe(false)

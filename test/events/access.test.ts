@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { natsFrom } from '#platform/events/nats/access.ts'
 import { connectNats } from '#platform/events/nats/nats.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -29,11 +30,11 @@ it('a process with a wrong password tries again, and comes in with the right one
   // The user is the process's own name.
   const nats = connectNats({ ...natsFrom(settings), name: url.username, log })
   try {
-    await vi.waitFor(() => expect(warned).toHaveBeenCalled(), { timeout: 10_000 })
+    await eventually(() => expect(warned).toHaveBeenCalled())
     expect(nats.ready()).toBe(false)
     await writeFile(natsPasswordFile, `${decodeURIComponent(url.password)}\n`)
-    await vi.waitUntil(() => nats.ready(), { timeout: 15_000 })
-    await vi.waitFor(() => nats.ensureStream(), 10_000)
+    await eventually(() => nats.ready())
+    await eventually(() => nats.ensureStream())
   } finally {
     await nats.close()
   }

@@ -1,6 +1,7 @@
 // Events come through although servers of the broker's cluster die, forget, freeze or lose each other.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { makeWorld, type World, worldSubjects } from './harness.ts'
@@ -29,7 +30,7 @@ async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Out
     world.startConsumer()
     const { notify } = world.startProducer()
     const handles = async (eventId: string) => {
-      await soon(async () => {
+      await eventually(async () => {
         // Waits that the database counts are not waited for.
         world.clock.advance(1_000)
         notify()
@@ -40,9 +41,9 @@ async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Out
     await comeThrough()
     await areWhole(cluster)
     await scenario({ cluster, comeThrough })
-    await soon(async () => expect(writers.count()).toBeGreaterThan(100))
+    await eventually(async () => expect(writers.count()).toBeGreaterThan(100))
     const written = await writers.end()
-    await soon(async () => {
+    await eventually(async () => {
       world.clock.advance(1_000)
       expect(await world.pendingRows()).toBe(0)
     })
@@ -82,15 +83,12 @@ function startWriters(world: World) {
 
 /** All three have the whole stream. */
 async function areWhole(cluster: Cluster): Promise<void> {
-  await soon(async () => {
+  await eventually(async () => {
     const { cluster: state } = await cluster.streamInfo()
     const whole = state?.replicas?.filter(({ current, offline }) => current && !(offline ?? false))
     expect(whole).toHaveLength(2)
   })
 }
-
-const soon = (expectation: () => Promise<void>) =>
-  vi.waitFor(expectation, { timeout: 30_000, interval: 50 })
 
 describe('in a cluster of three, no event is lost and publication resumes by itself', () => {
   it.concurrent('when the leader is killed and its store wiped while it is down', {

@@ -1,12 +1,13 @@
 // A NATS cluster of three on this machine whose servers can be killed, frozen, cut off from each other and wiped. It must not
 // know what its stream carries.
+
 import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { connect, type StreamInfo } from 'nats'
-import { vi } from 'vitest'
 import { type NatsServer, startNats } from '../../deploy/local/nats/nats.ts'
+import { eventually } from '../support/eventually.ts'
 import { freeze } from '../support/freeze.ts'
 import { freePorts, keepStream, temporaryFolder } from '../support/servers.ts'
 
@@ -80,15 +81,12 @@ export async function startCluster(subjects: Record<string, readonly string[]>):
     streamInfo,
     // A server that is slow to answer, and an election, are waited for.
     leader: () =>
-      vi.waitFor(
-        async () => {
-          const { cluster } = await streamInfo()
-          const found = members.find(({ name }) => name === cluster?.leader)
-          if (found === undefined) throw new Error('the stream has no leader')
-          return found
-        },
-        { timeout: 30_000, interval: 50 },
-      ),
+      eventually(async () => {
+        const { cluster } = await streamInfo()
+        const found = members.find(({ name }) => name === cluster?.leader)
+        if (found === undefined) throw new Error('the stream has no leader')
+        return found
+      }),
     async remove() {
       await kept.close()
       await Promise.all(members.map((member) => member.end()))

@@ -7,11 +7,10 @@ import { subscribeInvalidation } from '#platform/events/invalidation.ts'
 import { insertEvent } from '#platform/events/outbox.ts'
 import { claimDue } from '#platform/events/outbox-store.ts'
 import { publishEvent } from '#platform/events/relay.ts'
+import { eventually } from '../support/eventually.ts'
 import { gapsOf, noteGaps } from './gaps.ts'
 import {
   emptyStream,
-  eventually,
-  invalidationSubject,
   log,
   makeWorld,
   metricValue,

@@ -4,9 +4,8 @@ import { randomId } from '#core/identity/id.ts'
 import { sql } from '#platform/db/db.ts'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { directLeaseMs } from '#platform/events/outbox-store.ts'
+import { eventually } from '../support/eventually.ts'
 import {
-  eventually,
-  invalidationSubject,
   makeWorld,
   metricValue,
   startBroker,

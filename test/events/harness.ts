@@ -5,7 +5,6 @@ import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { connect, type StreamAPI } from 'nats'
 import { Client } from 'pg'
 import { Registry } from 'prom-client'
-import { vi } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { randomId } from '#core/identity/id.ts'
 import { InboxService } from '#gen/events/v1/events_pb.js'
@@ -29,6 +28,7 @@ import { createLogger } from '#platform/telemetry/log.ts'
 import { createTestClock, type TestClock } from '#platform/testing/clock.ts'
 import { type NatsServer, startNats } from '../../deploy/local/nats/nats.ts'
 import { copyOfDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { freeze } from '../support/freeze.ts'
 import { disableJetStream, freePorts, keepStream, temporaryFolder } from '../support/servers.ts'
 
@@ -271,12 +271,7 @@ export async function makeWorld(brokerUrl: string) {
 
 /** Publishes, however often the broker is too slow to say that it has it: it knows the message by its id. */
 export function publishSurely(nats: Nats, ...message: Parameters<Nats['publish']>): Promise<void> {
-  return vi.waitFor(() => nats.publish(...message), { timeout: 15_000 })
-}
-
-/** Waits until what is expected holds. */
-export function eventually(expectation: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(expectation, { timeout: 30_000, interval: 25 })
+  return eventually(() => nats.publish(...message))
 }
 
 /** Reads one metric without labels. */

@@ -6,6 +6,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { connectNats, type Nats, type NatsOptions } from '#platform/events/nats/nats.ts'
 import { jetStreamMetric } from '#platform/events/stream-health.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { disableJetStream, ownBroker, type TestServer } from '../support/servers.ts'
 import { log, metricValue } from './harness.ts'
 
@@ -31,18 +32,18 @@ describe('a server without JetStream', () => {
     const nats = open()
     const metrics = new Registry()
     jetStreamMetric(metrics, nats)
-    await vi.waitFor(() => nats.checkStream(), 15_000)
+    await eventually(() => nats.checkStream())
     expect(await metricValue(metrics, 'payweave_jetstream_up')).toBe(1)
     disableJetStream(server.dataDir, server.pid())
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(nats.ready()).toBe(true)
       await expect(nats.checkStream()).rejects.toThrow('the broker refused')
-    }, 15_000)
+    })
     expect(await metricValue(metrics, 'payweave_jetstream_up')).toBe(0)
     await server.stop()
     await expect(nats.checkStream()).rejects.toThrow(Failure)
     await server.start()
-    await vi.waitFor(() => nats.checkStream(), 15_000)
+    await eventually(() => nats.checkStream())
     expect(await metricValue(metrics, 'payweave_jetstream_up')).toBe(1)
   })
 })
@@ -61,7 +62,7 @@ describe('a server that is too old', () => {
     const version = other.info?.version
     await other.close()
     const { nats, failures } = openWatched('99.0.0')
-    await vi.waitFor(() => expect(failures).toHaveBeenCalled(), 15_000)
+    await eventually(() => expect(failures).toHaveBeenCalled())
     const [fields, message] = failures.mock.calls[0] ?? []
     expect(message).toBe('broker not usable')
     expect((fields as { err: Failure }).err.message).toBe(
@@ -73,7 +74,7 @@ describe('a server that is too old', () => {
 
   it('is used where the minimum is its own version', async () => {
     const { nats, failures } = openWatched('2.9.10')
-    await vi.waitFor(() => nats.checkStream(), 15_000)
+    await eventually(() => nats.checkStream())
     expect(failures).not.toHaveBeenCalled()
   })
 })

@@ -1,9 +1,9 @@
 // Events come through although the broker loses them or parts are down.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { connectNats } from '#platform/events/nats/nats.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   deleteStream,
-  eventually,
   log,
   makeWorld,
   metricValue,

@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { connect } from 'nats'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { brokerUsers } from '#platform/config/setting.ts'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { type StreamController, startStreamController } from '#platform/events/stream-controller.ts'
@@ -13,6 +13,7 @@ import { spawnTied, type TiedProcess } from '../../deploy/local/process/tied-pro
 import { settledSubject } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
 import { subjects as deliverySubjects } from '../../services/delivery/operations/event-intake.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
 type User = (typeof brokerUsers)[number]
@@ -66,7 +67,7 @@ async function startServer(): Promise<TiedProcess> {
 /** Everybody is connected, and the controller has made the stream and the consumers. */
 async function streamIsThere(): Promise<void> {
   const isThere = () => controller.ready() && brokerUsers.every((user) => as[user].ready())
-  await vi.waitUntil(isThere, { timeout: 40_000 })
+  await eventually(isThere, 40_000)
 }
 
 let published = 0
@@ -86,7 +87,7 @@ const ownSubjects = [
 
 it('each process publishes its own events and no others', async () => {
   for (const [user, subject] of ownSubjects) {
-    await vi.waitFor(() => publish(user, subject), 15_000)
+    await eventually(() => publish(user, subject))
   }
   // Of some of them the broker says nothing, so that each takes as long as one waits.
   const foreign = [
@@ -107,7 +108,7 @@ it('each process publishes its own events and no others', async () => {
 
 it('processes with a health check for events ask for the stream, and no other process does', async () => {
   for (const user of ['gateway', 'payments', 'accounts', 'institution', 'delivery'] as const) {
-    await vi.waitFor(() => as[user].checkStream(), 15_000)
+    await eventually(() => as[user].checkStream())
   }
   await expect(as.billing.checkStream()).rejects.toThrow('the broker refused')
 })
@@ -127,7 +128,7 @@ it('consumers take in what is theirs, and no other process does', async () => {
 async function consumersTakeIn(): Promise<void> {
   for (const user of ['accounts', 'delivery'] as const) {
     for (const { durable, subject } of durablesOf({ [user]: consumedSubjects[user] })) {
-      const batches = await vi.waitFor(() => as[user].openDurable({ durable, subject }), 15_000)
+      const batches = await eventually(() => as[user].openDurable({ durable, subject }))
       const batch = (await batches.next(10)) ?? []
       expect([durable, batch.length > 0]).toEqual([durable, true])
       for (const message of batch) message.ack()
@@ -184,7 +185,7 @@ it.each(processes)('%s cannot change the stream, its messages or a consumer', as
       return `$JS.API.${api}`
     })
     // Each was refused before it reached JetStream.
-    await vi.waitFor(() => expect(refused.toSorted()).toEqual(subjects.toSorted()), 10_000)
+    await eventually(() => expect(refused.toSorted()).toEqual(subjects.toSorted()))
   } finally {
     await watching.close()
   }
@@ -198,12 +199,12 @@ it('a wiped broker has stream and consumers again, and every event comes through
   const before = new Set(brokerUsers.filter((user) => as[user].ready()))
   expect(before.size).toBe(brokerUsers.length)
   await server.end('SIGKILL', 5_000)
-  await vi.waitUntil(() => brokerUsers.every((user) => !as[user].ready()), { timeout: 10_000 })
+  await eventually(() => brokerUsers.every((user) => !as[user].ready()))
   fs.rmSync(path.join(folder, 'store'), { recursive: true })
   server = await startServer()
   await streamIsThere()
   for (const [user, subject] of ownSubjects) {
-    await vi.waitFor(() => publish(user, subject), 15_000)
+    await eventually(() => publish(user, subject))
   }
   await consumersTakeIn()
 })
@@ -217,11 +218,11 @@ it('invalidations and tails reach their subscribers', async () => {
   as.delivery.subscribe('pw.accounts.access', hear('delivery'))
   as.delivery.subscribe('pwtail.delivery.wanted', hear('delivery'))
   // A round trip of each: by then the broker knows of the subscriptions.
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     await publish('accounts', 'pw.accounts.access')
     as.delivery.announce('pwtail.delivery.wanted', Buffer.from('wanted'))
     expect(new Set(heard)).toEqual(
       new Set(['gateway pw.accounts.access', 'delivery pw.accounts.access', 'delivery wanted']),
     )
-  }, 30_000)
+  })
 })

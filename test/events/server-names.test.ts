@@ -6,10 +6,11 @@ import dns from 'node:dns'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { connectNats, ensureOnce, type Nats } from '#platform/events/nats/nats.ts'
 import { type Authority, issueCertificate, openAuthority } from '../../deploy/local/certificates.ts'
 import { type NatsServer, startNats } from '../../deploy/local/nats/nats.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 import { log } from './harness.ts'
 
@@ -37,7 +38,7 @@ describe('a name server that does not answer', () => {
     const url = new URL(shared)
     url.hostname = 'localhost'
     nats = connectNats({ url: url.href, name: url.username, log })
-    await vi.waitUntil(() => nats?.ready() === true || asked.length > 0, { timeout: 15_000 })
+    await eventually(() => nats?.ready() === true || asked.length > 0)
     expect({ ready: nats.ready(), asked: asked.length }).toEqual({ ready: true, asked: 0 })
   })
 })
@@ -55,7 +56,7 @@ describe('a list of servers', () => {
       return url.href
     })
     nats = connectNats({ url: [...dead, shared.href].join(','), name: shared.username, log })
-    await expect.poll(() => nats?.ready()).toBe(true)
+    await eventually(() => expect(nats?.ready()).toBe(true))
   })
 })
 

@@ -1,6 +1,7 @@
 // Tests that the client leaves a broker server that falls silent, even with responses outstanding.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
+import { eventually } from '../support/eventually.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { log, startBroker, subject, type TestBroker } from './harness.ts'
 
@@ -13,7 +14,7 @@ beforeEach(async () => {
   ;[first, second] = await Promise.all([startBroker('same'), startBroker('same')])
   await second.kill()
   nats = connectNats({ url: `${first.url},${second.url}`, name: 'test', log })
-  await vi.waitFor(() => nats.ensureStream(), { timeout: 15_000 })
+  await eventually(() => nats.ensureStream())
   await second.start()
   await first.freeze()
 })
@@ -25,7 +26,7 @@ afterEach(async () => {
 /** Publication works again within 10 s. */
 async function resumes(): Promise<void> {
   const watch = startStopwatch()
-  await vi.waitFor(() => nats.publish(subject, Buffer.from('fact'), 'later'), { timeout: 40_000 })
+  await eventually(() => nats.publish(subject, Buffer.from('fact'), 'later'), 40_000)
   expect(watch.elapsedMs()).toBeLessThan(10_000)
 }
 

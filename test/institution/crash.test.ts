@@ -1,5 +1,6 @@
 // Kills the service at every step of a transaction, before and after each call and statement, and lets another process
 // carry on: there is exactly one outcome, and accounts, quotes and the back end agree with it.
+
 import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
@@ -18,7 +19,8 @@ import { type Engine, startInstitution } from '../../services/institution/engine
 import { reportTransfer } from '../../services/institution/operations/reports.ts'
 import type { Peers } from '../../services/institution/ports/peers.ts'
 import { silentLog } from '../support/database.ts'
-import { type Order, settings, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Order, settings, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -161,17 +163,17 @@ async function ending(
 ): Promise<{ transaction: Transaction | undefined }> {
   const { getTransaction } = institutionService(engine.institution)
   const { projectId = '', institutionName = '', transactionId = '' } = asked
-  return until(async () => {
+  return eventually(async () => {
     await endTransfers(engine, kind, old)
     try {
       const request = { projectId, institutionName, transactionId }
       const { transaction } = await getTransaction(request as never, undefined as never)
       const isPending = transaction?.status === TransactionStatus.PENDING
-      return isPending ? undefined : { transaction: transaction as Transaction }
+      return !isPending && { transaction: transaction as Transaction }
     } catch (error) {
       if (error instanceof Failure && error.reason === 'TRANSACTION_NOT_FOUND')
         return { transaction: undefined }
-      if (error instanceof Failure && error.reason === 'SERVICE_UNAVAILABLE') return undefined
+      if (error instanceof Failure && error.reason === 'SERVICE_UNAVAILABLE') return false
       throw error
     }
   })
@@ -197,7 +199,7 @@ function traces({ ama, token, quote, before }: Scenario, was: Before) {
 const nothing = { movements: 0, paid: 0n, isSpent: false, transfers: 0, isReserved: false }
 
 async function expectNothing(one: Scenario, was: Before): Promise<void> {
-  await until(() => one.quote?.reservedBy === undefined)
+  await eventually(() => expect(one.quote?.reservedBy).toBeUndefined())
   expect(traces(one, was)).toMatchObject(nothing)
 }
 
@@ -217,7 +219,7 @@ async function expectOnce(
     isReserved: quote !== undefined,
     receiptOfQuote: quote && transaction.institutionReceiptId,
   }
-  await until(() => quote === undefined || quote.status === QuoteTransactionStatus.COMPLETED)
+  await eventually(() => quote === undefined || quote.status === QuoteTransactionStatus.COMPLETED)
   expect(TransactionStatus[transaction.status]).toBe(end)
   expect(traces(one, was)).toEqual(made)
   expect(await world.events(transaction.transactionId)).toEqual(
@@ -244,7 +246,7 @@ async function runFirst(
     if (word === 'refused') return
     await ending(first.engine, asked, kind, transfers)
     // The quotes service is notified after the end.
-    await until(() => quote === undefined || quote.status > QuoteTransactionStatus.PENDING)
+    await eventually(() => quote === undefined || quote.status > QuoteTransactionStatus.PENDING)
     await new Promise((resolve) => setTimeout(resolve, 30))
   }
   const pumping = setInterval(() => {

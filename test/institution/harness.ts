@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
+import { expect } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { TransferState } from '#gen/backend/v1/transfers_pb.js'
 import {
@@ -32,6 +33,7 @@ import { startInstitution } from '../../services/institution/engine.ts'
 import type { InstitutionSettings } from '../../services/institution/operations/institution.ts'
 import type { Peers } from '../../services/institution/ports/peers.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { institutionName, newAccounts, type Person } from './accounts.ts'
 import { newBackend, newQuotes } from './peers.ts'
 
@@ -49,19 +51,6 @@ export type Order = Extract<
   MessageInitShape<typeof CreateTransactionRequestSchema>,
   { $typeName?: undefined }
 >
-
-/** Waits for something that a worker does, without waiting longer than it takes. */
-export async function until<T>(
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-): Promise<T> {
-  const deadline = Date.now() + 15_000
-  for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    if (Date.now() > deadline) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
 
 /** The reason of a refusal, and the field that it names. */
 export async function refusal(call: Promise<unknown>): Promise<string> {
@@ -184,10 +173,10 @@ export async function startWorld(overrides: Partial<InstitutionSettings> = {}) {
     },
     statusOf: async (transactionId: string) => TransactionStatus[(await get(transactionId)).status],
     becomes: (transactionId: string, status: TransactionStatus) =>
-      until(async () => (await get(transactionId)).status === status),
+      eventually(async () => expect((await get(transactionId)).status).toBe(status)),
     /** The back end has a transfer that ends, and says so. */
     async end(movementId: string, outcome: TransferOutcome): Promise<void> {
-      const transfer = await until(() => backend.transfers.get(movementId))
+      const transfer = await eventually(() => backend.transfers.get(movementId) ?? false)
       transfer.state = stateOf(outcome)
       await reports.reportTransfer({ transferId: movementId, outcome, reason: 'stand-in' })
     },

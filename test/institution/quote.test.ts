@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
 import { QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
-import { type Order, refusal, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Order, refusal, startWorld, type World } from './harness.ts'
 import type { Quote } from './peers.ts'
 
 let world: World
@@ -143,7 +144,7 @@ describe('a quote', () => {
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(ama.balance).toBe(1_000_000n)
     quotes.releaseQuote = release
-    await until(async () => {
+    await eventually(async () => {
       world.testClock.advance(1_000)
       return (await world.rowCount()) === rows
     })
@@ -159,7 +160,7 @@ describe('a quote', () => {
     const made = await world.create(asked)
     expect(quote).toMatchObject({ isUsed: true, status: QuoteTransactionStatus.PENDING })
     await world.end(made.movementId, TransferOutcome.FAILED)
-    await until(() => quote.status === QuoteTransactionStatus.FAILED)
+    await eventually(() => expect(quote.status).toBe(QuoteTransactionStatus.FAILED))
     expect(ama.balance).toBe(1_000_000n)
   })
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransferState } from '#gen/backend/v1/transfers_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
-import { type Order, refusal, settings, startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Order, refusal, settings, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -72,7 +73,7 @@ describe('a transfer to the outside', () => {
       transferInformation: { remittance_purpose: 'family' },
     })
     const { movementId } = await world.create(asked)
-    const { request } = await until(() => world.backend.transfers.get(movementId))
+    const { request } = await eventually(() => world.backend.transfers.get(movementId) ?? false)
     expect(request).toMatchObject({
       debitAmount: { currency: 'USD', minorUnits: 10_200n },
       creditAmount: { currency: 'USD', minorUnits: 9_900n },
@@ -118,7 +119,7 @@ describe('an outcome that nobody reports', () => {
   it('is enquired for on schedule', async () => {
     const { asked } = sender()
     const { movementId, transactionId } = await world.create(asked)
-    const transfer = await until(() => world.backend.transfers.get(movementId))
+    const transfer = await eventually(() => world.backend.transfers.get(movementId) ?? false)
     transfer.state = TransferState.COMPLETED
     expect(await world.statusOf(transactionId)).toBe('PENDING')
     world.testClock.advance(60_500)
@@ -128,7 +129,7 @@ describe('an outcome that nobody reports', () => {
   it('is a failure when the back end does not know the transfer and will refuse it for ever', async () => {
     const { ama, asked } = sender()
     const { movementId, transactionId } = await world.create(asked)
-    await until(() => world.backend.transfers.get(movementId))
+    await eventually(() => world.backend.transfers.get(movementId) ?? false)
     world.backend.transfers.delete(movementId)
     world.testClock.advance(60_500)
     await world.becomes(transactionId, TransactionStatus.FAILED)
@@ -138,11 +139,11 @@ describe('an outcome that nobody reports', () => {
   it('a transfer stays pending while the back end says so, until the deadline cancels it', async () => {
     const { ama, asked } = sender()
     const { movementId, transactionId } = await world.create(asked)
-    const transfer = await until(() => world.backend.transfers.get(movementId))
+    const transfer = await eventually(() => world.backend.transfers.get(movementId) ?? false)
     for (const [, waitS] of settings.enquiryScheduleS.entries()) {
       const { enquiries } = world.backend.state
       world.testClock.advance(waitS * 1_000 + 500)
-      await until(() => world.backend.state.enquiries > enquiries)
+      await eventually(() => expect(world.backend.state.enquiries).toBeGreaterThan(enquiries))
       expect(await world.statusOf(transactionId)).toBe('PENDING')
     }
     world.testClock.advance(settings.transferTtlS * 1_000)
@@ -155,7 +156,7 @@ describe('an outcome that nobody reports', () => {
   it('is what it had become when the deadline came too late', async () => {
     const { ama, asked } = sender()
     const { movementId, transactionId } = await world.create(asked)
-    const transfer = await until(() => world.backend.transfers.get(movementId))
+    const transfer = await eventually(() => world.backend.transfers.get(movementId) ?? false)
     transfer.state = TransferState.COMPLETED
     world.testClock.advance(settings.transferTtlS * 1_000 + 1_000)
     await world.becomes(transactionId, TransactionStatus.COMPLETED)
@@ -172,7 +173,7 @@ describe('an outcome that nobody reports', () => {
     expect(ama.balance).toBe(990_000n)
     world.backend.state.isDown = false
     world.testClock.advance(60_000)
-    await until(() => world.backend.transfers.get(movementId))
+    await eventually(() => world.backend.transfers.get(movementId) ?? false)
     await world.end(movementId, TransferOutcome.COMPLETED)
     await world.becomes(transactionId, TransactionStatus.COMPLETED)
   })

@@ -18,6 +18,7 @@ import {
 } from '../../services/accounts/ledger/workers/check.ts'
 import { rollUpInternal } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { type LedgerWorld, ledgerWorld, moving, newCustomer, statement } from './harness.ts'
 
 let world: LedgerWorld
@@ -200,9 +201,11 @@ describe('the checker finds', () => {
     await post(newId(), 4n, 'TTD')
     await post(projectId, 1n, 'JPY')
     const checks = startChecks(db, silentLog, metrics)
-    await expect
-      .poll(() => registry.metrics())
-      .toContain('payweave_ledger_fx_rounding_minor_units{currency="TTD"} 7')
+    await eventually(async () =>
+      expect(await registry.metrics()).toContain(
+        'payweave_ledger_fx_rounding_minor_units{currency="TTD"} 7',
+      ),
+    )
     expect(await registry.metrics()).toContain(
       'payweave_ledger_fx_rounding_minor_units{currency="JPY"} 1',
     )
@@ -218,9 +221,9 @@ describe('the checker finds', () => {
     const registry = new Registry()
     const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
     const checks = startChecks(db, silentLog, metrics)
-    await expect
-      .poll(() => registry.metrics(), { timeout: 10_000 })
-      .toContain('payweave_ledger_findings{rule="L3"} 100')
+    await eventually(async () =>
+      expect(await registry.metrics()).toContain('payweave_ledger_findings{rule="L3"} 100'),
+    )
     expect(await registry.metrics()).toMatch(/payweave_ledger_check_time_seconds 1\d{9}/)
     await checks.close()
   })

@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readSettings } from '#platform/config/config.ts'
 import { openDatabase } from '#platform/db/db.ts'
 import { migrate } from '#platform/db/migrate.ts'
@@ -10,6 +10,7 @@ import { migrationFolders } from '#platform/db/schemas.ts'
 import { startLedger } from '../../services/accounts/ledger/engine.ts'
 import { metricValue } from '../events/harness.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { ownPostgres, type TestServer, temporaryFolder } from '../support/servers.ts'
 
 const folder = temporaryFolder('ledger-login')
@@ -45,9 +46,9 @@ it('the whole ledger is checked by the password of the file', async () => {
   })
   const ledger = startLedger({ db, settings, log: silentLog, registry })
   try {
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await metricValue(registry, 'payweave_ledger_check_time_seconds')).toBeGreaterThan(0)
-    }, 15_000)
+    })
   } finally {
     await ledger.close()
     await db.close()

@@ -4,6 +4,7 @@ import { type Transaction, TransactionStatus } from '#gen/institution/v1/institu
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
 import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
 import { balanceOf, statement, userLimits } from '../ledger/harness.ts'
+import { eventually } from '../support/eventually.ts'
 import type { World } from './harness.ts'
 import type { Ledger, Made } from './history.ts'
 import { covers, worthOf } from './worth.ts'
@@ -16,16 +17,14 @@ const open = statement(
 export async function settle(world: World, ledger: Ledger): Promise<void> {
   const { institutionDb, reports } = world
   const { projectId } = ledger.shop
-  await expect
-    .poll(async () => {
-      for (const { route, transaction } of ledger.made.values()) {
-        if (route === 'p2p') continue
-        const { movementId: transferId } = transaction
-        await reports.reportTransfer({ transferId, outcome: TransferOutcome.COMPLETED, reason: '' })
-      }
-      return (await institutionDb.row<{ count: number }>(open, [projectId]))?.count
-    })
-    .toBe(0)
+  await eventually(async () => {
+    for (const { route, transaction } of ledger.made.values()) {
+      if (route === 'p2p') continue
+      const { movementId: transferId } = transaction
+      await reports.reportTransfer({ transferId, outcome: TransferOutcome.COMPLETED, reason: '' })
+    }
+    expect(await institutionDb.row(open, [projectId])).toEqual({ count: 0 })
+  })
   for (const made of ledger.made.values()) {
     const { institutionName, transactionId } = made.transaction
     const known = await world.institution.getTransaction({

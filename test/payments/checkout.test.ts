@@ -9,7 +9,8 @@ import {
   PaymentState,
 } from '#gen/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
-import { at, payer, refusal, startWorld, states, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { at, payer, refusal, startWorld, states, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -24,7 +25,7 @@ afterAll(() => world.stop())
 async function announced(more: object = {}) {
   const made = await world.create({ payers: [payer(0n, more)], description: 'Two coffees' })
   const { payerId, linkToken } = at(made.payers)
-  await until(() => world.backend.received.charges.has(payerId))
+  await eventually(() => world.backend.received.charges.has(payerId))
   return { paymentId: made.paymentId, payerId, linkToken }
 }
 
@@ -141,7 +142,7 @@ describe('paying with a wallet', () => {
     expect([checkout?.payerState, refused]).toEqual([PayerState.PROCESSING, false])
     expect(await refusal(world.cancel(paymentId))).toBe('PAYMENT_NOT_CANCELLABLE')
     world.testClock.advance(3_000)
-    await until(async () => (await stateOf(paymentId))[0] === 'PAID')
+    await eventually(async () => expect((await stateOf(paymentId))[0]).toBe('PAID'))
     answered.resolve()
   })
 
@@ -153,7 +154,7 @@ describe('paying with a wallet', () => {
     const { checkout } = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(checkout?.payerState).toBe(PayerState.PROCESSING)
     world.testClock.advance(3_000)
-    await until(async () => (await stateOf(paymentId))[1] === 'PENDING')
+    await eventually(async () => expect((await stateOf(paymentId))[1]).toBe('PENDING'))
     expect(at((await world.get(paymentId)).payers).refusedAttempts).toBe(0)
     world.backend.state.wallet = () => AttemptOutcome.PAID
     const again = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
@@ -170,7 +171,7 @@ describe('paying with a wallet', () => {
     await world.checkouts.payWithWallet({ linkToken: one.linkToken, pin: '123456' })
     await world.report(other.payerId, ChargeOutcome.REFUSED, attemptId)
     world.testClock.advance(3_000)
-    await until(async () => (await stateOf(one.paymentId))[1] === 'PENDING')
+    await eventually(async () => expect((await stateOf(one.paymentId))[1]).toBe('PENDING'))
     expect(await stateOf(other.paymentId)).toEqual(['PENDING', 'PENDING'])
   })
 
@@ -186,10 +187,10 @@ describe('paying with a wallet', () => {
     received.attempts.set(attemptId, 99 as AttemptOutcome)
     const before = received.enquiries
     world.testClock.advance(3_000)
-    await until(() => received.enquiries > before)
+    await eventually(() => expect(received.enquiries).toBeGreaterThan(before))
     received.attempts.set(attemptId, AttemptOutcome.PAID)
     world.testClock.advance(10_000)
-    await until(async () => (await stateOf(paymentId))[0] === 'PAID')
+    await eventually(async () => expect((await stateOf(paymentId))[0]).toBe('PAID'))
     const events = await world.events(paymentId)
     expect(events.map(({ transition }) => transition)).not.toContain('PAYER_REFUSED')
   })

@@ -4,7 +4,8 @@ import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { FraudCheckStatus, PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
-import { at, type Order, payer, refusal, startWorld, states, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { at, type Order, payer, refusal, startWorld, states, type World } from './harness.ts'
 import { quietCounts, rowCounts } from './row-counts.ts'
 
 let world: World
@@ -88,7 +89,9 @@ describe('a new payment request', () => {
     })
     const [first, second] = made.payers.map(({ payerId }) => payerId)
     const { received } = world.backend
-    const announced = await until(() => received.charges.get(second ?? '') && received.charges)
+    const announced = await eventually(
+      () => (received.charges.get(second ?? '') && received.charges) ?? false,
+    )
     expect(announced.get(first ?? '')).toMatchObject({
       amount: { currency: 'USD', minorUnits: 4_020n },
       mobileNumber: '+12025550100',
@@ -103,7 +106,9 @@ describe('a new payment request', () => {
     world.backend.state.isDown = true
     const made = await world.create()
     world.backend.state.isDown = false
-    const announced = await until(() => world.backend.received.charges.get(at(made.payers).payerId))
+    const announced = await eventually(
+      () => world.backend.received.charges.get(at(made.payers).payerId) ?? false,
+    )
     expect(announced.amount?.minorUnits).toBe(10_000n)
   })
 
@@ -246,7 +251,9 @@ describe('a cancelled request', () => {
     })
     expect(rest).toEqual([])
     const payerId = at(cancelled.payers).payerId
-    const withdrawn = await until(() => world.backend.received.withdrawals.get(payerId))
+    const withdrawn = await eventually(
+      () => world.backend.received.withdrawals.get(payerId) ?? false,
+    )
     expect(withdrawn.reason).toBe(WithdrawReason.CANCELLED)
     expect(await world.movements(paymentId)).toEqual([])
   })

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentChannel, PayoutState } from '#gen/payments/v1/payments_pb.js'
-import { at, payer, refusal, startWorld, states, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { at, payer, refusal, startWorld, states, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -24,7 +25,9 @@ describe('a request whose time runs out', () => {
       notices: ['PAYMENT_EXPIRED 0'],
       callbackSequence: 1,
     })
-    const withdrawn = await until(() => world.backend.received.withdrawals.get(payerId))
+    const withdrawn = await eventually(
+      () => world.backend.received.withdrawals.get(payerId) ?? false,
+    )
     expect(withdrawn.reason).toBe(WithdrawReason.EXPIRED)
   })
 
@@ -36,7 +39,7 @@ describe('a request whose time runs out', () => {
     expect(life).toBe(900)
     await world.report(at(made.payers, 1).payerId, PAID)
     world.testClock.advance(901_000)
-    await until(async () => (await world.stateOf(made.paymentId))[0] === 'EXPIRED')
+    await eventually(async () => expect((await world.stateOf(made.paymentId))[0]).toBe('EXPIRED'))
     expect(await world.stateOf(made.paymentId)).toEqual(['EXPIRED', 'EXPIRED', 'REFUNDED'])
     expect(await world.movements(made.paymentId)).toEqual(['payer_receipt 6000', 'refund 6000'])
   })
@@ -48,7 +51,7 @@ describe('a request whose time runs out', () => {
     await world.expireNow(bystander.paymentId)
     expect(await world.stateOf(paymentId)).toEqual(['PENDING', 'PROCESSING'])
     await world.report(payerId, REFUSED, 'a')
-    await until(async () => (await world.stateOf(paymentId))[0] === 'EXPIRED')
+    await eventually(async () => expect((await world.stateOf(paymentId))[0]).toBe('EXPIRED'))
   })
 
   it('a late request is paid when the attempt in flight succeeds', async () => {
@@ -100,7 +103,7 @@ describe('money that comes too late', () => {
       callbackSequence: 2,
     })
     expect(await world.movements(paymentId)).toEqual(['late_receipt 10000', 'refund 10000'])
-    await until(() => world.refundsOf(payerId).length === 1)
+    await eventually(() => expect(world.refundsOf(payerId).length).toBe(1))
     expect(at(world.refundsOf(payerId)).amount).toMatchObject({
       currency: 'USD',
       minorUnits: 10_000n,
@@ -205,7 +208,7 @@ describe('refunding', () => {
       'payer_receipt 10050',
       'refund 10050',
     ])
-    const refund = await until(() => world.refundsOf(at(made.payers).payerId)[0])
+    const refund = await eventually(() => world.refundsOf(at(made.payers).payerId)[0] ?? false)
     const { COMPLETED, FAILED } = TransferOutcome
     await world.reports.reportRefund({ refundId: refund.refundId, outcome: COMPLETED })
     await world.reports.reportRefund({ refundId: refund.refundId, outcome: FAILED })
@@ -216,7 +219,7 @@ describe('refunding', () => {
     const { paymentId, payerId } = await world.one()
     await world.report(payerId, PAID)
     const payeeId = at((await world.get(paymentId)).payees).payeeId
-    await until(() => world.backend.received.payouts.has(payeeId))
+    await eventually(() => world.backend.received.payouts.has(payeeId))
     await world.refund(paymentId)
     expect(await world.movements(paymentId)).toEqual([
       'fee 50',
@@ -232,7 +235,7 @@ describe('refunding', () => {
     const { paymentId, payerId } = await world.one()
     await world.cancel(paymentId)
     await world.report(payerId, PAID)
-    const refund = await until(() => world.refundsOf(payerId)[0])
+    const refund = await eventually(() => world.refundsOf(payerId)[0] ?? false)
     const outcome = TransferOutcome.FAILED
     await world.reports.reportRefund({ refundId: refund.refundId, outcome })
     await world.reports.reportRefund({ refundId: refund.refundId, outcome })

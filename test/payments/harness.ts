@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
+import { expect } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
@@ -49,6 +50,7 @@ import type { PaymentSettings } from '../../services/payments/operations/payment
 import { backendPort } from '../../services/payments/ports/backend.ts'
 import { merchantFinder } from '../../services/payments/ports/merchants.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { newAccounts, newBackend } from './backend.ts'
 
@@ -88,19 +90,6 @@ export function payer(amountMinor = 0n, more: object = {}) {
     paymentMethod: PaymentMethod.WALLET,
     amountMinor,
     ...more,
-  }
-}
-
-/** Waits for something that a worker does, without waiting longer than it takes. */
-export async function until<T>(
-  look: () => Promise<T | undefined | false> | T | undefined | false,
-): Promise<T> {
-  const deadline = Date.now() + 15_000
-  for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    if (Date.now() > deadline) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
@@ -232,7 +221,7 @@ export async function startWorld(
     /** Moves the clock past the payers' time and waits for the worker. */
     async expireNow(paymentId: string) {
       testClock.advance(25 * 3_600_000)
-      await until(async () => states(await calls.get(paymentId))[0] === 'EXPIRED')
+      await eventually(async () => expect(states(await calls.get(paymentId))[0]).toBe('EXPIRED'))
     },
     /** The refunds of a charge that the back end was asked for. */
     refundsOf: (payerId: string) =>

@@ -4,8 +4,9 @@ import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { countPage } from '#platform/keys/dependants.ts'
 import { linkDependants } from '../../services/payments/store/link-key-store.ts'
+import { eventually } from '../support/eventually.ts'
 import { testKeys } from '../support/keys.ts'
-import { at, payer, refusal, startWorld, states, until, type World } from './harness.ts'
+import { at, payer, refusal, startWorld, states, type World } from './harness.ts'
 
 const keys = testKeys('untimed')
 const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
@@ -58,7 +59,7 @@ it('a repeat shows the links of its request again after later rotations', async 
 
 it('a link from before a rotation is paid on after it', async () => {
   const { payment, links } = await made()
-  await until(() => world.backend.received.charges.has(at(payment.payers).payerId))
+  await eventually(() => world.backend.received.charges.has(at(payment.payers).payerId))
   keys.rotate()
   await world.checkouts.payWithWallet({ linkToken: at(links), pin: '123456' })
   expect(states(await world.get(payment.paymentId))).toEqual(['PAID', 'PAID'])
@@ -73,7 +74,7 @@ it('the cash code that an agent receives later is the one that the payer saw bef
   expect(await cashCodeOf(at(links))).toBe(shown)
   world.backend.state.isDown = false
   const { payerId } = at(payment.payers)
-  const charge = await until(() => world.backend.received.charges.get(payerId))
+  const charge = await eventually(() => world.backend.received.charges.get(payerId) ?? false)
   expect(charge.cashCode).toBe(shown)
 })
 
@@ -97,7 +98,7 @@ it('open payments need the key of their links, ended ones do not', async () => {
 it('a key that is retired at once takes its links from repeats, not from payers', async () => {
   const linked = await made()
   const cash = await made([payer(0n, agent)])
-  await until(() => world.backend.received.charges.has(at(cash.payment.payers).payerId))
+  await eventually(() => world.backend.received.charges.has(at(cash.payment.payers).payerId))
   const retired = keys().current.keyId
   keys.rotate()
   keys.retire(retired)
@@ -118,7 +119,7 @@ it('a charge without its key does not hold up those that were announced with it'
   keys.retire(retired)
   world.backend.state.isDown = false
   for (const { payment } of others) {
-    await until(() => world.backend.received.charges.has(at(payment.payers).payerId))
+    await eventually(() => world.backend.received.charges.has(at(payment.payers).payerId))
   }
   expect(world.backend.received.charges.has(at(lost.payment.payers).payerId)).toBe(false)
 })

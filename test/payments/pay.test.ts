@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentMethod, PayoutState } from '#gen/payments/v1/payments_pb.js'
-import { at, payer, refusal, startWorld, states, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { at, payer, refusal, startWorld, states, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -104,7 +105,7 @@ describe('a payer who pays', () => {
       'payer_receipt 10000',
       'refund 10000',
     ])
-    await until(() => world.refundsOf(payerId).length === 1)
+    await eventually(() => expect(world.refundsOf(payerId).length).toBe(1))
   })
 })
 
@@ -123,7 +124,9 @@ describe('a payer who is refused', () => {
       notices: ['PAYMENT_FAILED 0'],
       callbackSequence: 1,
     })
-    const withdrawn = await until(() => world.backend.received.withdrawals.get(payerId))
+    const withdrawn = await eventually(
+      () => world.backend.received.withdrawals.get(payerId) ?? false,
+    )
     expect(withdrawn.reason).toBe(WithdrawReason.FAILED)
     expect(await world.movements(paymentId)).toEqual([])
   })
@@ -147,8 +150,8 @@ describe('a payer who is refused', () => {
       callbackSequence: 1,
     })
     expect(await world.movements(paymentId)).toEqual(['payer_receipt 3000', 'refund 3000'])
-    await until(() => world.refundsOf(first).length === 1)
-    await until(() => world.backend.received.withdrawals.has(third))
+    await eventually(() => expect(world.refundsOf(first).length).toBe(1))
+    await eventually(() => world.backend.received.withdrawals.has(third))
     expect(world.backend.received.withdrawals.has(first)).toBe(false)
   })
 
@@ -205,7 +208,7 @@ describe('a payout', () => {
     expect(made.payees.map(({ feeMinor }) => feeMinor)).toEqual([136n, 204n])
     await world.report(at(made.payers).payerId, PAID)
     const [later = '', sooner = ''] = made.payees.map(({ payeeId }) => payeeId)
-    const sent = await until(() => world.backend.received.payouts.get(sooner))
+    const sent = await eventually(() => world.backend.received.payouts.get(sooner) ?? false)
     expect(sent).toMatchObject({
       amount: { currency: 'USD', minorUnits: 5_796n },
       mobileNumber: '+12025550112',
@@ -218,7 +221,7 @@ describe('a payout', () => {
       callbackSequence: 0,
     })
     world.testClock.advance(49 * hourMs)
-    await until(() => world.backend.received.payouts.has(later))
+    await eventually(() => world.backend.received.payouts.has(later))
     expect(await world.reportPayout(later, TransferOutcome.FAILED)).toBe('FAILED')
     expect(await world.reportPayout(later, TransferOutcome.COMPLETED)).toBe('FAILED')
     expect(await world.lastEvent(made.paymentId)).toMatchObject({

@@ -1,6 +1,7 @@
 // Counts the rows of payments once all that was to be announced has been. It must not change any.
 import { sql } from '#platform/db/db.ts'
-import { until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { type World } from './harness.ts'
 
 const counts = sql(
   'test_counts',
@@ -17,7 +18,7 @@ export async function rowCounts({ db }: World) {
 
 /** The rows there are once nothing is left to be announced: an announcement's row goes when it was made. */
 export async function quietCounts(world: World) {
-  return await until(async () => {
+  return await eventually(async () => {
     const found = await rowCounts(world)
     return found?.open === 0n && found
   })

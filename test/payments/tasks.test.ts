@@ -9,8 +9,9 @@ import type { Backend } from '../../services/payments/ports/backend.ts'
 import { taskInHandUntil } from '../../services/payments/store/task-store.ts'
 import { startChargeAnnouncer } from '../../services/payments/workers/tasks.ts'
 import { silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
-import { at, payer, startWorld, until, type World } from './harness.ts'
+import { at, payer, startWorld, type World } from './harness.ts'
 
 let world: World
 beforeAll(async () => {
@@ -24,11 +25,11 @@ it('a charge that the back end refuses does not keep the others of its call from
   state.refuses = ({ mobileNumber }) => mobileNumber === refused
   const payers = [payer(5_000n, { mobileNumberE164: refused }), payer(5_000n)]
   const made = await world.create({ payers })
-  await until(() => received.charges.has(at(made.payers, 1).payerId))
+  await eventually(() => received.charges.has(at(made.payers, 1).payerId))
   expect(received.charges.has(at(made.payers).payerId)).toBe(false)
   state.refuses = () => false
   world.testClock.advance(60_000)
-  await until(() => received.charges.has(at(made.payers).payerId))
+  await eventually(() => received.charges.has(at(made.payers).payerId))
 })
 
 it('charges are announced while payouts hang', async () => {
@@ -38,12 +39,12 @@ it('charges are announced while payouts hang', async () => {
   const paid = await world.create()
   await world.report(at(paid.payers).payerId, ChargeOutcome.PAID)
   const payeeId = at((await world.get(paid.paymentId)).payees).payeeId
-  await until(() => received.payoutCalls > 0)
+  await eventually(() => expect(received.payoutCalls).toBeGreaterThan(0))
   const fresh = await world.create()
-  await until(() => received.charges.has(at(fresh.payers).payerId))
+  await eventually(() => received.charges.has(at(fresh.payers).payerId))
   expect(received.payouts.has(payeeId)).toBe(false)
   hanging.resolve()
-  await until(() => received.payouts.has(payeeId))
+  await eventually(() => received.payouts.has(payeeId))
 })
 
 const writeTask = sql(
@@ -97,16 +98,16 @@ it('charges that wait when their process stops are left to others, and do not ho
   charges.letGo()
   await closed
   // Long before the lease of the task expires.
-  await until(async () => (await db.row(findTask, [waiting])) === undefined)
+  await eventually(async () => expect(await db.row(findTask, [waiting])).toBeUndefined())
 })
 
 it('the task of an announced charge is deleted, that of a withdrawn one is kept', async () => {
   const made = await world.create()
   const { payerId } = at(made.payers)
-  await until(async () => (await world.db.row(findTask, [payerId])) === undefined)
+  await eventually(async () => expect(await world.db.row(findTask, [payerId])).toBeUndefined())
   expect(world.backend.received.charges.has(payerId)).toBe(true)
   await world.cancel(made.paymentId)
-  await until(async () => (await world.db.row(doneTask, [payerId])) !== undefined)
+  await eventually(async () => expect(await world.db.row(doneTask, [payerId])).toBeDefined())
 })
 
 it('charges that wait do not make a stop fail whose database is gone', async () => {

@@ -15,7 +15,8 @@ import { enqueueDeliveries, subjects } from '../../services/delivery/operations/
 import { paymentSubjects } from '../../services/payments/api/events.ts'
 import { startBroker, type TestBroker } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
-import { startWorld, until, type World } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { startWorld, type World } from './harness.ts'
 
 const addressed = 'pw.payments.event'
 const unaddressed = 'pw.payments.event.unaddressed'
@@ -90,7 +91,7 @@ const outboxRowsNow = () => world.db.rows<Row>(outboxRows, [])
 const idsOf = (rows: Row[]) => rows.map(({ event_id }) => event_id).toSorted()
 
 async function whenEnded(count: number): Promise<Row[]> {
-  return await until(async () => {
+  return await eventually(async () => {
     const rows = await outboxRowsNow()
     return rows.length === count && rows.every(({ ended }) => ended) && rows
   })
@@ -138,7 +139,7 @@ it('taken by a relay of an older release, they stay open until one that knows th
   await world.create({ urls: nowhere })
   const older = startRelay(known)
   world.testClock.advance(directLeaseMs)
-  await until(async () => (await outboxRowsNow())[0]?.attempts === 1)
+  await eventually(async () => expect((await outboxRowsNow())[0]?.attempts).toBe(1))
   expect(await outboxRowsNow()).toMatchObject([{ ended: false }])
   await older.close()
   startRelay(declared())

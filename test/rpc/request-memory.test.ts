@@ -4,6 +4,7 @@ import net from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { check, floodsOf } from './floods.ts'
 import {
   bearer,
@@ -94,6 +95,6 @@ describe.each(['quotes', 'billing'] as const)('%s', (name) => {
     while ((await Promise.race([settled, Promise.resolve('not yet')])) === 'not yet')
     expect(service.peakBytes() - residentBytes).toBeLessThan(maxGrowthBytes)
     flood?.stop()
-    await expect.poll(() => healthAnswers(service?.port ?? 0)).toBe(true)
+    await eventually(async () => expect(await healthAnswers(service?.port ?? 0)).toBe(true))
   })
 })

@@ -9,7 +9,8 @@ import { postTransfer } from '../../services/accounts/ledger/operations/ledger.t
 import { listRefusals, readBackfill } from '../../services/accounts/ledger/store/backfill-store.ts'
 import { backfillPage, startBackfill } from '../../services/accounts/ledger/workers/backfill.ts'
 import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
-import { until } from '../payments/harness.ts'
+import { eventually } from '../support/eventually.ts'
+
 import { type SettlementWorld, startSettlementWorld } from './harness.ts'
 
 const { PAID } = ChargeOutcome
@@ -27,7 +28,7 @@ async function payTimes(count: number): Promise<void> {
     const { payerId } = await world.one()
     await world.report(payerId, PAID)
   }
-  await until(async () => (await world.settlements()).length === count * 3)
+  await eventually(async () => expect((await world.settlements()).length).toBe(count * 3))
 }
 
 async function postedIds(): Promise<string[]> {
@@ -106,7 +107,7 @@ describe('the backfill', () => {
     const job = startBackfill({ ...world.job, payments, pauseMs })
     await new Promise((resolve) => setTimeout(resolve, 100))
     down = false
-    await until(async () => (await postedIds()).length === 3)
+    await eventually(async () => expect((await postedIds()).length).toBe(3))
     await job.close()
     expect(await postedIds()).toEqual(await settlementIds())
   })

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
 import { startBroker, type TestBroker } from '../events/harness.ts'
-import { at, payer, until } from '../payments/harness.ts'
+import { at, payer } from '../payments/harness.ts'
+import { eventually } from '../support/eventually.ts'
 import { type SettlementWorld, startSettlementWorld } from './harness.ts'
 
 const { PAID } = ChargeOutcome
@@ -24,11 +25,11 @@ afterAll(async () => {
 
 /** Waits until the ledger has confirmed all events of payments. */
 async function allNotified(): Promise<void> {
-  await until(async () => (await world.openEvents()) === 0)
+  await eventually(async () => expect(await world.openEvents()).toBe(0))
 }
 
 async function payoutOf(paymentId: string): Promise<string> {
-  const payment = await until(async () => {
+  const payment = await eventually(async () => {
     const found = await world.get(paymentId)
     return found.payees.some(({ payeeId }) => world.backend.received.payouts.has(payeeId)) && found
   })
@@ -43,14 +44,16 @@ describe('a payment in the ledger', () => {
   it('of two payers, paid out and refunded, leaves nothing held and what the merchant owes', async () => {
     const { paymentId, payerIds } = await world.shared(6_000n, 4_000n)
     await world.report(at(payerIds), PAID)
-    await until(async () => (await world.balances())['held'] === 6_000n)
+    await eventually(async () => expect((await world.balances())['held']).toBe(6_000n))
     expect(await world.balances()).toEqual({ clearing: -6_000n, held: 6_000n })
     await world.report(at(payerIds, 1), PAID)
     await world.reportPayout(await payoutOf(paymentId), COMPLETED)
-    await until(async () => (await world.balances())['held'] === undefined)
+    await eventually(async () => expect((await world.balances())['held']).toBeUndefined())
     expect(await world.balances()).toEqual({ clearing: -50n, fee_income: 50n })
     await world.refund(paymentId)
-    await until(async () => (await world.balances())['merchant_receivable'] !== undefined)
+    await eventually(async () =>
+      expect((await world.balances())['merchant_receivable']).toBeDefined(),
+    )
     expect(await world.balances()).toEqual({ clearing: 9_950n, merchant_receivable: -9_950n })
     const transfers = await world.transfers()
     const { transactionId } = await world.get(paymentId)
@@ -86,7 +89,7 @@ async function everyKind(): Promise<void> {
   const late = await world.one()
   await world.cancel(late.paymentId)
   await world.report(late.payerId, PAID)
-  const refund = await until(() => world.refundsOf(late.payerId)[0])
+  const refund = await eventually(() => world.refundsOf(late.payerId)[0] ?? false)
   await world.reports.reportRefund({ refundId: refund.refundId, outcome: FAILED })
   const twice = await world.one()
   await world.report(twice.payerId, PAID, 'first')

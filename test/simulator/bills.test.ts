@@ -1,7 +1,8 @@
 // Proves that billers do what the sandbox promises, that a bill is paid once, and that "unknown" is final.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BillState, RetryCategory } from '#gen/backend/v1/billers_pb.js'
+import { eventually } from '../support/eventually.ts'
 import { startWorld, type World } from './harness.ts'
 
 let world: World
@@ -63,7 +64,7 @@ describe('a biller', () => {
     const bill = newBill('12340408')
     const startedMs = Date.now()
     const paying = pay(bill)
-    await vi.waitFor(async () => expect((await executionsOf(bill)).length).toBe(0), 10_000)
+    await eventually(async () => expect((await executionsOf(bill)).length).toBe(0))
     expect(await pay(bill, 300).catch((error: unknown) => error)).toMatchObject(unanswered)
     expect((await enquire(bill))?.state).toBe(BillState.PENDING)
     const outcome = await paying
@@ -131,10 +132,7 @@ describe('a bill that is sent again', () => {
     const bill = newBill('12340408')
     const paying = pay(bill).catch((error: unknown) => error)
     // An enquiry that came first would make it unknown for ever.
-    await vi.waitFor(
-      async () => expect(await world.knowsBill(bill.billPaymentId)).toBe(true),
-      10_000,
-    )
+    await eventually(async () => expect(await world.knowsBill(bill.billPaymentId)).toBe(true))
     expect((await enquire(bill))?.state).toBe(BillState.PENDING)
     await world.restart()
     expect(await paying).toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { vi } from 'vitest'
 import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
 import { BillerService } from '#gen/backend/v1/billers_pb.js'
 import { ChargeChannel, ChargeService } from '#gen/backend/v1/charges_pb.js'
@@ -24,6 +23,7 @@ import { createTestClock } from '#platform/testing/clock.ts'
 import { outsideOf } from '../../connectors/simulator/ports/outside.ts'
 import { startSimulator } from '../../connectors/simulator/simulator.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/servers.ts'
 import { accountsStandIn, institutionStandIn, paymentsStandIn } from './stand-ins.ts'
 
@@ -149,7 +149,7 @@ export async function startWorld({ environment = 'local' }: { environment?: Envi
       await running.db.close()
       running = await start()
       // Connections to the one that stopped may seem usable for a moment.
-      await vi.waitFor(() => surroundings.charges.getAttempt({ attemptId: randomUUID() }), 10_000)
+      await eventually(() => surroundings.charges.getAttempt({ attemptId: randomUUID() }))
     },
     async stop() {
       await running.server.close()

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { BillState } from '#gen/backend/v1/billers_pb.js'
 import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import { eventually } from '../support/eventually.ts'
 import { startSurroundings } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
 
@@ -138,7 +139,7 @@ it('killed under load, it executes each id at most once and keeps every word', a
   expect((await executionsOf('bill', bills)).toSorted()).toEqual(paid.toSorted())
 
   const reported = () => surroundings.institution.got.map(({ id }) => id)
-  await vi.waitFor(() => expect(reported()).toEqual(expect.arrayContaining(transfers)), 30_000)
+  await eventually(() => expect(reported()).toEqual(expect.arrayContaining(transfers)))
   expect(transfers.length).toBeGreaterThan(0)
   expect((await executionsOf('transfer', transfers)).toSorted()).toEqual(transfers.toSorted())
 })
@@ -176,18 +177,15 @@ it('killed with everything under way, it ends all of it after the next start', a
   expect(await paying).toBeUndefined()
 
   await start()
-  await vi.waitFor(
-    async () => {
-      expect([...accounts.of(reviewId), ...accounts.of(challengeId)]).toMatchObject([
-        { outcome: 'COMPLETED' },
-        { outcome: 'APPROVED' },
-      ])
-      expect(institution.of(transferId)).toMatchObject([{ outcome: 'COMPLETED' }])
-      const { outcome } = await bills.enquireBill({ billPaymentId })
-      expect(outcome?.state).toBe(BillState.PAID)
-    },
-    { timeout: 30_000, interval: 100 },
-  )
+  await eventually(async () => {
+    expect([...accounts.of(reviewId), ...accounts.of(challengeId)]).toMatchObject([
+      { outcome: 'COMPLETED' },
+      { outcome: 'APPROVED' },
+    ])
+    expect(institution.of(transferId)).toMatchObject([{ outcome: 'COMPLETED' }])
+    const { outcome } = await bills.enquireBill({ billPaymentId })
+    expect(outcome?.state).toBe(BillState.PAID)
+  })
   expect((await transfers.enquireTransfer({ transferId })).state).toBe(TransferState.COMPLETED)
   expect(await executionsOf('bill', [billPaymentId, givenUp])).toEqual([billPaymentId])
   expect((await bills.enquireBill({ billPaymentId: givenUp })).outcome?.state).toBe(

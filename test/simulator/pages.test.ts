@@ -1,7 +1,8 @@
 // Uses the simulator's pages as a payer's browser and an agent do, without any script.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
+import { eventually } from '../support/eventually.ts'
 import { newCharge, open, returnUrl, startWorld, submit, type World } from './harness.ts'
 
 let world: World
@@ -11,14 +12,11 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const reportsOf = (id: string, count: number) =>
-  vi.waitFor(
-    () => {
-      const reports = world.payments.of(id)
-      expect(reports).toHaveLength(count)
-      return reports.map(({ outcome }) => outcome)
-    },
-    { timeout: 15_000, interval: 20 },
-  )
+  eventually(() => {
+    const reports = world.payments.of(id)
+    expect(reports).toHaveLength(count)
+    return reports.map(({ outcome }) => outcome)
+  })
 const announce = async (options: Parameters<typeof newCharge>[0] = {}) => {
   const charge = newCharge({ now: world.testClock.now(), ...options })
   await world.charges.announceCharges({ charges: [charge] })

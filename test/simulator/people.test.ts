@@ -1,8 +1,9 @@
 // Proves that people act as the sandbox promises, that attempts are made once and that reports arrive.
 import { randomUUID } from 'node:crypto'
 import { Code } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AttemptOutcome, ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
+import { eventually } from '../support/eventually.ts'
 import { newCharge, startWorld, type World } from './harness.ts'
 
 let world: World
@@ -20,7 +21,7 @@ const announce = async (options: Parameters<typeof newCharge>[0]) => {
 const withdraw = (chargeId: string, reason: WithdrawReason) =>
   world.charges.withdrawCharges({ withdrawals: [{ chargeId, reason }] })
 const expectSoon = <T>(read: () => T, expected: T) =>
-  vi.waitFor(() => expect(read()).toEqual(expected), { timeout: 15_000, interval: 20 })
+  eventually(() => expect(read()).toEqual(expected))
 /** Long enough for two rounds of every loop. */
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 600))
 
@@ -234,7 +235,7 @@ describe('reports and requests', () => {
     const { chargeId } = await announce({ number: '+12025550101' })
     world.payments.refuse(chargeId, 'SERVICE_UNAVAILABLE', 'TIMEOUT')
     world.testClock.advance(1_000)
-    await vi.waitFor(() => expect(outcomesOf(chargeId)).toHaveLength(2), 15_000)
+    await eventually(() => expect(outcomesOf(chargeId)).toHaveLength(2))
     expect(outcomesOf(chargeId)).toEqual(['PROCESSING', 'PAID'])
   })
 
@@ -242,7 +243,7 @@ describe('reports and requests', () => {
     const { chargeId } = await announce({ number: '+12025550101' })
     world.payments.refuse(chargeId, 'PAYMENT_NOT_PAYABLE')
     world.testClock.advance(1_000)
-    await vi.waitFor(() => expect(outcomesOf(chargeId)).toEqual(['PAID']), 15_000)
+    await eventually(() => expect(outcomesOf(chargeId)).toEqual(['PAID']))
     world.testClock.advance(60_000)
     await aMoment()
     expect(outcomesOf(chargeId)).toEqual(['PAID'])

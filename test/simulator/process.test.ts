@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
+import { eventually } from '../support/eventually.ts'
 import { newCharge, startSurroundings } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
 
@@ -61,7 +62,7 @@ it('a kill loses no charge, attempt, report or received request; no PIN or card 
 
   await payments.start()
   const outcomes = () => payments.of(kofi.chargeId).map(({ outcome }) => outcome)
-  await vi.waitFor(() => expect(outcomes()).toEqual(['PROCESSING', 'PAID']), 30_000)
+  await eventually(() => expect(outcomes()).toEqual(['PROCESSING', 'PAID']))
   const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
   expect(metrics).toContain('payweave_simulator_reports_waiting')
 

@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { insertReceived } from '../../connectors/simulator/store/receiver-store.ts'
+import { eventually } from '../support/eventually.ts'
 import { startSurroundings } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
 
@@ -85,5 +86,5 @@ it(`a reader of a large log beyond ${readers} is answered 503; small logs are sh
   expect(refused.status).toBe(503)
   expect(await readLog(randomUUID())).toBeGreaterThan(0)
   for (const { socket } of stalled) socket.destroy()
-  await vi.waitFor(async () => expect(await readLog()).toBeGreaterThan(bodies * bodyBytes), 10_000)
+  await eventually(async () => expect(await readLog()).toBeGreaterThan(bodies * bodyBytes))
 })

@@ -1,11 +1,12 @@
 // Sends the receivers what merchants would be sent, and reads it back from their log.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { receiverQuotas } from '../../connectors/simulator/operations/receiver-quota.ts'
 import {
   deleteOldFlaky,
   deleteOldReceived,
 } from '../../connectors/simulator/store/receiver-store.ts'
+import { eventually } from '../support/eventually.ts'
 import { startWorld, type World } from './harness.ts'
 
 let world: World
@@ -64,7 +65,7 @@ it('the log shows path, headers, raw body and time, newest last, and survives a 
   await fetch(`${world.publicUrl}/receivers/ok/${encoded}`, { method: 'POST' })
   await world.restart()
   // A kept connection may have been closed under the first request.
-  const [first, second, third, ...rest] = await vi.waitFor(() => logOf(tag), 10_000)
+  const [first, second, third, ...rest] = await eventually(() => logOf(tag))
   expect(rest).toEqual([])
   expect(first?.path).toBe(`/receivers/ok/${encoded}`)
   expect(first?.body).toBe('{ "not" : json')

@@ -1,8 +1,9 @@
 // Proves that profiles and questions are decided as the sandbox promises, and that each outcome is reported.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { eventually } from '../support/eventually.ts'
 import { startWorld, type World } from './harness.ts'
 
 let world: World
@@ -13,7 +14,7 @@ afterAll(() => world.stop())
 
 const outcomesOf = (id: string) => world.accounts.of(id).map(({ outcome }) => outcome)
 const expectSoon = <T>(read: () => T, expected: T) =>
-  vi.waitFor(() => expect(read()).toEqual(expected), { timeout: 15_000, interval: 20 })
+  eventually(() => expect(read()).toEqual(expected))
 /** Long enough for two rounds of every loop. */
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 600))
 
@@ -125,13 +126,10 @@ describe('onboarding', () => {
       ...Array.from({ length: 10 }, () => 'INTERNAL_ERROR' as const),
     )
     const { reviewId } = await submit('+12025550119', [file])
-    await vi.waitFor(
-      () => {
-        world.testClock.advance(2_000)
-        expect(outcomesOf(reviewId)).toEqual(['REJECTED'])
-      },
-      { timeout: 15_000, interval: 100 },
-    )
+    await eventually(() => {
+      world.testClock.advance(2_000)
+      expect(outcomesOf(reviewId)).toEqual(['REJECTED'])
+    })
   })
 
   it('handed in many times at once is decided and reported once', async () => {
@@ -150,13 +148,10 @@ describe('onboarding', () => {
     world.accounts.refuse(review.reviewId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'TIMEOUT')
     await world.reviews.submitOnboarding(review)
     world.testClock.advance(2_000)
-    await vi.waitFor(
-      () => {
-        world.testClock.advance(500)
-        expect(outcomesOf(review.reviewId)).toEqual(['COMPLETED'])
-      },
-      { timeout: 15_000, interval: 50 },
-    )
+    await eventually(() => {
+      world.testClock.advance(500)
+      expect(outcomesOf(review.reviewId)).toEqual(['COMPLETED'])
+    })
   })
 
   it('goes on after a restart', async () => {

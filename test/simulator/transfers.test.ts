@@ -1,8 +1,9 @@
 // Proves that transfers end as the sandbox promises, once, and that one that was given up is never executed.
 import { randomUUID } from 'node:crypto'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import { eventually } from '../support/eventually.ts'
 import { startWorld, type World } from './harness.ts'
 
 let world: World
@@ -34,7 +35,7 @@ const cancel = async ({ transferId }: Transfer) =>
 const reportsOf = ({ transferId }: Transfer) =>
   world.institution.of(transferId).map(({ outcome }) => outcome)
 const expectReports = (transfer: Transfer, expected: string[]) =>
-  vi.waitFor(() => expect(reportsOf(transfer)).toEqual(expected), { timeout: 15_000, interval: 20 })
+  eventually(() => expect(reportsOf(transfer)).toEqual(expected))
 /** Long enough for two rounds of every loop. */
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 600))
 
@@ -117,13 +118,10 @@ describe('a transfer', () => {
     world.institution.refuse(transfer.transferId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
     await world.restart()
     world.testClock.advance(1_000)
-    await vi.waitFor(
-      () => {
-        world.testClock.advance(500)
-        expect(reportsOf(transfer)).toEqual(['COMPLETED'])
-      },
-      { timeout: 15_000, interval: 50 },
-    )
+    await eventually(() => {
+      world.testClock.advance(500)
+      expect(reportsOf(transfer)).toEqual(['COMPLETED'])
+    })
     expect(await executionsOf(transfer)).toHaveLength(1)
   })
 
@@ -131,9 +129,8 @@ describe('a transfer', () => {
     await world.institution.stop()
     const transfer = await create()
     world.testClock.advance(1_000)
-    await vi.waitFor(
-      async () => expect((await enquire(transfer)).state).toBe(TransferState.COMPLETED),
-      10_000,
+    await eventually(async () =>
+      expect((await enquire(transfer)).state).toBe(TransferState.COMPLETED),
     )
     await world.institution.start()
     world.testClock.advance(10_000)

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from './eventually.ts'
 import { freeze } from './freeze.ts'
 import { runs } from './mesh.ts'
 import { freePorts, ownNats, temporaryFolder } from './servers.ts'
@@ -35,7 +36,7 @@ describe('a frozen server', () => {
     const thaw = await freeze(server.pid())
     expect(stateOf(server.pid())).toBe('T')
     thaw()
-    await vi.waitFor(() => expect(stateOf(server.pid())).not.toBe('T'), 15_000)
+    await eventually(() => expect(stateOf(server.pid())).not.toBe('T'))
     // A second call has no effect on a process that may have reused the pid.
     thaw()
   })
@@ -47,6 +48,6 @@ describe('a frozen server', () => {
     onTestFinished(() => void child.kill('SIGKILL'))
     expect(stateOf(serverPid)).toBe('T')
     child.kill('SIGKILL')
-    await vi.waitFor(() => expect(runs(serverPid)).toBe(false), { timeout: 10_000 })
+    await eventually(() => expect(runs(serverPid)).toBe(false))
   })
 })

@@ -8,9 +8,10 @@ const maxTickMs = 250
 export type Stopwatch = {
   /** Milliseconds since the start in which this process, and so all that it waits for, was scheduled. */
   elapsedMs(): number
+  stop(): void
 }
 
-/** Starts one; it ends with the process. */
+/** Starts one; unless it is stopped, it ends with the process. */
 export function startStopwatch(): Stopwatch {
   let lastMs = performance.now()
   let countedMs = 0
@@ -19,11 +20,12 @@ export function startStopwatch(): Stopwatch {
     countedMs += Math.min(nowMs - lastMs, maxTickMs)
     lastMs = nowMs
   }
-  setInterval(count, tickMs).unref()
+  const ticking = setInterval(count, tickMs).unref()
   return {
     elapsedMs() {
       count()
       return countedMs
     },
+    stop: () => clearInterval(ticking),
   }
 }

@@ -1,7 +1,7 @@
 // What system tests do as a merchant, a payer and a receiver of pushes: by HTTP alone. It must not import the product's code.
 import { randomBytes, randomInt } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { meshAt, type SharedMesh } from '../support/mesh.ts'
 import { expectDocumented, expectDocumentedPush } from '../support/openapi.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
@@ -25,25 +25,6 @@ export function sharedMesh(): SharedMesh {
 /** A short text that no other test uses. */
 export function unique(prefix: string): string {
   return `${prefix}-${randomBytes(6).toString('hex')}`
-}
-
-/** Reads until the check passes; when it never does, fails with what the check last said. */
-export async function eventually<T>(
-  read: () => T | Promise<T>,
-  check: (value: T) => void = () => {},
-  withinMs = 30_000,
-): Promise<T> {
-  const deadlineMs = Date.now() + withinMs
-  for (;;) {
-    try {
-      const value = await read()
-      check(value)
-      return value
-    } catch (error) {
-      if (Date.now() > deadlineMs) throw error
-    }
-    await sleep(75)
-  }
 }
 
 type Project = 'demo' | 'payments_only' | 'other' | 'ip_restricted'

@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { Readable } from 'node:stream'
-import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../test/support/database.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { openPublicPort, type PublicPort, publicPortLimits } from './public-port.ts'
 
 type Limits = Partial<typeof publicPortLimits>
@@ -68,17 +68,9 @@ function connect(port: number) {
     heard: () => heard,
     closed: once(socket, 'close').then(() => heard),
     /** Resolves with what came back once it has so many answers. */
-    answers: (count: number) => until(() => heard.split('HTTP/1.1 ').length - 1 >= count && heard),
+    answers: (count: number) =>
+      eventually(() => heard.split('HTTP/1.1 ').length - 1 >= count && heard),
     end: () => socket.destroy(),
-  }
-}
-
-/** Polls until something is there; the test's own limit bounds it. */
-async function until<T>(find: () => T | Promise<T>): Promise<T> {
-  for (;;) {
-    const found = await find()
-    if (found) return found
-    await turn()
   }
 }
 
@@ -91,7 +83,7 @@ describe('requests in flight', () => {
     const { port, answer, taken } = await start({ maxRequests: 2 })
     const busy = [connect(port), connect(port)]
     for (const one of busy) one.write(post('/work'))
-    await until(() => taken() === 2)
+    await eventually(() => expect(taken()).toBe(2))
     const third = connect(port)
     third.write(post('/work'))
     expect(await third.closed).toMatch(/^HTTP\/1\.1 503 [^]*retry-after: 1\r\n/)
@@ -106,12 +98,12 @@ describe('requests in flight', () => {
     const { port, taken } = await start({ maxRequests: 1 })
     const gone = connect(port)
     gone.write(post('/work'))
-    await until(() => taken() === 1)
+    await eventually(() => expect(taken()).toBe(1))
     gone.end()
-    await until(async () => {
+    await eventually(async () => {
       const next = connect(port)
       next.write(post('/wait'))
-      await until(() => taken() === 2 || next.heard() !== '')
+      await eventually(() => taken() === 2 || next.heard() !== '')
       return taken() === 2
     })
     expect(taken()).toBe(2)
@@ -121,7 +113,7 @@ describe('requests in flight', () => {
     const { port, taken } = await start({ maxRequests: 1 })
     for (const count of [1, 2, 3]) {
       connect(port).write(post('/wait'))
-      await until(() => taken() === count)
+      await eventually(() => expect(taken()).toBe(count))
     }
     expect(taken()).toBe(3)
   })
@@ -131,13 +123,13 @@ describe('requests in flight', () => {
     for (const length of ['content-length: 100', 'transfer-encoding: chunked']) {
       const unfinished = connect(port)
       unfinished.write(request('/work', `${length}\r\nexpect: 100-continue`))
-      await until(() => unfinished.heard().startsWith('HTTP/1.1 100 '))
+      await eventually(() => unfinished.heard().startsWith('HTTP/1.1 100 '))
     }
     const large = connect(port)
     large.write(post('/wait', 51))
     expect(await large.closed).toMatch(/^HTTP\/1\.1 503 /)
     connect(port).write(`${post('/wait', 50)}${'x'.repeat(50)}`)
-    await until(() => taken() === 1)
+    await eventually(() => expect(taken()).toBe(1))
   })
 
   it('on one connection are limited: a client that sends more without reading is disconnected', async () => {
@@ -148,7 +140,7 @@ describe('requests in flight', () => {
     expect(taken()).toBeLessThanOrEqual(3)
     const before = taken()
     connect(port).write(post('/wait').repeat(3))
-    await until(() => taken() === before + 3)
+    await eventually(() => expect(taken()).toBe(before + 3))
   })
 })
 
@@ -179,10 +171,10 @@ describe('a connection', () => {
     stalled.write('GET /endless HTTP/1.1\r\nhost: simulator\r\n\r\n')
     await once(stalled, 'readable')
     // Its place becomes free.
-    await until(async () => {
+    await eventually(async () => {
       const next = connect(port)
       next.write(post('/nowhere'))
-      const heard = String(await next.answers(1))
+      const heard = await next.answers(1)
       next.end()
       return heard.startsWith('HTTP/1.1 404 ')
     })
@@ -196,7 +188,7 @@ describe('a connection', () => {
     const { port, taken } = await start({ maxConnections: 2 })
     for (const count of [1, 2]) {
       connect(port).write(post('/wait'))
-      await until(() => taken() === count)
+      await eventually(() => expect(taken()).toBe(count))
     }
     expect(await connect(port).closed).toBe('')
   })
@@ -205,7 +197,7 @@ describe('a connection', () => {
     const { port, close, taken } = await start({})
     const stuck = connect(port)
     stuck.write(post('/wait'))
-    await until(() => taken() === 1)
+    await eventually(() => expect(taken()).toBe(1))
     await close()
     expect(await stuck.closed).toBe('')
   })

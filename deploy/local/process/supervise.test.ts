@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../../test/support/eventually.ts'
 import { temporaryFolder } from '../../../test/support/servers.ts'
 import { type Part, type ProcessTable, type Supervisor, supervise } from './supervise.ts'
 import { spawnTied } from './tied-process.ts'
@@ -66,11 +67,11 @@ function part(name: string, script = 'setInterval(() => {}, 1000)', graceMs = 5_
 }
 
 async function isUp(name: string): Promise<number> {
-  return vi.waitFor(() => {
+  return eventually(() => {
     const pid = Number(fs.readFileSync(path.join(folder, `${name}.mjs.up`), 'utf8'))
     if (pid !== table[name]?.pid) throw new Error(`${name} is not up`)
     return pid
-  }, 15_000)
+  })
 }
 
 describe('the supervisor', () => {
@@ -78,7 +79,7 @@ describe('the supervisor', () => {
     await supervisor.start([part('one'), part('two')])
     const [before, other] = [await isUp('one'), await isUp('two')]
     process.kill(before, 'SIGKILL')
-    await vi.waitFor(() => expect(table.one?.pid).not.toBe(before), 15_000)
+    await eventually(() => expect(table.one?.pid).not.toBe(before))
     const after = await isUp('one')
     expect(after).not.toBe(before)
     expect(table).toEqual({ one: { pid: after, ports: [1] }, two: { pid: other, ports: [1] } })
@@ -89,7 +90,7 @@ describe('the supervisor', () => {
     // However long a start takes here.
     supervisor = supervisorWhere(60_000)
     await supervisor.start([part('short', 'process.exit(3)')])
-    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(5), 30_000)
+    await eventually(() => expect(lines.length).toBeGreaterThanOrEqual(5))
     const delays = lines.map((line) => Number(/in (\d+) ms/.exec(line)?.[1]))
     expect(delays.slice(0, 5)).toEqual([20, 40, 80, 80, 80])
     expect(lines[0]).toContain('exit code 3')
@@ -97,7 +98,7 @@ describe('the supervisor', () => {
 
   it('forgets earlier ends of a part that then ran well', async () => {
     await supervisor.start([part('steady', 'setTimeout(() => process.exit(1), 1_200)')])
-    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(2), 30_000)
+    await eventually(() => expect(lines.length).toBeGreaterThanOrEqual(2))
     const delays = lines.map((line) => Number(/in (\d+) ms/.exec(line)?.[1]))
     expect(delays.slice(0, 2)).toEqual([20, 20])
   })
@@ -107,7 +108,7 @@ describe('the supervisor', () => {
     const problems = [undefined, 'no answer', undefined, 'no answer', undefined]
     const check = vi.fn<Check>(async () => problems.shift())
     await supervisor.start([{ ...part('idle'), check }])
-    await vi.waitFor(() => expect(check.mock.calls.length).toBeGreaterThan(8), 30_000)
+    await eventually(() => expect(check.mock.calls.length).toBeGreaterThan(8))
     expect(lines).toEqual([
       'idle runs and does not work: no answer; ending it',
       expect.stringMatching(/^idle ended \(.*\); starting it again in 20 ms$/),
@@ -127,10 +128,10 @@ describe('the supervisor', () => {
       return undefined
     }
     await supervisor.start([{ ...part('asked'), check }])
-    await vi.waitFor(() => expect(asked).toBeGreaterThan(2), 30_000)
+    await eventually(() => expect(asked).toBeGreaterThan(2))
     await supervisor.stop([['asked']])
     const atEnd = asked
-    await vi.waitFor(() => expect(table).toEqual({}))
+    await eventually(() => expect(table).toEqual({}))
     await new Promise(setImmediate)
     expect(asked).toBe(atEnd)
   })

@@ -1,12 +1,12 @@
 // Load balancing over instances: no call is lost when one drains, none is repeated when one is killed.
-
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { newId } from '#core/identity/id.ts'
 import { InboxService } from '#gen/events/v1/events_pb.js'
+import { eventually } from '../../../test/support/eventually.ts'
 import { startInbox } from '../../testing/rpc/harness.ts'
 import type { Resolve } from './addresses.ts'
 import { createRpcClient } from './client.ts'
@@ -80,7 +80,7 @@ function load(call: (id: string) => Promise<unknown>) {
     /** Waits until so many more calls were made. */
     async more(calls: number) {
       const before = made
-      await vi.waitUntil(() => made >= before + calls, { interval: 1, timeout: 30_000 })
+      await eventually(() => expect(made).toBeGreaterThanOrEqual(before + calls))
     },
     async stop() {
       stopping.abort()

@@ -4,9 +4,10 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { InboxService } from '#gen/events/v1/events_pb.js'
+import { eventually } from '../../../test/support/eventually.ts'
 import { wholeFrames } from '../../testing/rpc/frame-server.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 import { linkUp, startTap } from '../../testing/rpc/tcp-proxy.ts'
@@ -287,7 +288,7 @@ describe('a client of links', () => {
     expect(count()).toBeGreaterThanOrEqual(1_024)
     expect(count()).toBeLessThan(2_048)
     release()
-    await vi.waitUntil(() => count() === 4_000, { interval: 5, timeout: 10_000 })
+    await eventually(() => expect(count()).toBe(4_000))
   })
 
   it('that does not read answers is disconnected in the end', async () => {

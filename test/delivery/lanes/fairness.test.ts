@@ -6,8 +6,9 @@ import { createTestClock } from '#platform/testing/clock.ts'
 import type { AttemptOutcome } from '../../../services/delivery/domain/delivery.ts'
 import { claimDue } from '../../../services/delivery/store/claim-store.ts'
 import { complete } from '../../../services/delivery/store/complete-store.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
-import { claimDeliveries, createSetting, until } from '../setting.ts'
+import { claimDeliveries, createSetting } from '../setting.ts'
 
 const breaker = { openS: 30, maxS: 100 }
 const token = '00000000-0000-4000-8000-000000000001'
@@ -195,10 +196,10 @@ describe('a receiver that never answers', () => {
     await pushMany(300, dead.url)
     // No attempt at the dead one is given up before the others' pushes have to be there.
     setting.worker({ maxInFlight: 32, timeoutMs: 30_000 })
-    await until(() => dead.requests.length > 0)
+    await eventually(() => expect(dead.requests.length).toBeGreaterThan(0))
     await delay(100)
     await pushMany(100, alive.url)
-    await until(() => alive.requests.length === 100, 14_000)
+    await eventually(() => expect(alive.requests.length).toBe(100), 14_000)
     expect(dead.requests.length).toBeLessThanOrEqual(4)
     await dead.close()
   })
@@ -238,7 +239,7 @@ describe('a claim', () => {
     receivers.push(to)
     setting.worker()
     for (let n = 0; n < 150; n += 1) await pushMany(1, to.url)
-    await until(async () => (await setting.count("state = 'delivered'")) === 150)
+    await eventually(async () => expect(await setting.count("state = 'delivered'")).toBe(150))
     expect(to.requests).toHaveLength(150)
   })
 
@@ -267,7 +268,7 @@ describe('a claim', () => {
     const claiming = claimDeliveries(slow, token, { endpoints: 10, deliveries: 10, leaseS: 60 })
     const waiting = `select 1 as waits from pg_stat_activity
       where datname = current_database() and wait_event = 'advisory'`
-    await until(async () => (await setting.asOwner(waiting)).length > 0)
+    await eventually(async () => expect((await setting.asOwner(waiting)).length).toBeGreaterThan(0))
     const lay = setting.database.open()
     await setting.pushThrough(lay, { url: `${url}?later` })
     gate.close()

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '#platform/db/db.ts'
 import { listEndpoints } from '../../../services/delivery/store/endpoint-store.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
-import { createSetting, until } from '../setting.ts'
+import { createSetting } from '../setting.ts'
 
 let setting: Awaited<ReturnType<typeof createSetting>>
 const receivers: Receiver[] = []
@@ -36,10 +37,11 @@ describe('a notify path that hangs', () => {
     // No attempt is given up before the callbacks have to be there.
     setting.worker({ timeoutMs: 60_000 })
     await setting.push(...Array.from({ length: 20 }, () => ({ url: `${to.url}/notify` })))
-    await until(() => arrived(to, '/notify') > 0)
+    await eventually(() => expect(arrived(to, '/notify')).toBeGreaterThan(0))
     const callback = { url: `${to.url}/callback`, kind: 'callback' } as const
     const ids = await setting.push(...Array.from({ length: 20 }, () => callback))
-    for (const id of ids) await until(async () => (await setting.state(id)) === 'delivered')
+    for (const id of ids)
+      await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(arrived(to, '/notify')).toBeLessThanOrEqual(2)
   })
 })
@@ -82,7 +84,7 @@ describe('a lane of the version before', () => {
     const [callback = ''] = await setting.push({ url: `${to.url}/callback`, kind: 'callback' })
     setting.worker()
     for (const id of [old, notify, callback]) {
-      await until(async () => (await setting.state(id)) === 'delivered')
+      await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     }
     const lanes = await listEndpoints(setting.db, setting.projectId, undefined, 10)
     expect(lanes.map(({ origin, kind }) => [origin, kind])).toEqual([

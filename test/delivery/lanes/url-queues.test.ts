@@ -8,8 +8,9 @@ import { wakeForgotten } from '../../../services/delivery/store/lease-store.ts'
 import { cancelDelivery } from '../../../services/delivery/store/operate-store.ts'
 import { readBacklog } from '../../../services/delivery/store/read-store.ts'
 import { openUrlQueues } from '../../../services/delivery/store/url-queue-store.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
-import { createSetting, until } from '../setting.ts'
+import { createSetting } from '../setting.ts'
 
 const breaker = { openS: 30, maxS: 100 }
 const token = '00000000-0000-4000-8000-000000000001'
@@ -169,10 +170,11 @@ describe('a URL that hangs', () => {
     )
     // No attempt is given up before the others have to be there.
     setting.worker({ timeoutMs: 60_000 })
-    await until(() => to.requests.length > 0)
+    await eventually(() => expect(to.requests.length).toBeGreaterThan(0))
     const others = Array.from({ length: 60 }, (_, n) => ({ url: `${to.url}/order-${n}` }))
     const ids = await setting.push(...others)
-    for (const id of ids) await until(async () => (await setting.state(id)) === 'delivered')
+    for (const id of ids)
+      await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
     expect(to.requests.filter(({ path }) => path === '/hangs').length).toBeLessThanOrEqual(4)
   })
 })

@@ -1,17 +1,10 @@
 // What system tests do as a client of the Account API and as the receiver of its signed callbacks: by HTTP alone.
 import { createDecipheriv, createHmac, randomInt, randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
 import { expectDocumentedPush } from '../../support/openapi.ts'
-import {
-  type Answer,
-  eventually,
-  type Json,
-  merchant,
-  type Push,
-  receivedBy,
-  unique,
-} from '../harness.ts'
+import { type Answer, type Json, merchant, type Push, receivedBy, unique } from '../harness.ts'
 
 type Sandbox = Pick<SharedMesh, 'sandbox'>
 

@@ -1,6 +1,7 @@
 // What balances and histories say after money has moved: pages, holds, and what another project may read of it.
 import { beforeAll, describe, expect, it } from 'vitest'
-import { dateTimePattern, eventually, type Json, person, sharedMesh } from '../harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { dateTimePattern, type Json, person, sharedMesh } from '../harness.ts'
 import { seal, transferClient } from '../money/transfer-client.ts'
 import { accountClient, dataOf, newProfile, tokenOf } from './account-client.ts'
 

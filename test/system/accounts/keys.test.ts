@@ -4,12 +4,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { runHere } from '../../support/command-line.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import {
   type Answer,
   createdOf,
   detailsOf,
-  eventually,
   type Json,
   merchant,
   order,

@@ -1,15 +1,8 @@
 // New accounts and consents from the request to the signed callback, by JSON and as forms, and what abuse of a form leaves.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import {
-  dateTimePattern,
-  eventually,
-  type Json,
-  order,
-  person,
-  sharedMesh,
-  unique,
-} from '../harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { dateTimePattern, type Json, order, person, sharedMesh, unique } from '../harness.ts'
 import {
   accountClient,
   callbackReceiver,

@@ -2,7 +2,8 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually, merchant, order, payer, receiver, sharedMesh } from '../harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { merchant, order, payer, receiver, sharedMesh } from '../harness.ts'
 import { internalTeam } from '../tools/grpc.ts'
 
 const mesh = sharedMesh()

@@ -1,7 +1,8 @@
 // Quotes that are executed: once, by their own account, with their money and residual in the ledger once, and to nobody's gain.
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Answer, eventually, type Json, person, sharedMesh } from '../harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type Answer, type Json, person, sharedMesh } from '../harness.ts'
 import { cents, transferClient } from './transfer-client.ts'
 
 const mesh = sharedMesh()

@@ -1,10 +1,11 @@
 // What time and silence do to quotes: sessions and quotes that end, rates that grow old, parts that do not answer.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { client } from '../accounts/customer.ts'
-import { eventually, type Json } from '../harness.ts'
+import { type Json } from '../harness.ts'
 import { transferClient } from './transfer-client.ts'
 
 // Longer than a machine stalls between two steps that must come before they end.

@@ -1,9 +1,10 @@
 // What system tests do as a client that makes institution transactions: sealed tokens, both sides, by HTTP alone.
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
 import { client, institution_name } from '../accounts/customer.ts'
-import { type Answer, eventually, type Json, person, unique } from '../harness.ts'
+import { type Answer, type Json, person, unique } from '../harness.ts'
 
 /** Seals a session token as a client does, with the institution's shared key. */
 export function seal({ sandbox }: Pick<SharedMesh, 'sandbox'>, token: string): string {

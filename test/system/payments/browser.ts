@@ -1,7 +1,8 @@
 // A payer's browser, reduced to what a page without JavaScript needs: fetch a page, read its form, send it.
 import { expect } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
-import { eventually, exchange, exchangeOnce } from '../harness.ts'
+import { exchange, exchangeOnce } from '../harness.ts'
 
 /** A page as a browser gets it. Redirects are followed by hand. */
 export type Page = { status: number; headers: Headers; html: string; url: string }

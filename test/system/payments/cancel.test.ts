@@ -1,10 +1,10 @@
 // Cancelling, and money that comes too late.
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import {
   dateTimePattern,
   detailsOf,
   eventTypes,
-  eventually,
   isoPattern,
   type Json,
   merchant,

@@ -1,10 +1,10 @@
 // Pushes to receivers that fail, redirect, answer late or are gone.
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { startStopwatch } from '../../support/stopwatch.ts'
 import {
   distinct,
   eventTypes,
-  eventually,
   jsonOf,
   merchant,
   order,

@@ -1,9 +1,9 @@
 // The fraud check: block list, ceilings, velocity, and where it is asked for.
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import {
   detailsOf,
   eventTypes,
-  eventually,
   type Json,
   merchant,
   order,

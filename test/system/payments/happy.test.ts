@@ -1,5 +1,6 @@
 // The way of a payment request from JSON to its delivered callback, field by field.
 import { beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import {
   type Answer,
   type Created,
@@ -8,7 +9,6 @@ import {
   detailsOf,
   distinct,
   eventTypeOf,
-  eventually,
   isoPattern,
   type Json,
   jsonOf,

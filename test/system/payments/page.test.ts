@@ -1,9 +1,9 @@
 // The hosted page as a payer without JavaScript uses it, and as an attacker does.
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import {
   dateTimePattern,
   detailsOf,
-  eventually,
   type Json,
   merchant,
   order,

@@ -1,9 +1,9 @@
 // Requests that several payers share, and payers who refuse.
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import {
   detailsOf,
   distinct,
-  eventually,
   type Json,
   merchant,
   order,

@@ -13,7 +13,8 @@ import {
 import { openDatabase } from '#platform/db/db.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { publishOnboarded } from '../../../services/accounts/access/ports/events.ts'
-import { eventually, jsonOf, type Push, receiver, sharedMesh, unique } from '../harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { jsonOf, type Push, receiver, sharedMesh, unique } from '../harness.ts'
 
 const mesh = sharedMesh()
 const institutionName = 'Demo Wallet'

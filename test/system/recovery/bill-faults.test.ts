@@ -1,11 +1,13 @@
 // Bill payments while billing hangs, or while what it calls is away: answered in time, never with 500, and each paid once by its key. How long
 // billing hangs at least is set by FREEZE_S.
+
 import net from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { startStopwatch } from '../../support/stopwatch.ts'
-import { type Answer, eventually, type Json, type Merchant, merchant, unique } from '../harness.ts'
+import { type Answer, type Json, type Merchant, merchant, unique } from '../harness.ts'
 
 const freezeMs = Number(process.env['FREEZE_S'] ?? '1') * 1_000
 const billerTimeoutS = 3

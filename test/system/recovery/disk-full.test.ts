@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { temporaryFolder } from '../../support/servers.ts'
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts'
@@ -9,7 +10,6 @@ import {
   type Answer,
   createdOf,
   detailsOf,
-  eventually,
   type Merchant,
   merchant,
   order,

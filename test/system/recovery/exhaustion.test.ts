@@ -4,9 +4,9 @@ import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
-import { eventually } from '../harness.ts'
 
 let mesh: Mesh
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 // Tests the responses to clients while NATS, a service or PostgreSQL is down, and that nothing is lost.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { startStopwatch } from '../../support/stopwatch.ts'
@@ -8,7 +9,6 @@ import {
   type Created,
   detailsOf,
   eventTypes,
-  eventually,
   isoPattern,
   type Merchant,
   merchant,
@@ -107,7 +107,7 @@ describe('while a service does not answer', () => {
     process.kill(mesh.pid('payments'), 'SIGKILL')
     const { status } = await first
     expect([200, 503, 504]).toContain(status)
-    const created = await eventually(() => shop.create(transaction), undefined, recoveredMs)
+    const created = await eventually(() => shop.create(transaction), recoveredMs)
     // The signal may have come when the first was being carried out.
     await shop.stateIs(created.id, 'paid', recoveredMs)
     await inbox.awaitNotifies(wholeStory, recoveredMs)

@@ -3,11 +3,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { spawnTied, type TiedProcess } from '../../../deploy/local/process/tied-process.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freeze } from '../../support/freeze.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { freePorts } from '../../support/servers.ts'
 import { startStopwatch } from '../../support/stopwatch.ts'
-import { eventually, merchant } from '../harness.ts'
+import { merchant } from '../harness.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 const lookups = 60

@@ -3,10 +3,11 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Receiver, startReceiver, status } from '../../delivery/receiver.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freezeFamily } from '../../support/freeze.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { type Stopwatch, startStopwatch } from '../../support/stopwatch.ts'
-import { eventually, type Merchant, merchant, order, payer } from '../harness.ts'
+import { type Merchant, merchant, order, payer } from '../harness.ts'
 
 const rounds = Number(process.env['KILL_PUSH_ROUNDS'] ?? '1')
 const withinMs = 5_000

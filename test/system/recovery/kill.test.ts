@@ -1,12 +1,12 @@
 // Kills parts at random while payments flow; how long is set by KILL_TEST_S.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import {
   type Answer,
   createdOf,
   detailsOf,
-  eventually,
   type Json,
   type Merchant,
   merchant,

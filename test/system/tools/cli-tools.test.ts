@@ -4,7 +4,8 @@ import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { runCommandLine } from '../../../clients/cli/main.ts'
-import { eventually, sharedMesh } from '../harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { sharedMesh } from '../harness.ts'
 
 const mesh = sharedMesh()
 const { dataDir, portBase, sandbox } = mesh

@@ -17,16 +17,8 @@ import {
   PaymentState,
 } from '#gen/payments/v1/payments_pb.js'
 import { createPayweaveClient } from '../../../clients/grpc/index.ts'
-import {
-  eventually,
-  merchant,
-  order,
-  payer,
-  person,
-  receiver,
-  sharedMesh,
-  unique,
-} from '../harness.ts'
+import { eventually } from '../../support/eventually.ts'
+import { merchant, order, payer, person, receiver, sharedMesh, unique } from '../harness.ts'
 import { grpcClient, internalTeam, refusalOf } from './grpc.ts'
 
 const mesh = sharedMesh()

@@ -6,18 +6,10 @@ import { promisify } from 'node:util'
 import { connect } from 'nats'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { type Mesh, type ProcessTable, runs, startMesh } from '../../support/mesh.ts'
 import { ownNats, ownPostgres, type TestServer } from '../../support/servers.ts'
-import {
-  detailsOf,
-  eventually,
-  type Json,
-  merchant,
-  order,
-  payer,
-  receiver,
-  sharedMesh,
-} from '../harness.ts'
+import { detailsOf, type Json, merchant, order, payer, receiver, sharedMesh } from '../harness.ts'
 import { cashCodeOf, collectCash } from '../payments/browser.ts'
 
 const run = promisify(execFile)

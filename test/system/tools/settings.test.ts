@@ -1,6 +1,7 @@
 // What the settings of a start change: lives of requests, limits, fees, fraud rules, pushes.
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { accountClient, callbackReceiver, dataOf, tokenOf } from '../accounts/account-client.ts'
 import {
@@ -8,7 +9,6 @@ import {
   type Created,
   detailsOf,
   eventTypes,
-  eventually,
   type Json,
   type Merchant,
   merchant,

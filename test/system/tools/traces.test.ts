@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import type { ReceivedSpan } from '../../support/trace-receiver.ts'
-import { eventually, merchant, order, receiver, sharedMesh } from '../harness.ts'
+import { merchant, order, receiver, sharedMesh } from '../harness.ts'
 
 const mesh = sharedMesh()
 const shop = merchant(mesh)
