@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { batched } from './batcher.ts'
 
 /** Work that ends when the test ends it. */
-function world() {
+function harness() {
   const calls: string[][] = []
   const ends: Array<() => void> = []
   const ended = () => new Promise<void>((resolve) => ends.push(resolve))
@@ -45,7 +45,7 @@ function world() {
 
 describe('work in groups', () => {
   it('is batched with its turn while few are in flight, then with all that wait, up to a size', async () => {
-    const { work, calls, endAll } = world()
+    const { work, calls, endAll } = harness()
     const first = ['a', 'b'].map((item) => work(item))
     await new Promise(setImmediate)
     expect(calls).toEqual([['a', 'b']])
@@ -61,7 +61,7 @@ describe('work in groups', () => {
   })
 
   it('is done one by one when one of a group was refused, and only that one is', async () => {
-    const { work, calls, endAll } = world()
+    const { work, calls, endAll } = harness()
     const all = Promise.allSettled(['a', 'bad', 'b'].map((item) => work(item)))
     const outcomes = await endAll(all)
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
@@ -69,7 +69,7 @@ describe('work in groups', () => {
   })
 
   it('fails for all of a batch when its outcome is unknown', async () => {
-    const { work, calls, endAll } = world()
+    const { work, calls, endAll } = harness()
     const all = Promise.allSettled(['a', 'lost', 'b'].map((item) => work(item)))
     const outcomes = await endAll(all)
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(3)

@@ -2,16 +2,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '#platform/db/db.ts'
 import { authenticateApiKey } from '../../services/accounts/access/operations/authenticate.ts'
-import { refusal, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const business = (more: object = {}) => ({
-  projectId: world.projects.demo,
+  projectId: harness.projects.demo,
   businessName: 'Kente House',
   firstName: 'Efua',
   lastName: 'Sutherland',
@@ -22,20 +22,20 @@ const business = (more: object = {}) => ({
 
 describe('a business account', () => {
   it('is a merchant of the calling project with an API key that works there and nowhere else', async () => {
-    const made = await world.accounts.createBusinessAccount(business())
+    const made = await harness.accounts.createBusinessAccount(business())
     expect(String(made.pin)).toMatch(/^[1-9]\d{5}$/)
     expect(made.apiKey).toMatch(/^[A-Za-z0-9]{32}$/)
     expect(made.authorisationToken).toMatch(/^[A-Za-z0-9]{32}$/)
-    const { demo, other } = world.projects
-    const merchant = await authenticateApiKey(world.db, world.secrets, demo, made.apiKey)
+    const { demo, other } = harness.projects
+    const merchant = await authenticateApiKey(harness.db, harness.secrets, demo, made.apiKey)
     expect(merchant).toMatchObject({ merchantId: made.merchantId, businessName: 'Kente House' })
-    const elsewhere = authenticateApiKey(world.db, world.secrets, other, made.apiKey)
+    const elsewhere = authenticateApiKey(harness.db, harness.secrets, other, made.apiKey)
     expect(await refusal(elsewhere)).toBe('PW_INVALID_API_KEY')
   })
 
   it('leaves none of its credentials in the database, and a line in the audit', async () => {
-    const made = await world.accounts.createBusinessAccount(business())
-    const row = await world.db.row<{ text: string }>(
+    const made = await harness.accounts.createBusinessAccount(business())
+    const row = await harness.db.row<{ text: string }>(
       sql(
         'test_business_text',
         `select concat(o, k, m, a) as text from business_owner o
@@ -62,7 +62,7 @@ describe('a business account', () => {
       [{ projectId: 'x' }, 'INVALID_PARAMETER project_id'],
     ]
     for (const [more, reason] of wrong) {
-      expect(await refusal(world.accounts.createBusinessAccount(business(more)))).toBe(reason)
+      expect(await refusal(harness.accounts.createBusinessAccount(business(more)))).toBe(reason)
     }
   })
 })

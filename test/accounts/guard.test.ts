@@ -6,15 +6,15 @@ import {
   type AccountStatus,
   accountMachine,
 } from '../../services/accounts/customers/domain/account.ts'
-import { refusal, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
   // No worker may take what a test puts into the tables.
-  await world.engine.close()
+  await harness.engine.close()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const statuses = Object.keys(accountMachine) as AccountStatus[]
 
@@ -48,8 +48,8 @@ describe('an account', () => {
     const reached: string[] = []
     for (const to of statuses.filter((status) => status !== from)) {
       const accountId = randomUUID()
-      await world.db.run(insertAccount, [accountId, from, accountId.slice(0, 8)])
-      if (await passes(world.db.run(setStatus, [accountId, to]))) reached.push(to)
+      await harness.db.run(insertAccount, [accountId, from, accountId.slice(0, 8)])
+      if (await passes(harness.db.run(setStatus, [accountId, to]))) reached.push(to)
     }
     expect(reached.toSorted()).toEqual(Object.values(accountMachine[from]).toSorted())
   })
@@ -59,7 +59,7 @@ describe('an account', () => {
       'test_take_number',
       "update account set account_number = null where account_number = '1000000100'",
     )
-    expect(await passes(world.db.run(withoutNumber, []))).toBe(false)
+    expect(await passes(harness.db.run(withoutNumber, []))).toBe(false)
   })
 
   it('shares its number with no other of its institution', async () => {
@@ -67,19 +67,19 @@ describe('an account', () => {
       'test_repeat_number',
       "update account set account_number = '1000000100' where account_number = '1000000101'",
     )
-    await expect(world.db.run(repeatNumber, [])).rejects.toThrow('account_number_once')
+    await expect(harness.db.run(repeatNumber, [])).rejects.toThrow('account_number_once')
   })
 })
 
 describe('what has ended', () => {
   it('does not begin again, and keeps no token', async () => {
-    const made = await world.create({
+    const made = await harness.create({
       callbackUrl: 'https://client.example/hook',
       authorisationToken: 'client-token-0123456789',
     })
-    const reviewId = await world.reviewOf(made.account?.accountId)
+    const reviewId = await harness.reviewOf(made.account?.accountId)
     const outcome = { case: 'rejected' as const, value: { reason: '' } }
-    await world.reports.reportOnboarding({ reviewId, outcome })
+    await harness.reports.reportOnboarding({ reviewId, outcome })
     const changes = [
       "state = 'open', end_time = null",
       "state = 'completed'",
@@ -90,29 +90,29 @@ describe('what has ended', () => {
         `test_reopen_${index}`,
         `update review set ${change} where review_id = $1`,
       )
-      expect(await passes(world.db.run(statement, [reviewId]))).toBe(false)
+      expect(await passes(harness.db.run(statement, [reviewId]))).toBe(false)
     }
   })
 
   it('as a question does not begin again either', async () => {
-    const { challengeId } = await world.accounts.registerAccount({
-      projectId: world.projects.demo,
+    const { challengeId } = await harness.accounts.registerAccount({
+      projectId: harness.projects.demo,
       institutionName: 'Demo Wallet',
       mobileNumber: '+12025550100',
       firstName: 'Ama',
       lastName: 'Mensah',
-      sessionToken: await world.tokenOf('+12025550100'),
+      sessionToken: await harness.tokenOf('+12025550100'),
       authorisationToken: 'client-token-0123456789',
       callbackUrl: 'https://client.example/hook',
     })
-    await world.reports.reportConsent({ challengeId, answer: 2 })
+    await harness.reports.reportConsent({ challengeId, answer: 2 })
     const reopened = sql(
       'test_reopen_challenge',
       `update challenge set state = 'open', end_time = null, authorisation_token_sealed = 'x'
        where challenge_id = $1`,
     )
-    expect(await passes(world.db.run(reopened, [challengeId]))).toBe(false)
-    expect(await refusal(world.reports.reportConsent({ challengeId, answer: 0 }))).toBe(
+    expect(await passes(harness.db.run(reopened, [challengeId]))).toBe(false)
+    expect(await refusal(harness.reports.reportConsent({ challengeId, answer: 0 }))).toBe(
       'MISSING_PARAMETER answer',
     )
   })

@@ -67,7 +67,7 @@ export async function refusal(call: Promise<unknown>): Promise<string> {
 }
 
 /** Starts everything that the tests of a file share. */
-export async function startWorld(
+export async function startHarness(
   secrets: AccountSecrets = { pepper: fixedKeys(), seal: fixedKeys() },
   sessionKeys: KeySource = fixedKeys(),
 ) {
@@ -156,7 +156,7 @@ export async function startWorld(
   }
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>
 
 const selectProjects = sql('test_projects', 'select name, project_id from project')
 

@@ -5,33 +5,33 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
-import { refusal, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const kofi = '+12025550101'
 const esi = '+12025550102'
 
-const balanceOf = (mobileNumber: string, projectId = world.projects.demo) =>
-  world.accounts.getAccountBalance({ projectId, mobileNumber })
+const balanceOf = (mobileNumber: string, projectId = harness.projects.demo) =>
+  harness.accounts.getAccountBalance({ projectId, mobileNumber })
 const history = (mobileNumber: string, more: object = {}) =>
-  world.accounts.listAccountTransactions({
-    projectId: world.projects.demo,
+  harness.accounts.listAccountTransactions({
+    projectId: harness.projects.demo,
     mobileNumber,
     ...more,
   })
 
 /** Credits an account as a project would. */
 async function credit(mobileNumber: string, amountMinor: bigint, reference: string, by?: string) {
-  const { account } = await world.open({
+  const { account } = await harness.open({
     lookupType: LookupType.MOBILE,
     lookupValue: mobileNumber,
   })
-  const projectId = by ?? world.projects.demo
+  const projectId = by ?? harness.projects.demo
   const currency = account?.currency ?? ''
   const accountId = account?.accountId ?? ''
   const lines = [
@@ -40,7 +40,7 @@ async function credit(mobileNumber: string, amountMinor: bigint, reference: stri
   ]
   const details = { reference, description: 'Lunch', method: 'p2p', metadata: { note: 'thanks' } }
   const transferId = randomUUID()
-  await world.db.transaction((tx) => postTransfer(tx, { projectId, transferId, lines, details }))
+  await harness.db.transaction((tx) => postTransfer(tx, { projectId, transferId, lines, details }))
   return transferId
 }
 
@@ -72,7 +72,7 @@ describe('a balance', () => {
   it('the balance of an unknown, an ambiguous or a foreign number is refused', async () => {
     expect(await refusal(balanceOf('+12025550199'))).toBe('ACCOUNT_NOT_FOUND')
     expect(await refusal(balanceOf('+12025550109'))).toBe('AMBIGUOUS_MATCH')
-    const { stranger } = world.projects
+    const { stranger } = harness.projects
     expect(await refusal(balanceOf(kofi, stranger))).toBe('ACCOUNT_NOT_FOUND')
     expect(await refusal(balanceOf(''))).toBe('MISSING_PARAMETER mobile_number')
     expect(await refusal(balanceOf('12'))).toBe('INVALID_PARAMETER mobile_number')
@@ -100,9 +100,9 @@ describe('a history', () => {
     const endTime = timestampFromDate(new Date(Date.now() + 3_600_000))
     await credit(kofi, 3n, 'just-posted')
     // As after a fail-over to a server whose clock is behind.
-    world.testClock.advance(-1_000)
+    harness.testClock.advance(-1_000)
     const { transactions } = await history(kofi)
-    world.testClock.advance(1_000)
+    harness.testClock.advance(1_000)
     expect(transactions[0]?.transactionId).toBe('just-posted')
     const explicit = await history(kofi, { endTime })
     expect(explicit.transactions[0]?.transactionId).toBe('just-posted')
@@ -120,7 +120,7 @@ describe('a history', () => {
   })
 
   it('shows of a movement by another project only that money moved', async () => {
-    const transferId = await credit(kofi, 700n, 'secret-reference', world.projects.other)
+    const transferId = await credit(kofi, 700n, 'secret-reference', harness.projects.other)
     const { transactions } = await history(kofi)
     expect(transactions[0]).toMatchObject({
       transactionId: transferId,
@@ -153,7 +153,7 @@ describe('a history', () => {
       () => history(esi, { pageToken: 'x' }),
       () => history(esi, { pageToken: bytes.toString('base64url') }),
       () => history(kofi, { pageToken }),
-      () => history(esi, { pageToken, projectId: world.projects.other }),
+      () => history(esi, { pageToken, projectId: harness.projects.other }),
       () => history(esi, { pageToken, startTime: timestampFromDate(new Date(0)) }),
     ]
     for (const call of wrong) expect(await refusal(call())).toBe('INVALID_PARAMETER page_token')
@@ -161,7 +161,7 @@ describe('a history', () => {
 
   it('covers the last seven days by default, by the clock of the database', async () => {
     await credit(kofi, 5n, 'before')
-    world.testClock.advance(7 * 86_400_000 + 60_000)
+    harness.testClock.advance(7 * 86_400_000 + 60_000)
     await credit(kofi, 6n, 'after')
     const { transactions } = await history(kofi)
     expect(transactions.map(({ transactionId }) => transactionId)).toEqual(['after'])

@@ -16,19 +16,19 @@ import { authenticateApiKey } from '../../services/accounts/access/operations/au
 import { startAccountKeys } from '../../services/accounts/access/operations/key-administration.ts'
 import { silentLog } from '../support/database.ts'
 import { testKeys } from '../support/keys.ts'
-import { refusal, settings, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, settings, startHarness } from './harness.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'payweave-key-dependants-'))
 const token = 'operator-credential-0123456789'
 const [pepper, seal, session] = [testKeys('untimed'), testKeys(), testKeys()]
 const closers: (() => Promise<unknown>)[] = []
-let world: World
+let harness: Harness
 let keys: ReturnType<typeof createRpcClient<typeof KeyService>>
 let administration: ReturnType<typeof createRpcClient<typeof KeyAdministrationService>>
 
 beforeAll(async () => {
-  world = await startWorld({ pepper, seal }, session)
-  const { db } = world
+  harness = await startHarness({ pepper, seal }, session)
+  const { db } = harness
   const files = { pepper, 'seal.key': seal, 'session.key': session }
   const operatorKeys = startAccountKeys({ db, files, log: silentLog, instance: 'accounts-1' })
   const sha256 = createHash('sha256').update(token).digest('hex')
@@ -51,7 +51,7 @@ beforeAll(async () => {
     () => pool.close(),
     () => server.close(),
     () => operatorKeys.close(),
-    () => world.stop(),
+    () => harness.stop(),
   )
 })
 afterAll(async () => {
@@ -93,15 +93,15 @@ it('lists keys by id, state and time, and the processes that have read them', as
 
 it('issued keys need their pepper until they are used, pins for ever, revoked keys never', async () => {
   const old = pepper().current.keyId
-  const made = await world.accounts.createBusinessAccount({
-    projectId: world.projects.demo,
+  const made = await harness.accounts.createBusinessAccount({
+    projectId: harness.projects.demo,
     businessName: 'Kente House',
     firstName: 'Efua',
     lastName: 'Sutherland',
     email: 'efua@kente.example',
     mobileNumber: '+12025550177',
   })
-  await world.db.run(sql('test_no_pepper', 'update subscription_key set pepper_id = null'), [])
+  await harness.db.run(sql('test_no_pepper', 'update subscription_key set pepper_id = null'), [])
   const before = await counted('pepper')
   expect(before).toEqual({
     [`subscription key ${old}`]: 5,
@@ -109,13 +109,13 @@ it('issued keys need their pepper until they are used, pins for ever, revoked ke
     [`pin of a business account ${old}`]: 1,
   })
   const newest = pepper.rotate()
-  await authenticateApiKey(world.db, world.secrets, world.projects.demo, made.apiKey)
+  await authenticateApiKey(harness.db, harness.secrets, harness.projects.demo, made.apiKey)
   const revoke = sql(
     'test_revoke_one',
     `update subscription_key set revoked_at = clock_now()
      where key_id = (select key_id from subscription_key limit 1)`,
   )
-  await world.db.run(revoke, [])
+  await harness.db.run(revoke, [])
   expect(await counted('pepper')).toEqual({
     [`subscription key ${old}`]: 4,
     [`API key ${old}`]: 4,
@@ -126,7 +126,7 @@ it('issued keys need their pepper until they are used, pins for ever, revoked ke
 
 it('sessions need their key while they live, if a repeat can show them', async () => {
   const open = (requestId: string) =>
-    world.open({
+    harness.open({
       lookupType: LookupType.MOBILE,
       lookupValue: '+12025550100',
       requestId,
@@ -135,12 +135,12 @@ it('sessions need their key while they live, if a repeat can show them', async (
   const old = session().current.keyId
   await open(randomUUID())
   await open(randomUUID())
-  await world.tokenOf('+12025550101')
+  await harness.tokenOf('+12025550101')
   const newest = session.rotate()
   await open(randomUUID())
   const kind = 'live session that a repeat shows'
   expect(await counted('session.key')).toEqual({ [`${kind} ${old}`]: 2, [`${kind} ${newest}`]: 1 })
-  world.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
+  harness.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
   expect(await counted('session.key')).toEqual({})
 })
 
@@ -156,7 +156,7 @@ it('every step of a rotation is in the audit with who did it', async () => {
     `select caller, action, details from access_audit where target_id = $1 order by occurred_at`,
   )
   const file = 'payments/link.key'
-  expect(await world.db.rows(read, [keyId])).toEqual([
+  expect(await harness.db.rows(read, [keyId])).toEqual([
     { caller: 'operator', action: 'add_key', details: { file } },
     { caller: 'operator', action: 'use_key', details: { file, unchecked: 'true' } },
     { caller: 'operator', action: 'reseal', details: { file: 'accounts/seal.key' } },

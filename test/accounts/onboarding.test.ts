@@ -13,13 +13,13 @@ import {
 import { sql } from '#platform/db/db.ts'
 import { claimTasks } from '../../services/accounts/customers/store/task-store.ts'
 import { eventually } from '../support/eventually.ts'
-import { freshNumber, type ProfileInit, refusal, startWorld, type World } from './harness.ts'
+import { freshNumber, type Harness, type ProfileInit, refusal, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const token = 'client-token-0123456789'
 const withCallback = { callbackUrl: 'https://client.example/hook', authorisationToken: token }
@@ -31,12 +31,12 @@ const completed = (more: object = {}) => ({
 const rejected = { case: 'rejected' as const, value: { reason: 'blurred' } }
 
 async function createWithReview(more: ProfileInit = {}) {
-  const { account } = await world.create(more)
-  return { account, reviewId: await world.reviewOf(account?.accountId) }
+  const { account } = await harness.create(more)
+  return { account, reviewId: await harness.reviewOf(account?.accountId) }
 }
 
 const lookUp = (lookupValue: string | undefined) =>
-  world.open({ lookupType: LookupType.MOBILE, lookupValue: lookupValue ?? '' })
+  harness.open({ lookupType: LookupType.MOBILE, lookupValue: lookupValue ?? '' })
 
 describe('a profile', () => {
   it('a profile becomes an account pending review and is submitted to the back end', async () => {
@@ -51,7 +51,7 @@ describe('a profile', () => {
       country: 'GH',
     })
     const sent = await eventually(
-      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+      () => harness.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
     )
     expect(sent).toMatchObject({
       institutionName: 'Demo Wallet',
@@ -63,9 +63,9 @@ describe('a profile', () => {
   })
 
   it('has the country that its details name by code, else that of the call', async () => {
-    const ghana = await world.create({ details: { country: 'Ghana' }, originCountry: 'TT' })
+    const ghana = await harness.create({ details: { country: 'Ghana' }, originCountry: 'TT' })
     expect(ghana.account?.country).toBe('TT')
-    const code = await world.create({ details: { country: 'GH' }, originCountry: 'TT' })
+    const code = await harness.create({ details: { country: 'GH' }, originCountry: 'TT' })
     expect(code.account?.country).toBe('GH')
   })
 
@@ -91,23 +91,23 @@ describe('a profile', () => {
         'INVALID_PARAMETER profile.authorisation_token',
       ],
     ]
-    for (const [more, reason] of wrong) expect(await refusal(world.create(more))).toBe(reason)
+    for (const [more, reason] of wrong) expect(await refusal(harness.create(more))).toBe(reason)
   })
 
   it('a profile is refused for every project while an available account has its number', async () => {
     const taken = { mobileNumber: '+12025550100' }
-    expect(await refusal(world.create(taken))).toBe('ACCOUNT_EXISTS')
-    const theirs = world.accounts.createPersonalAccount({
-      projectId: world.projects.other,
-      profile: world.profile(taken),
+    expect(await refusal(harness.create(taken))).toBe('ACCOUNT_EXISTS')
+    const theirs = harness.accounts.createPersonalAccount({
+      projectId: harness.projects.other,
+      profile: harness.profile(taken),
     })
     expect(await refusal(theirs)).toBe('ACCOUNT_EXISTS')
   })
 
   it('a profile of a project without a grant is refused for its institution', async () => {
-    const call = world.accounts.createPersonalAccount({
-      projectId: world.projects.stranger,
-      profile: world.profile(),
+    const call = harness.accounts.createPersonalAccount({
+      projectId: harness.projects.stranger,
+      profile: harness.profile(),
     })
     expect(await refusal(call)).toBe('INVALID_PARAMETER institution_name')
   })
@@ -116,7 +116,7 @@ describe('a profile', () => {
 describe('a review', () => {
   it('an approved review makes the account available, with number, level and an empty balance', async () => {
     const { account, reviewId } = await createWithReview()
-    await world.reports.reportOnboarding({ reviewId, outcome: completed({ currency: 'TTD' }) })
+    await harness.reports.reportOnboarding({ reviewId, outcome: completed({ currency: 'TTD' }) })
     const found = await lookUp(account?.mobileNumber)
     expect(found.account).toMatchObject({
       accountStatus: AccountStatus.AVAILABLE,
@@ -126,8 +126,8 @@ describe('a review', () => {
       currency: 'TTD',
     })
     expect(found.account?.accountNumber).toMatch(/^[1-9]\d{9}$/)
-    const balance = await world.accounts.getAccountBalance({
-      projectId: world.projects.demo,
+    const balance = await harness.accounts.getAccountBalance({
+      projectId: harness.projects.demo,
       mobileNumber: account?.mobileNumber ?? '',
     })
     expect(balance.currentBalance).toMatchObject({ currency: 'TTD', minorUnits: 0n })
@@ -135,35 +135,35 @@ describe('a review', () => {
 
   it('keeps its first outcome and calls back once', async () => {
     const { account, reviewId } = await createWithReview(withCallback)
-    await world.reports.reportOnboarding({ reviewId, outcome: completed() })
-    await world.reports.reportOnboarding({ reviewId, outcome: completed({ accountLevel: 2 }) })
-    await world.reports.reportOnboarding({ reviewId, outcome: rejected })
+    await harness.reports.reportOnboarding({ reviewId, outcome: completed() })
+    await harness.reports.reportOnboarding({ reviewId, outcome: completed({ accountLevel: 2 }) })
+    await harness.reports.reportOnboarding({ reviewId, outcome: rejected })
     expect((await lookUp(account?.mobileNumber)).account?.accountLevel).toBe(1)
-    expect(await world.eventsOf(account?.accountId)).toHaveLength(1)
+    expect(await harness.eventsOf(account?.accountId)).toHaveLength(1)
   })
 
   it('keeps one outcome of many that come at once', async () => {
     const { account, reviewId } = await createWithReview(withCallback)
     const outcomes = [completed(), rejected, completed(), rejected, completed(), rejected]
     await Promise.all(
-      outcomes.map((outcome) => world.reports.reportOnboarding({ reviewId, outcome })),
+      outcomes.map((outcome) => harness.reports.reportOnboarding({ reviewId, outcome })),
     )
-    expect(await world.eventsOf(account?.accountId)).toHaveLength(1)
+    expect(await harness.eventsOf(account?.accountId)).toHaveLength(1)
   })
 
   it('calls back with the token sealed for the institution, and forgets the token', async () => {
     const requestId = randomUUID()
     const mobileNumber = freshNumber()
     const mobileNumberAsSent = mobileNumber.slice(2)
-    const { account } = await world.create(
+    const { account } = await harness.create(
       { ...withCallback, mobileNumber, mobileNumberAsSent },
       requestId,
     )
-    const reviewId = await world.reviewOf(account?.accountId)
-    await world.reports.reportOnboarding({ reviewId, outcome: rejected })
-    const [event] = await world.eventsOf(account?.accountId)
+    const reviewId = await harness.reviewOf(account?.accountId)
+    await harness.reports.reportOnboarding({ reviewId, outcome: rejected })
+    const [event] = await harness.eventsOf(account?.accountId)
     expect(event).toMatchObject({
-      projectId: world.projects.demo,
+      projectId: harness.projects.demo,
       kind: OnboardingKind.ONBOARDING,
       requestId,
       institutionName: 'Demo Wallet',
@@ -175,11 +175,11 @@ describe('a review', () => {
       requestStatus: RegistrationStatus.UNSPECIFIED,
       callbackUrl: withCallback.callbackUrl,
     })
-    const { keyId, sharedKey } = world.credentials.institution
+    const { keyId, sharedKey } = harness.credentials.institution
     const key = { keyId, key: Buffer.from(sharedKey, 'base64') }
     const sealed = event?.authorisationTokenSealed ?? ''
     expect(openSealed(sealed, [key], 'authorisation-token')?.toString()).toBe(token)
-    const row = await world.db.row<{ text: string; sealed: string | null }>(
+    const row = await harness.db.row<{ text: string; sealed: string | null }>(
       sql(
         'test_review_text',
         `select review::text as text, authorisation_token_sealed as sealed from review
@@ -193,8 +193,8 @@ describe('a review', () => {
 
   it('no callback is sent for a profile without a callback URL', async () => {
     const { account, reviewId } = await createWithReview()
-    await world.reports.reportOnboarding({ reviewId, outcome: completed() })
-    expect(await world.eventsOf(account?.accountId)).toEqual([])
+    await harness.reports.reportOnboarding({ reviewId, outcome: completed() })
+    expect(await harness.eventsOf(account?.accountId)).toEqual([])
   })
 
   it('rejects the second of two profiles that end well on one number, also at the same moment', async () => {
@@ -205,11 +205,11 @@ describe('a review', () => {
         await createWithReview({ mobileNumber, ...withCallback }),
       ]
       const report = ({ reviewId }: { reviewId: string }) =>
-        world.reports.reportOnboarding({ reviewId, outcome: completed() })
+        harness.reports.reportOnboarding({ reviewId, outcome: completed() })
       if (together) await Promise.all(profiles.map(report))
       else for (const profile of profiles) await report(profile)
       const events = await Promise.all(
-        profiles.map(({ account }) => world.eventsOf(account?.accountId)),
+        profiles.map(({ account }) => harness.eventsOf(account?.accountId)),
       )
       const statuses = events.flat().map(({ account }) => account?.onboardingStatus)
       expect(statuses.toSorted()).toEqual([OnboardingStatus.COMPLETED, OnboardingStatus.REJECTED])
@@ -219,7 +219,7 @@ describe('a review', () => {
 
   it('is refused when it is unknown or its outcome cannot be', async () => {
     const { reviewId } = await createWithReview()
-    const report = (more: object) => world.reports.reportOnboarding({ reviewId, ...more })
+    const report = (more: object) => harness.reports.reportOnboarding({ reviewId, ...more })
     const of = (unknown: string) => report({ reviewId: unknown, outcome: completed() })
     expect(await refusal(of(randomUUID()))).toBe('REVIEW_NOT_FOUND')
     expect(await refusal(of('x'))).toBe('INVALID_PARAMETER review_id')
@@ -237,22 +237,22 @@ describe('a review', () => {
 describe('the back end', () => {
   it('a review is submitted to the back end again until it answers', async () => {
     const mobileNumber = freshNumber()
-    world.backend.failNext(mobileNumber, 2)
+    harness.backend.failNext(mobileNumber, 2)
     const { reviewId } = await createWithReview({ mobileNumber })
-    const times = () => world.backend.submitted.filter((one) => one.reviewId === reviewId).length
+    const times = () => harness.backend.submitted.filter((one) => one.reviewId === reviewId).length
     await eventually(() => expect(times()).toBeGreaterThanOrEqual(3))
     expect(times()).toBe(3)
   })
 
   it('the back end receives a review that a killed worker had leased', async () => {
-    await world.engine.close()
+    await harness.engine.close()
     const { reviewId } = await createWithReview()
-    const claimed = await claimTasks(world.db, 10, 15_000)
+    const claimed = await claimTasks(harness.db, 10, 15_000)
     expect(claimed.map(({ subjectId }) => subjectId)).toContain(reviewId)
-    const engine = world.start()
-    world.testClock.advance(15_000)
+    const engine = harness.start()
+    harness.testClock.advance(15_000)
     const sent = await eventually(
-      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+      () => harness.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
     )
     expect(sent.institutionName).toBe('Demo Wallet')
     await engine.close()

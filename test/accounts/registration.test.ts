@@ -5,55 +5,55 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { eventually } from '../support/eventually.ts'
-import { refusal, settings, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, settings, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const authorisationToken = 'client-token-0123456789'
 const ama = { mobileNumber: '+12025550100', firstName: 'ama', lastName: 'MENSAH' }
 
 async function request(more: object = {}) {
   return {
-    projectId: world.projects.demo,
+    projectId: harness.projects.demo,
     requestId: randomUUID(),
     institutionName: 'Demo Wallet',
     ...ama,
     mobileNumberAsSent: '202 555 0100',
-    sessionToken: await world.tokenOf('+12025550100'),
+    sessionToken: await harness.tokenOf('+12025550100'),
     authorisationToken,
     callbackUrl: 'https://client.example/hook',
     ...more,
   }
 }
 
-const register = async (more: object = {}) => world.accounts.registerAccount(await request(more))
+const register = async (more: object = {}) => harness.accounts.registerAccount(await request(more))
 
 /** The callbacks about Ama, as what the holder said. */
 const statuses = async (requestId: string) => {
-  const { account } = await world.accounts.getAccountBalance({
-    projectId: world.projects.demo,
+  const { account } = await harness.accounts.getAccountBalance({
+    projectId: harness.projects.demo,
     mobileNumber: ama.mobileNumber,
   })
-  const events = await world.eventsOf(account?.accountId)
+  const events = await harness.eventsOf(account?.accountId)
   return events
     .filter((event) => event.requestId === requestId)
     .map(({ requestStatus }) => requestStatus)
 }
 
 const answer = (challengeId: string, said = RegistrationStatus.APPROVED) =>
-  world.reports.reportConsent({ challengeId, answer: said })
+  harness.reports.reportConsent({ challengeId, answer: said })
 
 describe('a registration', () => {
   it('puts the question to the holder, by the name of the project', async () => {
-    const beforeMs = world.testClock.now().getTime()
+    const beforeMs = harness.testClock.now().getTime()
     const { challengeId, expireTime } = await register()
-    const afterMs = world.testClock.now().getTime()
+    const afterMs = harness.testClock.now().getTime()
     const asked = await eventually(
-      () => world.backend.asked.find((one) => one.challengeId === challengeId) ?? false,
+      () => harness.backend.asked.find((one) => one.challengeId === challengeId) ?? false,
     )
     expect(asked).toMatchObject({
       institutionName: 'Demo Wallet',
@@ -67,7 +67,7 @@ describe('a registration', () => {
   })
 
   it('is refused unless the token is a live session of that very account', async () => {
-    const other = await world.tokenOf('+12025550101')
+    const other = await harness.tokenOf('+12025550101')
     const wrong = [
       { sessionToken: other },
       { sessionToken: 'pws_nonsense' },
@@ -75,15 +75,15 @@ describe('a registration', () => {
       { firstName: 'Kofi' },
       { lastName: 'Boateng' },
       { institutionName: 'Restricted Bank' },
-      { projectId: world.projects.other },
-      { projectId: world.projects.stranger },
+      { projectId: harness.projects.other },
+      { projectId: harness.projects.stranger },
     ]
     for (const more of wrong) expect(await refusal(register(more))).toBe('SESSION_INVALID')
   })
 
   it('is refused with a spent or an expired session', async () => {
     const spent = await request()
-    await world.db.run(
+    await harness.db.run(
       sql(
         'test_spend_newest',
         `update session set consumed_by = $1, consume_time = clock_now()
@@ -91,10 +91,10 @@ describe('a registration', () => {
       ),
       [randomUUID()],
     )
-    expect(await refusal(world.accounts.registerAccount(spent))).toBe('SESSION_INVALID')
+    expect(await refusal(harness.accounts.registerAccount(spent))).toBe('SESSION_INVALID')
     const expired = await request()
-    world.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
-    expect(await refusal(world.accounts.registerAccount(expired))).toBe('SESSION_EXPIRED')
+    harness.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
+    expect(await refusal(harness.accounts.registerAccount(expired))).toBe('SESSION_EXPIRED')
   })
 
   it('is refused when the account was suspended meanwhile', async () => {
@@ -103,10 +103,10 @@ describe('a registration', () => {
       `update account set status = $1::account_status where mobile_number = '+12025550100'`,
     )
     const wanted = await request()
-    await world.db.run(setStatus, ['suspended'])
-    expect(await refusal(world.accounts.registerAccount(wanted))).toBe('ACCOUNT_UNAVAILABLE')
-    await world.db.run(setStatus, ['available'])
-    expect((await world.accounts.registerAccount(wanted)).challengeId).toBeDefined()
+    await harness.db.run(setStatus, ['suspended'])
+    expect(await refusal(harness.accounts.registerAccount(wanted))).toBe('ACCOUNT_UNAVAILABLE')
+    await harness.db.run(setStatus, ['available'])
+    expect((await harness.accounts.registerAccount(wanted)).challengeId).toBeDefined()
   })
 
   it('is refused when something in it cannot be', async () => {
@@ -136,7 +136,7 @@ describe("a holder's answer", () => {
     const requestId = randomUUID()
     const { challengeId } = await register({ requestId })
     await answer(challengeId, RegistrationStatus.REJECTED)
-    const row = await world.db.row<{ sealed: string | null; text: string }>(
+    const row = await harness.db.row<{ sealed: string | null; text: string }>(
       sql(
         'test_challenge_text',
         `select authorisation_token_sealed as sealed, challenge::text as text from challenge
@@ -146,8 +146,8 @@ describe("a holder's answer", () => {
     )
     expect(row?.sealed).toBeNull()
     expect(row?.text).not.toContain(authorisationToken)
-    const { account } = await world.open({ lookupType: 1, lookupValue: ama.mobileNumber })
-    const events = await world.eventsOf(account?.accountId)
+    const { account } = await harness.open({ lookupType: 1, lookupValue: ama.mobileNumber })
+    const events = await harness.eventsOf(account?.accountId)
     expect(events.find((event) => event.requestId === requestId)).toMatchObject({
       kind: OnboardingKind.REGISTRATION,
       account: { mobileNumber: '202 555 0100' },
@@ -158,7 +158,7 @@ describe("a holder's answer", () => {
   it('a missing answer counts as a refusal after the deadline, and a later answer is ignored', async () => {
     const requestId = randomUUID()
     const { challengeId } = await register({ requestId })
-    world.testClock.advance(settings.challengeTtlS * 1_000)
+    harness.testClock.advance(settings.challengeTtlS * 1_000)
     await eventually(async () => expect((await statuses(requestId)).length).toBeGreaterThan(0))
     await answer(challengeId)
     expect(await statuses(requestId)).toEqual([RegistrationStatus.REJECTED])

@@ -12,51 +12,51 @@ import { accountDependants } from '../../services/accounts/access/operations/key
 import { resealPage } from '../../services/accounts/access/operations/reseal.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const keys = testKeys('untimed')
 const nowhere = 'https://client.example/hook'
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld({ pepper: fixedKeys(), seal: keys })
+  harness = await startHarness({ pepper: fixedKeys(), seal: keys })
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const authorisationToken = () => `token-${randomUUID()}`.slice(0, 40)
 const selfie = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(500)])
 
 /** One value of every column, and what proves that each still opens. */
 async function oneOfEach() {
-  const { demo: projectId } = world.projects
+  const { demo: projectId } = harness.projects
   const token = authorisationToken()
   async function* parts() {
     yield { part: { case: 'header' as const, value: { projectId, requestId: randomUUID() } } }
     const artefact = { field: 'selfie', mediaType: 'image/png' }
     yield { part: { case: 'artefact' as const, value: artefact } }
     yield { part: { case: 'chunk' as const, value: selfie } }
-    const profile = world.profile({ callbackUrl: nowhere, authorisationToken: token })
+    const profile = harness.profile({ callbackUrl: nowhere, authorisationToken: token })
     yield {
       part: { case: 'profile' as const, value: { ...profile, details: { dob: '1990-01-31' } } },
     }
   }
-  const { account } = await world.accounts.uploadPersonalAccount(parts())
-  const reviewId = await world.reviewOf(account?.accountId)
+  const { account } = await harness.accounts.uploadPersonalAccount(parts())
+  const reviewId = await harness.reviewOf(account?.accountId)
   const submission = await eventually(
-    () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+    () => harness.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
   )
   const number = '+12025550100'
-  const { challengeId } = await world.accounts.registerAccount({
+  const { challengeId } = await harness.accounts.registerAccount({
     projectId,
     requestId: randomUUID(),
     mobileNumber: number,
     institutionName: 'Demo Wallet',
     firstName: 'Ama',
     lastName: 'Mensah',
-    sessionToken: await world.tokenOf(number),
+    sessionToken: await harness.tokenOf(number),
     authorisationToken: authorisationToken(),
     callbackUrl: nowhere,
   })
-  await world.accounts.createBusinessAccount({
+  await harness.accounts.createBusinessAccount({
     projectId,
     businessName: 'Kente House',
     firstName: 'Efua',
@@ -66,8 +66,8 @@ async function oneOfEach() {
   })
   const { institution, key } = await createInstitution(
     {
-      db: world.db,
-      secrets: world.secrets,
+      db: harness.db,
+      secrets: harness.secrets,
       publishAccessChanged: async () => {},
       notify: () => {},
     },
@@ -79,19 +79,19 @@ async function oneOfEach() {
   return {
     reviewId,
     async check() {
-      expect(await signingSecrets(world.db, world.secrets, institutionId)).toEqual([
+      expect(await signingSecrets(harness.db, harness.secrets, institutionId)).toEqual([
         key.signingSecret,
       ])
       const artefactId = submission.artefacts[0]?.artefactId ?? ''
       const chunks: Uint8Array[] = []
-      for await (const { chunk } of world.reports.readArtefact({ reviewId, artefactId })) {
+      for await (const { chunk } of harness.reports.readArtefact({ reviewId, artefactId })) {
         chunks.push(chunk)
       }
       expect(Buffer.concat(chunks).equals(selfie)).toBe(true)
-      await world.reports.reportConsent({ challengeId, answer: RegistrationStatus.APPROVED })
+      await harness.reports.reportConsent({ challengeId, answer: RegistrationStatus.APPROVED })
       const value = { accountLevel: 1, fundsAccessStatus: FundsAccessStatus.LIMITED }
-      await world.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })
-      expect(await world.eventsOf(account?.accountId)).toHaveLength(1)
+      await harness.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })
+      expect(await harness.eventsOf(account?.accountId)).toHaveLength(1)
     },
   }
 }
@@ -109,7 +109,7 @@ async function run({
   let pageToken = from
   do {
     const { keyId } = keys().current
-    const options = { db: db ?? world.db, keys }
+    const options = { db: db ?? harness.db, keys }
     const page = await resealPage(options, { pageToken, keyId, checkOnly })
     pages.push(page)
     pageToken = page.nextPageToken
@@ -134,7 +134,7 @@ async function forms() {
       `test_forms_${table}_${field}`,
       `select ${field} as sealed from ${table} where ${field} is not null`,
     )
-    const rows = await world.db.rows<{ sealed: string }>(all, [])
+    const rows = await harness.db.rows<{ sealed: string }>(all, [])
     found[column] = new Set(
       rows.map(({ sealed }) => {
         const under = sealedUnder(sealed)
@@ -199,7 +199,7 @@ it('a row that another transaction has locked is skipped without waiting', async
   keys.rotate()
   const { left } = await run({ checkOnly: true })
   const lock = sql('test_lock', 'select from review where review_id = $1 for update')
-  await world.db.transaction(async (tx) => {
+  await harness.db.transaction(async (tx) => {
     await tx.run(lock, [reviewId])
     // Both values of the review.
     expect(await run()).toMatchObject({ resealed: left - 2, left: 2 })
@@ -217,19 +217,19 @@ it('a value that changed after it was read stays as it became', async () => {
   // Between the read of the page and its replacement.
   const db: Queryable = {
     rows: async <T>(...[statement, values]: Parameters<Queryable['rows']>) => {
-      const rows = await world.db.rows<T>(statement, values)
-      if (statement.name.includes('review_authorisation')) await world.db.run(end, [reviewId])
+      const rows = await harness.db.rows<T>(statement, values)
+      if (statement.name.includes('review_authorisation')) await harness.db.run(end, [reviewId])
       return rows
     },
-    row: (statement, values) => world.db.row(statement, values),
-    run: (statement, values) => world.db.run(statement, values),
+    row: (statement, values) => harness.db.row(statement, values),
+    run: (statement, values) => harness.db.run(statement, values),
   }
   expect(await run({ db })).toMatchObject({ left: 1, unopened: [] })
   const read = sql(
     'test_token',
     'select authorisation_token_sealed as token from review where review_id = $1',
   )
-  expect(await world.db.row(read, [reviewId])).toEqual({ token: null })
+  expect(await harness.db.row(read, [reviewId])).toEqual({ token: null })
   expect(await run({ checkOnly: true })).toMatchObject({ left: 0 })
 })
 
@@ -242,15 +242,16 @@ it('a value that no key opens is named, stays as it is, and stops nothing', asyn
     'test_get_details',
     'select details_sealed as sealed from review where review_id = $1',
   )
-  const sealedOf = async (id: string) => (await world.db.row<{ sealed: string }>(get, [id]))?.sealed
+  const sealedOf = async (id: string) =>
+    (await harness.db.row<{ sealed: string }>(get, [id]))?.sealed
   const own = await sealedOf(reviewId)
-  await world.db.run(put, [reviewId, await sealedOf(foreign)])
+  await harness.db.run(put, [reviewId, await sealedOf(foreign)])
   keys.rotate()
   const { left } = await run({ checkOnly: true })
   const done = await run()
   expect(done).toMatchObject({ resealed: left - 1, left: 0 })
   expect(done.unopened).toEqual([{ column: 'review.details_sealed', rowId: reviewId }])
-  await world.db.run(put, [reviewId, own])
+  await harness.db.run(put, [reviewId, own])
   expect(await run()).toMatchObject({ resealed: 1, left: 0, unopened: [] })
 })
 
@@ -258,10 +259,10 @@ it('a process that has not read the new key seals nothing', async () => {
   const stale = keys.asOfNow()
   const newest = keys.rotate()
   const asked = { pageToken: '', keyId: newest, checkOnly: false }
-  const page = resealPage({ db: world.db, keys: stale }, asked)
+  const page = resealPage({ db: harness.db, keys: stale }, asked)
   await expect(page).rejects.toMatchObject({ reason: 'KEY_NOT_CURRENT' })
   for (const pageToken of ['x', Buffer.from('99 ').toString('base64url')]) {
-    const wrong = resealPage({ db: world.db, keys }, { ...asked, pageToken })
+    const wrong = resealPage({ db: harness.db, keys }, { ...asked, pageToken })
     await expect(wrong).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
   }
 })
@@ -272,11 +273,11 @@ it('pages have at most 200 values, however many there are', async () => {
     `insert into artefact (artefact_id, project_id, field, media_type, key_sealed)
      select gen_random_uuid(), $1, 'selfie', 'image/png', $2 from generate_series(1, 450)`,
   )
-  await world.db.run(many, [world.projects.demo, 'AQAAAAAA'])
+  await harness.db.run(many, [harness.projects.demo, 'AQAAAAAA'])
   const done = await run()
   expect(done.largest).toBe(200)
   expect(done.unopened.length).toBeGreaterThanOrEqual(450)
-  await world.db.run(
+  await harness.db.run(
     sql('test_remove_many', `delete from artefact where key_sealed = 'AQAAAAAA'`),
     [],
   )
@@ -285,7 +286,7 @@ it('pages have at most 200 values, however many there are', async () => {
 it('what depends on a key is counted, and nothing more once it is sealed anew', async () => {
   await oneOfEach()
   const old = keys().current.keyId
-  const sources = accountDependants(world.db)['seal.key'] ?? []
+  const sources = accountDependants(harness.db)['seal.key'] ?? []
   const count = async (keyId: string) => {
     let found = 0
     let token = ''

@@ -5,13 +5,13 @@ import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { oldRows } from '../../services/accounts/customers/store/retention-store.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const dayMs = 86_400_000
 const lookup = { lookupType: LookupType.MOBILE, lookupValue: '+12025550100' }
@@ -28,34 +28,34 @@ const count = sql(
 )
 type Left = { sessions: number; requests: number; tasks: number }
 const fingerprint = hash('sha256', 'a look-up', 'buffer')
-const open = () => world.open({ ...lookup, requestId: randomUUID(), fingerprint })
-const left = () => world.db.row<Left>(count, [])
+const open = () => harness.open({ ...lookup, requestId: randomUUID(), fingerprint })
+const left = () => harness.db.row<Left>(count, [])
 
 async function deleteAll(limit: number): Promise<number[]> {
   const { sessions, requests, tasks } = oldRows
   return [
-    await sessions(world.db, limit),
-    await requests(world.db, limit),
-    await tasks(world.db, limit),
+    await sessions(harness.db, limit),
+    await requests(harness.db, limit),
+    await tasks(harness.db, limit),
   ]
 }
 
 it('old sessions, request ids and finished tasks are deleted in batches, spent sessions stay', async () => {
   const { session: spent } = await open()
-  await world.db.run(spend, [])
+  await harness.db.run(spend, [])
   for (let opened = 0; opened < 3; opened += 1) {
     await open()
   }
-  await world.create()
+  await harness.create()
   await eventually(async () => expect((await left())?.tasks).toBe(1))
-  world.testClock.advance(29 * dayMs)
+  harness.testClock.advance(29 * dayMs)
   expect(await deleteAll(10)).toEqual([0, 0, 0])
-  world.testClock.advance(2 * dayMs)
+  harness.testClock.advance(2 * dayMs)
   expect(await deleteAll(2)).toEqual([2, 2, 1])
   expect(await deleteAll(10)).toEqual([1, 2, 0])
   expect(await left()).toEqual({ sessions: 1, requests: 0, tasks: 0 })
-  const again = await world.accounts.resolveSession({
-    projectId: world.projects.demo,
+  const again = await harness.accounts.resolveSession({
+    projectId: harness.projects.demo,
     institutionName: 'Demo Wallet',
     token: { case: 'sessionToken', value: spent?.sessionToken ?? '' },
   })

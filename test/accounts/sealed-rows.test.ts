@@ -9,20 +9,20 @@ import { createInstitution } from '../../services/accounts/access/operations/adm
 import { signingSecrets } from '../../services/accounts/access/operations/institution-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'
-import { refusal, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, startHarness } from './harness.ts'
 
 const keys = testKeys('untimed')
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld({ pepper: fixedKeys(), seal: keys })
+  harness = await startHarness({ pepper: fixedKeys(), seal: keys })
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const selfie = () => Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(2_000)])
 
 /** A profile with a file and a callback. */
 async function onboarded(content = selfie()) {
-  const { demo: projectId } = world.projects
+  const { demo: projectId } = harness.projects
   const callback = {
     callbackUrl: 'https://client.example/hook',
     authorisationToken: `token-${randomUUID()}`.slice(0, 40),
@@ -32,12 +32,12 @@ async function onboarded(content = selfie()) {
     const value = { field: 'selfie', mediaType: 'image/png' }
     yield { part: { case: 'artefact' as const, value } }
     yield { part: { case: 'chunk' as const, value: content } }
-    yield { part: { case: 'profile' as const, value: world.profile(callback) } }
+    yield { part: { case: 'profile' as const, value: harness.profile(callback) } }
   }
-  const { account } = await world.accounts.uploadPersonalAccount(parts())
-  const reviewId = await world.reviewOf(account?.accountId)
+  const { account } = await harness.accounts.uploadPersonalAccount(parts())
+  const reviewId = await harness.reviewOf(account?.accountId)
   const submission = await eventually(
-    () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+    () => harness.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
   )
   const artefactId = submission.artefacts[0]?.artefactId ?? ''
   return { reviewId, artefactId, content, account }
@@ -45,7 +45,7 @@ async function onboarded(content = selfie()) {
 
 async function fileOf({ reviewId, artefactId }: { reviewId: string; artefactId: string }) {
   const chunks: Uint8Array[] = []
-  for await (const message of world.reports.readArtefact({ reviewId, artefactId })) {
+  for await (const message of harness.reports.readArtefact({ reviewId, artefactId })) {
     chunks.push(message.chunk)
   }
   return Buffer.concat(chunks)
@@ -53,12 +53,12 @@ async function fileOf({ reviewId, artefactId }: { reviewId: string; artefactId: 
 
 const complete = (reviewId: string) => {
   const value = { accountLevel: 1, fundsAccessStatus: FundsAccessStatus.LIMITED }
-  return world.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })
+  return harness.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })
 }
 
 const administration = () => ({
-  db: world.db,
-  secrets: world.secrets,
+  db: harness.db,
+  secrets: harness.secrets,
   publishAccessChanged: async () => {},
   notify: () => {},
 })
@@ -71,7 +71,8 @@ const newInstitution = () =>
     'sandbox',
   )
 
-const secretsOf = (institutionId: string) => signingSecrets(world.db, world.secrets, institutionId)
+const secretsOf = (institutionId: string) =>
+  signingSecrets(harness.db, harness.secrets, institutionId)
 
 describe('after the first rotation of seal.key', () => {
   it('what the release before has sealed is still read, by its own row', async () => {
@@ -81,12 +82,12 @@ describe('after the first rotation of seal.key', () => {
     expect((await fileOf(before)).equals(before.content)).toBe(true)
     expect(await secretsOf(institution.institutionId)).toEqual([key.signingSecret])
     await complete(before.reviewId)
-    expect(await world.eventsOf(before.account?.accountId)).toHaveLength(1)
+    expect(await harness.eventsOf(before.account?.accountId)).toHaveLength(1)
   })
 
   it('a file that is put in the place of another customer’s opens nothing', async () => {
     const [one, other] = [await onboarded(), await onboarded()]
-    await world.db.run(
+    await harness.db.run(
       sql(
         'test_copy_chunk',
         `update artefact_chunk a set ciphertext = b.ciphertext from artefact_chunk b
@@ -94,7 +95,7 @@ describe('after the first rotation of seal.key', () => {
       ),
       [one.artefactId, other.artefactId],
     )
-    await world.db.run(
+    await harness.db.run(
       sql(
         'test_copy_key',
         `update artefact a set key_sealed = b.key_sealed from artefact b
@@ -108,7 +109,7 @@ describe('after the first rotation of seal.key', () => {
 
   it('a token that is copied to another review is never sent', async () => {
     const [one, other] = [await onboarded(), await onboarded()]
-    await world.db.run(
+    await harness.db.run(
       sql(
         'test_copy_token',
         `update review a set authorisation_token_sealed = b.authorisation_token_sealed from review b
@@ -117,9 +118,9 @@ describe('after the first rotation of seal.key', () => {
       [one.reviewId, other.reviewId],
     )
     expect(await refusal(complete(one.reviewId))).toBe('INTERNAL_ERROR')
-    expect(await world.eventsOf(one.account?.accountId)).toEqual([])
+    expect(await harness.eventsOf(one.account?.accountId)).toEqual([])
     await complete(other.reviewId)
-    expect(await world.eventsOf(other.account?.accountId)).toHaveLength(1)
+    expect(await harness.eventsOf(other.account?.accountId)).toHaveLength(1)
   })
 
   it('a key that is copied to another institution signs nothing, nor does a secret in the column of the other', async () => {
@@ -133,7 +134,7 @@ describe('after the first rotation of seal.key', () => {
       `update institution_key a set signing_secret_sealed = b.signing_secret_sealed
        from institution_key b where a.key_id = $1 and b.key_id = $2`,
     )
-    await world.db.run(copy, [one.key.keyId, other.key.keyId])
+    await harness.db.run(copy, [one.key.keyId, other.key.keyId])
     await expect(secretsOf(one.institution.institutionId)).rejects.toThrow(
       `institution_key.signing_secret_sealed of ${one.key.keyId}`,
     )
@@ -141,7 +142,7 @@ describe('after the first rotation of seal.key', () => {
       'test_swap_columns',
       'update institution_key set signing_secret_sealed = shared_key_sealed where key_id = $1',
     )
-    await world.db.run(swap, [third.key.keyId])
+    await harness.db.run(swap, [third.key.keyId])
     await expect(secretsOf(third.institution.institutionId)).rejects.toThrow('was not sealed there')
     expect(await secretsOf(other.institution.institutionId)).toEqual([other.key.signingSecret])
   })

@@ -5,22 +5,22 @@ import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
 import { people } from '../../services/accounts/customers/seed-people.ts'
 import { postTransfer, readBalance } from '../../services/accounts/ledger/operations/ledger.ts'
 import { seedSandbox } from '../../services/accounts/seed.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const seedAgain = (environment: 'local' | 'production') =>
-  seedSandbox(world.db, world.secrets, world.credentials, environment)
+  seedSandbox(harness.db, harness.secrets, harness.credentials, environment)
 
 describe('the seed', () => {
   it('the seed gives each person a unique account number', async () => {
     expect(new Set(people.map(({ accountNumber }) => accountNumber)).size).toBe(people.length)
     for (const { accountNumber, firstName } of people) {
-      const { account } = await world.open({
+      const { account } = await harness.open({
         lookupType: LookupType.ACCOUNT_NUMBER,
         lookupValue: accountNumber,
       })
@@ -29,20 +29,20 @@ describe('the seed', () => {
   })
 
   it('gives the demo project a float of a million in two currencies, and no other project', async () => {
-    const { demo, other } = world.projects
+    const { demo, other } = harness.projects
     for (const [projectId, postedMinor] of [
       [demo, 100_000_000n],
       [other, 0n],
     ] as const) {
       for (const currency of ['USD', 'TTD']) {
         const address = { floatProjectId: projectId }
-        expect(await readBalance(world.db, { address, currency })).toMatchObject({ postedMinor })
+        expect(await readBalance(harness.db, { address, currency })).toMatchObject({ postedMinor })
       }
     }
   })
 
   it('run again leaves every balance as it has become', async () => {
-    const { account } = await world.open({
+    const { account } = await harness.open({
       lookupType: LookupType.MOBILE,
       lookupValue: '+12025550100',
     })
@@ -51,13 +51,13 @@ describe('the seed', () => {
       { address, currency: 'USD', amountMinor: -400n },
       { address: { internal: 'clearing' as const }, currency: 'USD', amountMinor: 400n },
     ]
-    const projectId = world.projects.demo
-    await world.db.transaction((tx) =>
+    const projectId = harness.projects.demo
+    await harness.db.transaction((tx) =>
       postTransfer(tx, { projectId, transferId: randomUUID(), lines }),
     )
     await seedAgain('local')
     await seedAgain('local')
-    const { postedMinor } = await readBalance(world.db, { address, currency: 'USD' })
+    const { postedMinor } = await readBalance(harness.db, { address, currency: 'USD' })
     expect(postedMinor).toBe(999_600n)
   })
 

@@ -5,28 +5,28 @@ import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'
-import { refusal, settings, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, settings, startHarness } from './harness.ts'
 
 const keys = testKeys('untimed')
 const number = '+12025550101'
 const institutionName = 'Demo Wallet'
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld({ pepper: fixedKeys(), seal: fixedKeys() }, keys)
+  harness = await startHarness({ pepper: fixedKeys(), seal: fixedKeys() }, keys)
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 /** A look-up under a request id; the same call each time. */
 function lookUp() {
   const requestId = randomUUID()
   const fingerprint = createHash('sha256').update(requestId).digest()
   return () =>
-    world.open({ lookupType: LookupType.MOBILE, lookupValue: number, requestId, fingerprint })
+    harness.open({ lookupType: LookupType.MOBILE, lookupValue: number, requestId, fingerprint })
 }
 
 async function stateOf(token: string | undefined) {
-  const { state } = await world.accounts.resolveSession({
-    projectId: world.projects.demo,
+  const { state } = await harness.accounts.resolveSession({
+    projectId: harness.projects.demo,
     institutionName,
     token: { case: 'sessionToken', value: token ?? '' },
   })
@@ -37,7 +37,7 @@ it('a repeat shows the token of its session again after later rotations', async 
   const [ofRelease, ofOld] = [lookUp(), lookUp()]
   const before = await ofRelease()
   // As the release before stores a session: without the id of a key.
-  await world.db.run(sql('test_no_key_id', 'update session set key_id = null'), [])
+  await harness.db.run(sql('test_no_key_id', 'update session set key_id = null'), [])
   const old = await ofOld()
   keys.rotate()
   const ofNew = lookUp()
@@ -61,14 +61,14 @@ it('a session whose key was retired at once stays good, is not shown again, and 
   keys.retire(retired)
   expect(await stateOf(before.session?.sessionToken)).toBe(SessionState.LIVE)
   expect(await refusal(ask())).toBe('SERVICE_UNAVAILABLE')
-  world.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
+  harness.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
   const after = await ask()
   expect(after.session?.sessionToken).not.toBe(before.session?.sessionToken)
   expect((await ask()).session).toEqual(after.session)
 })
 
 it('the pages of a history go on from a token that an old key signed', async () => {
-  const { account } = await world.open({ lookupType: LookupType.MOBILE, lookupValue: number })
+  const { account } = await harness.open({ lookupType: LookupType.MOBILE, lookupValue: number })
   const { accountId = '', currency = '' } = account ?? {}
   for (const reference of ['one', 'two', 'three']) {
     const lines = [
@@ -76,12 +76,12 @@ it('the pages of a history go on from a token that an old key signed', async () 
       { address: { internal: 'clearing' as const }, currency, amountMinor: -1n },
     ]
     const details = { reference, description: '', method: 'p2p', metadata: {} }
-    const transfer = { projectId: world.projects.demo, transferId: randomUUID(), lines, details }
-    await world.db.transaction((tx) => postTransfer(tx, transfer))
+    const transfer = { projectId: harness.projects.demo, transferId: randomUUID(), lines, details }
+    await harness.db.transaction((tx) => postTransfer(tx, transfer))
   }
   const page = (pageToken: string) =>
-    world.accounts.listAccountTransactions({
-      projectId: world.projects.demo,
+    harness.accounts.listAccountTransactions({
+      projectId: harness.projects.demo,
       mobileNumber: number,
       pageSize: 1,
       pageToken,

@@ -5,13 +5,13 @@ import { seal } from '#core/identity/seal.ts'
 import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
-import { refusal, settings, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, settings, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const byMobile = (lookupValue: string) => ({ lookupType: LookupType.MOBILE, lookupValue })
 const byEmail = (lookupValue: string) => ({ lookupType: LookupType.EMAIL, lookupValue })
@@ -34,7 +34,7 @@ describe('a look-up', () => {
       { lookupType: LookupType.ACCOUNT_NUMBER, lookupValue: '1000000100' },
     ]
     for (const lookup of lookups) {
-      const { account, session } = await world.open(lookup)
+      const { account, session } = await harness.open(lookup)
       expect(account).toMatchObject({
         accountNumber: '1000000100',
         institutionName: 'Demo Wallet',
@@ -48,16 +48,16 @@ describe('a look-up', () => {
   })
 
   it('a look-up of a suspended account returns no session', async () => {
-    const { account, session } = await world.open(byMobile('+12025550110'))
+    const { account, session } = await harness.open(byMobile('+12025550110'))
     expect(account?.accountStatus).toBe(AccountStatus.UNAVAILABLE)
     expect(session).toBeUndefined()
   })
 
   it('a look-up of a number with two accounts is ambiguous, by e-mail it is not', async () => {
-    expect(await refusal(world.open(byMobile('+12025550109')))).toBe('AMBIGUOUS_MATCH')
-    const { account } = await world.open(byEmail('kojo@example.com'))
+    expect(await refusal(harness.open(byMobile('+12025550109')))).toBe('AMBIGUOUS_MATCH')
+    const { account } = await harness.open(byEmail('kojo@example.com'))
     expect(account?.firstName).toBe('Kojo')
-    const named = await world.open({ ...byMobile('+12025550109'), email: 'Adwoa@Example.com' })
+    const named = await harness.open({ ...byMobile('+12025550109'), email: 'Adwoa@Example.com' })
     expect(named.account?.firstName).toBe('Adwoa')
   })
 
@@ -66,59 +66,59 @@ describe('a look-up', () => {
       'test_move_kojo',
       `update account set status = $1::account_status where account_number = '2000000109'`,
     )
-    await world.db.run(move, ['suspended'])
-    expect(await refusal(world.open(byMobile('+12025550109')))).toBe('AMBIGUOUS_MATCH')
-    const kojo = await world.open({ ...byMobile('+12025550109'), firstName: 'Kojo' })
+    await harness.db.run(move, ['suspended'])
+    expect(await refusal(harness.open(byMobile('+12025550109')))).toBe('AMBIGUOUS_MATCH')
+    const kojo = await harness.open({ ...byMobile('+12025550109'), firstName: 'Kojo' })
     expect(kojo.session).toBeUndefined()
-    await world.db.run(move, ['available'])
+    await harness.db.run(move, ['available'])
   })
 
   it('a look-up of an unknown number finds nothing and returns the lookup type', async () => {
-    const call = world.open(byMobile('+12025550199'))
+    const call = harness.open(byMobile('+12025550199'))
     expect(await refusal(call)).toBe('ACCOUNT_NOT_FOUND')
     await expect(call).rejects.toMatchObject({ details: { lookup_type: 'MOBILE' } })
   })
 
   it('must fit the names when they are given, case and accents aside', async () => {
     const fits = { ...byMobile('+12025550100'), firstName: 'ÀMA', lastName: ' mensáh ' }
-    expect((await world.open(fits)).session).toBeDefined()
+    expect((await harness.open(fits)).session).toBeDefined()
     for (const other of [{ firstName: 'Kofi' }, { lastName: 'Boateng' }, { email: 'x@y.zz' }]) {
-      const call = world.open({ ...byMobile('+12025550100'), ...other })
+      const call = harness.open({ ...byMobile('+12025550100'), ...other })
       expect(await refusal(call)).toBe('ACCOUNT_NOT_FOUND')
     }
   })
 
   it('is narrowed by the institution', async () => {
     const lookup = byMobile('+12025550100')
-    const own = await world.open({ ...lookup, institutionName: 'Demo Wallet' })
+    const own = await harness.open({ ...lookup, institutionName: 'Demo Wallet' })
     expect(own.session).toBeDefined()
     for (const institutionName of ['Restricted Bank', 'No Such Bank']) {
-      expect(await refusal(world.open({ ...lookup, institutionName }))).toBe('ACCOUNT_NOT_FOUND')
+      expect(await refusal(harness.open({ ...lookup, institutionName }))).toBe('ACCOUNT_NOT_FOUND')
     }
   })
 
   it('finds nothing for a project without a grant', async () => {
-    const projectId = world.projects.stranger
-    expect(await refusal(world.open({ ...byMobile('+12025550100'), projectId }))).toBe(
+    const projectId = harness.projects.stranger
+    expect(await refusal(harness.open({ ...byMobile('+12025550100'), projectId }))).toBe(
       'ACCOUNT_NOT_FOUND',
     )
   })
 
   it('does not see an unfinished or rejected profile', async () => {
-    const { account } = await world.create()
+    const { account } = await harness.create()
     const lookup = byMobile(account?.mobileNumber ?? '')
-    expect(await refusal(world.open(lookup))).toBe('ACCOUNT_NOT_FOUND')
-    const reviewId = await world.reviewOf(account?.accountId)
-    await world.reports.reportOnboarding({
+    expect(await refusal(harness.open(lookup))).toBe('ACCOUNT_NOT_FOUND')
+    const reviewId = await harness.reviewOf(account?.accountId)
+    await harness.reports.reportOnboarding({
       reviewId,
       outcome: { case: 'rejected', value: { reason: 'blurred' } },
     })
-    expect(await refusal(world.open(lookup))).toBe('ACCOUNT_NOT_FOUND')
+    expect(await refusal(harness.open(lookup))).toBe('ACCOUNT_NOT_FOUND')
   })
 
   it('a look-up without a type or with an invalid value is refused', async () => {
-    expect(await refusal(world.open({ lookupValue: 'x' }))).toBe('MISSING_PARAMETER lookup_type')
-    const nul = world.open(byMobile('+1202\u0000'))
+    expect(await refusal(harness.open({ lookupValue: 'x' }))).toBe('MISSING_PARAMETER lookup_type')
+    const nul = harness.open(byMobile('+1202\u0000'))
     expect(await refusal(nul)).toBe('INVALID_PARAMETER lookup_value')
   })
 })
@@ -126,7 +126,7 @@ describe('a look-up', () => {
 describe('a request id', () => {
   it('sent again with the same look-up gives the same session while it lives, then a new one', async () => {
     const ask = () =>
-      world.open({
+      harness.open({
         ...byMobile('+12025550101'),
         requestId,
         fingerprint: fingerprintOf('kofi'),
@@ -134,7 +134,7 @@ describe('a request id', () => {
     const requestId = randomUUID()
     const first = await ask()
     expect((await ask()).session).toEqual(first.session)
-    world.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
+    harness.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
     const later = await ask()
     expect(later.session?.sessionToken).not.toBe(first.session?.sessionToken)
     expect((await ask()).session).toEqual(later.session)
@@ -143,9 +143,9 @@ describe('a request id', () => {
   it('sent again with another look-up is refused, also when that one finds nothing', async () => {
     const requestId = randomUUID()
     const lookup = byMobile('+12025550100')
-    await world.open({ ...lookup, requestId, fingerprint: fingerprintOf('one') })
+    await harness.open({ ...lookup, requestId, fingerprint: fingerprintOf('one') })
     for (const other of [lookup, byMobile('+12025550199'), byMobile('+12025550109')]) {
-      const call = world.open({ ...other, requestId, fingerprint: fingerprintOf('two') })
+      const call = harness.open({ ...other, requestId, fingerprint: fingerprintOf('two') })
       expect(await refusal(call)).toBe('REQUEST_ID_REUSED')
     }
   })
@@ -154,20 +154,20 @@ describe('a request id', () => {
     const requestId = randomUUID()
     const lookup = { ...byMobile('+12025550110'), requestId }
     for (let time = 0; time < 2; time += 1) {
-      const { session } = await world.open({ ...lookup, fingerprint: fingerprintOf('nana') })
+      const { session } = await harness.open({ ...lookup, fingerprint: fingerprintOf('nana') })
       expect(session).toBeUndefined()
     }
-    const other = world.open({ ...lookup, fingerprint: fingerprintOf('other') })
+    const other = harness.open({ ...lookup, fingerprint: fingerprintOf('other') })
     expect(await refusal(other)).toBe('REQUEST_ID_REUSED')
   })
 
   it('a request id of one project reveals nothing to another project', async () => {
     const requestId = randomUUID()
     const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('ama') }
-    const own = await world.open(lookup)
-    const theirs = await world.open({
+    const own = await harness.open(lookup)
+    const theirs = await harness.open({
       ...lookup,
-      projectId: world.projects.other,
+      projectId: harness.projects.other,
       fingerprint: fingerprintOf('ama too'),
     })
     expect(theirs.session?.sessionToken).not.toBe(own.session?.sessionToken)
@@ -175,12 +175,8 @@ describe('a request id', () => {
 
   it('sent fifty times at once gives one session', async () => {
     const requestId = randomUUID()
-    const lookup = {
-      ...byMobile('+12025550100'),
-      requestId,
-      fingerprint: fingerprintOf('concurrent'),
-    }
-    const answers = await Promise.all(Array.from({ length: 50 }, () => world.open(lookup)))
+    const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('herd') }
+    const answers = await Promise.all(Array.from({ length: 50 }, () => harness.open(lookup)))
     expect(new Set(answers.map(({ session }) => session?.sessionToken)).size).toBe(1)
     expect(answers[0]?.session).toBeDefined()
   })
@@ -188,20 +184,20 @@ describe('a request id', () => {
 
 describe('a session token', () => {
   const resolve = (more: object) =>
-    world.accounts.resolveSession({
-      projectId: world.projects.demo,
+    harness.accounts.resolveSession({
+      projectId: harness.projects.demo,
       institutionName: 'Demo Wallet',
       ...more,
     })
   const plain = (value: string) => ({ token: { case: 'sessionToken' as const, value } })
   const sealed = (value: string) => ({ token: { case: 'sessionTokenSealed' as const, value } })
   const sealUnder = (token: string, purpose = 'session_token') => {
-    const { keyId, sharedKey } = world.credentials.institution
+    const { keyId, sharedKey } = harness.credentials.institution
     return seal(Buffer.from(token), { keyId, key: Buffer.from(sharedKey, 'base64'), purpose })
   }
 
   it('a session token resolves to its account, plain or sealed, and to the related accounts', async () => {
-    const token = await world.tokenOf('+12025550100')
+    const token = await harness.tokenOf('+12025550100')
     const references = [{ mobileNumber: '+12025550101' }, { accountNumber: '1000000110' }]
     for (const form of [plain(token), sealed(sealUnder(token))]) {
       const found = await resolve({ ...form, references })
@@ -219,7 +215,7 @@ describe('a session token', () => {
   })
 
   it('a session token resolves to the remaining limits of its account on request', async () => {
-    const token = plain(await world.tokenOf('+12025550100'))
+    const token = plain(await harness.tokenOf('+12025550100'))
     expect((await resolve(token)).limitRoom).toBeUndefined()
     const roomLeft = async () => {
       const references = [{ mobileNumber: '+12025550101' }]
@@ -230,16 +226,16 @@ describe('a session token', () => {
     }
     expect(await roomLeft()).toEqual(['2500000 TTD', '5000000 TTD', '20000000 TTD'])
     const { account } = await resolve(token)
-    await world.db.run(countUse, [account?.accountId, 'TTD', 1_000n])
-    await world.db.run(countUse, [account?.accountId, 'USD', 5n])
+    await harness.db.run(countUse, [account?.accountId, 'TTD', 1_000n])
+    await harness.db.run(countUse, [account?.accountId, 'USD', 5n])
     expect(await roomLeft()).toEqual(['2500000 TTD', '4999000 TTD', '19999000 TTD'])
-    await world.db.run(countUse, [account?.accountId, 'TTD', 6_000_000n])
+    await harness.db.run(countUse, [account?.accountId, 'TTD', 6_000_000n])
     expect(await roomLeft()).toEqual(['2500000 TTD', '0 TTD', '13999000 TTD'])
-    await world.db.run(forgetUse, [])
+    await harness.db.run(forgetUse, [])
   })
 
   it('a reference is found by account number first, and reported as unknown or ambiguous', async () => {
-    const token = await world.tokenOf('+12025550100')
+    const token = await harness.tokenOf('+12025550100')
     const two = await resolve({
       ...plain(token),
       references: [
@@ -256,7 +252,7 @@ describe('a session token', () => {
   })
 
   it('a session token is refused in the same way for every defect', async () => {
-    const token = await world.tokenOf('+12025550100')
+    const token = await harness.tokenOf('+12025550100')
     const good = sealUnder(token)
     const wrong = [
       plain(''),
@@ -264,7 +260,7 @@ describe('a session token', () => {
       plain(`${token.slice(0, -1)}_`),
       plain('x'.repeat(10_000)),
       { ...plain(token), institutionName: 'Restricted Bank' },
-      { ...plain(token), projectId: world.projects.other },
+      { ...plain(token), projectId: harness.projects.other },
       sealed(''),
       sealed('not base64!'),
       sealed(`${good.slice(0, -8)}AAAAAAA=`),
@@ -272,44 +268,44 @@ describe('a session token', () => {
       sealed(sealUnder('nonsense')),
       sealed(seal(Buffer.from(token), { keyId: '00000000', key: Buffer.alloc(32), purpose: 'x' })),
       { ...sealed(good), institutionName: 'Restricted Bank' },
-      { ...sealed(good), projectId: world.projects.other },
+      { ...sealed(good), projectId: harness.projects.other },
       {},
     ]
     for (const question of wrong) expect(await refusal(resolve(question))).toBe('SESSION_INVALID')
   })
 
   it('sealed under a retired key is refused, though the key was used before', async () => {
-    const token = await world.tokenOf('+12025550100')
+    const token = await harness.tokenOf('+12025550100')
     const form = sealed(sealUnder(token))
     expect((await resolve(form)).state).toBe(SessionState.LIVE)
-    const { keyId } = world.credentials.institution
+    const { keyId } = harness.credentials.institution
     const setRetired = sql(
       'test_retire',
       `update institution_key set retired_at = $2::timestamptz where key_id = $1`,
     )
-    await world.db.run(setRetired, [keyId, new Date()])
+    await harness.db.run(setRetired, [keyId, new Date()])
     expect(await refusal(resolve(form))).toBe('SESSION_INVALID')
-    await world.db.run(setRetired, [keyId, null])
+    await harness.db.run(setRetired, [keyId, null])
     expect((await resolve(form)).state).toBe(SessionState.LIVE)
   })
 
   it('is worth nothing to a project that has lost its grants', async () => {
-    const projectId = world.projects.other
-    const { session } = await world.open({ ...byMobile('+12025550100'), projectId })
+    const projectId = harness.projects.other
+    const { session } = await harness.open({ ...byMobile('+12025550100'), projectId })
     const form = { ...plain(session?.sessionToken ?? ''), projectId }
     expect((await resolve(form)).state).toBe(SessionState.LIVE)
-    await world.db.run(
+    await harness.db.run(
       sql('test_lose_grants', 'delete from endpoint_grant where project_id = $1'),
       [projectId],
     )
     expect(await refusal(resolve(form))).toBe('SESSION_INVALID')
-    const lookup = world.open({ ...byMobile('+12025550100'), projectId })
+    const lookup = harness.open({ ...byMobile('+12025550100'), projectId })
     expect(await refusal(lookup)).toBe('ACCOUNT_NOT_FOUND')
   })
 
   it('is answered as spent or expired when it is', async () => {
-    const spent = await world.tokenOf('+12025550100')
-    await world.db.run(
+    const spent = await harness.tokenOf('+12025550100')
+    await harness.db.run(
       sql(
         'test_spend',
         `update session set consumed_by = $2, consume_time = clock_now() where token_hash = $1`,
@@ -317,14 +313,14 @@ describe('a session token', () => {
       [fingerprintOf(spent), randomUUID()],
     )
     expect((await resolve(plain(spent))).state).toBe(SessionState.SPENT)
-    const expired = await world.tokenOf('+12025550100')
-    world.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
+    const expired = await harness.tokenOf('+12025550100')
+    harness.testClock.advance(settings.sessionTtlS * 1_000 + 1_000)
     expect((await resolve(plain(expired))).state).toBe(SessionState.EXPIRED)
   })
 
   it('is not in the database', async () => {
-    const token = await world.tokenOf('+12025550100')
-    const row = await world.db.row<{ text: string }>(
+    const token = await harness.tokenOf('+12025550100')
+    const row = await harness.db.row<{ text: string }>(
       sql('test_session_text', 'select session::text as text from session where token_hash = $1'),
       [fingerprintOf(token)],
     )

@@ -7,13 +7,13 @@ import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { beginArtefact } from '../../services/accounts/customers/operations/artefact.ts'
 import { eventually } from '../support/eventually.ts'
-import { refusal, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 afterEach(async () => {
   // After each test, all uploads that got no review must be deleted.
   await eventually(async () => (await orphans()) === 0)
@@ -29,14 +29,14 @@ const marker = 'PLAINTEXT-MARKER-OF-A-PASSPORT'
 const picture = (bytes: number): Buffer =>
   Buffer.concat([pngHead, Buffer.from(marker), randomBytes(bytes - pngHead.length - marker.length)])
 
-const header = (projectId = world.projects.demo): Part => ({
+const header = (projectId = harness.projects.demo): Part => ({
   part: { case: 'header', value: { projectId, requestId: randomUUID() } },
 })
 const beginning = (field: string, mediaType = 'image/png'): Part => ({
   part: { case: 'artefact', value: { field, mediaType } },
 })
 const chunk = (value: Uint8Array): Part => ({ part: { case: 'chunk', value } })
-const profile = (): Part => ({ part: { case: 'profile', value: world.profile() } })
+const profile = (): Part => ({ part: { case: 'profile', value: harness.profile() } })
 
 function* artefact(field: string, content: Buffer, mediaType?: string): Generator<Part> {
   yield beginning(field, mediaType)
@@ -53,17 +53,17 @@ async function* stream(...parts: (Part | Iterable<Part>)[]): AsyncGenerator<Part
 }
 
 const upload = (...parts: (Part | Iterable<Part>)[]) =>
-  world.accounts.uploadPersonalAccount(stream(...parts))
+  harness.accounts.uploadPersonalAccount(stream(...parts))
 
 const countOrphans = sql(
   'test_orphans',
   'select count(*)::int as count from artefact where review_id is null',
 )
-const orphans = async () => (await world.db.row<{ count: number }>(countOrphans, []))?.count
+const orphans = async () => (await harness.db.row<{ count: number }>(countOrphans, []))?.count
 
 const read = async (reviewId: string, artefactId: string): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
-  for await (const message of world.reports.readArtefact({ reviewId, artefactId })) {
+  for await (const message of harness.reports.readArtefact({ reviewId, artefactId })) {
     chunks.push(message.chunk)
   }
   return Buffer.concat(chunks)
@@ -78,9 +78,9 @@ describe('an upload', () => {
       artefact('selfie', selfie),
       profile(),
     )
-    const reviewId = await world.reviewOf(account?.accountId)
+    const reviewId = await harness.reviewOf(account?.accountId)
     const sent = await eventually(
-      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+      () => harness.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
     )
     const fields = sent.artefacts.map(({ field, mediaType, sizeBytes }) => [
       field,
@@ -98,13 +98,13 @@ describe('an upload', () => {
 
   it('an upload without artefacts is an ordinary profile', async () => {
     const { account, mobileNumberAsSent } = await upload(header(), profile())
-    expect(await world.reviewOf(account?.accountId)).toBeDefined()
+    expect(await harness.reviewOf(account?.accountId)).toBeDefined()
     expect(mobileNumberAsSent).toBe(account?.mobileNumber)
   })
 
   it('stores nothing in plain', async () => {
     await upload(header(), artefact('selfie', picture(100_000)), profile())
-    const { found } = (await world.db.row<{ found: number }>(
+    const { found } = (await harness.db.row<{ found: number }>(
       sql(
         'test_plain_chunks',
         `select count(*)::int as found from artefact_chunk
@@ -163,7 +163,7 @@ describe('an upload', () => {
   })
 
   it('an upload whose profile is refused stores nothing', async () => {
-    const taken = world.profile({ mobileNumber: '+12025550100' })
+    const taken = harness.profile({ mobileNumber: '+12025550100' })
     const last: Part = { part: { case: 'profile', value: taken } }
     const call = upload(header(), artefact('selfie', picture(100_000)), last)
     expect(await refusal(call)).toBe('ACCOUNT_EXISTS')
@@ -176,16 +176,16 @@ describe('an upload', () => {
       await eventually(async () => expect(await orphans()).toBe(1))
       throw new Error('the client is gone')
     }
-    await expect(world.accounts.uploadPersonalAccount(broken())).rejects.toBeInstanceOf(Error)
+    await expect(harness.accounts.uploadPersonalAccount(broken())).rejects.toBeInstanceOf(Error)
   })
 })
 
 describe('an artefact', () => {
   async function uploaded() {
     const { account } = await upload(header(), artefact('selfie', picture(5_000)), profile())
-    const reviewId = await world.reviewOf(account?.accountId)
+    const reviewId = await harness.reviewOf(account?.accountId)
     const sent = await eventually(
-      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+      () => harness.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
     )
     return { reviewId, artefactId: sent.artefacts[0]?.artefactId ?? '' }
   }
@@ -201,7 +201,7 @@ describe('an artefact', () => {
     expect(await refusal(read(one.reviewId, ''))).toBe('MISSING_PARAMETER artefact_id')
     const value = { fundsAccessStatus: FundsAccessStatus.NONE }
     const { reviewId } = one
-    await world.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })
+    await harness.reports.reportOnboarding({ reviewId, outcome: { case: 'completed', value } })
     expect(await refusal(read(reviewId, one.artefactId))).toBe('REVIEW_NOT_FOUND')
   })
 
@@ -211,12 +211,12 @@ describe('an artefact', () => {
       artefact('selfie', picture(2 * chunkBytes)),
       profile(),
     )
-    const reviewId = await world.reviewOf(account?.accountId)
+    const reviewId = await harness.reviewOf(account?.accountId)
     const sent = await eventually(
-      () => world.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
+      () => harness.backend.submitted.find((one) => one.reviewId === reviewId) ?? false,
     )
     const artefactId = sent.artefacts[0]?.artefactId ?? ''
-    await world.db.run(
+    await harness.db.run(
       sql(
         'test_exchange',
         `update artefact_chunk a set ciphertext = b.ciphertext from artefact_chunk b
@@ -228,15 +228,15 @@ describe('an artefact', () => {
   })
 
   it('an artefact that a killed process left without a review is deleted', async () => {
-    const wanted = { projectId: world.projects.demo, field: 'selfie', mediaType: 'image/png' }
-    const writer = await beginArtefact(world, wanted)
+    const wanted = { projectId: harness.projects.demo, field: 'selfie', mediaType: 'image/png' }
+    const writer = await beginArtefact(harness, wanted)
     await writer.write(picture(2 * chunkBytes))
-    world.engine.sweep()
+    harness.engine.sweep()
     expect(await orphans()).toBe(1)
-    world.testClock.advance(601_000)
-    world.engine.sweep()
+    harness.testClock.advance(601_000)
+    harness.engine.sweep()
     await eventually(async () => expect(await orphans()).toBe(0))
-    const chunks = await world.db.row(
+    const chunks = await harness.db.row(
       sql('test_chunks', 'select 1 from artefact_chunk where artefact_id = $1'),
       [writer.artefactId],
     )

@@ -10,19 +10,19 @@ import { runHere } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   type Copy,
+  type Harness,
   idsOf,
-  type KeyWorld,
   type Part,
   parts,
-  startKeyWorld,
+  startHarness,
   statesOf,
   token,
-} from './keys-harness.ts'
+} from './harness.ts'
 
-let world: KeyWorld
+let harness: Harness
 let out: string
 const copies: Copy[] = []
-const pod = (part: Part, copy: string) => path.join(world.dir, 'pods', copy, part)
+const pod = (part: Part, copy: string) => path.join(harness.dir, 'pods', copy, part)
 const list = (name: string) => {
   const [part, file = ''] = name.split('/')
   return parseKeyRing(fs.readFileSync(path.join(out, `${part}-secrets`, file), 'utf8'))
@@ -41,24 +41,24 @@ function bring(copy: string): void {
 }
 
 beforeAll(async () => {
-  world = await startKeyWorld()
-  out = path.join(world.dir, 'installation')
-  await runHere(world.dir, 'bootstrap', '--out', out, '--kubernetes', '--namespace', 'mesh')
+  harness = await startHarness()
+  out = path.join(harness.dir, 'installation')
+  await runHere(harness.dir, 'bootstrap', '--out', out, '--kubernetes', '--namespace', 'mesh')
   for (const copy of ['one', 'two']) {
     bring(copy)
     for (const part of parts) {
-      copies.push(await world.startCopy(part, pod(part, copy), `${part}-${copy}`))
+      copies.push(await harness.startCopy(part, pod(part, copy), `${part}-${copy}`))
     }
   }
   const secrets = accountSecrets(copies[0]?.files as Parameters<typeof accountSecrets>[0])
-  await seedSandbox(world.databases.accounts, secrets, newSandboxCredentials(), 'local')
+  await seedSandbox(harness.databases.accounts, secrets, newSandboxCredentials(), 'local')
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const addresses = () => parts.flatMap((part, index) => [`--${part}-url`, copies[index]?.url ?? ''])
 const run = (...words: string[]) =>
   runHere(
-    world.dir,
+    harness.dir,
     'keys',
     ...words,
     '--out',
@@ -142,7 +142,7 @@ it('gateways, which nobody can ask, are given time', async () => {
 
 it('without a service address nothing is changed, and status shows only the folder', async () => {
   const before = idsOf(list('billing/link.key'))
-  const bare = (...words: string[]) => runHere(world.dir, 'keys', ...words, '--out', out)
+  const bare = (...words: string[]) => runHere(harness.dir, 'keys', ...words, '--out', out)
   const { code, err } = await bare('rotate', 'billing/link.key')
   expect([code, err]).toEqual([2, expect.stringContaining('--accounts-url is missing')])
   expect(idsOf(list('billing/link.key'))).toEqual(before)
@@ -153,10 +153,10 @@ it('without a service address nothing is changed, and status shows only the fold
 })
 
 it('a release without key lists is named', async () => {
-  const server = await world.serve('billing', [], () => undefined)
+  const server = await harness.serve('billing', [], () => undefined)
   const url = `http://127.0.0.1:${server.port}`
   const asked = ['status', 'billing/link.key', '--out', out, '--billing-url', url, '--token', token]
-  const { code, err } = await runHere(world.dir, 'keys', ...asked)
+  const { code, err } = await runHere(harness.dir, 'keys', ...asked)
   await server.close()
   expect([code, err]).toEqual([1, expect.stringContaining('is a release without key lists')])
 })

@@ -13,23 +13,23 @@ import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed
 import { runHere } from '../support/command-line.ts'
 import {
   type Copy,
+  type Harness,
   idsOf,
-  type KeyWorld,
   type Part,
   parts,
-  startKeyWorld,
+  startHarness,
   statesOf,
   token,
-} from './keys-harness.ts'
+} from './harness.ts'
 
-let world: KeyWorld
+let harness: Harness
 let dataDir: string
 let copies: Record<Part, Copy>
 let steps: number
 
 beforeAll(async () => {
-  world = await startKeyWorld()
-  dataDir = path.join(world.dir, 'local')
+  harness = await startHarness()
+  dataDir = path.join(harness.dir, 'local')
   for (const name of keyFileNames) {
     const file = path.join(dataDir, 'secrets', name)
     fs.mkdirSync(path.dirname(file), { recursive: true })
@@ -37,7 +37,7 @@ beforeAll(async () => {
     fs.writeFileSync(file, `${createHash('sha256').update(name).digest('hex')}\n`)
   }
   const start = (part: Part) =>
-    world.startCopy(part, path.join(dataDir, 'secrets', part), `${part}-1`)
+    harness.startCopy(part, path.join(dataDir, 'secrets', part), `${part}-1`)
   copies = {
     accounts: await start('accounts'),
     payments: await start('payments'),
@@ -46,18 +46,18 @@ beforeAll(async () => {
   const grpc = Object.fromEntries(parts.map((part) => [part, copies[part].url]))
   const sandbox = { grpc, grpc_token: token, projects: {} }
   fs.writeFileSync(path.join(dataDir, 'sandbox.json'), JSON.stringify(sandbox))
-  await seedSandbox(world.databases.accounts, secrets(), newSandboxCredentials(), 'local')
+  await seedSandbox(harness.databases.accounts, secrets(), newSandboxCredentials(), 'local')
 })
 beforeEach(async () => {
-  steps = (await world.audit()).length
+  steps = (await harness.audit()).length
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const run = (...words: string[]) => runHere(dataDir, 'keys', ...words)
 const list = (name: string) =>
   parseKeyRing(fs.readFileSync(path.join(dataDir, 'secrets', name), 'utf8'))
 const secrets = (): AccountSecrets => accountSecrets(copies.accounts.files)
-const newSteps = async () => (await world.audit()).slice(steps)
+const newSteps = async () => (await harness.audit()).slice(steps)
 
 async function json(...words: string[]) {
   const { code, out, err } = await run(...words, '--json')
@@ -138,8 +138,8 @@ it('reseal names a value that no key opens, and ends with 1', async () => {
     'test_sealed',
     'select signing_secret_sealed as sealed, key_id as id from institution_key',
   )
-  const row = await world.databases.accounts.row<{ sealed: string; id: string }>(before, [])
-  await world.databases.accounts.run(damage, [])
+  const row = await harness.databases.accounts.row<{ sealed: string; id: string }>(before, [])
+  await harness.databases.accounts.run(damage, [])
   await run('rotate', 'seal.key')
   const { code, out } = await run('reseal')
   expect(code).toBe(1)
@@ -147,7 +147,7 @@ it('reseal names a value that no key opens, and ends with 1', async () => {
   expect(out).toContain('resealed 1  left 1')
   expect((await run('reseal', '--check')).code).toBe(1)
   const mend = sql('test_mend', 'update institution_key set signing_secret_sealed = $1')
-  await world.databases.accounts.run(mend, [row?.sealed])
+  await harness.databases.accounts.run(mend, [row?.sealed])
   expect((await run('reseal')).code).toBe(0)
 })
 

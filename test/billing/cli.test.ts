@@ -18,19 +18,19 @@ import { catalogueService } from '../../services/billing/api/catalogue.ts'
 import { runHere } from '../support/command-line.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const bearer = 'operator-credential-0123456789'
 let dir: string
-let world: World
+let harness: Harness
 let server: RpcServer
 
 beforeAll(async () => {
   dir = mkdtempSync(path.join(os.tmpdir(), 'payweave-bills-'))
   const sha256 = createHash('sha256').update(bearer).digest('hex')
   writeIdentities(dir, ['billing'], [{ name: 'operator', sha256, rpcs: ['*'] }])
-  world = await startWorld({ enquiryScheduleS: [30] })
-  const { billing, catalogue } = world
+  harness = await startHarness({ enquiryScheduleS: [30] })
+  const { billing, catalogue } = harness
   server = await serveRpc({
     host: '127.0.0.1',
     port: 0,
@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  await world.stop()
+  await harness.stop()
   rmSync(dir, { recursive: true })
 })
 
@@ -86,11 +86,11 @@ describe('payweave biller and product', () => {
     expect(list).toContain('DEMO_GAS  Demo Gas\n')
     expect(list).toContain('  REFILL  Gas refill  G\\d{6}  JPY 500-5000  USD 5.00-50.00\n')
     const wanted = { billerCode: 'DEMO_GAS', productCode: 'REFILL', customerReference: 'G123456' }
-    expect((await world.pay(wanted)).bill.state).toBe('succeeded')
+    expect((await harness.pay(wanted)).bill.state).toBe('succeeded')
     await done('biller', 'put', 'DEMO_GAS', '--name', 'Demo Gas', '--inactive')
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'BILLER_NOT_FOUND' })
+    await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'BILLER_NOT_FOUND' })
     expect(await done('biller', 'list')).toContain('DEMO_GAS  Demo Gas  inactive\n')
-    const changes = await world.db.rows<{ caller: string; action: string }>(auditStatement, [])
+    const changes = await harness.db.rows<{ caller: string; action: string }>(auditStatement, [])
     expect(changes.map(({ caller, action }) => `${caller} ${action}`)).toEqual([
       'operator put_biller',
       'operator put_product',
@@ -130,14 +130,14 @@ describe('payweave bill', () => {
 
   /** Payments that wait for a person. */
   async function inReview(count: number): Promise<string[]> {
-    world.billers.after = lost
-    world.billers.beforeEnquiry = lost
-    const paid = await Promise.all(Array.from({ length: count }, () => world.pay()))
-    world.testClock.advance(31_000)
-    const waiting = async () => (await world.rows()).filter(({ state }) => state === 'review')
+    harness.billers.after = lost
+    harness.billers.beforeEnquiry = lost
+    const paid = await Promise.all(Array.from({ length: count }, () => harness.pay()))
+    harness.testClock.advance(31_000)
+    const waiting = async () => (await harness.rows()).filter(({ state }) => state === 'review')
     await eventually(async () => expect((await waiting()).length).toBe(count))
-    world.billers.after = async () => {}
-    world.billers.beforeEnquiry = async () => {}
+    harness.billers.after = async () => {}
+    harness.billers.beforeEnquiry = async () => {}
     return paid.map(({ bill }) => bill.transactionId)
   }
 
@@ -166,11 +166,11 @@ describe('payweave bill', () => {
     for (const id of [first, second, third]) {
       expect(list).toContain(`${id}  pending  20.00 USD  DEMO_POWER/PREPAID  12345678`)
     }
-    expect(list).toContain(`project ${world.projectId}`)
+    expect(list).toContain(`project ${harness.projectId}`)
     expect(
       (await done('bill', 'reviews', '--limit', '1', '--json')).trim().split('\n'),
     ).toHaveLength(1)
-    const project = ['--project', world.projectId, '--note', 'bank statement']
+    const project = ['--project', harness.projectId, '--note', 'bank statement']
     expect(await done('bill', 'resolve', first, '--paid', ...project)).toMatch(
       / {2}success .*PWBP-/,
     )
@@ -184,12 +184,12 @@ describe('payweave bill', () => {
     )
     expect(failed).toMatch(/ {2}failed .*NOT_RECEIVED/)
     expect(await done('bill', 'resolve', third, '--again', ...project)).toContain('pending')
-    await eventually(async () => (await world.rows()).every(({ state }) => state !== 'pending'))
+    await eventually(async () => (await harness.rows()).every(({ state }) => state !== 'pending'))
     expect(await done('bill', 'reviews')).toBe('')
     const twice = await run('bill', 'resolve', first, '--paid', ...project)
     expect(twice).toMatchObject({ code: 1, out: '' })
     expect(twice.err).toContain('REVIEW_NOT_FOUND')
-    const notes = await world.db.rows<{ action: string; note: string }>(auditStatement, [])
+    const notes = await harness.db.rows<{ action: string; note: string }>(auditStatement, [])
     expect(
       notes.filter(({ note }) => note === 'bank statement').map(({ action }) => action),
     ).toEqual(['review_paid', 'review_failed', 'review_again'])
@@ -197,7 +197,7 @@ describe('payweave bill', () => {
 
   it('wants one decision and a note', async () => {
     const decide = (...words: string[]) =>
-      run('bill', 'resolve', 'bill_x', '--project', world.projectId, ...words)
+      run('bill', 'resolve', 'bill_x', '--project', harness.projectId, ...words)
     for (const words of [[], ['--paid', '--again'], ['--paid', '--failed-with', 'X']]) {
       expect((await decide(...words, '--note', 'n')).err).toContain('pass one of --paid')
     }
@@ -206,9 +206,9 @@ describe('payweave bill', () => {
   })
 
   it('writes a receipt for its owner, once, and prints the link', async () => {
-    const { bill } = await world.pay()
+    const { bill } = await harness.pay()
     const file = path.join(dir, 'receipt.pdf')
-    const words = ['bill', 'receipt', bill.transactionId, '--project', world.projectId]
+    const words = ['bill', 'receipt', bill.transactionId, '--project', harness.projectId]
     expect(await done(...words, '--out', file)).toMatch(
       /^https:\/\/pay\.example\/receipts\/[\w-]{43}\n$/,
     )

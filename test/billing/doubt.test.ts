@@ -6,64 +6,64 @@ import { newId, randomId } from '#core/identity/id.ts'
 import { resolveReview } from '../../services/billing/operations/administer.ts'
 import { claimKey } from '../../services/billing/store/bill-store.ts'
 import { eventually } from '../support/eventually.ts'
-import { order, startWorld, type World } from './harness.ts'
+import { type Harness, order, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeEach(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterEach(() => world.stop())
+afterEach(() => harness.stop())
 
 const lost = () => Promise.reject(new Failure('TIMEOUT', 'no answer'))
 const minuteMs = 60_000
 
 async function only() {
-  const [row] = await world.rows()
+  const [row] = await harness.rows()
   if (row === undefined) throw new Error('there is no payment')
   return row
 }
 
 /** The holds of the ledger, in words. */
 function holds(): string[] {
-  return [...world.ledger.holds.values()].map(({ state }) => state)
+  return [...harness.ledger.holds.values()].map(({ state }) => state)
 }
 
 describe('a payment that the biller did not answer for', () => {
   it('is pending, repeats as pending, and succeeds by an enquiry with one execution', async () => {
-    world.billers.after = lost
+    harness.billers.after = lost
     const idempotencyKey = randomUUID()
-    expect((await world.pay({ idempotencyKey })).bill.state).toBe('pending')
-    const again = await world.pay({ idempotencyKey })
+    expect((await harness.pay({ idempotencyKey })).bill.state).toBe('pending')
+    const again = await harness.pay({ idempotencyKey })
     expect([again.bill.state, again.replayed]).toEqual(['pending', true])
-    world.testClock.advance(31_000)
+    harness.testClock.advance(31_000)
     await eventually(async () => expect((await only()).state).toBe('succeeded'))
-    const end = await world.pay({ idempotencyKey })
+    const end = await harness.pay({ idempotencyKey })
     expect([end.bill.state, end.replayed]).toEqual(['succeeded', true])
-    expect(world.billers.executed).toHaveLength(1)
+    expect(harness.billers.executed).toHaveLength(1)
     await eventually(() => expect(holds()[0]).toBe('posted'))
   })
 
   it('a payment that the biller never received fails, and can never be executed afterwards', async () => {
-    world.billers.before = lost
-    const { bill } = await world.pay()
-    world.testClock.advance(31_000)
+    harness.billers.before = lost
+    const { bill } = await harness.pay()
+    harness.testClock.advance(31_000)
     await eventually(async () => expect((await only()).state).toBe('failed'))
     expect((await only()).failureCode).toBe('UNCONFIRMED_NOT_FOUND')
-    world.billers.before = async () => {}
-    const late = await world.billers.pay(bill.billPaymentId, order())
+    harness.billers.before = async () => {}
+    const late = await harness.billers.pay(bill.billPaymentId, order())
     expect(late).toEqual({ state: 'not_found' })
     await eventually(() => expect(holds()[0]).toBe('voided'))
-    expect(world.billers.executed).toEqual([])
+    expect(harness.billers.executed).toEqual([])
   })
 
   it('is never failed by time-outs: after the schedule a person decides', async () => {
-    world.billers.after = lost
-    world.billers.beforeEnquiry = lost
-    await world.pay()
-    world.testClock.advance(31_000)
+    harness.billers.after = lost
+    harness.billers.beforeEnquiry = lost
+    await harness.pay()
+    harness.testClock.advance(31_000)
     await eventually(async () => expect((await only()).enquiries).toBe(1))
     expect((await only()).state).toBe('pending')
-    world.testClock.advance(301_000)
+    harness.testClock.advance(301_000)
     await eventually(async () => expect((await only()).state).toBe('review'))
     expect(holds()).toEqual(['open'])
   })
@@ -71,12 +71,12 @@ describe('a payment that the biller did not answer for', () => {
 
 describe('a person', () => {
   async function inReview() {
-    world.billers.after = lost
-    world.billers.beforeEnquiry = lost
-    const { bill } = await world.pay()
-    world.testClock.advance(31_000)
+    harness.billers.after = lost
+    harness.billers.beforeEnquiry = lost
+    const { bill } = await harness.pay()
+    harness.testClock.advance(31_000)
     await eventually(async () => expect((await only()).enquiries).toBe(1))
-    world.testClock.advance(301_000)
+    harness.testClock.advance(301_000)
     await eventually(async () => expect((await only()).state).toBe('review'))
     return { projectId: bill.projectId, transactionId: bill.transactionId }
   }
@@ -85,7 +85,7 @@ describe('a person', () => {
   it('may find that it was paid', async () => {
     const payment = await inReview()
     const bill = await resolveReview(
-      world.billing,
+      harness.billing,
       actor,
       payment,
       { kind: 'paid' },
@@ -94,24 +94,24 @@ describe('a person', () => {
     expect(bill).toMatchObject({ state: 'succeeded', receiptId: expect.stringMatching(/^PWBP-/) })
     await eventually(() => expect(holds()[0]).toBe('posted'))
     await expect(
-      resolveReview(world.billing, actor, payment, { kind: 'paid' }, 'twice'),
+      resolveReview(harness.billing, actor, payment, { kind: 'paid' }, 'twice'),
     ).rejects.toMatchObject({ reason: 'REVIEW_NOT_FOUND' })
   })
 
   it('may find that it was not', async () => {
     const payment = await inReview()
     const decision = { kind: 'failed', failureCode: 'NOT_RECEIVED' } as const
-    const bill = await resolveReview(world.billing, actor, payment, decision, 'biller says so')
+    const bill = await resolveReview(harness.billing, actor, payment, decision, 'biller says so')
     expect(bill).toMatchObject({ state: 'failed', failureCode: 'NOT_RECEIVED' })
     await eventually(() => expect(holds()[0]).toBe('voided'))
   })
 
   it('may have the back end asked again', async () => {
     const payment = await inReview()
-    world.billers.beforeEnquiry = async () => {}
-    await resolveReview(world.billing, actor, payment, { kind: 'again' }, 'biller is back')
+    harness.billers.beforeEnquiry = async () => {}
+    await resolveReview(harness.billing, actor, payment, { kind: 'again' }, 'biller is back')
     await eventually(async () => expect((await only()).state).toBe('succeeded'))
-    expect(world.billers.executed).toHaveLength(1)
+    expect(harness.billers.executed).toHaveLength(1)
   })
 })
 
@@ -125,70 +125,72 @@ describe('a process that dies', () => {
       leaseToken: randomId(),
       leaseMs: minuteMs,
     }
-    const { bill } = (await claimKey(world.db, wanted, claim)) ?? {}
+    const { bill } = (await claimKey(harness.db, wanted, claim)) ?? {}
     if (bill === undefined) throw new Error('the key is taken')
-    if (step !== 'claimed') await world.ledger.hold(bill)
-    if (step === 'executed') await world.billers.pay(bill.billPaymentId, wanted)
+    if (step !== 'claimed') await harness.ledger.hold(bill)
+    if (step === 'executed') await harness.billers.pay(bill.billPaymentId, wanted)
     return wanted
   }
 
   it('before the hold leaves a free key, and no money behind', async () => {
     const wanted = await abandoned('claimed')
     expect((await only()).state).toBe('claimed')
-    world.testClock.advance(minuteMs + 1_000)
-    await eventually(async () => expect((await world.rows()).length).toBe(0))
+    harness.testClock.advance(minuteMs + 1_000)
+    await eventually(async () => expect((await harness.rows()).length).toBe(0))
     await eventually(() => expect(holds()[0]).toBe('voided'))
-    expect(world.billers.executed).toEqual([])
-    expect((await world.pay(wanted)).bill.state).toBe('succeeded')
+    expect(harness.billers.executed).toEqual([])
+    expect((await harness.pay(wanted)).bill.state).toBe('succeeded')
   })
 
   it('before the hold, with nothing on the float, leaves nothing', async () => {
-    world.ledger.hold = async () => false
+    harness.ledger.hold = async () => false
     const { idempotencyKey } = await abandoned('claimed')
-    world.testClock.advance(minuteMs + 1_000)
-    await eventually(async () => expect((await world.rows()).length).toBe(0))
-    await expect(world.pay({ idempotencyKey })).rejects.toMatchObject({
+    harness.testClock.advance(minuteMs + 1_000)
+    await eventually(async () => expect((await harness.rows()).length).toBe(0))
+    await expect(harness.pay({ idempotencyKey })).rejects.toMatchObject({
       reason: 'INSUFFICIENT_FUNDS',
     })
   })
 
   it('between hold and biller leaves a free key and releases the hold', async () => {
     const wanted = await abandoned('held')
-    world.testClock.advance(minuteMs + 1_000)
-    await eventually(async () => expect((await world.rows()).length).toBe(0))
+    harness.testClock.advance(minuteMs + 1_000)
+    await eventually(async () => expect((await harness.rows()).length).toBe(0))
     await eventually(() => expect(holds()[0]).toBe('voided'))
-    expect(world.billers.executed).toEqual([])
-    const { bill, replayed } = await world.pay(wanted)
+    expect(harness.billers.executed).toEqual([])
+    const { bill, replayed } = await harness.pay(wanted)
     expect([bill.state, replayed]).toEqual(['succeeded', false])
     await eventually(() => expect(holds()[1]).toBe('posted'))
-    expect(world.billers.executed).toEqual([bill.billPaymentId])
+    expect(harness.billers.executed).toEqual([bill.billPaymentId])
   })
 
   it('between biller and commit leaves a success with one execution', async () => {
     const wanted = await abandoned('executed')
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
-    world.testClock.advance(minuteMs + 1_000)
+    await expect(harness.pay(wanted)).rejects.toMatchObject({
+      reason: 'IDEMPOTENCY_KEY_IN_PROGRESS',
+    })
+    harness.testClock.advance(minuteMs + 1_000)
     await eventually(async () => expect((await only()).state).toBe('succeeded'))
-    expect(world.billers.executed).toHaveLength(1)
+    expect(harness.billers.executed).toHaveLength(1)
     await eventually(() => expect(holds()[0]).toBe('posted'))
-    expect((await world.pay(wanted)).replayed).toBe(true)
+    expect((await harness.pay(wanted)).replayed).toBe(true)
   })
 
   it('while others look after its payment writes nothing once it wakes', async () => {
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
-    world.billers.before = async () => {
+    harness.billers.before = async () => {
       asked.resolve()
       await answer.promise
     }
-    const sleeping = world.pay()
+    const sleeping = harness.pay()
     await asked.promise
-    world.testClock.advance(10 * minuteMs)
-    await eventually(async () => expect((await world.rows()).length).toBe(0))
+    harness.testClock.advance(10 * minuteMs)
+    await eventually(async () => expect((await harness.rows()).length).toBe(0))
     answer.resolve()
     await expect(sleeping).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
-    expect(world.billers.executed).toEqual([])
-    expect(await world.rows()).toEqual([])
+    expect(harness.billers.executed).toEqual([])
+    expect(await harness.rows()).toEqual([])
     await eventually(() => expect(holds()[0]).toBe('voided'))
   })
 })
@@ -199,36 +201,36 @@ describe('a payment that lost its lease', () => {
     const answer = Promise.withResolvers<void>()
     const enquired = Promise.withResolvers<void>()
     const found = Promise.withResolvers<void>()
-    world.billers.before = async () => {
+    harness.billers.before = async () => {
       called.resolve()
       await answer.promise
     }
-    world.billers.beforeEnquiry = async () => {
+    harness.billers.beforeEnquiry = async () => {
       enquired.resolve()
       await found.promise
     }
-    const sleeping = world.pay()
+    const sleeping = harness.pay()
     await called.promise
-    world.testClock.advance(minuteMs)
+    harness.testClock.advance(minuteMs)
     await enquired.promise
     answer.resolve()
     await expect(sleeping).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
     found.resolve()
     await eventually(async () => expect((await only()).state).toBe('succeeded'))
-    expect(world.billers.executed).toHaveLength(1)
+    expect(harness.billers.executed).toHaveLength(1)
   })
 })
 
 describe('the ledger', () => {
   it('the ledger receives an outcome again until it confirms, from any worker', async () => {
     let failures = 3
-    world.ledger.before = async (call) => {
+    harness.ledger.before = async (call) => {
       if (call === 'post' && failures-- > 0) throw new Failure('SERVICE_UNAVAILABLE', 'away')
     }
-    await world.pay()
-    world.startProcess()
+    await harness.pay()
+    harness.startProcess()
     await eventually(() => {
-      world.testClock.advance(5_000)
+      harness.testClock.advance(5_000)
       return holds()[0] === 'posted'
     })
     await eventually(async () => (await only()).settled)

@@ -4,13 +4,13 @@ import { Failure } from '#core/errors/errors.ts'
 import { sql } from '#platform/db/db.ts'
 import { NotSent } from '#platform/rpc/client/not-sent.ts'
 import { eventually } from '../support/eventually.ts'
-import { order, startWorld, type World } from './harness.ts'
+import { type Harness, order, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeEach(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterEach(() => world.stop())
+afterEach(() => harness.stop())
 
 const unreachable = () =>
   Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'away', { cause: new NotSent() }))
@@ -25,24 +25,24 @@ const abandonedStatement = sql(
 )
 
 async function abandoned(): Promise<number> {
-  return (await world.db.row<{ count: number }>(abandonedStatement, []))?.count ?? 0
+  return (await harness.db.row<{ count: number }>(abandonedStatement, []))?.count ?? 0
 }
 
 /** The holds of the ledger, in words. */
 function holds(): string[] {
-  return [...world.ledger.holds.values()].map(({ state }) => state)
+  return [...harness.ledger.holds.values()].map(({ state }) => state)
 }
 
 /** Makes the same call again, which must pay, once and from the float. */
 async function repeat(wanted: ReturnType<typeof order>): Promise<void> {
-  const { bill, replayed } = await world.pay(wanted)
+  const { bill, replayed } = await harness.pay(wanted)
   expect([bill.state, replayed]).toEqual(['succeeded', false])
-  expect(world.billers.executed).toEqual([bill.billPaymentId])
-  expect((await world.rows()).map(({ id, state }) => [id, state])).toEqual([
+  expect(harness.billers.executed).toEqual([bill.billPaymentId])
+  expect((await harness.rows()).map(({ id, state }) => [id, state])).toEqual([
     [bill.billPaymentId, 'succeeded'],
   ])
-  await eventually(() => expect(world.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'))
-  world.testClock.advance(3 * minuteMs)
+  await eventually(() => expect(harness.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'))
+  harness.testClock.advance(3 * minuteMs)
   await eventually(async () => expect(await abandoned()).toBe(0))
   expect(holds().filter((state) => state === 'posted')).toHaveLength(1)
   expect(holds()).not.toContain('open')
@@ -50,25 +50,25 @@ async function repeat(wanted: ReturnType<typeof order>): Promise<void> {
 
 describe('a payment whose biller cannot be reached', () => {
   it('is refused, its hold is void, and the same key pays at once', async () => {
-    world.billers.before = unreachable
+    harness.billers.before = unreachable
     const wanted = order()
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
-    expect(await world.rows()).toEqual([])
+    await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+    expect(await harness.rows()).toEqual([])
     expect(holds()).toEqual(['voided'])
-    world.billers.before = works
+    harness.billers.before = works
     await repeat(wanted)
   })
 
   it('leaves the key to another body as well', async () => {
-    world.billers.before = unreachable
+    harness.billers.before = unreachable
     const wanted = order()
-    await expect(world.pay(wanted)).rejects.toThrow('away')
-    world.billers.before = works
+    await expect(harness.pay(wanted)).rejects.toThrow('away')
+    harness.billers.before = works
     await repeat({ ...wanted, amountMinor: 3_000n, fingerprint: Buffer.alloc(32, 2) })
   })
 
   it('gives the money back before it answers: a repeat needs no more than that', async () => {
-    const poor = await startWorld({ fundsMinor: 2_000n })
+    const poor = await startHarness({ fundsMinor: 2_000n })
     try {
       poor.billers.before = unreachable
       const wanted = order({ amountMinor: 2_000n })
@@ -81,69 +81,71 @@ describe('a payment whose biller cannot be reached', () => {
   })
 
   it('keeps its hold noted while the ledger is away, and frees the key all the same', async () => {
-    world.billers.before = unreachable
-    world.ledger.before = async (call) => {
+    harness.billers.before = unreachable
+    harness.ledger.before = async (call) => {
       if (call === 'release') await broken()
     }
     const wanted = order()
-    await expect(world.pay(wanted)).rejects.toThrow('away')
-    expect([await world.rows(), await abandoned(), holds()]).toEqual([[], 1, ['open']])
-    world.billers.before = works
-    expect((await world.pay(wanted)).bill.state).toBe('succeeded')
-    world.ledger.before = works
-    world.startProcess()
-    world.testClock.advance(2 * minuteMs)
+    await expect(harness.pay(wanted)).rejects.toThrow('away')
+    expect([await harness.rows(), await abandoned(), holds()]).toEqual([[], 1, ['open']])
+    harness.billers.before = works
+    expect((await harness.pay(wanted)).bill.state).toBe('succeeded')
+    harness.ledger.before = works
+    harness.startProcess()
+    harness.testClock.advance(2 * minuteMs)
     await eventually(async () => expect(await abandoned()).toBe(0))
     expect(holds().toSorted()).toEqual(['posted', 'voided'])
   })
 
   it('and whose connection broke is pending, since the biller may have it', async () => {
-    world.billers.before = broken
+    harness.billers.before = broken
     const wanted = order()
-    expect((await world.pay(wanted)).bill.state).toBe('pending')
+    expect((await harness.pay(wanted)).bill.state).toBe('pending')
     expect(holds()).toEqual(['open'])
-    expect((await world.pay(wanted)).replayed).toBe(true)
+    expect((await harness.pay(wanted)).replayed).toBe(true)
   })
 
   it('frees its key as soon as the database can be written again', async () => {
-    const { run } = world.db
-    world.billers.before = unreachable
-    world.db.run = (statement, values) =>
+    const { run } = harness.db
+    harness.billers.before = unreachable
+    harness.db.run = (statement, values) =>
       statement.name === 'bill_abandon' ? broken() : run(statement, values)
     const wanted = order()
-    await expect(world.pay(wanted)).rejects.toThrow('away')
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_IN_PROGRESS' })
+    await expect(harness.pay(wanted)).rejects.toThrow('away')
+    await expect(harness.pay(wanted)).rejects.toMatchObject({
+      reason: 'IDEMPOTENCY_KEY_IN_PROGRESS',
+    })
     expect(holds()).toEqual(['open'])
-    world.db.run = run
-    await eventually(async () => expect((await world.rows()).length).toBe(0))
+    harness.db.run = run
+    await eventually(async () => expect((await harness.rows()).length).toBe(0))
     await eventually(() => expect(holds()[0]).toBe('voided'))
-    world.billers.before = works
+    harness.billers.before = works
     await repeat(wanted)
   })
 })
 
 describe('a payment whose claim', () => {
   it('was written, while the answer of the database was lost, leaves its key free', async () => {
-    const { row } = world.db
-    world.db.row = async <T>(...query: Parameters<typeof row>) => {
+    const { row } = harness.db
+    harness.db.row = async <T>(...query: Parameters<typeof row>) => {
       const found = await row<T>(...query)
       return query[0].name === 'bill_claim' ? broken() : found
     }
     const wanted = order()
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
-    world.db.row = row
-    expect(await world.rows()).toEqual([])
+    await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+    harness.db.row = row
+    expect(await harness.rows()).toEqual([])
     await repeat(wanted)
   })
 })
 
 describe('a payment whose ledger', () => {
   it('cannot be reached leaves nothing, and the same key pays at once', async () => {
-    world.ledger.before = unreachable
+    harness.ledger.before = unreachable
     const wanted = order()
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
-    expect([await world.rows(), await abandoned()]).toEqual([[], 0])
-    world.ledger.before = works
+    await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
+    expect([await harness.rows(), await abandoned()]).toEqual([[], 0])
+    harness.ledger.before = works
     await repeat(wanted)
   })
 
@@ -151,25 +153,25 @@ describe('a payment whose ledger', () => {
     ['does not answer', late, 'TIMEOUT'],
     ['breaks the connection', broken, 'SERVICE_UNAVAILABLE'],
   ])('%s, having made the hold, frees the key and voids it', async (_, fails, reason) => {
-    world.ledger.afterHold = fails
+    harness.ledger.afterHold = fails
     const wanted = order()
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason })
-    world.ledger.afterHold = works
+    await expect(harness.pay(wanted)).rejects.toMatchObject({ reason })
+    harness.ledger.afterHold = works
     await repeat(wanted)
     expect(holds().toSorted()).toEqual(['posted', 'voided'])
   })
 
   it('gets the request for the hold late finds it void', async () => {
     const arrives = Promise.withResolvers<void>()
-    const { hold } = world.ledger
+    const { hold } = harness.ledger
     const lost: Promise<boolean>[] = []
-    world.ledger.hold = async (money) => {
+    harness.ledger.hold = async (money) => {
       lost.push(arrives.promise.then(() => hold(money)))
       return await late()
     }
     const wanted = order()
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason: 'TIMEOUT' })
-    world.ledger.hold = hold
+    await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    harness.ledger.hold = hold
     await repeat(wanted)
     arrives.resolve()
     await Promise.all(lost)
@@ -177,7 +179,7 @@ describe('a payment whose ledger', () => {
   })
 
   it('refuses to make that hold is called until no request for it can come any more', async () => {
-    const poor = await startWorld({ fundsMinor: 0n })
+    const poor = await startHarness({ fundsMinor: 0n })
     try {
       const { hold } = poor.ledger
       const count = async () =>

@@ -122,7 +122,7 @@ export function order(more: Partial<BillOrder> = {}): BillOrder {
 }
 
 /** Starts everything that the tests of a file share. */
-export async function startWorld({
+export async function startHarness({
   fundsMinor = 1_000_000n,
   enquiryScheduleS = [30, 300],
   linkKeys = fixedKeys(),
@@ -168,7 +168,7 @@ export async function startWorld({
   }
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>
 
 /** What the tests read of the table. */
 export type Row = {

@@ -3,22 +3,22 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { eventually } from '../support/eventually.ts'
-import { order, startWorld, type World } from './harness.ts'
+import { type Harness, order, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 afterEach(() => {
-  world.billers.decides = () => ({ state: 'paid', providerReference: 'p' })
-  world.billers.before = async () => {}
-  world.billers.after = async () => {}
-  world.ledger.before = async () => {}
+  harness.billers.decides = () => ({ state: 'paid', providerReference: 'p' })
+  harness.billers.before = async () => {}
+  harness.billers.after = async () => {}
+  harness.ledger.before = async () => {}
 })
 
 async function rowOf(key: string) {
-  return (await world.rows()).find((row) => row.key === key)
+  return (await harness.rows()).find((row) => row.key === key)
 }
 
 function reasonOf(error: unknown): string {
@@ -27,79 +27,85 @@ function reasonOf(error: unknown): string {
 
 describe('a bill payment', () => {
   it('is executed once, has a receipt, and its money goes to the biller', async () => {
-    const { bill, replayed } = await world.pay()
+    const { bill, replayed } = await harness.pay()
     expect(replayed).toBe(false)
     expect(bill).toMatchObject({
       state: 'succeeded',
       receiptId: expect.stringMatching(/^PWBP-[A-Z0-9]{8}$/),
     })
-    expect(world.billers.executed).toContain(bill.billPaymentId)
-    await eventually(() => expect(world.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'))
+    expect(harness.billers.executed).toContain(bill.billPaymentId)
+    await eventually(() =>
+      expect(harness.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'),
+    )
   })
 
   it('a bill payment that the biller refuses fails with its code, and its hold is released', async () => {
-    world.billers.decides = () => ({
+    harness.billers.decides = () => ({
       state: 'refused',
       failureCode: 'BILL_ALREADY_PAID',
       retryCategory: 'NON_RETRIABLE',
       providerReference: '',
     })
-    const { bill } = await world.pay()
+    const { bill } = await harness.pay()
     expect(bill).toMatchObject({
       state: 'failed',
       failureCode: 'BILL_ALREADY_PAID',
       retryCategory: 'NON_RETRIABLE',
       receiptId: undefined,
     })
-    await eventually(() => expect(world.ledger.holds.get(bill.billPaymentId)?.state).toBe('voided'))
+    await eventually(() =>
+      expect(harness.ledger.holds.get(bill.billPaymentId)?.state).toBe('voided'),
+    )
   })
 
   it('a bill payment whose hold request was queued for too long requests it once more', async () => {
     let asked = 0
-    world.ledger.before = async (call) => {
+    harness.ledger.before = async (call) => {
       if (call !== 'hold') return
       asked += 1
       if (asked === 1) throw new Failure('TIMEOUT', 'the database took too long')
     }
-    const { bill } = await world.pay()
+    const { bill } = await harness.pay()
     expect([bill.state, asked]).toEqual(['succeeded', 2])
-    await eventually(() => expect(world.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'))
+    await eventually(() =>
+      expect(harness.ledger.holds.get(bill.billPaymentId)?.state).toBe('posted'),
+    )
   })
 
   it('a repeated bill payment returns its current state, even after the catalogue changed', async () => {
     const idempotencyKey = randomUUID()
-    const first = await world.pay({ idempotencyKey })
-    const again = await world.pay({ idempotencyKey })
+    const first = await harness.pay({ idempotencyKey })
+    const again = await harness.pay({ idempotencyKey })
     expect(again).toEqual({ bill: first.bill, replayed: true })
-    const unknown = await world.pay({ idempotencyKey, billerCode: 'GONE' })
+    const unknown = await harness.pay({ idempotencyKey, billerCode: 'GONE' })
     expect(unknown.bill.transactionId).toBe(first.bill.transactionId)
   })
 
   it('is refused under a key that another body has taken, also when that one could not be paid', async () => {
     const idempotencyKey = randomUUID()
-    await world.pay({ idempotencyKey })
+    await harness.pay({ idempotencyKey })
     const fingerprint = Buffer.alloc(32, 2)
-    await expect(world.pay({ idempotencyKey, fingerprint })).rejects.toMatchObject({
+    await expect(harness.pay({ idempotencyKey, fingerprint })).rejects.toMatchObject({
       reason: 'IDEMPOTENCY_KEY_CONFLICT',
     })
-    await expect(world.pay({ idempotencyKey, fingerprint, amountMinor: 1n })).rejects.toMatchObject(
-      { reason: 'IDEMPOTENCY_KEY_CONFLICT' },
-    )
+    await expect(
+      harness.pay({ idempotencyKey, fingerprint, amountMinor: 1n }),
+    ).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_CONFLICT' })
   })
 
   it('idempotency keys of bill payments are separate for each project', async () => {
     const idempotencyKey = randomUUID()
-    const first = await world.pay({ idempotencyKey })
-    const other = await world.pay({ idempotencyKey, projectId: randomUUID() })
+    const first = await harness.pay({ idempotencyKey })
+    const other = await harness.pay({ idempotencyKey, projectId: randomUUID() })
     expect(other.replayed).toBe(false)
     expect(other.bill.transactionId).not.toBe(first.bill.transactionId)
   })
 
   it('is made once by thirty calls at the same time', async () => {
     const idempotencyKey = randomUUID()
-    const before = world.billers.executed.length
+    const before = harness.billers.executed.length
     const results = await Promise.allSettled(
-      Array.from({ length: 30 }, () => world.pay({ idempotencyKey })),
+      Array.from({ length: 30 }, () => harness.pay({ idempotencyKey })),
     )
     const won = results.filter((result) => result.status === 'fulfilled')
     const lost = results.filter((result) => result.status === 'rejected')
@@ -108,20 +114,20 @@ describe('a bill payment', () => {
     expect(new Set(lost.map(({ reason }) => reasonOf(reason)))).toEqual(
       new Set(lost.length === 0 ? [] : ['IDEMPOTENCY_KEY_IN_PROGRESS']),
     )
-    expect(world.billers.executed.length - before).toBe(1)
+    expect(harness.billers.executed.length - before).toBe(1)
   })
 
   it('a bill payment in flight is reported as in flight to a repeat', async () => {
     const idempotencyKey = randomUUID()
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
-    world.billers.before = async () => {
+    harness.billers.before = async () => {
       asked.resolve()
       await answer.promise
     }
-    const first = world.pay({ idempotencyKey })
+    const first = harness.pay({ idempotencyKey })
     await asked.promise
-    await expect(world.pay({ idempotencyKey })).rejects.toMatchObject({
+    await expect(harness.pay({ idempotencyKey })).rejects.toMatchObject({
       reason: 'IDEMPOTENCY_KEY_IN_PROGRESS',
       retryAfterS: 1,
     })
@@ -142,16 +148,16 @@ describe('a bill payment', () => {
   ] as const)('is refused with %s and keeps nothing', async (reason, changed) => {
     const wanted = order(changed)
     // Outcomes of other tests' payments may still be sent to the ledger.
-    const keys = async () => (await world.rows()).map(({ key }) => key)
+    const keys = async () => (await harness.rows()).map(({ key }) => key)
     const before = await keys()
-    await expect(world.pay(wanted)).rejects.toMatchObject({ reason })
+    await expect(harness.pay(wanted)).rejects.toMatchObject({ reason })
     expect(await keys()).toEqual(before)
   })
 })
 
 describe('a key whose payment was refused', () => {
   it('can be used for another one', async () => {
-    const poor = await startWorld({ fundsMinor: 2_000n })
+    const poor = await startHarness({ fundsMinor: 2_000n })
     try {
       const idempotencyKey = randomUUID()
       await expect(poor.pay({ idempotencyKey, amountMinor: 2_001n })).rejects.toMatchObject({
@@ -167,8 +173,8 @@ describe('a key whose payment was refused', () => {
 
 describe('the table', () => {
   it('lets no end be changed and no payment be deleted', async () => {
-    const { bill } = await world.pay()
-    const { db } = world
+    const { bill } = await harness.pay()
+    const { db } = harness
     const run = (name: string, text: string) => db.run({ name, text }, [bill.billPaymentId])
     await expect(
       run(
@@ -184,12 +190,12 @@ describe('the table', () => {
 
   it('keeps no document number', async () => {
     const idempotencyKey = randomUUID()
-    await world.pay({ idempotencyKey, idType: 'NID', idNumber: 'CANARY-77' })
+    await harness.pay({ idempotencyKey, idType: 'NID', idNumber: 'CANARY-77' })
     const statement = {
       name: 'test_bill_canary',
       text: 'select count(*)::integer as found from bill_payment b where b::text like $1',
     }
-    const row = await world.db.row<{ found: number }>(statement, ['%CANARY-77%'])
+    const row = await harness.db.row<{ found: number }>(statement, ['%CANARY-77%'])
     expect(row?.found).toBe(0)
     expect(await rowOf(idempotencyKey)).toBeDefined()
   })

@@ -8,14 +8,14 @@ import { receiptTokenOf } from '../../services/billing/operations/receipt-link.t
 import { findByLink, findByTransaction } from '../../services/billing/store/bill-store.ts'
 import { linkDependants } from '../../services/billing/store/link-key-store.ts'
 import { testKeys } from '../support/keys.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const linkKeys = testKeys('untimed')
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld({ linkKeys })
+  harness = await startHarness({ linkKeys })
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const forgetKeyId = sql(
   'test_no_key_id',
@@ -23,26 +23,26 @@ const forgetKeyId = sql(
 )
 
 async function current({ projectId, transactionId }: Bill): Promise<Bill> {
-  const bill = await findByTransaction(world.db, projectId, transactionId)
+  const bill = await findByTransaction(harness.db, projectId, transactionId)
   if (bill === undefined) throw new Error('the payment is gone')
   return bill
 }
 
 /** The token in the link that a print shows now. */
 const printed = async (bill: Bill, keys = linkKeys) =>
-  receiptTokenOf({ db: world.db, linkKeys: keys }, await current(bill))
+  receiptTokenOf({ db: harness.db, linkKeys: keys }, await current(bill))
 
 /** The payment behind a link. */
 const opened = async (token: string) =>
-  (await findByLink(world.db, createHash('sha256').update(token).digest()))?.billPaymentId
+  (await findByLink(harness.db, createHash('sha256').update(token).digest()))?.billPaymentId
 
 it('a receipt shows the same link again after later rotations', async () => {
-  const { bill: ofRelease } = await world.pay()
-  await world.db.run(forgetKeyId, [ofRelease.billPaymentId])
-  const { bill: old } = await world.pay()
+  const { bill: ofRelease } = await harness.pay()
+  await harness.db.run(forgetKeyId, [ofRelease.billPaymentId])
+  const { bill: old } = await harness.pay()
   const before = [await printed(ofRelease), await printed(old)]
   linkKeys.rotate()
-  const { bill: fresh } = await world.pay()
+  const { bill: fresh } = await harness.pay()
   const ofNew = await printed(fresh)
   linkKeys.rotate()
   expect([await printed(ofRelease), await printed(old)]).toEqual(before)
@@ -58,20 +58,20 @@ it('a receipt shows the same link again after later rotations', async () => {
 
 it('every receipt is counted as needing its key', async () => {
   linkKeys.rotate()
-  const { bill } = await world.pay()
-  const page = await countPage(linkDependants(world.db)['link.key'] ?? [], linkKeys(), '')
+  const { bill } = await harness.pay()
+  const page = await countPage(linkDependants(harness.db)['link.key'] ?? [], linkKeys(), '')
   const { keyId } = linkKeys().current
   expect(page.dependants.find((one) => one.keyId === keyId)).toMatchObject({
     count: 1,
     ids: [bill.transactionId],
   })
   expect(page.dependants.reduce((all, { count }) => all + count, 0)).toBe(
-    (await world.rows()).filter(({ receiptId }) => receiptId !== null).length,
+    (await harness.rows()).filter(({ receiptId }) => receiptId !== null).length,
   )
 })
 
 it('printing a receipt of a retired key makes one new link for all, and the old link ends', async () => {
-  const { bill } = await world.pay()
+  const { bill } = await harness.pay()
   const before = await printed(bill)
   const retired = linkKeys().current.keyId
   linkKeys.rotate()

@@ -15,7 +15,7 @@ import { serveRpc } from '#platform/rpc/server/server.ts'
 import { billingService } from '../../services/billing/api/billing.ts'
 import { billersOver } from '../../services/billing/ports/backend.ts'
 import { silentLog } from '../support/database.ts'
-import { order, startWorld, type World } from './harness.ts'
+import { type Harness, order, startHarness } from './harness.ts'
 
 const dir = mkdtempSync(path.join(tmpdir(), 'payweave-billing-'))
 writeIdentities(dir, ['gateway', 'billing', 'simulator'])
@@ -23,15 +23,15 @@ const identityOf = (name: string) =>
   openIdentity({ name, dir: path.join(dir, name), log: silentLog })
 const host = '127.0.0.1'
 const closers: Array<() => Promise<unknown>> = []
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close()
 })
 afterAll(async () => {
-  await world.stop()
+  await harness.stop()
   rmSync(dir, { recursive: true })
 })
 
@@ -54,7 +54,7 @@ async function startService() {
     log: silentLog,
     services: [BillingService],
     routes: (router) =>
-      router.service(BillingService, billingService(world.billing, 'http://127.0.0.1')),
+      router.service(BillingService, billingService(harness.billing, 'http://127.0.0.1')),
   })
   closers.push(() => server.close())
   const { port } = server
@@ -63,7 +63,7 @@ async function startService() {
   return (idempotencyKey: string, timeoutMs: number) =>
     client.payBill(
       {
-        projectId: world.projectId,
+        projectId: harness.projectId,
         idempotencyKey,
         fingerprint: Buffer.alloc(32, 1),
         billerCode,
@@ -87,10 +87,10 @@ it('ledger and biller get the remaining time of the call, less a second for the 
   const pay = await startService()
   const deadlines: (number | undefined)[] = []
   const note = async () => void deadlines.push(currentContext()?.deadline)
-  world.ledger.before = async (call) => {
+  harness.ledger.before = async (call) => {
     if (call === 'hold') await note()
   }
-  world.billers.before = note
+  harness.billers.before = note
   const sentMs = Date.now()
   await pay(randomUUID(), 40_000)
   const arrivedMs = Date.now()
@@ -99,21 +99,21 @@ it('ledger and biller get the remaining time of the call, less a second for the 
     expect(deadline).toBeGreaterThanOrEqual(sentMs + 38_999)
     expect(deadline).toBeLessThanOrEqual(arrivedMs + 39_000)
   }
-  world.billers.before = async () => {}
+  harness.billers.before = async () => {}
 })
 
 it('a back end to which nothing connects frees the key, and once it is there the key pays', async () => {
   const pay = await startService()
   const port = await freePort()
   const backend = clientOf(BillerService, { port, audience: 'simulator', name: 'billing' })
-  const before = world.billers.pay
-  world.billers.pay = billersOver(backend, 1_000).pay
+  const before = harness.billers.pay
+  harness.billers.pay = billersOver(backend, 1_000).pay
   closers.push(async () => {
-    world.billers.pay = before
+    harness.billers.pay = before
   })
   const key = randomUUID()
   await expect(pay(key, 20_000)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
-  expect((await world.rows()).filter((row) => row.key === key)).toEqual([])
+  expect((await harness.rows()).filter((row) => row.key === key)).toEqual([])
   const executed: string[] = []
   const server = await serveRpc({
     host,
@@ -132,6 +132,6 @@ it('a back end to which nothing connects frees the key, and once it is there the
   closers.push(() => server.close())
   const { payment, replayed } = await pay(key, 20_000)
   expect([payment?.state, replayed]).toEqual([BillPaymentState.SUCCESS, false])
-  const rows = (await world.rows()).filter((row) => row.key === key)
+  const rows = (await harness.rows()).filter((row) => row.key === key)
   expect(rows.map(({ id }) => id)).toEqual(executed)
 })

@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net'
 import { createServer } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
-import { makeCertificate } from '../delivery/certificate.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { atEnd, connect, errorOf, serve } from './harness.ts'
 
 /** Serves GetPayment with responses that name the server. */

@@ -13,9 +13,9 @@ import { startBroker, type TestBroker } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { createdEvent } from './event.ts'
+import { migrations } from './harness.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { migrations } from './setting.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const producerMigrations = ['clock', 'outbox'].map((name) =>

@@ -13,9 +13,9 @@ import { createTestDatabase, silentLog, type TestDatabase } from '../support/dat
 import { eventually } from '../support/eventually.ts'
 import { ownBroker, type TestServer } from '../support/servers.ts'
 import { createdEvent } from './event.ts'
+import { migrations } from './harness.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { migrations } from './setting.ts'
 
 const projectId = randomUUID()
 

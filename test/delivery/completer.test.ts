@@ -9,19 +9,19 @@ import { complete } from '../../services/delivery/store/complete-store.ts'
 import { createCompleter } from '../../services/delivery/workers/completer.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { claimDeliveries, createSetting } from './setting.ts'
+import { claimDeliveries, startHarness } from './harness.ts'
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
 })
-afterAll(() => setting.drop())
+afterAll(() => harness.drop())
 
 it('an end that the database refuses does not keep the others from being recorded', async () => {
-  const { db } = setting
+  const { db } = harness
   const url = 'http://127.0.0.1:1'
-  const [bad = '', ...good] = await setting.push({ url }, { url: `${url}/2` }, { url: `${url}/3` })
-  await setting.asOwner('update delivery.endpoint set limit_now = 16')
+  const [bad = '', ...good] = await harness.push({ url }, { url: `${url}/2` }, { url: `${url}/3` })
+  await harness.asOwner('update delivery.endpoint set limit_now = 16')
   const claimed = await claimDeliveries(db, randomUUID(), {
     endpoints: 1,
     deliveries: 9,
@@ -41,16 +41,16 @@ it('an end that the database refuses does not keep the others from being recorde
     completer.add({ claimed: one, end, verdict: { state: 'delivered' } })
   }
   await eventually(() => expect(completer.waiting()).toBe(0))
-  expect(await Promise.all(good.map(setting.state))).toEqual(['delivered', 'delivered'])
-  expect(await setting.state(bad)).toBe('sending')
+  expect(await Promise.all(good.map(harness.state))).toEqual(['delivered', 'delivered'])
+  expect(await harness.state(bad)).toBe('sending')
   await completer.close(1_000)
 })
 
 it('ends are recorded by a statement that is not planned anew for each batch', async () => {
-  const db = setting.database.open({ poolSize: 1 })
+  const db = harness.database.open({ poolSize: 1 })
   const end = { outcome: 'delivered', status: 200, totalMs: 1 } as const
   for (let batch = 0; batch < 8; batch += 1) {
-    await setting.push({ url: 'http://127.0.0.2:1' })
+    await harness.push({ url: 'http://127.0.0.2:1' })
     const claimed = await claimDeliveries(db, randomUUID(), {
       endpoints: 9,
       deliveries: 9,
@@ -72,7 +72,7 @@ it('ends are recorded by a statement that is not planned anew for each batch', a
 })
 
 it('a receiver is looked at again when it was full or has to be tried again, and else is left alone', async () => {
-  const { db } = setting
+  const { db } = harness
   const endOf = (claimed: Claimed, verdict: Verdict) => ({
     claimed,
     end: { outcome: verdict.state === 'delivered' ? 'delivered' : 'refused', totalMs: 1 } as const,
@@ -81,7 +81,7 @@ it('a receiver is looked at again when it was full or has to be tried again, and
   /** Claims all that a new receiver may have at once, and ends it. */
   const readyAfter = async (host: string, pushes: number, verdict: Verdict): Promise<boolean> => {
     const url = `http://${host}:1`
-    await setting.push(...Array.from({ length: pushes }, (_, n) => ({ url: `${url}/${n}` })))
+    await harness.push(...Array.from({ length: pushes }, (_, n) => ({ url: `${url}/${n}` })))
     const claimed = await claimDeliveries(db, randomUUID(), {
       endpoints: 9,
       deliveries: 9,

@@ -6,8 +6,8 @@ import { judge } from '../../services/delivery/domain/delivery.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
 import { expireLeases, wakeForgotten } from '../../services/delivery/store/lease-store.ts'
 import { eventually } from '../support/eventually.ts'
+import { claimDeliveries, startHarness } from './harness.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { claimDeliveries, createSetting } from './setting.ts'
 
 const breaker = { openS: 30, maxS: 900 }
 const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
@@ -16,21 +16,21 @@ const tokens = [
   '00000000-0000-4000-8000-000000000002',
 ] as const
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 let receiver: Receiver
 
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
   receiver = await startReceiver()
 })
 afterEach(async () => {
-  await setting.reset()
+  await harness.reset()
   receiver.requests.length = 0
   receiver.answer(status(200))
 })
 afterAll(async () => {
   await receiver.close()
-  await setting.drop()
+  await harness.drop()
 })
 
 const delivered = { outcome: 'delivered', status: 200, totalMs: 1 } as const
@@ -38,24 +38,24 @@ const refused = { outcome: 'refused', status: 500, totalMs: 1 } as const
 const terms = { scheduleS: [60], failures: 0, random: 0.5 }
 
 async function claimOne(token: string = tokens[0]) {
-  const [claimed] = await claimDeliveries(setting.db, token, limits)
+  const [claimed] = await claimDeliveries(harness.db, token, limits)
   if (claimed === undefined) throw new Error('nothing was due')
   return claimed
 }
 
 describe('a worker that dies', () => {
   it('before the POST leaves an attempt that becomes unknown, and the push comes from another', async () => {
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     await claimOne()
-    expect(await setting.attempts(id)).toMatchObject([{ number: 1, outcome: 'started' }])
-    setting.worker()
+    expect(await harness.attempts(id)).toMatchObject([{ number: 1, outcome: 'started' }])
+    harness.worker()
     await delay(200)
     expect(receiver.requests).toHaveLength(0)
 
-    setting.clock.advance(61_000)
-    expect(await expireLeases(setting.db, 100)).toBe(1)
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
-    expect(await setting.attempts(id)).toMatchObject([
+    harness.clock.advance(61_000)
+    expect(await expireLeases(harness.db, 100)).toBe(1)
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+    expect(await harness.attempts(id)).toMatchObject([
       { number: 1, outcome: 'unknown', error: 'lease_expired' },
       { number: 2, outcome: 'delivered' },
     ])
@@ -65,27 +65,27 @@ describe('a worker that dies', () => {
   it('after the POST has the receiver see the same bytes twice', async () => {
     const released = Promise.withResolvers<void>()
     receiver.answer((_request, response) => void released.promise.then(() => response.end()))
-    const dying = setting.worker()
-    const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
+    const dying = harness.worker()
+    const [id = ''] = await harness.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
     await eventually(() => expect(receiver.requests.length).toBe(1))
     dying.abandon()
     receiver.answer(status(200))
-    setting.clock.advance(61_000)
-    await expireLeases(setting.db, 100)
-    setting.worker()
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    harness.clock.advance(61_000)
+    await expireLeases(harness.db, 100)
+    harness.worker()
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     released.resolve()
     expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
-    expect(await setting.attempts(id)).toMatchObject([
+    expect(await harness.attempts(id)).toMatchObject([
       { outcome: 'unknown' },
       { outcome: 'delivered' },
     ])
   })
 
   it('after the 2xx and before it is recorded has the receiver see the same bytes twice', async () => {
-    const { db } = setting
+    const { db } = harness
     let ends = 0
-    const dying = setting.worker({
+    const dying = harness.worker({
       db: {
         ...db,
         rows: (statement, values) => {
@@ -95,16 +95,16 @@ describe('a worker that dies', () => {
         },
       },
     })
-    const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
+    const [id = ''] = await harness.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
     await eventually(() => expect(ends).toBe(1))
     dying.abandon()
-    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'started' }])
-    setting.clock.advance(61_000)
-    await expireLeases(setting.db, 100)
-    setting.worker()
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    expect(await harness.attempts(id)).toMatchObject([{ outcome: 'started' }])
+    harness.clock.advance(61_000)
+    await expireLeases(harness.db, 100)
+    harness.worker()
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":1}', '{"n":1}'])
-    expect(await setting.attempts(id)).toMatchObject([
+    expect(await harness.attempts(id)).toMatchObject([
       { outcome: 'unknown', error: 'lease_expired' },
       { outcome: 'delivered' },
     ])
@@ -112,58 +112,58 @@ describe('a worker that dies', () => {
 
   it('does not use up the schedule', async () => {
     receiver.answer(status(500))
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     await claimOne()
-    setting.clock.advance(61_000)
-    await expireLeases(setting.db, 100)
-    setting.worker({ scheduleS: [60] })
+    harness.clock.advance(61_000)
+    await expireLeases(harness.db, 100)
+    harness.worker({ scheduleS: [60] })
     await eventually(async () =>
-      (await setting.attempts(id)).some((one) => one.outcome === 'refused'),
+      (await harness.attempts(id)).some((one) => one.outcome === 'refused'),
     )
-    expect(await setting.state(id)).toBe('pending')
+    expect(await harness.state(id)).toBe('pending')
   })
 })
 
 describe('a lease', () => {
   it('a lease that has not expired keeps all other workers away', async () => {
-    await setting.push({ url: receiver.url })
+    await harness.push({ url: receiver.url })
     await claimOne()
-    setting.clock.advance(50_000)
-    expect(await expireLeases(setting.db, 100)).toBe(0)
-    expect(await claimDeliveries(setting.db, tokens[1], limits)).toEqual([])
+    harness.clock.advance(50_000)
+    expect(await expireLeases(harness.db, 100)).toBe(0)
+    expect(await claimDeliveries(harness.db, tokens[1], limits)).toEqual([])
   })
 
   it('a lost lease fences off a failure, which is only recorded in its attempt', async () => {
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     const first = await claimOne()
-    setting.clock.advance(61_000)
-    await expireLeases(setting.db, 100)
+    harness.clock.advance(61_000)
+    await expireLeases(harness.db, 100)
     const second = await claimOne(tokens[1])
     const late = { claimed: first, end: refused, verdict: judge(refused, terms) }
-    expect(await complete(setting.db, [late], breaker)).toEqual([])
-    expect(await setting.state(id)).toBe('sending')
-    expect(await setting.attempts(id)).toMatchObject([
+    expect(await complete(harness.db, [late], breaker)).toEqual([])
+    expect(await harness.state(id)).toBe('sending')
+    expect(await harness.attempts(id)).toMatchObject([
       { outcome: 'refused', status: 500 },
       { outcome: 'started' },
     ])
     const end = { claimed: second, end: delivered, verdict: judge(delivered, terms) }
-    expect(await complete(setting.db, [end], breaker)).toMatchObject([
+    expect(await complete(harness.db, [end], breaker)).toMatchObject([
       { deliveryId: id, state: 'delivered' },
     ])
   })
 
   it('a lost lease does not fence off a 2xx, which wins while the push has not ended', async () => {
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     const first = await claimOne()
-    setting.clock.advance(61_000)
-    await expireLeases(setting.db, 100)
+    harness.clock.advance(61_000)
+    await expireLeases(harness.db, 100)
     const second = await claimOne(tokens[1])
     const late = { claimed: first, end: delivered, verdict: judge(delivered, terms) }
-    expect(await complete(setting.db, [late], breaker)).toMatchObject([{ state: 'delivered' }])
+    expect(await complete(harness.db, [late], breaker)).toMatchObject([{ state: 'delivered' }])
     const loser = { claimed: second, end: refused, verdict: judge(refused, terms) }
-    expect(await complete(setting.db, [loser], breaker)).toEqual([])
-    expect(await setting.state(id)).toBe('delivered')
-    expect(await setting.attempts(id)).toMatchObject([
+    expect(await complete(harness.db, [loser], breaker)).toEqual([])
+    expect(await harness.state(id)).toBe('delivered')
+    expect(await harness.attempts(id)).toMatchObject([
       { outcome: 'delivered' },
       { outcome: 'refused' },
     ])
@@ -171,15 +171,15 @@ describe('a lease', () => {
 
   it('a lost lease changes nothing once the push has ended', async () => {
     receiver.answer(status(410))
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     const first = await claimOne()
-    setting.clock.advance(61_000)
-    await expireLeases(setting.db, 100)
-    setting.worker()
-    await eventually(async () => expect(await setting.state(id)).toBe('gone'))
+    harness.clock.advance(61_000)
+    await expireLeases(harness.db, 100)
+    harness.worker()
+    await eventually(async () => expect(await harness.state(id)).toBe('gone'))
     const late = { claimed: first, end: delivered, verdict: judge(delivered, terms) }
-    expect(await complete(setting.db, [late], breaker)).toEqual([])
-    expect(await setting.state(id)).toBe('gone')
+    expect(await complete(harness.db, [late], breaker)).toEqual([])
+    expect(await harness.state(id)).toBe('gone')
   })
 })
 
@@ -187,8 +187,8 @@ describe('a stop', () => {
   it('a stop lets POSTs in flight end, records them and claims nothing more', async () => {
     const stopping = Promise.withResolvers<void>()
     receiver.answer((_request, response) => void stopping.promise.then(() => response.end()))
-    const worker = setting.worker({ maxInFlight: 1 })
-    const [first = '', second = ''] = await setting.push(
+    const worker = harness.worker({ maxInFlight: 1 })
+    const [first = '', second = ''] = await harness.push(
       { url: receiver.url },
       { url: receiver.url },
     )
@@ -196,7 +196,7 @@ describe('a stop', () => {
     const closed = worker.close()
     stopping.resolve()
     await closed
-    const states = [await setting.state(first), await setting.state(second)]
+    const states = [await harness.state(first), await harness.state(second)]
     expect(new Set(states)).toEqual(new Set(['delivered', 'pending']))
     expect(worker.inFlight()).toBe(0)
     expect(receiver.requests).toHaveLength(1)
@@ -207,12 +207,12 @@ describe('workers side by side', () => {
   it('send each push once', async () => {
     const pushes = Array.from({ length: 200 }, (_, n) => ({
       url: `${receiver.url}/${n}`,
-      projectId: setting.projectId,
+      projectId: harness.projectId,
     }))
-    await setting.push(...pushes)
-    setting.worker()
-    setting.worker()
-    setting.worker()
+    await harness.push(...pushes)
+    harness.worker()
+    harness.worker()
+    harness.worker()
     await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(200))
     await delay(200)
     expect(new Set(receiver.requests.map(({ path }) => path)).size).toBe(200)
@@ -222,12 +222,12 @@ describe('workers side by side', () => {
 
 describe('a receiver', () => {
   it('a receiver with overdue pushes that lost its ready time is made ready again', async () => {
-    const [id = ''] = await setting.push({ url: receiver.url })
-    await setting.asOwner("update delivery.endpoint set ready_at = 'infinity'")
-    setting.clock.advance(6_000)
-    expect(await claimDeliveries(setting.db, tokens[0], limits)).toEqual([])
-    expect(await wakeForgotten(setting.db, 100)).toBe(1)
-    setting.worker()
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    const [id = ''] = await harness.push({ url: receiver.url })
+    await harness.asOwner("update delivery.endpoint set ready_at = 'infinity'")
+    harness.clock.advance(6_000)
+    expect(await claimDeliveries(harness.db, tokens[0], limits)).toEqual([])
+    expect(await wakeForgotten(harness.db, 100)).toBe(1)
+    harness.worker()
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
   })
 })

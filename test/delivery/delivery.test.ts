@@ -5,10 +5,10 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHarness } from './harness.ts'
 import { type Answer, type Received, type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting } from './setting.ts'
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 const receivers: Receiver[] = []
 
 async function receiver(answer?: Answer): Promise<Receiver> {
@@ -18,22 +18,22 @@ async function receiver(answer?: Answer): Promise<Receiver> {
 }
 
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
 })
 afterEach(async () => {
-  await setting.reset()
+  await harness.reset()
   await Promise.all(receivers.splice(0).map((one) => one.close()))
 })
-afterAll(() => setting.drop())
+afterAll(() => harness.drop())
 
 /** Runs a delivery through its whole schedule, moving the clock past each pause. */
 async function throughSchedule(id: string, attempts: number): Promise<void> {
   for (let begun = 1; begun <= attempts; begun += 1) {
     await eventually(async () => {
-      const row = await setting.delivery(id)
+      const row = await harness.delivery(id)
       return row !== undefined && row.attempts >= begun && row.state !== 'sending'
     })
-    setting.clock.advance(3_600_000)
+    harness.clock.advance(3_600_000)
   }
 }
 
@@ -45,25 +45,25 @@ function identifiersIn(headers: Received['headers']) {
 describe('a push', () => {
   it('a push that gets a 2xx response is delivered, once', async () => {
     const to = await receiver(status(204))
-    setting.worker()
-    const [id = ''] = await setting.push({
+    harness.worker()
+    const [id = ''] = await harness.push({
       url: `${to.url}/hook?x=1`,
       body: Buffer.from('{"a":1}'),
     })
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     expect(to.requests).toHaveLength(1)
     expect(to.requests[0]).toMatchObject({ path: '/hook?x=1', body: '{"a":1}' })
-    expect(await setting.attempts(id)).toMatchObject([
+    expect(await harness.attempts(id)).toMatchObject([
       { number: 1, outcome: 'delivered', status: 204, peerAddress: '127.0.0.1', error: null },
     ])
   })
 
   it('carries only the headers that are documented', async () => {
     const to = await receiver()
-    setting.worker()
+    harness.worker()
     const eventId = randomUUID()
-    const [id = ''] = await setting.push({ url: to.url, eventId })
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    const [id = ''] = await harness.push({ url: to.url, eventId })
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     expect(to.requests[0]?.headers).toEqual({
       host: `127.0.0.1:${to.port}`,
       connection: 'keep-alive',
@@ -80,14 +80,14 @@ describe('a push', () => {
 
   it('has the same ids on each attempt, and attempts that are counted on over rounds', async () => {
     const to = await receiver(status(500))
-    setting.worker({ scheduleS: [1] })
+    harness.worker({ scheduleS: [1] })
     const eventId = randomUUID()
-    const [id = ''] = await setting.push({ url: to.url, eventId, kind: 'callback' })
+    const [id = ''] = await harness.push({ url: to.url, eventId, kind: 'callback' })
     await throughSchedule(id, 2)
-    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
+    await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
     to.answer(status(200))
-    await replayDelivery(setting.db, setting.projectId, id, randomUUID())
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    await replayDelivery(harness.db, harness.projectId, id, randomUUID())
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     expect(to.requests.map(({ headers }) => identifiersIn(headers))).toEqual(
       ['1', '2', '3'].map((attempt) => [id, attempt, eventId, 'payment-1']),
     )
@@ -95,9 +95,9 @@ describe('a push', () => {
 
   it('to different URLs about one event has one event id and a delivery id each', async () => {
     const to = await receiver()
-    setting.worker()
+    harness.worker()
     const eventId = randomUUID()
-    const ids = await setting.push(
+    const ids = await harness.push(
       { url: `${to.url}/notify`, eventId },
       { url: `${to.url}/callback`, eventId, kind: 'callback' },
     )
@@ -113,12 +113,12 @@ describe('a push', () => {
       answers += 1
       status(answers < 3 ? 500 : 200)(request, response)
     })
-    setting.worker()
-    const [id = ''] = await setting.push({ url: to.url, body: Buffer.from('{"amount":10.00}') })
+    harness.worker()
+    const [id = ''] = await harness.push({ url: to.url, body: Buffer.from('{"amount":10.00}') })
     await throughSchedule(id, 3)
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     expect(to.requests.map(({ body }) => body)).toEqual(Array(3).fill('{"amount":10.00}'))
-    expect(await setting.attempts(id)).toMatchObject([
+    expect(await harness.attempts(id)).toMatchObject([
       { number: 1, outcome: 'refused', status: 500, error: 'http_500' },
       { number: 2, outcome: 'refused', status: 500 },
       { number: 3, outcome: 'delivered', status: 200 },
@@ -127,28 +127,28 @@ describe('a push', () => {
 
   it('waits as long as the schedule says', async () => {
     const to = await receiver(status(500))
-    setting.worker({ scheduleS: [100, 200] })
-    const [id = ''] = await setting.push({ url: to.url })
+    harness.worker({ scheduleS: [100, 200] })
+    const [id = ''] = await harness.push({ url: to.url })
     await eventually(
-      async () => (await setting.delivery(id))?.state === 'pending' && to.requests.length === 1,
+      async () => (await harness.delivery(id))?.state === 'pending' && to.requests.length === 1,
     )
-    const [attempt] = await setting.attempts(id)
+    const [attempt] = await harness.attempts(id)
     const nextMs = attempt?.nextAttemptAt?.getTime() ?? 0
     expect(nextMs - (attempt?.startedAt.getTime() ?? 0)).toBeGreaterThanOrEqual(100_000)
-    expect(nextMs - setting.clock.now().getTime()).toBeLessThanOrEqual(100_000)
-    setting.clock.advance(90_000)
+    expect(nextMs - harness.clock.now().getTime()).toBeLessThanOrEqual(100_000)
+    harness.clock.advance(90_000)
     await delay(400)
     expect(to.requests).toHaveLength(1)
-    setting.clock.advance(10_000)
+    harness.clock.advance(10_000)
     await eventually(() => expect(to.requests.length).toBe(2))
   })
 
   it('a push that fails once more than the schedule has pauses is exhausted', async () => {
     const to = await receiver(status(503))
-    setting.worker({ scheduleS: [1, 2, 5] })
-    const [id = ''] = await setting.push({ url: to.url })
+    harness.worker({ scheduleS: [1, 2, 5] })
+    const [id = ''] = await harness.push({ url: to.url })
     await throughSchedule(id, 4)
-    expect(await setting.delivery(id)).toMatchObject({
+    expect(await harness.delivery(id)).toMatchObject({
       state: 'exhausted',
       attempts: 4,
       nextAttemptAt: null,
@@ -161,10 +161,10 @@ describe('a push', () => {
     async (code) => {
       const elsewhere = await receiver()
       const to = await receiver(status(code, { location: `${elsewhere.url}/` }))
-      setting.worker({ scheduleS: [] })
-      const [id = ''] = await setting.push({ url: to.url })
-      await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
-      expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: code }])
+      harness.worker({ scheduleS: [] })
+      const [id = ''] = await harness.push({ url: to.url })
+      await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
+      expect(await harness.attempts(id)).toMatchObject([{ outcome: 'refused', status: code }])
       expect(elsewhere.connections()).toBe(0)
     },
   )
@@ -183,39 +183,39 @@ describe('a push', () => {
       const value = header.startsWith('in a minute') ? inAMinute : header
       status(429, { 'retry-after': value })(request, response)
     })
-    setting.worker({ scheduleS: [2, 2] })
-    const [id = ''] = await setting.push({ url: to.url })
+    harness.worker({ scheduleS: [2, 2] })
+    const [id = ''] = await harness.push({ url: to.url })
     // The second attempt may be under way already.
-    const first = async () => (await setting.attempts(id))[0]
+    const first = async () => (await harness.attempts(id))[0]
     await eventually(async () => (await first())?.nextAttemptAt != null)
     const attempt = await first()
     const nextS = (attempt?.nextAttemptAt?.getTime() ?? 0) / 1e3
     const startedS = (attempt?.startedAt.getTime() ?? 0) / 1e3
     expect(nextS - startedS).toBeGreaterThan(expectedS * 0.8)
-    expect(nextS - setting.clock.now().getTime() / 1e3).toBeLessThanOrEqual(expectedS + 0.5)
+    expect(nextS - harness.clock.now().getTime() / 1e3).toBeLessThanOrEqual(expectedS + 0.5)
   })
 
   it('a push that cannot connect has failed and is retried', async () => {
     const to = await receiver()
     await to.close()
-    setting.worker({ scheduleS: [3_600] })
-    const [id = ''] = await setting.push({ url: to.url })
+    harness.worker({ scheduleS: [3_600] })
+    const [id = ''] = await harness.push({ url: to.url })
     await eventually(
       async () =>
-        (await setting.delivery(id))?.state === 'pending' &&
-        (await setting.attempts(id)).some((a) => a.outcome !== 'started'),
+        (await harness.delivery(id))?.state === 'pending' &&
+        (await harness.attempts(id)).some((a) => a.outcome !== 'started'),
     )
-    expect(await setting.attempts(id)).toMatchObject([
+    expect(await harness.attempts(id)).toMatchObject([
       { outcome: 'connection_failed', status: null, error: 'econnrefused' },
     ])
   })
 
   it('reuses the connection of the one before', async () => {
     const to = await receiver()
-    setting.worker()
+    harness.worker()
     for (let n = 1; n <= 3; n += 1) {
-      const [id = ''] = await setting.push({ url: to.url })
-      await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+      const [id = ''] = await harness.push({ url: to.url })
+      await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
       expect(to.requests).toHaveLength(n)
     }
     expect(to.connections()).toBe(1)
@@ -223,10 +223,10 @@ describe('a push', () => {
 
   it('a push is stored once, however often its event is delivered', async () => {
     const to = await receiver()
-    const [id = ''] = await setting.push({ url: to.url })
-    await setting.push({ url: to.url, deliveryId: id, body: Buffer.from('other') })
-    setting.worker()
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    const [id = ''] = await harness.push({ url: to.url })
+    await harness.push({ url: to.url, deliveryId: id, body: Buffer.from('other') })
+    harness.worker()
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     await delay(100)
     expect(to.requests.map(({ body }) => body)).toEqual(['{"event_type":"payment_initiated"}'])
   })
@@ -235,10 +235,10 @@ describe('a push', () => {
 describe('an answer', () => {
   it('a response whose headers do not arrive in time is a time-out', async () => {
     const to = await receiver(() => undefined)
-    setting.worker({ timeoutMs: 200, scheduleS: [] })
-    const [id = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
-    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'timed_out', error: 'timeout' }])
+    harness.worker({ timeoutMs: 200, scheduleS: [] })
+    const [id = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
+    expect(await harness.attempts(id)).toMatchObject([{ outcome: 'timed_out', error: 'timeout' }])
   })
 
   it('a response whose headers drip without end is a time-out', async () => {
@@ -248,10 +248,10 @@ describe('an answer', () => {
       const timer = setInterval(() => socket?.write('x-a: b\r\n'), 20)
       socket?.on('close', () => clearInterval(timer))
     })
-    setting.worker({ timeoutMs: 300, scheduleS: [] })
-    const [id = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
-    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'timed_out' }])
+    harness.worker({ timeoutMs: 300, scheduleS: [] })
+    const [id = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
+    expect(await harness.attempts(id)).toMatchObject([{ outcome: 'timed_out' }])
   })
 
   it('a response whose body drips counts by its status and is dropped in time', async () => {
@@ -260,10 +260,10 @@ describe('an answer', () => {
       const timer = setInterval(() => response.write('.'), 20)
       response.on('close', () => clearInterval(timer))
     })
-    setting.worker({ timeoutMs: 300 })
-    const [id = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
-    const [attempt] = await setting.attempts(id)
+    harness.worker({ timeoutMs: 300 })
+    const [id = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+    const [attempt] = await harness.attempts(id)
     expect(attempt?.totalMs).toBeLessThan(8_000)
   })
 
@@ -278,29 +278,29 @@ describe('an answer', () => {
       }
       write()
     })
-    setting.worker({ scheduleS: [] })
-    const [id = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
-    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: 500 }])
+    harness.worker({ scheduleS: [] })
+    const [id = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
+    expect(await harness.attempts(id)).toMatchObject([{ outcome: 'refused', status: 500 }])
     expect(sent).toBeLessThan(50_000_000)
   })
 
   it('a response with headers beyond 16 KiB is a failure', async () => {
     const to = await receiver(status(200, { 'x-big': 'a'.repeat(20_000) }))
-    setting.worker({ scheduleS: [] })
-    const [id = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
-    expect(await setting.attempts(id)).toMatchObject([
+    harness.worker({ scheduleS: [] })
+    const [id = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
+    expect(await harness.attempts(id)).toMatchObject([
       { outcome: 'connection_failed', error: 'und_err_headers_overflow' },
     ])
   })
 
   it('a response that is cut off before its headers is a failure', async () => {
     const to = await receiver((_request, response) => response.socket?.destroy())
-    setting.worker({ scheduleS: [] })
-    const [id = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
-    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'connection_failed' }])
+    harness.worker({ scheduleS: [] })
+    const [id = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
+    expect(await harness.attempts(id)).toMatchObject([{ outcome: 'connection_failed' }])
     expect(to.requests).toHaveLength(1)
   })
 
@@ -309,11 +309,11 @@ describe('an answer', () => {
     const to = await receiver((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)
     })
-    setting.worker()
+    harness.worker()
     const before = process.memoryUsage().rss
-    const [id = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
-    const [attempt] = await setting.attempts(id)
+    const [id = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+    const [attempt] = await harness.attempts(id)
     expect(attempt?.answer).toEqual(bomb.subarray(0, 4_096))
     expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1_048_576)
   })
@@ -324,11 +324,11 @@ describe('an answer', () => {
         response.socket?.resetAndDestroy()
       })
     })
-    setting.worker()
-    const [first = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(first)).toBe('delivered'))
-    const [second = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(second)).toBe('delivered'))
+    harness.worker()
+    const [first = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(first)).toBe('delivered'))
+    const [second = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(second)).toBe('delivered'))
     expect(to.requests).toHaveLength(2)
   })
 
@@ -337,35 +337,35 @@ describe('an answer', () => {
       response.writeHead(503, { 'content-length': '1000' })
       response.write('half', () => response.socket?.resetAndDestroy())
     })
-    setting.worker({ scheduleS: [] })
-    const [id = ''] = await setting.push({ url: to.url })
-    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
-    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'refused', status: 503 }])
+    harness.worker({ scheduleS: [] })
+    const [id = ''] = await harness.push({ url: to.url })
+    await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
+    expect(await harness.attempts(id)).toMatchObject([{ outcome: 'refused', status: 503 }])
   })
 
   it('a 410 ends all pending and later pushes of the same payment and URL, and no others', async () => {
     const to = await receiver(status(500))
-    setting.worker({ scheduleS: [3_600] })
+    harness.worker({ scheduleS: [3_600] })
     const url = `${to.url}/a`
-    const [waiting = ''] = await setting.push({ url })
+    const [waiting = ''] = await harness.push({ url })
     await eventually(
       async () =>
-        (await setting.delivery(waiting))?.state === 'pending' && to.requests.length === 1,
+        (await harness.delivery(waiting))?.state === 'pending' && to.requests.length === 1,
     )
     to.answer(status(410))
-    const [refused = ''] = await setting.push({ url })
-    await eventually(async () => expect(await setting.state(refused)).toBe('gone'))
-    expect(await setting.state(waiting)).toBe('gone')
+    const [refused = ''] = await harness.push({ url })
+    await eventually(async () => expect(await harness.state(refused)).toBe('gone'))
+    expect(await harness.state(waiting)).toBe('gone')
 
     to.answer(status(200))
-    const [later = '', otherUrl = '', otherPayment = ''] = await setting.push(
+    const [later = '', otherUrl = '', otherPayment = ''] = await harness.push(
       { url },
       { url: `${to.url}/b` },
       { url, subjectId: 'payment-2' },
     )
-    expect(await setting.state(later)).toBe('gone')
-    await eventually(async () => expect(await setting.state(otherUrl)).toBe('delivered'))
-    await eventually(async () => expect(await setting.state(otherPayment)).toBe('delivered'))
+    expect(await harness.state(later)).toBe('gone')
+    await eventually(async () => expect(await harness.state(otherUrl)).toBe('delivered'))
+    await eventually(async () => expect(await harness.state(otherPayment)).toBe('delivered'))
     expect(to.requests.filter(({ path }) => path === '/a')).toHaveLength(3)
   })
 })

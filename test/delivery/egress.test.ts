@@ -5,7 +5,7 @@ import {
   type Poster,
   type PosterOptions,
 } from '../../services/delivery/ports/post.ts'
-import { makeCertificate } from './certificate.ts'
+import { makeCertificate } from '../support/certificate.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 const body = Buffer.from('{}')

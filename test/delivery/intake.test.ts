@@ -6,8 +6,8 @@ import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { deliveriesOf, enqueueDeliveries } from '../../services/delivery/operations/event-intake.ts'
 import { eventually } from '../support/eventually.ts'
 import { createdEvent, occurredAt } from './event.ts'
+import { startHarness } from './harness.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createSetting } from './setting.ts'
 
 const urls = { notify: 'https://m.example/notify?k=1', callback: 'https://m.example:8443/callback' }
 
@@ -87,26 +87,26 @@ describe('an event', () => {
 })
 
 describe('intake', () => {
-  let setting: Awaited<ReturnType<typeof createSetting>>
+  let harness: Awaited<ReturnType<typeof startHarness>>
   let receiver: Receiver
   beforeAll(async () => {
-    setting = await createSetting()
+    harness = await startHarness()
     receiver = await startReceiver()
   })
-  afterEach(() => setting.reset())
+  afterEach(() => harness.reset())
   afterAll(async () => {
     await receiver.close()
-    await setting.drop()
+    await harness.drop()
   })
 
   it('lays the pushes down once and they are sent with their frozen bytes', async () => {
     const { url } = receiver
     const event = createdEvent({ notify: url, callback: url, payers: 20, callbackSequence: 1 })
-    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
-    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
-    setting.worker()
+    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    harness.worker()
     await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(21))
-    await eventually(async () => expect(await setting.count("state = 'delivered'")).toBe(21))
+    await eventually(async () => expect(await harness.count("state = 'delivered'")).toBe(21))
     const sent = new Set(receiver.requests.map(({ body }) => body))
     expect(sent).toEqual(new Set(deliveriesOf(event).map(({ body }) => body.toString())))
     expect(receiver.requests).toHaveLength(21)
@@ -115,10 +115,10 @@ describe('intake', () => {
   it('a push to an address that is not public is stored, blocked at its attempt and visible', async () => {
     const projectId = randomUUID()
     const event = createdEvent({ projectId, notify: 'https://10.0.0.1/hook' })
-    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
-    setting.worker()
-    await eventually(async () => expect(await setting.count("state <> 'pending'")).toBe(1))
-    await eventually(async () => expect(await setting.count("state <> 'sending'")).toBe(1))
-    expect(await setting.count("state = 'blocked'")).toBe(1)
+    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    harness.worker()
+    await eventually(async () => expect(await harness.count("state <> 'pending'")).toBe(1))
+    await eventually(async () => expect(await harness.count("state <> 'sending'")).toBe(1))
+    expect(await harness.count("state = 'blocked'")).toBe(1)
   })
 })

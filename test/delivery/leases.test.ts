@@ -14,16 +14,16 @@ import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { freezeFamily } from '../support/freeze.ts'
 import { ownBroker, ownPostgres, type TestServer } from '../support/servers.ts'
+import { claimDeliveries, startHarness } from './harness.ts'
 import { type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { claimDeliveries, createSetting } from './setting.ts'
 
 const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
 const withinMs = 5_000
 
 let postgres: TestServer
 let broker: TestServer
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 let receiver: Receiver
 let instances: Instance[] = []
 let processes: DeliveryProcess[] = []
@@ -31,7 +31,7 @@ let processes: DeliveryProcess[] = []
 beforeAll(async () => {
   ;[postgres, broker] = await Promise.all([ownPostgres({ fsync: 'off' }), ownBroker()])
   process.env['TEST_DATABASE_URL'] = postgres.url
-  setting = await createSetting()
+  harness = await startHarness()
   receiver = await startReceiver()
 })
 afterEach(async () => {
@@ -39,19 +39,19 @@ afterEach(async () => {
   await Promise.all(processes.splice(0).map((one) => one.stop('SIGKILL')))
   const running = instances
   instances = []
-  await setting.reset()
+  await harness.reset()
   await Promise.all(running.map((one) => one.close()))
   receiver.requests.length = 0
 })
 afterAll(async () => {
   await receiver.close()
-  await setting.drop()
+  await harness.drop()
   await Promise.all([postgres.remove(), broker.remove()])
 })
 
 async function start(): Promise<DeliveryProcess> {
   const started = await startDeliveryProcess({
-    DATABASE_URL: setting.database.url,
+    DATABASE_URL: harness.database.url,
     NATS_URL: broker.url,
   })
   processes.push(started)
@@ -59,9 +59,9 @@ async function start(): Promise<DeliveryProcess> {
 }
 
 /** An instance, and a worker whose claims have leases of it. */
-function startOwner(db: Database = setting.db) {
+function startOwner(db: Database = harness.db) {
   const instance = startInstance({ db, log: silentLog, onDue: () => worker.notify() })
-  const worker = setting.worker({ db, leases: instance })
+  const worker = harness.worker({ db, leases: instance })
   instances.push(instance)
 }
 
@@ -77,11 +77,11 @@ const sessions = `
     = delivery.instance_lock(instance_id) & (1::bigint << 32) - 1
   where locktype = 'advisory' and granted`
 
-const sessionCount = async () => (await setting.asOwner(sessions)).length
+const sessionCount = async () => (await harness.asOwner(sessions)).length
 
 /** Milliseconds between two times of the database. */
 async function between(from: string, to: string): Promise<number> {
-  const [row] = await setting.asOwner<{ ms: number }>(
+  const [row] = await harness.asOwner<{ ms: number }>(
     `select (extract(epoch from (${to}) - (${from})) * 1000)::int as ms`,
   )
   return row?.ms ?? Number.NaN
@@ -91,8 +91,8 @@ const startOf = (id: string, number: number) =>
   `select started_at from delivery.attempt where delivery_id = '${id}' and number = ${number}`
 
 async function expectPushedAgain(id: string, error: string): Promise<void> {
-  await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
-  expect(await setting.attempts(id)).toMatchObject([
+  await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+  expect(await harness.attempts(id)).toMatchObject([
     { number: 1, outcome: 'unknown', error },
     { number: 2, outcome: 'delivered' },
   ])
@@ -101,7 +101,7 @@ async function expectPushedAgain(id: string, error: string): Promise<void> {
 describe('an instance that is killed while it pushes', () => {
   it('has its push repeated by the next one within 5 s of its start', async () => {
     const held = holdAnswers()
-    const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
+    const [id = ''] = await harness.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
     const killed = await start()
     await eventually(() => expect(held.length).toBe(1))
     await killed.stop('SIGKILL')
@@ -115,13 +115,13 @@ describe('an instance that is killed while it pushes', () => {
 
   it('has its push repeated by another one within 5 s of its end', async () => {
     const held = holdAnswers()
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     const killed = await start()
     await eventually(() => expect(held.length).toBe(1))
     startOwner()
     await eventually(async () => expect(await sessionCount()).toBe(2))
     receiver.answer(status(200))
-    const [killedAt] = await setting.asOwner<{ at: string }>('select clock_timestamp()::text as at')
+    const [killedAt] = await harness.asOwner<{ at: string }>('select clock_timestamp()::text as at')
     await killed.stop('SIGKILL')
     await expectPushedAgain(id, 'instance_lost')
     const end = `timestamptz '${killedAt?.at}'`
@@ -132,14 +132,14 @@ describe('an instance that is killed while it pushes', () => {
 describe('an instance that lives', () => {
   it('keeps its pushes when all sessions are ended, and registers again', async () => {
     const held = holdAnswers()
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     let checks = 0
     startOwner()
     await eventually(() => expect(held.length).toBe(1))
     startOwner({
-      ...setting.db,
+      ...harness.db,
       session: async () => {
-        const session = await setting.db.session()
+        const session = await harness.db.session()
         const row: typeof session.row = (statement, values) => {
           if (statement.name === 'delivery_missing_instances') checks += 1
           return session.row(statement, values)
@@ -148,17 +148,17 @@ describe('an instance that lives', () => {
       },
     })
     await eventually(async () => expect(await sessionCount()).toBe(2))
-    const before = await setting.asOwner<{ pid: number }>(sessions)
-    await setting.asOwner(`select pg_terminate_backend(pid, 5000) from (${sessions}) as ended`)
+    const before = await harness.asOwner<{ pid: number }>(sessions)
+    await harness.asOwner(`select pg_terminate_backend(pid, 5000) from (${sessions}) as ended`)
     await eventually(async () => expect(await sessionCount()).toBe(2))
-    const after = await setting.asOwner<{ pid: number }>(sessions)
+    const after = await harness.asOwner<{ pid: number }>(sessions)
     expect(after.filter(({ pid }) => before.some((one) => one.pid === pid))).toEqual([])
     // More than would release the leases of an instance that did not come back.
     const enough = checks + 5
     await eventually(() => expect(checks).toBeGreaterThanOrEqual(enough))
     for (const response of held) response.end()
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
-    expect(await setting.attempts(id)).toMatchObject([{ number: 1, outcome: 'delivered' }])
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+    expect(await harness.attempts(id)).toMatchObject([{ number: 1, outcome: 'delivered' }])
     expect(receiver.requests).toHaveLength(1)
   })
 
@@ -168,7 +168,7 @@ describe('an instance that lives', () => {
     const hasPush = Promise.withResolvers<void>()
     const gaveUp = Promise.withResolvers<void>()
     let goOn: (() => void) | undefined
-    const db = setting.database.open({ limits: { statementMs: 1_000, acquireMs: 3_000 } })
+    const db = harness.database.open({ limits: { statementMs: 1_000, acquireMs: 3_000 } })
     startOwner({
       ...db,
       async rows<T>(...[statement, values]: Parameters<Database['rows']>): Promise<T[]> {
@@ -183,7 +183,7 @@ describe('an instance that lives', () => {
         })
       },
     })
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     hasPush.resolve()
     await gaveUp.promise
     goOn?.()
@@ -195,61 +195,61 @@ describe('an instance that lives', () => {
 
 describe('an instance that stops', () => {
   const stoppedWith = async (leases: () => Promise<unknown>) => {
-    const instance = startInstance({ db: setting.db, log: silentLog, onDue: () => undefined })
+    const instance = startInstance({ db: harness.db, log: silentLog, onDue: () => undefined })
     await instance.settled()
     const token = instance.issueToken()
     await leases()
-    await claimDeliveries(setting.db, token, limits)
+    await claimDeliveries(harness.db, token, limits)
     await instance.close()
-    return setting.asOwner('select from delivery.instance')
+    return harness.asOwner('select from delivery.instance')
   }
 
   it('is forgotten, unless it leaves leases', async () => {
     expect(await stoppedWith(async () => undefined)).toHaveLength(0)
-    expect(await stoppedWith(() => setting.push({ url: receiver.url }))).toHaveLength(1)
+    expect(await stoppedWith(() => harness.push({ url: receiver.url }))).toHaveLength(1)
   })
 })
 
 describe('leases of an instance', () => {
   it('are released while it has no session, and those of others are not', async () => {
     const [own, other] = [randomUUID(), randomUUID()]
-    const session = await setting.db.session()
+    const session = await harness.db.session()
     expect(await registerInstance(session, own)).toBe(true)
     expect(await checkInstances(session)).toEqual({ isStandby: false, missing: [] })
-    const [first = ''] = await setting.push({ url: receiver.url })
-    await claimDeliveries(setting.db, leaseToken(own), limits)
-    const [second = ''] = await setting.push({ url: receiver.url, projectId: randomUUID() })
-    await claimDeliveries(setting.db, leaseToken(other), limits)
-    expect(await releaseInstance(setting.db, own, 100)).toBe(0)
+    const [first = ''] = await harness.push({ url: receiver.url })
+    await claimDeliveries(harness.db, leaseToken(own), limits)
+    const [second = ''] = await harness.push({ url: receiver.url, projectId: randomUUID() })
+    await claimDeliveries(harness.db, leaseToken(other), limits)
+    expect(await releaseInstance(harness.db, own, 100)).toBe(0)
     session.close()
-    const last = await setting.db.session()
+    const last = await harness.db.session()
     await eventually(async () => expect((await checkInstances(last)).missing.length).toBe(1))
     expect(await checkInstances(last)).toEqual({ isStandby: false, missing: [own] })
-    expect(await releaseInstance(setting.db, own, 100)).toBe(1)
-    expect(await setting.count(`delivery_id = '${first}' and state = 'pending'`)).toBe(1)
-    expect(await setting.count(`delivery_id = '${second}' and state = 'sending'`)).toBe(1)
+    expect(await releaseInstance(harness.db, own, 100)).toBe(1)
+    expect(await harness.count(`delivery_id = '${first}' and state = 'pending'`)).toBe(1)
+    expect(await harness.count(`delivery_id = '${second}' and state = 'sending'`)).toBe(1)
     last.close()
   })
 
   it('are released once more when a claim of it ends late, and the instance is forgotten in the end', async () => {
     const id = randomUUID()
-    const session = await setting.db.session()
+    const session = await harness.db.session()
     await registerInstance(session, id)
     session.close()
     await eventually(async () => expect(await sessionCount()).toBe(0))
-    expect(await releaseInstance(setting.db, id, 100)).toBe(0)
-    await setting.push({ url: receiver.url })
-    await claimDeliveries(setting.db, leaseToken(id), limits)
-    expect(await releaseInstance(setting.db, id, 100)).toBe(1)
-    expect(await setting.asOwner('select from delivery.instance')).toHaveLength(1)
-    await setting.asOwner("update delivery.instance set lost_at = now() - interval '6 minutes'")
-    await releaseInstance(setting.db, id, 100)
-    expect(await setting.asOwner('select from delivery.instance')).toHaveLength(0)
+    expect(await releaseInstance(harness.db, id, 100)).toBe(0)
+    await harness.push({ url: receiver.url })
+    await claimDeliveries(harness.db, leaseToken(id), limits)
+    expect(await releaseInstance(harness.db, id, 100)).toBe(1)
+    expect(await harness.asOwner('select from delivery.instance')).toHaveLength(1)
+    await harness.asOwner("update delivery.instance set lost_at = now() - interval '6 minutes'")
+    await releaseInstance(harness.db, id, 100)
+    expect(await harness.asOwner('select from delivery.instance')).toHaveLength(0)
   })
 
   it('cannot be those of two sessions', async () => {
     const id = randomUUID()
-    const [first, second] = [await setting.db.session(), await setting.db.session()]
+    const [first, second] = [await harness.db.session(), await harness.db.session()]
     expect(await registerInstance(first, id)).toBe(true)
     expect(await registerInstance(second, id)).toBe(false)
     first.close()

@@ -7,19 +7,19 @@ import {
 } from '../../services/delivery/store/maintenance-store.ts'
 import { listDeliveries } from '../../services/delivery/store/read-store.ts'
 import { eventually } from '../support/eventually.ts'
-import { createSetting } from './setting.ts'
+import { startHarness } from './harness.ts'
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
 })
-afterEach(() => setting.reset())
-afterAll(() => setting.drop())
+afterEach(() => harness.reset())
+afterAll(() => harness.drop())
 
 const dayMs = 86_400_000
 
 async function partitions(): Promise<string[]> {
-  const rows = await setting.asOwner<{ name: string }>(
+  const rows = await harness.asOwner<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits
      where inhparent = 'delivery.attempt'::regclass order by 1`,
   )
@@ -27,28 +27,28 @@ async function partitions(): Promise<string[]> {
 }
 
 const nameOf = (day: Date) => `attempt_${day.toISOString().slice(0, 10).replaceAll('-', '')}`
-const inDays = (days: number) => new Date(setting.clock.now().getTime() + days * dayMs)
+const inDays = (days: number) => new Date(harness.clock.now().getTime() + days * dayMs)
 
 describe('among many rows', () => {
   it('those given up are not walked again and again while they are kept', async () => {
-    await setting.push({ url: 'https://a.example/' })
+    await harness.push({ url: 'https://a.example/' })
     await copy(5_000, 'exhausted', 40)
     await copy(5, 'delivered', 31)
-    const plan = await setting.explained((db) => deleteEnded(db, 1_000))
+    const plan = await harness.explained((db) => deleteEnded(db, 1_000))
     expect(plan).toMatch(/delivery_done/)
     expect(plan).not.toMatch(/Rows Removed|Seq Scan on delivery/)
-    expect(await setting.count("state = 'delivered'")).toBe(0)
-    expect(await setting.count("state = 'exhausted'")).toBe(5_000)
+    expect(await harness.count("state = 'delivered'")).toBe(0)
+    expect(await harness.count("state = 'exhausted'")).toBe(5_000)
   })
 
   it.each(['exhausted', 'delivered', 'pending'] as const)(
     'a project finds the few that are %s without reading the others',
     async (state) => {
-      await setting.push({ url: 'https://a.example/' })
+      await harness.push({ url: 'https://a.example/' })
       await copy(5_000, state === 'delivered' ? 'cancelled' : 'delivered', 1)
       if (state !== 'pending') await copy(5, state, 1)
-      const { projectId } = setting
-      const plan = await setting.explained((db) =>
+      const { projectId } = harness
+      const plan = await harness.explained((db) =>
         listDeliveries(db, { projectId, state, limit: 50 }),
       )
       expect(plan).toMatch(/delivery_project_state/)
@@ -60,7 +60,7 @@ describe('among many rows', () => {
 /** Copies the pushes that wait, as ended so many days ago. */
 async function copy(count: number, state: string, daysAgo: number): Promise<void> {
   const at = inDays(-daysAgo).toISOString()
-  await setting.asOwner(
+  await harness.asOwner(
     `insert into delivery.delivery (
        delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state,
        occurred_at, created_at, ended_at
@@ -69,18 +69,18 @@ async function copy(count: number, state: string, daysAgo: number): Promise<void
        '${state}', occurred_at, '${at}', '${at}'
      from delivery.delivery cross join generate_series(1, ${count}) where state = 'pending'`,
   )
-  await setting.asOwner('analyze delivery.delivery')
+  await harness.asOwner('analyze delivery.delivery')
 }
 
 describe('maintenance', () => {
   it('keeps partitions for the days to come and drops those that are over', async () => {
     const first = nameOf(inDays(0))
     expect(await partitions()).toContain(first)
-    await keepAttemptDays(setting.db, 5, 90)
+    await keepAttemptDays(harness.db, 5, 90)
     expect(await partitions()).toContain(nameOf(inDays(5)))
-    await keepAttemptDays(setting.db, 5, 90)
-    setting.clock.advance(91 * dayMs)
-    await keepAttemptDays(setting.db, 1, 90)
+    await keepAttemptDays(harness.db, 5, 90)
+    harness.clock.advance(91 * dayMs)
+    await keepAttemptDays(harness.db, 1, 90)
     const left = await partitions()
     expect(left).not.toContain(first)
     expect(left).toContain(nameOf(inDays(1)))
@@ -88,39 +88,39 @@ describe('maintenance', () => {
   })
 
   it('late maintenance loses no attempt: the default partition takes it, and its day stays there', async () => {
-    setting.clock.advance(200 * dayMs)
-    setting.worker()
-    const [id = ''] = await setting.push({ url: 'https://10.0.0.1/' })
-    await eventually(async () => expect(await setting.state(id)).toBe('blocked'))
-    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
-    await keepAttemptDays(setting.db, 1, 90)
+    harness.clock.advance(200 * dayMs)
+    harness.worker()
+    const [id = ''] = await harness.push({ url: 'https://10.0.0.1/' })
+    await eventually(async () => expect(await harness.state(id)).toBe('blocked'))
+    expect(await harness.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
+    await keepAttemptDays(harness.db, 1, 90)
     expect(await partitions()).not.toContain(nameOf(inDays(0)))
-    expect(await setting.attempts(id)).toHaveLength(1)
-    setting.clock.advance(91 * dayMs)
-    await keepAttemptDays(setting.db, 1, 90)
-    expect(await setting.attempts(id)).toEqual([])
+    expect(await harness.attempts(id)).toHaveLength(1)
+    harness.clock.advance(91 * dayMs)
+    await keepAttemptDays(harness.db, 1, 90)
+    expect(await harness.attempts(id)).toEqual([])
   })
 
   it('maintenance deletes delivered pushes after 30 days, and given-up ones after 90', async () => {
-    const [done = '', dead = '', open = ''] = await setting.push(
+    const [done = '', dead = '', open = ''] = await harness.push(
       { url: 'https://a.example/' },
       { url: 'https://a.example/' },
       { url: 'https://a.example/' },
     )
     const end = (id: string, state: string) =>
-      setting.asOwner(
+      harness.asOwner(
         `update delivery.delivery set state = '${state}', next_attempt_at = null,
-           ended_at = '${setting.clock.now().toISOString()}' where delivery_id = '${id}'`,
+           ended_at = '${harness.clock.now().toISOString()}' where delivery_id = '${id}'`,
       )
     await end(done, 'delivered')
     await end(dead, 'exhausted')
-    setting.clock.advance(29 * dayMs)
-    expect(await deleteEnded(setting.db, 100)).toBe(0)
-    setting.clock.advance(2 * dayMs)
-    expect(await deleteEnded(setting.db, 100)).toBe(1)
-    setting.clock.advance(60 * dayMs)
-    expect(await deleteEnded(setting.db, 100)).toBe(1)
-    expect(await setting.state(open)).toBe('pending')
-    expect(await forgetGone(setting.db)).toBe(0)
+    harness.clock.advance(29 * dayMs)
+    expect(await deleteEnded(harness.db, 100)).toBe(0)
+    harness.clock.advance(2 * dayMs)
+    expect(await deleteEnded(harness.db, 100)).toBe(1)
+    harness.clock.advance(60 * dayMs)
+    expect(await deleteEnded(harness.db, 100)).toBe(1)
+    expect(await harness.state(open)).toBe('pending')
+    expect(await forgetGone(harness.db)).toBe(0)
   })
 })

@@ -14,9 +14,9 @@ import { deliveriesOf, enqueueDeliveries } from '../../services/delivery/operati
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import { findSigning } from '../../services/delivery/store/signing-store.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHarness } from './harness.ts'
 import { completedAccount, onboardingEvent, someSealedToken } from './onboarding-event.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting } from './setting.ts'
 
 const registration = {
   kind: OnboardingKind.REGISTRATION,
@@ -111,44 +111,44 @@ describe('an onboarding event', () => {
 })
 
 describe('a callback that is laid down', () => {
-  let setting: Awaited<ReturnType<typeof createSetting>>
+  let harness: Awaited<ReturnType<typeof startHarness>>
   let receiver: Receiver
   beforeAll(async () => {
-    setting = await createSetting()
+    harness = await startHarness()
     receiver = await startReceiver()
   })
   afterEach(async () => {
     receiver.answer(status(200))
     receiver.requests.length = 0
-    await setting.reset()
+    await harness.reset()
   })
   afterAll(async () => {
     await receiver.close()
-    await setting.drop()
+    await harness.drop()
   })
 
   const headers = { 'authorisation-token': 'sealed', 'pw-signature': 't=1,v1=00' }
 
   async function layDown(callbackUrl: string): Promise<string> {
-    const event = onboardingEvent({ callbackUrl }, { projectId: setting.projectId })
-    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event, event]))
-    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    const event = onboardingEvent({ callbackUrl }, { projectId: harness.projectId })
+    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event, event]))
+    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     return deliveriesOf(event)[0]?.deliveryId ?? ''
   }
 
   it('a callback is one row with its institution and sealed token, also when events repeat', async () => {
     const authorisationTokenSealed = someSealedToken()
     const event = onboardingEvent({ authorisationTokenSealed })
-    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
-    await setting.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
     const [callback] = deliveriesOf(event)
-    expect(await setting.count('true')).toBe(1)
-    expect(await findSigning(setting.db, callback?.deliveryId ?? '')).toEqual(callback?.signing)
+    expect(await harness.count('true')).toBe(1)
+    expect(await findSigning(harness.db, callback?.deliveryId ?? '')).toEqual(callback?.signing)
   })
 
   it('a callback that cannot be signed for a while waits, and loses none of its attempts', async () => {
     let signs = 0
-    setting.worker({
+    harness.worker({
       scheduleS: [],
       sign: async () => {
         signs += 1
@@ -158,26 +158,26 @@ describe('a callback that is laid down', () => {
     })
     const id = await layDown(receiver.url)
     await eventually(() => expect(signs).toBe(1))
-    await eventually(async () => expect(await setting.state(id)).toBe('pending'))
-    const next = (await setting.delivery(id))?.nextAttemptAt?.getTime() ?? 0
-    expect(next - setting.clock.now().getTime()).toBeGreaterThan(1_000)
-    setting.clock.advance(5_000)
-    await eventually(async () => signs === 2 && (await setting.state(id)) === 'pending')
-    setting.clock.advance(10_000)
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
-    expect((await setting.attempts(id)).map(({ outcome, error }) => [outcome, error])).toEqual([
+    await eventually(async () => expect(await harness.state(id)).toBe('pending'))
+    const next = (await harness.delivery(id))?.nextAttemptAt?.getTime() ?? 0
+    expect(next - harness.clock.now().getTime()).toBeGreaterThan(1_000)
+    harness.clock.advance(5_000)
+    await eventually(async () => signs === 2 && (await harness.state(id)) === 'pending')
+    harness.clock.advance(10_000)
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+    expect((await harness.attempts(id)).map(({ outcome, error }) => [outcome, error])).toEqual([
       ['unsigned', 'signing_unavailable'],
       ['unsigned', 'signing_unavailable'],
       ['delivered', null],
     ])
     expect(receiver.requests).toHaveLength(1)
-    expect(await setting.count('failures = 0')).toBe(1)
+    expect(await harness.count('failures = 0')).toBe(1)
   })
 
   it('a callback whose first attempt was not sent records no latency until the first POST', async () => {
     const metrics = new Registry()
     let signs = 0
-    setting.worker({
+    harness.worker({
       metrics,
       sign: async () => {
         signs += 1
@@ -186,9 +186,9 @@ describe('a callback that is laid down', () => {
       },
     })
     const id = await layDown(receiver.url)
-    await eventually(async () => signs === 1 && (await setting.state(id)) === 'pending')
-    setting.clock.advance(5_000)
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    await eventually(async () => signs === 1 && (await harness.state(id)) === 'pending')
+    harness.clock.advance(5_000)
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     const counted = async () =>
       /payweave_delivery_first_post_seconds_count (\d+)/.exec(await metrics.metrics())?.[1]
     expect(await counted()).toBe('0')
@@ -198,15 +198,15 @@ describe('a callback that is laid down', () => {
 
   it('waits as at first after a replay, however many attempts came before', async () => {
     const unavailable = { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } as const
-    setting.worker({ sign: async () => ({ end: unavailable }) })
+    harness.worker({ sign: async () => ({ end: unavailable }) })
     const id = await layDown(receiver.url)
-    await setting.asOwner(
+    await harness.asOwner(
       `update delivery.delivery set state = 'exhausted', attempts = 9, failures = 3,
          next_attempt_at = null, lease_token = null, lease_until = null, ended_at = now()`,
     )
-    await replayDelivery(setting.db, setting.projectId, id, randomUUID())
+    await replayDelivery(harness.db, harness.projectId, id, randomUUID())
     const waits = async () => {
-      const [row] = await setting.asOwner<{ waitS: number }>(
+      const [row] = await harness.asOwner<{ waitS: number }>(
         `select extract(epoch from next_attempt_at - attempt_started_at)::float8 as "waitS"
          from delivery.delivery where state = 'pending' and attempts > 9`,
       )
@@ -219,14 +219,14 @@ describe('a callback that is laid down', () => {
 
   it('is identified and signed on each attempt, and names no payment', async () => {
     receiver.answer(status(500))
-    setting.worker({ scheduleS: [1], sign: async () => ({ headers }) })
+    harness.worker({ scheduleS: [1], sign: async () => ({ headers }) })
     const id = await layDown(receiver.url)
     await eventually(() => expect(receiver.requests.length).toBe(1))
-    await eventually(async () => expect(await setting.state(id)).toBe('pending'))
+    await eventually(async () => expect(await harness.state(id)).toBe('pending'))
     receiver.answer(status(200))
-    setting.clock.advance(2_000)
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
-    const [row] = await setting.asOwner<{ eventId: string }>(
+    harness.clock.advance(2_000)
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
+    const [row] = await harness.asOwner<{ eventId: string }>(
       'select event_id as "eventId" from delivery.delivery',
     )
     for (const [index, { headers: sent }] of receiver.requests.entries()) {
@@ -242,35 +242,35 @@ describe('a callback that is laid down', () => {
   })
 
   it('a callback that can never be signed is given up at once, visibly to operators', async () => {
-    setting.worker({
+    harness.worker({
       sign: async () => ({
         end: { outcome: 'unsigned', unsignable: true, error: 'institution_unknown', totalMs: 0 },
       }),
     })
     const id = await layDown(receiver.url)
-    await eventually(async () => expect(await setting.state(id)).toBe('blocked'))
+    await eventually(async () => expect(await harness.state(id)).toBe('blocked'))
     expect(receiver.requests).toHaveLength(0)
   })
 
   it('to a plain http URL is blocked unsent where nothing but https is called', async () => {
-    setting.worker({ allowLoopback: false, sign: async () => ({ headers }) })
+    harness.worker({ allowLoopback: false, sign: async () => ({ headers }) })
     const id = await layDown('http://m.example/onboarded')
-    await eventually(async () => expect(await setting.state(id)).toBe('blocked'))
-    expect(await setting.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
+    await eventually(async () => expect(await harness.state(id)).toBe('blocked'))
+    expect(await harness.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
   })
 
   it('is forgotten together with its sealed token', async () => {
     const id = await layDown(receiver.url)
-    await setting.asOwner(`delete from delivery.delivery where delivery_id = '${id}'`)
-    expect(await findSigning(setting.db, id)).toBeUndefined()
+    await harness.asOwner(`delete from delivery.delivery where delivery_id = '${id}'`)
+    expect(await findSigning(harness.db, id)).toBeUndefined()
   })
 
   it('ends with 410, and so does every later one of that account to that URL', async () => {
     receiver.answer(status(410))
-    setting.worker({ sign: async () => ({ headers }) })
+    harness.worker({ sign: async () => ({ headers }) })
     const first = await layDown(receiver.url)
-    await eventually(async () => expect(await setting.state(first)).toBe('gone'))
+    await eventually(async () => expect(await harness.state(first)).toBe('gone'))
     const second = await layDown(receiver.url)
-    expect(await setting.state(second)).toBe('gone')
+    expect(await harness.state(second)).toBe('gone')
   })
 })

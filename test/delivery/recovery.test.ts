@@ -11,30 +11,30 @@ import { startWorker } from '../../services/delivery/workers/worker.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { ownBroker, ownPostgres, type TestServer } from '../support/servers.ts'
+import { startHarness, unownedLeases } from './harness.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting, unownedLeases } from './setting.ts'
 
 let postgres: TestServer
 let broker: TestServer
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 let receiver: Receiver
 
 beforeAll(async () => {
   // Both of its own: one is restarted, and a process that shares a consumer would take other tests' events.
   ;[postgres, broker] = await Promise.all([ownPostgres({ fsync: 'off' }), ownBroker()])
   process.env['TEST_DATABASE_URL'] = postgres.url
-  setting = await createSetting()
+  harness = await startHarness()
   receiver = await startReceiver()
 })
 afterEach(async () => {
-  await setting.reset()
+  await harness.reset()
   receiver.answer(status(200))
   receiver.requests.length = 0
 })
 afterAll(async () => {
   await receiver.close()
-  await setting.drop()
+  await harness.drop()
   await Promise.all([postgres.remove(), broker.remove()])
 })
 
@@ -44,10 +44,10 @@ const pushCount = Number(process.env['HERD_PUSHES'] ?? '50000')
 describe('a thundering herd: pushes that are due at once', () => {
   it('goes out whole, each once, within the limits', { timeout: 180_000 }, async () => {
     const origins = Array.from({ length: 50 }, (_, n) => `https://receiver-${n}.example`)
-    await setting.push(...origins.map((url) => ({ url })))
+    await harness.push(...origins.map((url) => ({ url })))
     // In parts: one statement for all takes long on a busy machine.
-    for (let copies = pushCount / origins.length - 1; copies > 0; copies -= 40) {
-      await setting.asOwner(
+    for (let copies = herd / origins.length - 1; copies > 0; copies -= 40) {
+      await harness.asOwner(
         `insert into delivery.delivery (
            delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state, attempts,
            failures, next_attempt_at, occurred_at, created_at
@@ -57,7 +57,7 @@ describe('a thundering herd: pushes that are due at once', () => {
          from delivery.delivery cross join generate_series(1, ${Math.min(copies, 40)}) where attempts = 0`,
       )
     }
-    await setting.asOwner('analyze delivery.delivery')
+    await harness.asOwner('analyze delivery.delivery')
     let posts = 0
     let atOnce = 0
     let maxConcurrent = 0
@@ -73,12 +73,12 @@ describe('a thundering herd: pushes that are due at once', () => {
       close: () => Promise.resolve(),
     }
     const worker = startWorker({
-      db: setting.db,
+      db: harness.db,
       leases: unownedLeases,
       poster,
       sign: () => Promise.reject(new Error('no push of this test is signed')),
       log: silentLog,
-      metrics: deliveryMetrics({ metrics: new Registry(), db: setting.db, log: silentLog }),
+      metrics: deliveryMetrics({ metrics: new Registry(), db: harness.db, log: silentLog }),
       scheduleS: [],
       breaker: { openS: 30, maxS: 900 },
       timeoutMs: 2_000,
@@ -91,7 +91,7 @@ describe('a thundering herd: pushes that are due at once', () => {
     }
     expect(posts).toBe(pushCount)
     expect(maxConcurrent).toBeLessThanOrEqual(256)
-    expect(await setting.count("state = 'delivered'")).toBe(pushCount)
+    expect(await harness.count("state = 'delivered'")).toBe(herd)
   })
 })
 
@@ -103,13 +103,13 @@ describe('a hostname that many projects share', () => {
     const held: ServerResponse[] = []
     receiver.answer((_request, response) => void held.push(response))
     const projects = Array.from({ length: 12 }, () => randomUUID())
-    await setting.push(
+    await harness.push(
       ...projects.flatMap((projectId) =>
         Array.from({ length: 8 }, () => ({ url: receiver.url, projectId })),
       ),
     )
-    await setting.asOwner('update delivery.endpoint set limit_now = 16')
-    setting.worker({ ...changes, timeoutMs: 15_000 })
+    await harness.asOwner('update delivery.endpoint set limit_now = 16')
+    harness.worker({ ...changes, timeoutMs: 15_000 })
     await eventually(() => expect(held.length).toBe(most))
     await delay(300)
     expect(held).toHaveLength(most)
@@ -120,13 +120,13 @@ describe('a hostname that many projects share', () => {
 })
 
 describe('a delivery process', () => {
-  const env = () => ({ DATABASE_URL: setting.database.url, NATS_URL: broker.url })
+  const env = () => ({ DATABASE_URL: harness.database.url, NATS_URL: broker.url })
   let service: DeliveryProcess
   // Also after a failed test, no process is left running.
   afterEach(() => service.stop('SIGKILL'))
 
   it('a delivery process is ready without the broker, and sends due pushes', async () => {
-    await setting.push({ url: receiver.url })
+    await harness.push({ url: receiver.url })
     service = await startDeliveryProcess({ ...env(), NATS_URL: 'nats://127.0.0.1:1' })
     await eventually(() => expect(receiver.requests.length).toBe(1))
     expect(await service.call('grpc.health.v1.Health/Check', {})).toEqual({ status: 'SERVING' })
@@ -134,7 +134,7 @@ describe('a delivery process', () => {
 
   it('a delivery process that is stopped under load ends within 25 s and leaves nothing leased', async () => {
     receiver.answer((_request, response) => void setTimeout(() => response.end(), 1_000))
-    await setting.push(
+    await harness.push(
       ...Array.from({ length: 300 }, (_, n) => ({
         url: receiver.url,
         projectId: `00000000-0000-4000-8000-${String(n % 100).padStart(12, '0')}`,
@@ -146,9 +146,9 @@ describe('a delivery process', () => {
     expect(code).toBe(0)
     expect(tookMs).toBeLessThan(25_000)
     const sent = receiver.requests.length
-    expect(await setting.count("state = 'delivered'")).toBe(sent)
-    expect(await setting.count("state = 'sending'")).toBe(0)
-    expect(await setting.count("state = 'pending' and attempts = 0")).toBe(300 - sent)
+    expect(await harness.count("state = 'delivered'")).toBe(sent)
+    expect(await harness.count("state = 'sending'")).toBe(0)
+    expect(await harness.count("state = 'pending' and attempts = 0")).toBe(300 - sent)
   })
 
   it('a delivery process exposes no secret in its log and metrics', async () => {
@@ -160,15 +160,15 @@ describe('a delivery process', () => {
       LOG_LEVEL: 'trace',
       DELIVERY_SCHEDULE_S: '1',
     })
-    const [id = '', blocked = ''] = await setting.push(
+    const [id = '', blocked = ''] = await harness.push(
       { url: `${receiver.url}/canary-path?token=canary-query`, body: Buffer.from('canary-body') },
       { url: 'https://canary-host.example:99/canary-path', subjectId: '+12025550101' },
     )
     const ended = new Set(['exhausted', 'blocked'])
-    await eventually(async () => ended.has((await setting.state(id)) ?? ''))
-    await eventually(async () => ended.has((await setting.state(blocked)) ?? ''))
+    await eventually(async () => ended.has((await harness.state(id)) ?? ''))
+    await eventually(async () => ended.has((await harness.state(blocked)) ?? ''))
     await service.call('delivery.v1.DeliveryService/GetDelivery', {
-      projectId: setting.projectId,
+      projectId: harness.projectId,
       deliveryId: id,
     })
     const metrics = await (await fetch(`${service.adminUrl}/metrics`)).text()
@@ -187,16 +187,16 @@ describe('a delivery process', () => {
 describe('a restart of the database', () => {
   it('delays pushes and loses none', { timeout: 120_000 }, async () => {
     receiver.answer((_request, response) => void setTimeout(() => response.end(), 20))
-    setting.worker()
+    harness.worker()
     const bodies = Array.from({ length: 200 }, (_, n) => `{"n":${n}}`)
-    await setting.push(...bodies.map((body) => ({ url: receiver.url, body: Buffer.from(body) })))
+    await harness.push(...bodies.map((body) => ({ url: receiver.url, body: Buffer.from(body) })))
     await eventually(() => expect(receiver.requests.length).toBeGreaterThan(20))
     await postgres.stop()
     await postgres.start()
-    setting.clock.advance(61_000)
+    harness.clock.advance(61_000)
     await eventually(async () => {
-      await expireLeases(setting.db, 500)
-      return (await setting.count("state = 'delivered'")) === 200
+      await expireLeases(harness.db, 500)
+      return (await harness.count("state = 'delivered'")) === 200
     })
     expect(new Set(receiver.requests.map(({ body }) => body))).toEqual(new Set(bodies))
   })

@@ -14,52 +14,52 @@ import {
 import { startReplayRunner } from '../../services/delivery/workers/replay-runner.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHarness } from './harness.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
-import { createSetting } from './setting.ts'
 
 const limits = { scan: 50, perS: 4 }
 const url = 'https://receiver.example/'
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 let receiver: Receiver
 
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
   receiver = await startReceiver()
 })
 afterEach(async () => {
-  await setting.reset()
-  await setting.asOwner('truncate delivery.replay_job, delivery.replay_request')
+  await harness.reset()
+  await harness.asOwner('truncate delivery.replay_job, delivery.replay_request')
   receiver.requests.length = 0
   receiver.answer(status(200))
 })
 afterAll(async () => {
   await receiver.close()
-  await setting.drop()
+  await harness.drop()
 })
 
 async function endAs(state: string, ids: string[]): Promise<void> {
-  await setting.asOwner(
+  await harness.asOwner(
     `update delivery.delivery set state = '${state}', next_attempt_at = null, attempts = 3,
        failures = 3, ended_at = now() where delivery_id in (${ids.map((id) => `'${id}'`).join()})`,
   )
 }
 
 async function givenUp(count: number, to = url, state = 'exhausted'): Promise<string[]> {
-  const ids = await setting.push(
+  const ids = await harness.push(
     ...Array.from({ length: count }, (_, n) => ({ url: to, body: Buffer.from(`{"n":${n}}`) })),
   )
   await endAs(state, ids)
   return ids
 }
 
-const replay = (id: string, requestId = randomUUID(), projectId = setting.projectId) =>
-  replayDelivery(setting.db, projectId, id, requestId)
+const replay = (id: string, requestId = randomUUID(), projectId = harness.projectId) =>
+  replayDelivery(harness.db, projectId, id, requestId)
 
 function job(changes: Partial<NewReplayJob> = {}) {
-  setting.clock.advance(10)
-  return createReplayJob(setting.db, {
-    projectId: setting.projectId,
+  harness.clock.advance(10)
+  return createReplayJob(harness.db, {
+    projectId: harness.projectId,
     idempotencyKey: randomUUID(),
     kind: undefined,
     states: ['exhausted', 'blocked'],
@@ -71,30 +71,30 @@ function job(changes: Partial<NewReplayJob> = {}) {
   })
 }
 
-const jobNow = async (jobId: string) => findReplayJob(setting.db, setting.projectId, jobId)
+const jobNow = async (jobId: string) => findReplayJob(harness.db, harness.projectId, jobId)
 
 async function runThrough(jobId: string): Promise<void> {
   while ((await jobNow(jobId))?.state === 'running') {
-    await stepReplay(setting.db, limits)
-    setting.clock.advance(1_000)
+    await stepReplay(harness.db, limits)
+    harness.clock.advance(1_000)
   }
 }
 
 describe('a push that was given up', () => {
   it('is sent again with the same bytes in a round of its own, once for each request id', async () => {
     receiver.answer(status(500))
-    setting.worker({ scheduleS: [] })
-    const [id = ''] = await setting.push({ url: receiver.url, body: Buffer.from('{"n":7}') })
-    await eventually(async () => expect(await setting.state(id)).toBe('exhausted'))
+    harness.worker({ scheduleS: [] })
+    const [id = ''] = await harness.push({ url: receiver.url, body: Buffer.from('{"n":7}') })
+    await eventually(async () => expect(await harness.state(id)).toBe('exhausted'))
 
     receiver.answer(status(200))
     const requestId = randomUUID()
     const answers = await Promise.all([replay(id, requestId), replay(id, requestId)])
     expect(answers.map(({ round }) => round)).toEqual([2, 2])
-    await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+    await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     expect((await replay(id, requestId)).state).toBe('delivered')
     expect(receiver.requests.map(({ body }) => body)).toEqual(['{"n":7}', '{"n":7}'])
-    expect(await setting.attempts(id)).toMatchObject([
+    expect(await harness.attempts(id)).toMatchObject([
       { number: 1, round: 1, outcome: 'refused', status: 500 },
       { number: 2, round: 2, outcome: 'delivered' },
     ])
@@ -104,10 +104,10 @@ describe('a push that was given up', () => {
     receiver.answer(status(500))
     const [id = ''] = await givenUp(1, receiver.url)
     await replay(id)
-    setting.worker({ scheduleS: [3_600] })
+    harness.worker({ scheduleS: [3_600] })
     await eventually(() => expect(receiver.requests.length).toBe(1))
-    await eventually(async () => expect(await setting.state(id)).toBe('pending'))
-    expect(await setting.delivery(id)).toMatchObject({ round: 2, attempts: 4 })
+    await eventually(async () => expect(await harness.state(id)).toBe('pending'))
+    expect(await harness.delivery(id)).toMatchObject({ round: 2, attempts: 4 })
   })
 
   it.each(['delivered', 'gone', 'blocked', 'cancelled'])(
@@ -128,11 +128,11 @@ describe('a push that was given up', () => {
     await expect(replay(second, requestId)).rejects.toMatchObject({
       reason: 'IDEMPOTENCY_KEY_CONFLICT',
     })
-    expect(await setting.state(second)).toBe('exhausted')
+    expect(await harness.state(second)).toBe('exhausted')
   })
 
   it('a pending push is not replayed, and its request id stays free', async () => {
-    const [id = ''] = await setting.push({ url })
+    const [id = ''] = await harness.push({ url })
     const requestId = randomUUID()
     await expect(replay(id, requestId)).rejects.toMatchObject({ reason: 'DELIVERY_NOT_ENDED' })
     await endAs('exhausted', [id])
@@ -141,28 +141,28 @@ describe('a push that was given up', () => {
 })
 
 describe('a cancelled push', () => {
-  const cancel = (id: string) => cancelDelivery(setting.db, setting.projectId, id)
+  const cancel = (id: string) => cancelDelivery(harness.db, harness.projectId, id)
 
   it('is never sent, however often it is cancelled', async () => {
-    const [id = ''] = await setting.push({ url: receiver.url })
+    const [id = ''] = await harness.push({ url: receiver.url })
     expect((await cancel(id)).state).toBe('cancelled')
     expect((await cancel(id)).state).toBe('cancelled')
-    const [other = ''] = await setting.push({ url: receiver.url })
-    setting.worker()
-    await eventually(async () => expect(await setting.state(other)).toBe('delivered'))
+    const [other = ''] = await harness.push({ url: receiver.url })
+    harness.worker()
+    await eventually(async () => expect(await harness.state(other)).toBe('delivered'))
     expect(receiver.requests).toHaveLength(1)
   })
 
   it('stays cancelled when its POST under way ends', async () => {
     const cancelled = Promise.withResolvers<void>()
     receiver.answer((_request, response) => void cancelled.promise.then(() => response.end()))
-    setting.worker()
-    const [id = ''] = await setting.push({ url: receiver.url })
+    harness.worker()
+    const [id = ''] = await harness.push({ url: receiver.url })
     await eventually(() => expect(receiver.requests.length).toBe(1))
     await cancel(id)
     cancelled.resolve()
-    await eventually(async () => expect((await setting.attempts(id))[0]?.outcome).toBe('delivered'))
-    expect(await setting.state(id)).toBe('cancelled')
+    await eventually(async () => expect((await harness.attempts(id))[0]?.outcome).toBe('delivered'))
+    expect(await harness.state(id)).toBe('cancelled')
   })
 
   it('cannot be one that has ended otherwise', async () => {
@@ -177,30 +177,30 @@ describe('a replay of many', () => {
     await givenUp(60, url, 'delivered')
     const later = await givenUp(30, url, 'blocked')
     const foreign = randomUUID()
-    const [alien = ''] = await setting.push({ url, projectId: foreign })
+    const [alien = ''] = await harness.push({ url, projectId: foreign })
     await endAs('exhausted', [alien])
     const { jobId } = await job()
     await runThrough(jobId)
     expect(await jobNow(jobId)).toMatchObject({ state: 'done', replayed: 150n })
-    expect(await setting.count("state = 'pending' and round = 2")).toBe(150)
-    expect(await setting.count("state = 'delivered' and round = 1")).toBe(60)
-    expect(await setting.count(`project_id = '${foreign}' and round = 1`)).toBe(1)
+    expect(await harness.count("state = 'pending' and round = 2")).toBe(150)
+    expect(await harness.count("state = 'delivered' and round = 1")).toBe(60)
+    expect(await harness.count(`project_id = '${foreign}' and round = 1`)).toBe(1)
     expect([...wanted, ...later]).toHaveLength(150)
   })
 
   it('goes by kind and by the time at which the event was taken in', async () => {
     await givenUp(2)
-    setting.clock.advance(10_000)
-    const fromAt = setting.clock.now()
-    const [notify = '', callback = ''] = await setting.push({ url }, { url, kind: 'callback' })
+    harness.clock.advance(10_000)
+    const fromAt = harness.clock.now()
+    const [notify = '', callback = ''] = await harness.push({ url }, { url, kind: 'callback' })
     await endAs('exhausted', [notify, callback])
-    setting.clock.advance(10_000)
-    const toAt = setting.clock.now()
-    setting.clock.advance(10_000)
+    harness.clock.advance(10_000)
+    const toAt = harness.clock.now()
+    harness.clock.advance(10_000)
     await givenUp(2)
     await runThrough((await job({ fromAt, toAt, kind: 'callback' })).jobId)
-    expect(await setting.count('round = 2')).toBe(1)
-    expect(await setting.state(callback)).toBe('pending')
+    expect(await harness.count('round = 2')).toBe(1)
+    expect(await harness.state(callback)).toBe('pending')
   })
 
   it('asked for twice is one, and another wish under its key is refused', async () => {
@@ -219,96 +219,96 @@ describe('a replay of many', () => {
   it('keeps its pace', async () => {
     await givenUp(4)
     await job({ ratePerS: 4 })
-    const beforeMs = setting.clock.now().getTime()
-    expect(await stepReplay(setting.db, limits)).toBe(1)
-    const [row] = await setting.asOwner<{ nextStepAt: Date }>(
+    const beforeMs = harness.clock.now().getTime()
+    expect(await stepReplay(harness.db, limits)).toBe(1)
+    const [row] = await harness.asOwner<{ nextStepAt: Date }>(
       'select next_step_at as "nextStepAt" from delivery.replay_job',
     )
     const nextMs = row?.nextStepAt.getTime() ?? 0
     expect(nextMs - beforeMs).toBeGreaterThanOrEqual(249)
-    expect(nextMs - setting.clock.now().getTime()).toBeLessThanOrEqual(250)
+    expect(nextMs - harness.clock.now().getTime()).toBeLessThanOrEqual(250)
     // However long this machine takes, it is not yet time, and then it is.
-    setting.clock.advance(-60_000)
-    expect(await stepReplay(setting.db, limits)).toBeUndefined()
-    setting.clock.advance(60_250)
-    expect(await stepReplay(setting.db, limits)).toBe(1)
+    harness.clock.advance(-60_000)
+    expect(await stepReplay(harness.db, limits)).toBeUndefined()
+    harness.clock.advance(60_250)
+    expect(await stepReplay(harness.db, limits)).toBe(1)
   })
 
   it('does not take what it has replayed and failed again', async () => {
     const ids = await givenUp(3)
     const { jobId } = await job()
-    await stepReplay(setting.db, limits)
+    await stepReplay(harness.db, limits)
     await endAs('exhausted', ids)
     await runThrough(jobId)
-    expect(await setting.count('round = 2')).toBe(3)
+    expect(await harness.count('round = 2')).toBe(3)
   })
 
   it('a cancelled bulk replay stops where it is and stays cancelled', async () => {
     await givenUp(10)
     const { jobId } = await job({ ratePerS: 4 })
-    await stepReplay(setting.db, limits)
-    await cancelReplayJob(setting.db, setting.projectId, jobId)
-    setting.clock.advance(60_000)
-    expect(await stepReplay(setting.db, limits)).toBeUndefined()
-    await cancelReplayJob(setting.db, setting.projectId, jobId)
+    await stepReplay(harness.db, limits)
+    await cancelReplayJob(harness.db, harness.projectId, jobId)
+    harness.clock.advance(60_000)
+    expect(await stepReplay(harness.db, limits)).toBeUndefined()
+    await cancelReplayJob(harness.db, harness.projectId, jobId)
     expect(await jobNow(jobId)).toMatchObject({ state: 'cancelled', replayed: 1n })
-    expect(await setting.count('round = 2')).toBe(1)
-    expect(await findReplayJob(setting.db, randomUUID(), jobId)).toBeUndefined()
+    expect(await harness.count('round = 2')).toBe(1)
+    expect(await findReplayJob(harness.db, randomUUID(), jobId)).toBeUndefined()
   })
 
   it('a bulk replay whose worker dies within a step continues on another, and sends each push once', async () => {
     const ids = await givenUp(40)
     const { jobId } = await job({ ratePerS: 40 })
-    expect(await stepReplay(setting.db, limits)).toBe(10)
-    setting.clock.advance(1_000)
-    const dying = setting.database.open({ testClock: setting.clock, poolSize: 1 })
+    expect(await stepReplay(harness.db, limits)).toBe(10)
+    harness.clock.advance(1_000)
+    const dying = harness.database.open({ testClock: harness.clock, poolSize: 1 })
     const backend = sql('backend', 'select pg_backend_pid() as pid')
     const { pid } = (await dying.row<{ pid: number }>(backend, [])) ?? { pid: 0 }
-    await setting.db.transaction(async (tx) => {
+    await harness.db.transaction(async (tx) => {
       // Holds the step up between its first statement and its last.
       const hold = "select delivery_id from delivery where state = 'exhausted' for update"
       await tx.rows(sql('hold_deliveries', hold), [])
       const step = stepReplay(dying, limits).catch(() => 'died')
       const waits = `select 1 as waits from pg_stat_activity
         where pid = ${pid} and wait_event_type = 'Lock'`
-      await eventually(async () => expect((await setting.asOwner(waits)).length).toBe(1))
-      await setting.asOwner(`select pg_terminate_backend(${pid})`)
+      await eventually(async () => expect((await harness.asOwner(waits)).length).toBe(1))
+      await harness.asOwner(`select pg_terminate_backend(${pid})`)
       expect(await step).toBe('died')
     })
-    expect(await setting.count('round = 2')).toBe(10)
+    expect(await harness.count('round = 2')).toBe(10)
     expect(await jobNow(jobId)).toMatchObject({ replayed: 10n })
     await runThrough(jobId)
-    expect(await setting.count('round = 2')).toBe(ids.length)
+    expect(await harness.count('round = 2')).toBe(ids.length)
     expect(await jobNow(jobId)).toMatchObject({ state: 'done', replayed: 40n })
   })
 
   it('on which several replicas work sends each push once', async () => {
     await givenUp(300, receiver.url)
     const runners = [1, 2, 3].map(() =>
-      startReplayRunner({ db: setting.db, log: silentLog, onDue: () => undefined }),
+      startReplayRunner({ db: harness.db, log: silentLog, onDue: () => undefined }),
     )
     const { jobId } = await job()
     for (const runner of runners) runner.notify()
-    setting.worker()
+    harness.worker()
     await eventually(async () => expect((await jobNow(jobId))?.state).toBe('done'), 10_000)
     await eventually(
-      async () => expect(await setting.count("state = 'delivered'")).toBe(300),
+      async () => expect(await harness.count("state = 'delivered'")).toBe(300),
       10_000,
     )
     await Promise.all(runners.map((runner) => runner.close()))
     expect(receiver.requests).toHaveLength(300)
-    expect(await setting.count('round = 2')).toBe(300)
+    expect(await harness.count('round = 2')).toBe(300)
   })
 })
 
 describe('a receiver', () => {
   it('is shown with what waits for it, what is under way and its breaker', async () => {
-    await setting.push({ url }, { url }, { url: 'https://other.example/' })
-    await setting.asOwner(
+    await harness.push({ url }, { url }, { url: 'https://other.example/' })
+    await harness.asOwner(
       `update delivery.endpoint set breaker = 'open', breaker_until = now() + interval '1 minute'
        where origin = 'https://receiver.example'`,
     )
-    const shown = await listEndpoints(setting.db, setting.projectId, undefined, 10)
+    const shown = await listEndpoints(harness.db, harness.projectId, undefined, 10)
     expect(shown.map(({ origin, pending }) => [origin, pending])).toEqual([
       ['https://other.example', 1],
       ['https://receiver.example', 2],
@@ -316,8 +316,8 @@ describe('a receiver', () => {
     const [, busy] = shown
     expect(busy).toMatchObject({ breaker: 'open', limitNow: 2, sending: 0 })
     expect(busy?.oldestDueAt).toBeInstanceOf(Date)
-    expect(await findEndpoint(setting.db, randomUUID(), busy?.endpointId ?? '')).toBeUndefined()
+    expect(await findEndpoint(harness.db, randomUUID(), busy?.endpointId ?? '')).toBeUndefined()
     const after = { origin: 'https://other.example', kind: 'notify' } as const
-    expect(await listEndpoints(setting.db, setting.projectId, after, 10)).toHaveLength(1)
+    expect(await listEndpoints(harness.db, harness.projectId, after, 10)).toHaveLength(1)
   })
 })

@@ -15,8 +15,8 @@ import { createTestDatabase, silentLog, type TestDatabase } from '../support/dat
 import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/servers.ts'
 import { createdEvent } from './event.ts'
+import { migrations } from './harness.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { migrations } from './setting.ts'
 
 const credential = 'operator-credential-0123456789'
 const root = path.resolve(import.meta.dirname, '../..')

@@ -4,14 +4,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { open, verifyWebhook } from '#core/identity/seal.ts'
 import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { eventually } from '../support/eventually.ts'
+import { type AccountsAndDelivery, startAccountsAndDelivery } from './accounts-and-delivery.ts'
 import { type Received, type Receiver, startReceiver, status } from './receiver.ts'
 
-import { type SignedWorld, startSignedWorld } from './signed-harness.ts'
-
-let world: SignedWorld
+let harness: AccountsAndDelivery
 let receiver: Receiver
 beforeAll(async () => {
-  world = await startSignedWorld()
+  harness = await startAccountsAndDelivery()
   receiver = await startReceiver()
 })
 afterEach(() => {
@@ -19,7 +18,7 @@ afterEach(() => {
 })
 afterAll(async () => {
   await receiver.close()
-  await world.close()
+  await harness.close()
 })
 
 type Key = { keyId: string; sharedKey: string; signingSecret: string }
@@ -28,13 +27,13 @@ type Key = { keyId: string; sharedKey: string; signingSecret: string }
 const secrets: string[] = []
 
 async function institution() {
-  const made = await world.institution()
+  const made = await harness.institution()
   remember(made.key)
   return made
 }
 
 async function rotate(institutionId: string) {
-  const key = await world.rotate(institutionId)
+  const key = await harness.rotate(institutionId)
   remember(key)
   return key
 }
@@ -84,7 +83,7 @@ describe('the callback of an onboarding', () => {
     const { callbackUrl, first } = ownPath()
     const token = newToken()
     const beforeS = Math.floor(Date.now() / 1_000)
-    await world.onboard(world.projectId, wallet, { callbackUrl, token })
+    await harness.onboard(harness.projectId, wallet, { callbackUrl, token })
     const request = await first()
 
     expect(JSON.parse(request.body)).toMatchObject({
@@ -103,13 +102,13 @@ describe('the callback of an onboarding', () => {
     expect(opened(request, wallet.key)).toBe(token)
     expect(opened(request, wallet.key, 'session_token')).toBeUndefined()
     expect(opened(request, other.key)).toBeUndefined()
-    await eventually(async () => expect(await world.unconfirmed()).toBe(0))
+    await eventually(async () => expect(await harness.unconfirmed()).toBe(0))
   })
 
   it('the callback of a registration has the answer of the holder', async () => {
     const wallet = await institution()
     const { callbackUrl, first } = ownPath()
-    await world.onboard(randomUUID(), wallet, {
+    await harness.onboard(randomUUID(), wallet, {
       callbackUrl,
       token: newToken(),
       kind: OnboardingKind.REGISTRATION,
@@ -124,7 +123,7 @@ describe('the callback of an onboarding', () => {
     receiver.answer((request, response) =>
       status(arrived().length > 1 ? 200 : 500)(request, response),
     )
-    await world.onboard(randomUUID(), wallet, { callbackUrl, token: newToken() })
+    await harness.onboard(randomUUID(), wallet, { callbackUrl, token: newToken() })
     await eventually(() => expect(arrived().length).toBe(2))
     const [one, two] = arrived() as [Received, Received]
     expect(two.body).toBe(one.body)
@@ -139,11 +138,11 @@ describe('a rotation', () => {
     const wallet = await institution()
     const push = async () => {
       const { callbackUrl, first } = ownPath()
-      await world.onboard(randomUUID(), wallet, { callbackUrl, token: newToken() })
+      await harness.onboard(randomUUID(), wallet, { callbackUrl, token: newToken() })
       return first()
     }
-    // The secrets are not forgotten by themselves: only the invalidation can do that.
-    onTestFinished(world.remember())
+    // The secrets are not forgotten by themselves: only the news can do that.
+    onTestFinished(harness.remember())
     expect(signaturesIn(await push())).toBe(1)
 
     const second = await rotate(wallet.institutionId)
@@ -172,18 +171,18 @@ describe('without the secrets', () => {
     const wallet = await institution()
     const { callbackUrl, arrived } = ownPath()
     const projectId = randomUUID()
-    const startAccounts = await world.stopAccounts()
-    await world.onboard(projectId, wallet, { callbackUrl, token: newToken() })
+    const startAccounts = await harness.stopAccounts()
+    await harness.onboard(projectId, wallet, { callbackUrl, token: newToken() })
     await eventually(async () =>
-      expect((await world.attempts(projectId))[0]?.outcome).toBe('unsigned'),
+      expect((await harness.attempts(projectId))[0]?.outcome).toBe('unsigned'),
     )
     expect(arrived()).toHaveLength(0)
     await startAccounts()
     await eventually(() => expect(arrived().length).toBe(1))
     await eventually(async () =>
-      expect((await world.attempts(projectId)).at(-1)?.outcome).toBe('delivered'),
+      expect((await harness.attempts(projectId)).at(-1)?.outcome).toBe('delivered'),
     )
-    const attempts = await world.attempts(projectId)
+    const attempts = await harness.attempts(projectId)
     expect(attempts[0]).toMatchObject({ error: 'signing_unavailable', failures: 0 })
     expect(verifies(arrived()[0] as Received, wallet.key)).toBe(true)
   })
@@ -193,11 +192,11 @@ describe('without the secrets', () => {
     const { callbackUrl, arrived } = ownPath()
     const projectId = randomUUID()
     const institutionId = randomUUID()
-    await world.onboard(projectId, wallet, { callbackUrl, token: newToken(), institutionId })
+    await harness.onboard(projectId, wallet, { callbackUrl, token: newToken(), institutionId })
     await eventually(async () =>
-      expect((await world.attempts(projectId))[0]?.state).toBe('blocked'),
+      expect((await harness.attempts(projectId))[0]?.state).toBe('blocked'),
     )
-    expect(await world.attempts(projectId)).toMatchObject([
+    expect(await harness.attempts(projectId)).toMatchObject([
       { outcome: 'unsigned', error: 'institution_unknown' },
     ])
     expect(arrived()).toHaveLength(0)
@@ -205,7 +204,7 @@ describe('without the secrets', () => {
 
   it('signing secrets are returned to no service but delivery', async () => {
     const { institutionId, key } = await institution()
-    const ask = (caller: string) => world.access(caller).getSigningSecrets({ institutionId })
+    const ask = (caller: string) => harness.access(caller).getSigningSecrets({ institutionId })
     expect((await ask('delivery')).signingSecrets).toEqual([key.signingSecret])
     for (const caller of ['gateway', 'launcher', 'accounts']) {
       await expect(ask(caller)).rejects.toMatchObject({ reason: 'INTERNAL_ERROR' })
@@ -214,7 +213,7 @@ describe('without the secrets', () => {
 })
 
 it('no key, secret or token is in any log line, event or table', async () => {
-  const traces = (await world.traces()).join('\n')
+  const traces = (await harness.traces()).join('\n')
   // Else the search would prove nothing: log, published event and stored body are in it.
   const body = Buffer.from('"onboarding_status":"completed"')
   const shown = ['push not signed', 'pw.accounts.onboarding', body.toString('hex')]

@@ -23,8 +23,8 @@ import { createTail } from '../../services/delivery/api/tail.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { ownNats, type TestServer, temporaryFolder } from '../support/servers.ts'
+import { migrations } from './harness.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
-import { migrations } from './setting.ts'
 
 const projectId = randomUUID()
 const rpc = '/delivery.v1.DeliveryService/TailDeliveries'

@@ -20,21 +20,21 @@ beforeAll(async () => {
 afterAll(() => edge.close())
 
 /** A check of decisions 1.1 that a route can fail: how, and what it answers then. */
-type Spoil = {
+type Mutation = {
   name: string
   applies?: (good: GoodRequest) => boolean
-  spoil: (draft: Draft, good: GoodRequest) => void
+  mutate: (draft: Draft, good: GoodRequest) => void
   code: number
   reason: string
 }
 
 const hasBody = (good: GoodRequest) => good.body !== undefined
 
-/** In the order in which they are made; two spoils of one step may stand side by side. */
-const spoils: Spoil[] = [
+/** In the order in which they are made; two mutations of one step may stand side by side. */
+const mutations: Mutation[] = [
   {
     name: '1 the path is unknown',
-    spoil: (draft) => {
+    mutate: (draft) => {
       draft.path += '/'
     },
     code: 404,
@@ -42,7 +42,7 @@ const spoils: Spoil[] = [
   },
   {
     name: '1 the method is unknown',
-    spoil: (draft) => {
+    mutate: (draft) => {
       draft.method = 'PUT'
     },
     code: 405,
@@ -51,7 +51,7 @@ const spoils: Spoil[] = [
   {
     name: '2 the body is no JSON',
     applies: hasBody,
-    spoil: (draft) => {
+    mutate: (draft) => {
       draft.body = '{"a":'
     },
     code: 400,
@@ -59,7 +59,7 @@ const spoils: Spoil[] = [
   },
   {
     name: '3 a header is missing',
-    spoil: (draft) => {
+    mutate: (draft) => {
       delete draft.headers['PW-ip-address']
     },
     code: 400,
@@ -67,7 +67,7 @@ const spoils: Spoil[] = [
   },
   {
     name: '4 the subscription key is unknown',
-    spoil: (draft) => {
+    mutate: (draft) => {
       draft.headers['PW-subscription-key'] = keys.unknown
     },
     code: 401,
@@ -75,7 +75,7 @@ const spoils: Spoil[] = [
   },
   {
     name: '5 the address is not on the list',
-    spoil: (draft) => {
+    mutate: (draft) => {
       draft.headers['PW-subscription-key'] = keys.ipRestricted
     },
     code: 403,
@@ -84,7 +84,7 @@ const spoils: Spoil[] = [
   {
     name: '7 the project has no account access',
     applies: (good) => good.account === true,
-    spoil: (draft) => {
+    mutate: (draft) => {
       draft.headers['PW-subscription-key'] = keys.paymentsOnly
     },
     code: 403,
@@ -92,7 +92,7 @@ const spoils: Spoil[] = [
   },
   {
     name: '8 a parameter is missing',
-    spoil: (draft, good) => {
+    mutate: (draft, good) => {
       delete draft.query[good.required[0] ?? 'version']
     },
     code: 400,
@@ -100,7 +100,7 @@ const spoils: Spoil[] = [
   },
   {
     name: '8 the version is another one',
-    spoil: (draft) => {
+    mutate: (draft) => {
       draft.query['version'] = '2020-01-01'
     },
     code: 400,
@@ -109,7 +109,7 @@ const spoils: Spoil[] = [
   {
     name: '9 a field is missing',
     applies: hasBody,
-    spoil: (draft, good) => {
+    mutate: (draft, good) => {
       draft.body = change(good.body, good.fields?.[0] ?? '')
     },
     code: 400,
@@ -118,7 +118,7 @@ const spoils: Spoil[] = [
   {
     name: '9 a value is bad',
     applies: hasBody,
-    spoil: (draft, good) => {
+    mutate: (draft, good) => {
       draft.body = change(good.body, good.fields?.at(-1) ?? '', 5)
     },
     code: 400,
@@ -127,7 +127,7 @@ const spoils: Spoil[] = [
   {
     name: '10 the institution is not granted',
     applies: (good) => good.grant === true,
-    spoil: (draft, good) => {
+    mutate: (draft, good) => {
       if (draft.query['institution_name'] !== undefined) {
         draft.query['institution_name'] = 'Restricted Bank'
       } else {
@@ -141,7 +141,7 @@ const spoils: Spoil[] = [
   {
     name: '11 the api_key is unknown',
     applies: (good) => good.credential === 'api_key',
-    spoil: (draft) => {
+    mutate: (draft) => {
       if (draft.query['api_key'] !== undefined) draft.query['api_key'] = 'no-such-key'
       else draft.body = change(draft.body, 'api_key', 'no-such-key')
     },
@@ -167,24 +167,24 @@ it('every documented route is served, and no other', () => {
 })
 
 describe.each(goodRequests)('$method $path', (good) => {
-  const applicable = spoils.filter((spoil) => spoil.applies?.(good) ?? true)
+  const applicable = mutations.filter((mutation) => mutation.applies?.(good) ?? true)
 
-  it.each(applicable)('refuses when $name', async ({ spoil, code, reason }) => {
+  it.each(applicable)('refuses when $name', async ({ mutate, code, reason }) => {
     const draft = draftOf(good)
-    spoil(draft, good)
+    mutate(draft, good)
     // `PUT /quote/` and the like have no route of ours either way.
     expect(shapeOf(await send(draft))).toEqual(refused(good, code, reason))
   })
 
-  it.each(applicable)('refuses when $name, also when later checks would fail', async (spoil) => {
+  it.each(applicable)('refuses when $name, also when later checks would fail', async (mutation) => {
     const draft = draftOf(good)
-    // Later ones first, so that the tested one has the last word on what it spoils.
-    for (const later of applicable.slice(applicable.indexOf(spoil)).toReversed()) {
-      later.spoil(draft, good)
+    // Later ones first, so that the tested one has the last word on what it changes.
+    for (const later of applicable.slice(applicable.indexOf(mutation)).toReversed()) {
+      later.mutate(draft, good)
     }
-    const hasBodyToSend = good.method === 'POST' || spoil.name.startsWith('1')
+    const hasBodyToSend = good.method === 'POST' || mutation.name.startsWith('1')
     if (!hasBodyToSend) draft.body = undefined
-    expect(shapeOf(await send(draft))).toEqual(refused(good, spoil.code, spoil.reason))
+    expect(shapeOf(await send(draft))).toEqual(refused(good, mutation.code, mutation.reason))
   })
 
   it('lets a good request through to its operation', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { startStopwatch } from '../support/stopwatch.ts'
 import { type Cluster, startCluster } from './cluster.ts'
-import { makeWorld, type World, worldSubjects } from './harness.ts'
+import { type Harness, startHarness, testSubjects } from './harness.ts'
 
 /** Elections and time-outs of the servers are most of it. */
 const scenarioMs = 60_000
@@ -23,18 +23,18 @@ type Outcome = { written: string[]; handled: string[] }
 /** Runs a scenario on a cluster of its own while events are written without a pause, and waits until all have ended. */
 async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Outcome> {
   const watch = startStopwatch()
-  const cluster = await startCluster(worldSubjects)
-  const world = await makeWorld(cluster.url)
-  const writers = startWriters(world)
+  const cluster = await startCluster(testSubjects)
+  const harness = await startHarness(cluster.url)
+  const writers = startWriters(harness)
   try {
-    world.startConsumer()
-    const { notify } = world.startProducer()
+    harness.startConsumer()
+    const { notify } = harness.startProducer()
     const handles = async (eventId: string) => {
       await eventually(async () => {
         // Waits that the database counts are not waited for.
-        world.clock.advance(1_000)
+        harness.clock.advance(1_000)
         notify()
-        expect(await world.handled()).toContain(eventId)
+        expect(await harness.handled()).toContain(eventId)
       })
     }
     const comeThrough = async () => handles(await writers.write())
@@ -44,23 +44,23 @@ async function underLoad(scenario: (scene: Scene) => Promise<void>): Promise<Out
     await eventually(async () => expect(writers.count()).toBeGreaterThan(100))
     const written = await writers.end()
     await eventually(async () => {
-      world.clock.advance(1_000)
-      expect(await world.pendingRows()).toBe(0)
+      harness.clock.advance(1_000)
+      expect(await harness.pendingRows()).toBe(0)
     })
     expect(watch.elapsedMs()).toBeLessThan(scenarioMs)
-    return { written: written.toSorted(), handled: (await world.handled()).toSorted() }
+    return { written: written.toSorted(), handled: (await harness.handled()).toSorted() }
   } finally {
     await writers.end()
-    await world.close()
+    await harness.close()
     await cluster.remove()
   }
 }
 
-function startWriters(world: World) {
+function startWriters(harness: Harness) {
   const written: string[] = []
   const ending = new AbortController()
   const write = async () => {
-    const eventId = await world.write()
+    const eventId = await harness.write()
     written.push(eventId)
     return eventId
   }

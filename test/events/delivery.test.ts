@@ -8,21 +8,23 @@ import { insertEvent } from '#platform/events/outbox.ts'
 import { claimDue } from '#platform/events/outbox-store.ts'
 import { publishEvent } from '#platform/events/relay.ts'
 import { eventually } from '../support/eventually.ts'
-import { gapsOf, noteGaps } from './gaps.ts'
 import {
   emptyStream,
+  gapsOf,
+  type Harness,
   log,
-  makeWorld,
   metricValue,
+  newsSubject,
+  noteGaps,
   publishSurely,
   startBroker,
+  startHarness,
   subject,
   type TestBroker,
-  type World,
 } from './harness.ts'
 
 let broker: TestBroker
-let world: World
+let harness: Harness
 
 beforeAll(async () => {
   broker = await startBroker()
@@ -30,10 +32,10 @@ beforeAll(async () => {
 afterAll(() => broker.remove())
 
 beforeEach(async () => {
-  world = await makeWorld(broker.url)
+  harness = await startHarness(broker.url)
 })
 afterEach(async () => {
-  await world.close()
+  await harness.close()
   await emptyStream(broker)
 })
 
@@ -42,14 +44,14 @@ const countInbox = sql('count_inbox', 'select count(*)::integer as n from inbox'
 
 describe('the way of an event', () => {
   it('a committed event is handled once and confirmed', async () => {
-    const consumer = world.startConsumer()
-    const producer = world.startProducer()
+    const consumer = harness.startConsumer()
+    const producer = harness.startProducer()
     const projectId = randomId()
-    const eventId = await world.write({ projectId, traceparent: 't', requestId: 'r' })
+    const eventId = await harness.write({ projectId, traceparent: 't', requestId: 'r' })
     producer.notify()
-    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
-    expect(await world.handled()).toEqual([eventId])
-    expect(await world.row(eventId)).toMatchObject({
+    await eventually(async () => expect((await harness.row(eventId)).confirmed_at).not.toBeNull())
+    expect(await harness.handled()).toEqual([eventId])
+    expect(await harness.row(eventId)).toMatchObject({
       attempts: 1,
       parked_at: null,
       last_error: null,
@@ -61,15 +63,15 @@ describe('the way of an event', () => {
 
   it('an event reaches its handler with everything that was written', async () => {
     const received: unknown[] = []
-    world.startConsumer({
+    harness.startConsumer({
       handle: (_tx, events) => {
         received.push(...events)
         return Promise.resolve()
       },
     })
-    world.startProducer()
+    harness.startProducer()
     const projectId = randomId()
-    const eventId = await world.write({ projectId, traceparent: '00-ab-cd-01', requestId: 'r-1' })
+    const eventId = await harness.write({ projectId, traceparent: '00-ab-cd-01', requestId: 'r-1' })
     await eventually(() => expect(received).toHaveLength(1))
     expect(received[0]).toMatchObject({
       eventId,
@@ -82,15 +84,15 @@ describe('the way of an event', () => {
   })
 
   it('an event without a notify is found by the poll', async () => {
-    world.startConsumer()
-    world.startProducer()
-    const eventId = await world.write()
-    await eventually(async () => expect(await world.handled()).toEqual([eventId]))
+    harness.startConsumer()
+    harness.startProducer()
+    const eventId = await harness.write()
+    await eventually(async () => expect(await harness.handled()).toEqual([eventId]))
   })
 
   it('a change that is rolled back leaves no event', async () => {
     await expect(
-      world.producerDb.transaction(async (tx) => {
+      harness.producerDb.transaction(async (tx) => {
         await insertEvent(tx, {
           eventId: randomId(),
           subject,
@@ -100,16 +102,16 @@ describe('the way of an event', () => {
         throw new Error('changed our mind')
       }),
     ).rejects.toThrow('changed our mind')
-    expect(await world.pendingRows()).toBe(0)
+    expect(await harness.pendingRows()).toBe(0)
   })
 
   it('writers that commit out of order lose nothing', async () => {
-    world.startConsumer()
-    const producer = world.startProducer()
+    harness.startConsumer()
+    const producer = harness.startProducer()
     const written: string[] = []
     const writer = async (): Promise<void> => {
       for (let count = 0; count < 60; count += 1) {
-        await world.producerDb.transaction(async (tx) => {
+        await harness.producerDb.transaction(async (tx) => {
           const eventId = randomId()
           await insertEvent(tx, {
             eventId,
@@ -125,18 +127,18 @@ describe('the way of an event', () => {
       }
     }
     await Promise.all(Array.from({ length: 10 }, writer))
-    await eventually(async () => expect(await world.pendingRows()).toBe(0))
-    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+    await eventually(async () => expect(await harness.pendingRows()).toBe(0))
+    expect((await harness.handled()).toSorted()).toEqual(written.toSorted())
   })
 
   it('two relays and two consumers share the work without repeating it', async () => {
-    world.startConsumer()
-    world.startConsumer()
-    const first = world.startProducer()
-    const second = world.startProducer()
-    const written = await Promise.all(Array.from({ length: 400 }, () => world.write()))
-    await eventually(async () => expect(await world.pendingRows()).toBe(0))
-    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+    harness.startConsumer()
+    harness.startConsumer()
+    const first = harness.startProducer()
+    const second = harness.startProducer()
+    const written = await Promise.all(Array.from({ length: 400 }, () => harness.write()))
+    await eventually(async () => expect(await harness.pendingRows()).toBe(0))
+    expect((await harness.handled()).toSorted()).toEqual(written.toSorted())
     const published = await Promise.all(
       [first, second].map(({ metrics }) => metricValue(metrics, 'payweave_outbox_published_total')),
     )
@@ -145,17 +147,17 @@ describe('the way of an event', () => {
 
   it('an invalidation is confirmed once the broker has it, and reaches every subscriber', async () => {
     const heard: string[] = []
-    const subscription = subscribeInvalidation({
-      nats: world.openNats(),
-      subject: invalidationSubject,
+    const news = subscribeInvalidation({
+      nats: harness.openNats(),
+      subject: newsSubject,
       log,
       onEvent: (event) => heard.push(event.eventId),
       onGap: () => heard.push('gap'),
     })
     await eventually(() => expect(heard).toEqual(['gap']))
-    world.startProducer()
-    const eventId = await world.write({ subject: invalidationSubject })
-    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+    harness.startProducer()
+    const eventId = await harness.write({ subject: newsSubject })
+    await eventually(async () => expect((await harness.row(eventId)).confirmed_at).not.toBeNull())
     await eventually(() => expect(heard).toEqual(['gap', eventId]))
     subscription.close()
   })
@@ -169,10 +171,10 @@ const publishesSurely = (...published: Parameters<typeof publishEvent>) =>
 
 describe('repetition', () => {
   it('an event that comes twice is handled once', async () => {
-    const nats = world.openNats()
-    const consumer = world.startConsumer()
-    const eventId = await world.write()
-    const [claimed] = await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 60_000 })
+    const nats = harness.openNats()
+    const consumer = harness.startConsumer()
+    const eventId = await harness.write()
+    const [claimed] = await claimDue(harness.producerDb, { fresh: 10, again: 10, leaseMs: 60_000 })
     if (claimed === undefined) throw new Error('nothing claimed')
     await eventually(() => expect(nats.ready()).toBe(true))
     await publishesSurely(nats, claimed)
@@ -181,89 +183,89 @@ describe('repetition', () => {
     await eventually(async () =>
       expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(2),
     )
-    expect(await world.handled()).toEqual([eventId])
+    expect(await harness.handled()).toEqual([eventId])
   })
 
   it('a relay that dies between publication and its note costs no repetition', async () => {
-    const nats = world.openNats()
-    const consumer = world.startConsumer()
-    const eventId = await world.write()
-    const [claimed] = await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 15_000 })
+    const nats = harness.openNats()
+    const consumer = harness.startConsumer()
+    const eventId = await harness.write()
+    const [claimed] = await claimDue(harness.producerDb, { fresh: 10, again: 10, leaseMs: 15_000 })
     if (claimed === undefined) throw new Error('nothing claimed')
     await eventually(() => expect(nats.ready()).toBe(true))
     await publishesSurely(nats, claimed)
-    expect(await world.row(eventId)).toMatchObject({ attempts: 0, published_at: null })
-    world.clock.advance(15_000)
-    world.startProducer()
-    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
-    expect(await world.row(eventId)).toMatchObject({ attempts: 1 })
-    expect(await world.handled()).toEqual([eventId])
+    expect(await harness.row(eventId)).toMatchObject({ attempts: 0, published_at: null })
+    harness.clock.advance(15_000)
+    harness.startProducer()
+    await eventually(async () => expect((await harness.row(eventId)).confirmed_at).not.toBeNull())
+    expect(await harness.row(eventId)).toMatchObject({ attempts: 1 })
+    expect(await harness.handled()).toEqual([eventId])
     expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(0)
   })
 
   it('a relay leaves a leased row alone until the lease ends', async () => {
-    await world.write()
+    await harness.write()
     const limits = { fresh: 10, again: 10, leaseMs: 15_000 }
-    expect(await claimDue(world.producerDb, limits)).toHaveLength(1)
-    world.clock.advance(14_000)
-    expect(await claimDue(world.producerDb, limits)).toHaveLength(0)
-    world.clock.advance(1_100)
-    expect(await claimDue(world.producerDb, limits)).toHaveLength(1)
+    expect(await claimDue(harness.producerDb, limits)).toHaveLength(1)
+    harness.clock.advance(14_000)
+    expect(await claimDue(harness.producerDb, limits)).toHaveLength(0)
+    harness.clock.advance(1_100)
+    expect(await claimDue(harness.producerDb, limits)).toHaveLength(1)
   })
 
   it('an unseen event is published again inside the duplicate window, later each time', async () => {
-    await noteGaps(world.producerDb)
-    const producer = world.startProducer()
-    const eventId = await world.write()
-    await eventually(async () => expect((await world.row(eventId)).attempts).toBe(1))
+    await noteGaps(harness.producerDb)
+    const producer = harness.startProducer()
+    const eventId = await harness.write()
+    await eventually(async () => expect((await harness.row(eventId)).attempts).toBe(1))
     const expectedMs = [3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000, 60_000]
     for (let attempts = 2; attempts <= expectedMs.length; attempts += 1) {
-      world.clock.advance(expectedMs[attempts - 2] ?? 0)
+      harness.clock.advance(expectedMs[attempts - 2] ?? 0)
       await eventually(async () =>
-        expect((await world.row(eventId)).attempts).toBeGreaterThanOrEqual(attempts),
+        expect((await harness.row(eventId)).attempts).toBeGreaterThanOrEqual(attempts),
       )
     }
-    expect(await gapsOf(world.producerDb, eventId)).toEqual(expectedMs)
+    expect(await gapsOf(harness.producerDb, eventId)).toEqual(expectedMs)
     expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(8)
-    const consumer = world.startConsumer()
-    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+    const consumer = harness.startConsumer()
+    await eventually(async () => expect((await harness.row(eventId)).confirmed_at).not.toBeNull())
     await eventually(async () =>
       expect(await metricValue(consumer.metrics, 'payweave_inbox_duplicates_total')).toBe(7),
     )
-    expect(await world.handled()).toEqual([eventId])
+    expect(await harness.handled()).toEqual([eventId])
   })
 })
 
 describe('refusal', () => {
   it('a message that is no event becomes a dead letter, and its event too', async () => {
-    const consumer = world.startConsumer()
-    const nats = world.openNats()
-    const eventId = await world.write()
-    await claimDue(world.producerDb, { fresh: 10, again: 10, leaseMs: 1 })
+    const consumer = harness.startConsumer()
+    const nats = harness.openNats()
+    const eventId = await harness.write()
+    await claimDue(harness.producerDb, { fresh: 10, again: 10, leaseMs: 1 })
     await eventually(() => expect(nats.ready()).toBe(true))
     await publishSurely(nats, subject, Buffer.from([0xff, 0xff, 0xff]), `${eventId}:0`)
     await eventually(async () =>
-      expect(await world.consumerDb.rows(poisonRows, [])).toEqual([
+      expect(await harness.consumerDb.rows(poisonRows, [])).toEqual([
         { event_id: eventId, subject, reason: 'the message is not an event' },
       ]),
     )
-    world.clock.advance(10)
-    const producer = world.startProducer()
-    await eventually(async () => expect((await world.row(eventId)).parked_at).not.toBeNull())
-    expect(await world.row(eventId)).toMatchObject({ confirmed_at: null })
-    expect(await world.handled()).toEqual([])
+    harness.clock.advance(10)
+    const producer = harness.startProducer()
+    await eventually(async () => expect((await harness.row(eventId)).parked_at).not.toBeNull())
+    expect(await harness.row(eventId)).toMatchObject({ confirmed_at: null })
+    expect(await harness.handled()).toEqual([])
     expect(await metricValue(producer.metrics, 'payweave_outbox_dead_lettered_total')).toBe(1)
     expect(await metricValue(producer.metrics, 'payweave_outbox_dead_letters')).toBe(1)
     expect(await metricValue(consumer.metrics, 'payweave_inbox_dead_letters')).toBe(1)
   })
 
   it('a message without a readable id is kept as a dead letter and not delivered again', async () => {
-    const consumer = world.startConsumer()
-    const nats = world.openNats()
+    const consumer = harness.startConsumer()
+    const nats = harness.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))
     await publishSurely(nats, subject, Buffer.from([0xff]), 'nonsense')
     await eventually(async () =>
-      expect(await world.consumerDb.rows(poisonRows, [])).toEqual([
+      expect(await harness.consumerDb.rows(poisonRows, [])).toEqual([
         { event_id: null, subject, reason: 'the message is not an event' },
       ]),
     )
@@ -273,64 +275,64 @@ describe('refusal', () => {
   })
 
   it('an event that its handler refuses permanently becomes a dead letter; the others are handled', async () => {
-    const written = await Promise.all(Array.from({ length: 20 }, () => world.write()))
+    const written = await Promise.all(Array.from({ length: 20 }, () => harness.write()))
     const bad = written[7] ?? ''
-    world.startConsumer({
+    harness.startConsumer({
       handle: async (tx, events) => {
-        await world.note(tx, events)
+        await harness.note(tx, events)
         if (events.some((event) => event.eventId === bad))
           throw new UnprocessableEvent(bad, 'no amount')
       },
     })
-    world.startProducer()
-    await eventually(async () => expect(await world.pendingRows()).toBe(0))
-    expect((await world.handled()).toSorted()).toEqual(
+    harness.startProducer()
+    await eventually(async () => expect(await harness.pendingRows()).toBe(0))
+    expect((await harness.handled()).toSorted()).toEqual(
       written.filter((eventId) => eventId !== bad).toSorted(),
     )
-    expect((await world.row(bad)).parked_at).not.toBeNull()
-    expect(await world.consumerDb.rows(poisonRows, [])).toEqual([
+    expect((await harness.row(bad)).parked_at).not.toBeNull()
+    expect(await harness.consumerDb.rows(poisonRows, [])).toEqual([
       { event_id: bad, subject, reason: 'no amount' },
     ])
   })
 
   it('a temporary failure is retried later, blocks no other event and is never a dead letter', async () => {
-    const written = await Promise.all(Array.from({ length: 10 }, () => world.write()))
+    const written = await Promise.all(Array.from({ length: 10 }, () => harness.write()))
     const slow = written[3] ?? ''
     const triedAtMs: number[] = []
-    world.startConsumer({
+    harness.startConsumer({
       handle: async (tx, events) => {
         if (events.some((event) => event.eventId === slow)) {
           if (events.length === 1) triedAtMs.push(performance.now())
           if (triedAtMs.length < 3) throw new Error('a lock was taken')
         }
-        await world.note(tx, events)
+        await harness.note(tx, events)
       },
     })
-    world.startProducer()
-    await eventually(async () => expect(await world.handled()).toHaveLength(9))
-    await eventually(async () => expect(await world.pendingRows()).toBe(0))
-    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
-    expect(await world.consumerDb.rows(poisonRows, [])).toEqual([])
+    harness.startProducer()
+    await eventually(async () => expect(await harness.handled()).toHaveLength(9))
+    await eventually(async () => expect(await harness.pendingRows()).toBe(0))
+    expect((await harness.handled()).toSorted()).toEqual(written.toSorted())
+    expect(await harness.consumerDb.rows(poisonRows, [])).toEqual([])
     expect((triedAtMs[1] ?? 0) - (triedAtMs[0] ?? 0)).toBeGreaterThan(900)
   })
 
   it('an event with two consumers ends when both have answered', async () => {
     let secondKnows = false
-    world.startConsumer()
-    world.startProducer({
+    harness.startConsumer()
+    harness.startProducer({
       consumers: {
-        consumer: world.seenClient,
+        consumer: harness.seenClient,
         ledger: {
           seen: (request) =>
-            secondKnows ? world.seenClient.seen(request) : Promise.resolve({ known: [] }),
+            secondKnows ? harness.seenClient.seen(request) : Promise.resolve({ known: [] }),
         },
       },
     })
-    const eventId = await world.write()
+    const eventId = await harness.write()
     await eventually(async () => expect(await answeredBy(eventId)).toEqual(['consumer']))
-    expect((await world.row(eventId)).confirmed_at).toBeNull()
+    expect((await harness.row(eventId)).confirmed_at).toBeNull()
     secondKnows = true
-    await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+    await eventually(async () => expect((await harness.row(eventId)).confirmed_at).not.toBeNull())
     expect(await answeredBy(eventId)).toEqual(['consumer', 'ledger'])
   })
 })
@@ -341,13 +343,13 @@ const answers = sql(
 )
 
 async function answeredBy(eventId: string): Promise<string[]> {
-  const rows = await world.producerDb.rows<{ consumer: string }>(answers, [eventId])
+  const rows = await harness.producerDb.rows<{ consumer: string }>(answers, [eventId])
   return rows.map((row) => row.consumer)
 }
 
 describe('stopping', () => {
   it('a consumer that is stopped while it is being opened stops', async () => {
-    const nats = world.openNats()
+    const nats = harness.openNats()
     const asked = Promise.withResolvers<void>()
     const opened = Promise.withResolvers<void>()
     const openDurable: typeof nats.openDurable = async (wanted) => {
@@ -356,7 +358,7 @@ describe('stopping', () => {
       await opened.promise
       return batches
     }
-    const consumer = world.startConsumer({ nats: { ...nats, openDurable } })
+    const consumer = harness.startConsumer({ nats: { ...nats, openDurable } })
     await asked.promise
     const closed = consumer.close()
     opened.resolve()
@@ -372,24 +374,24 @@ describe('stopping', () => {
     const allowed = new Promise<void>((resolve) => {
       finish = resolve
     })
-    const written = await Promise.all(Array.from({ length: 300 }, () => world.write()))
-    const first = world.startConsumer({
+    const written = await Promise.all(Array.from({ length: 300 }, () => harness.write()))
+    const first = harness.startConsumer({
       handle: async (tx, events) => {
         entered()
         await allowed
-        await world.note(tx, events)
+        await harness.note(tx, events)
       },
     })
-    world.startProducer()
+    harness.startProducer()
     await working
     const closed = first.close()
     finish()
     await closed
-    const taken = (await world.consumerDb.row<{ n: number }>(countInbox, []))?.n ?? 0
+    const taken = (await harness.consumerDb.row<{ n: number }>(countInbox, []))?.n ?? 0
     expect(taken).toBeGreaterThan(0)
-    expect(await world.handled()).toHaveLength(taken)
-    world.startConsumer()
-    await eventually(async () => expect(await world.pendingRows()).toBe(0))
-    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+    expect(await harness.handled()).toHaveLength(taken)
+    harness.startConsumer()
+    await eventually(async () => expect(await harness.pendingRows()).toBe(0))
+    expect((await harness.handled()).toSorted()).toEqual(written.toSorted())
   })
 })

@@ -6,60 +6,60 @@ import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { directLeaseMs } from '#platform/events/outbox-store.ts'
 import { eventually } from '../support/eventually.ts'
 import {
-  makeWorld,
+  type Harness,
   metricValue,
   startBroker,
+  startHarness,
   subject,
   type TestBroker,
-  type World,
 } from './harness.ts'
 
 let broker: TestBroker
-let world: World
+let harness: Harness
 
 beforeEach(async () => {
   broker = await startBroker()
-  world = await makeWorld(broker.url)
+  harness = await startHarness(broker.url)
 })
 afterEach(async () => {
-  await world.close()
+  await harness.close()
   await broker.remove()
 })
 
 const confirmations = sql('confirmations', 'select count(*)::integer as n from confirmation')
 
 async function ends(eventId: string): Promise<void> {
-  await eventually(async () => expect((await world.row(eventId)).confirmed_at).not.toBeNull())
+  await eventually(async () => expect((await harness.row(eventId)).confirmed_at).not.toBeNull())
 }
 
 describe('a directly published event', () => {
   it('an event is handled with all its fields and confirmed, with a single update of its row', async () => {
     const received: unknown[] = []
-    world.startConsumer({
+    harness.startConsumer({
       handle: (_tx, events) => {
         received.push(...events)
         return Promise.resolve()
       },
     })
-    const producer = world.startProducer()
+    const producer = harness.startProducer()
     const more = { projectId: randomId(), traceparent: '00-ab-cd-01', requestId: 'r-1' }
-    const event = await world.writeLeased(more)
+    const event = await harness.writeLeased(more)
     producer.publish(event)
     await ends(event.eventId)
     const { eventId } = event
     expect(received).toMatchObject([{ eventId, subject, payload: Buffer.from('fact'), ...more }])
-    expect(await world.row(eventId)).toMatchObject({ attempts: 1, parked_at: null })
-    expect(await world.producerDb.row(confirmations, [])).toEqual({ n: 0 })
+    expect(await harness.row(eventId)).toMatchObject({ attempts: 1, parked_at: null })
+    expect(await harness.producerDb.row(confirmations, [])).toEqual({ n: 0 })
     expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
     expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
   })
 
   it('an event that the broker acknowledges while others are being confirmed is confirmed too', async () => {
-    world.startConsumer()
-    const nats = world.openNats()
+    harness.startConsumer()
+    const nats = harness.openNats()
     const { promise: mayGo, resolve: letGo } = Promise.withResolvers<void>()
-    const [first, held] = [await world.writeLeased(), await world.writeLeased()]
-    const producer = world.startProducer({
+    const [first, held] = [await harness.writeLeased(), await harness.writeLeased()]
+    const producer = harness.startProducer({
       nats: {
         ...nats,
         async publish(subject, payload, messageId) {
@@ -77,111 +77,113 @@ describe('a directly published event', () => {
     letGo()
     await ends(held.eventId)
     // A relay that had to help would have left its answers.
-    expect(await world.producerDb.row(confirmations, [])).toEqual({ n: 0 })
+    expect(await harness.producerDb.row(confirmations, [])).toEqual({ n: 0 })
   })
 
   it('an event whose writer died is published by a relay once its lease expires, not before', async () => {
-    world.startConsumer()
-    const { eventId } = await world.writeLeased()
-    const ordinary = await world.write()
-    const { notify } = world.startProducer()
+    harness.startConsumer()
+    const { eventId } = await harness.writeLeased()
+    const ordinary = await harness.write()
+    const { notify } = harness.startProducer()
     await ends(ordinary)
-    expect(await world.row(eventId)).toMatchObject({ attempts: 0 })
-    world.clock.advance(directLeaseMs)
+    expect(await harness.row(eventId)).toMatchObject({ attempts: 0 })
+    harness.clock.advance(directLeaseMs)
     notify()
     await ends(eventId)
-    expect((await world.handled()).toSorted()).toEqual([eventId, ordinary].toSorted())
+    expect((await harness.handled()).toSorted()).toEqual([eventId, ordinary].toSorted())
   })
 
   it('is handled once although a relay takes it too', async () => {
-    world.startConsumer()
-    const events = await Promise.all(Array.from({ length: 50 }, () => world.writeLeased()))
-    world.clock.advance(directLeaseMs)
-    const producer = world.startProducer()
+    harness.startConsumer()
+    const events = await Promise.all(Array.from({ length: 50 }, () => harness.writeLeased()))
+    harness.clock.advance(directLeaseMs)
+    const producer = harness.startProducer()
     producer.notify()
     for (const event of events) producer.publish(event)
-    await eventually(async () => expect(await world.pendingRows()).toBe(0))
+    await eventually(async () => expect(await harness.pendingRows()).toBe(0))
     const ids = events.map(({ eventId }) => eventId).toSorted()
-    expect((await world.handled()).toSorted()).toEqual(ids)
+    expect((await harness.handled()).toSorted()).toEqual(ids)
   })
 
   it('an event that no consumer confirms becomes an ordinary outbox event', async () => {
-    world.setConsumerReachable(false)
-    world.startConsumer()
-    const producer = world.startProducer()
-    const event = await world.writeLeased()
+    harness.setConsumerReachable(false)
+    harness.startConsumer()
+    const producer = harness.startProducer()
+    const event = await harness.writeLeased()
     producer.publish(event)
-    await eventually(async () => expect((await world.row(event.eventId)).attempts).toBe(1))
-    expect(await world.row(event.eventId)).toMatchObject({ confirmed_at: null })
-    world.setConsumerReachable(true)
+    await eventually(async () => expect((await harness.row(event.eventId)).attempts).toBe(1))
+    expect(await harness.row(event.eventId)).toMatchObject({ confirmed_at: null })
+    harness.setConsumerReachable(true)
     await ends(event.eventId)
-    expect(await world.handled()).toEqual([event.eventId])
+    expect(await harness.handled()).toEqual([event.eventId])
   })
 
   it('an event that its consumer refuses permanently becomes a dead letter', async () => {
-    world.startConsumer({
+    harness.startConsumer({
       handle: (_tx, [first]) =>
         Promise.reject(new UnprocessableEvent(first?.eventId ?? '', 'no sense')),
     })
-    const producer = world.startProducer()
-    const event = await world.writeLeased()
+    const producer = harness.startProducer()
+    const event = await harness.writeLeased()
     producer.publish(event)
-    await eventually(async () => expect((await world.row(event.eventId)).parked_at).not.toBeNull())
+    await eventually(async () =>
+      expect((await harness.row(event.eventId)).parked_at).not.toBeNull(),
+    )
   })
 
   it('an event without consumers to confirm it ends although no consumer can be queried', async () => {
-    world.setConsumerReachable(false)
-    const producer = world.startProducer()
-    const invalidation = await world.writeLeased({ subject: invalidationSubject })
-    producer.publish(invalidation)
-    await ends(invalidation.eventId)
-    expect(await world.row(invalidation.eventId)).toMatchObject({ attempts: 1 })
+    harness.setConsumerReachable(false)
+    const producer = harness.startProducer()
+    const news = await harness.writeLeased({ subject: newsSubject })
+    producer.publish(news)
+    await ends(news.eventId)
+    expect(await harness.row(news.eventId)).toMatchObject({ attempts: 1 })
     expect(await metricValue(producer.metrics, 'payweave_outbox_confirmed_total')).toBe(1)
   })
 
   it('an event without consumers to confirm it is published and ended by a writer that stops', async () => {
-    const nats = world.openNats()
+    const nats = harness.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))
-    const producer = world.startProducer({ nats })
-    const invalidation = await world.writeLeased({ subject: invalidationSubject })
-    const other = await world.writeLeased()
-    for (const event of [invalidation, other]) producer.publish(event)
+    const producer = harness.startProducer({ nats })
+    const news = await harness.writeLeased({ subject: newsSubject })
+    const other = await harness.writeLeased()
+    for (const event of [news, other]) producer.publish(event)
     await producer.close()
-    expect((await world.row(invalidation.eventId)).confirmed_at).not.toBeNull()
-    expect(await world.row(other.eventId)).toMatchObject({ attempts: 1, confirmed_at: null })
+    expect((await harness.row(news.eventId)).confirmed_at).not.toBeNull()
+    expect(await harness.row(other.eventId)).toMatchObject({ attempts: 1, confirmed_at: null })
   })
 
   it('an event that cannot be published has its error in its row', async () => {
-    const producer = world.startProducer()
-    const event = await world.writeLeased({ subject: 'elsewhere.event' })
+    const producer = harness.startProducer()
+    const event = await harness.writeLeased({ subject: 'elsewhere.event' })
     producer.publish(event)
     await eventually(async () =>
-      expect((await world.row(event.eventId)).last_error).toBe('the broker refused: 503'),
+      expect((await harness.row(event.eventId)).last_error).toBe('the broker refused: 503'),
     )
-    expect(await world.row(event.eventId)).toMatchObject({ attempts: 0, published_at: null })
+    expect(await harness.row(event.eventId)).toMatchObject({ attempts: 0, published_at: null })
   })
 
   it('is left to others at once by a writer that stops', async () => {
-    world.startConsumer()
-    const nats = world.openNats()
+    harness.startConsumer()
+    const nats = harness.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))
-    const stopping = world.startProducer({ nats })
+    const stopping = harness.startProducer({ nats })
     await broker.kill()
     await eventually(() => expect(nats.ready()).toBe(false))
-    const event = await world.writeLeased()
+    const event = await harness.writeLeased()
     stopping.publish(event)
     await stopping.close()
     await broker.start()
-    world.startProducer()
+    harness.startProducer()
     await ends(event.eventId)
-    expect(await world.handled()).toEqual([event.eventId])
+    expect(await harness.handled()).toEqual([event.eventId])
   })
 })
 
 describe('a broker that forgets', () => {
   it('an event is published again when the broker loses it with its disk after the acknowledgement', async () => {
-    const producer = world.startProducer()
-    const event = await world.writeLeased()
+    const producer = harness.startProducer()
+    const event = await harness.writeLeased()
     producer.publish(event)
     await eventually(async () => {
       expect(await metricValue(producer.metrics, 'payweave_outbox_published_total')).toBe(1)
@@ -189,23 +191,23 @@ describe('a broker that forgets', () => {
     await broker.kill()
     broker.wipe()
     await broker.start()
-    world.startConsumer()
+    harness.startConsumer()
     await eventually(async () => {
-      world.clock.advance(1_000)
-      expect((await world.row(event.eventId)).confirmed_at).not.toBeNull()
+      harness.clock.advance(1_000)
+      expect((await harness.row(event.eventId)).confirmed_at).not.toBeNull()
     })
-    expect(await world.handled()).toEqual([event.eventId])
-    expect((await world.row(event.eventId)).attempts).toBeGreaterThan(1)
+    expect(await harness.handled()).toEqual([event.eventId])
+    expect((await harness.row(event.eventId)).attempts).toBeGreaterThan(1)
   })
 
   it('no event is lost or processed twice when the broker is killed and wiped under load', async () => {
-    world.startConsumer()
-    const producer = world.startProducer()
+    harness.startConsumer()
+    const producer = harness.startProducer()
     const written: string[] = []
     const ending = new AbortController()
     const writer = async (): Promise<void> => {
       while (!ending.signal.aborted) {
-        const event = await world.writeLeased()
+        const event = await harness.writeLeased()
         written.push(event.eventId)
         producer.publish(event)
       }
@@ -221,9 +223,9 @@ describe('a broker that forgets', () => {
     ending.abort()
     await Promise.all(writers)
     await eventually(async () => {
-      world.clock.advance(1_000)
-      expect(await world.pendingRows()).toBe(0)
+      harness.clock.advance(1_000)
+      expect(await harness.pendingRows()).toBe(0)
     })
-    expect((await world.handled()).toSorted()).toEqual(written.toSorted())
+    expect((await harness.handled()).toSorted()).toEqual(written.toSorted())
   })
 })

@@ -50,8 +50,8 @@ export type TestBroker = {
   remove(): Promise<void>
 }
 
-/** What the consumer of a world takes in. */
-export const worldSubjects = { consumer: [subject] }
+/** What the consumer of these tests takes in. */
+export const testSubjects = { consumer: [subject] }
 
 /** Starts a broker of our own, with its stream controller, and a password of its own unless one is given. */
 export async function startBroker(password?: string): Promise<TestBroker> {
@@ -63,7 +63,7 @@ export async function startBroker(password?: string): Promise<TestBroker> {
   const [port = 0] = await freePorts(1)
   const start = (): Promise<NatsServer> => startNats({ dataDir, port, log: () => {} })
   let server = await start()
-  const stream = await keepStream(server.url, worldSubjects)
+  const stream = await keepStream(server.url, testSubjects)
   let thaw = () => {}
   return {
     url: server.url,
@@ -157,10 +157,10 @@ export type OutboxRow = {
   last_error: string | null
 }
 
-export type World = Awaited<ReturnType<typeof makeWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>
 
 /** Two databases, no process started yet. `close` stops every process that was started. */
-export async function makeWorld(brokerUrl: string) {
+export async function startHarness(brokerUrl: string) {
   const clock = createTestClock()
   const producerDb = await makeDatabase(['clock', 'outbox'], clock)
   const consumerDb = await makeDatabase(['clock', 'inbox'], clock)
@@ -220,7 +220,7 @@ export async function makeWorld(brokerUrl: string) {
         db: consumerDb,
         nats: options.nats ?? openNats(),
         durable: 'consumer',
-        subjects: worldSubjects.consumer,
+        subjects: testSubjects.consumer,
         handle: options.handle ?? note,
         log,
         metrics,
@@ -278,4 +278,32 @@ export function publishSurely(nats: Nats, ...message: Parameters<Nats['publish']
 export async function metricValue(metrics: Registry, name: string): Promise<number> {
   const metric = await metrics.getSingleMetric(name)?.get()
   return metric?.values[0]?.value ?? 0
+}
+
+const makeNotes = [
+  sql('make_gaps', 'create table gap (event_id uuid, attempts integer, ms integer)'),
+  sql(
+    'make_note_gap',
+    `create function note_gap() returns trigger language plpgsql as $$ begin
+       insert into gap
+       values (new.event_id, new.attempts, extract(epoch from new.next_at - new.published_at) * 1000);
+       return null;
+     end $$`,
+  ),
+  sql(
+    'note_gaps',
+    `create trigger note_gap after update of attempts on outbox for each row
+     when (new.attempts > old.attempts) execute function note_gap()`,
+  ),
+]
+const gaps = sql('gaps', 'select ms from gap where event_id = $1 order by attempts')
+
+/** Records the delays between publications of an event from now on, in the database: polling would be too slow. */
+export async function noteGaps(db: Database): Promise<void> {
+  for (const statement of makeNotes) await db.run(statement, [])
+}
+
+/** The delays of one event in milliseconds, one for each publication. */
+export async function gapsOf(db: Database, eventId: string): Promise<number[]> {
+  return (await db.rows<{ ms: number }>(gaps, [eventId])).map(({ ms }) => ms)
 }

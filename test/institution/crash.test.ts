@@ -20,15 +20,15 @@ import { reportTransfer } from '../../services/institution/operations/reports.ts
 import type { Peers } from '../../services/institution/ports/peers.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Order, settings, startWorld, type World } from './harness.ts'
+import { type Harness, type Order, settings, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
   // Only the processes of the tests may work on its rows.
-  await world.closeProcess()
+  await harness.closeProcess()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 type When = 'before' | 'after'
 
@@ -70,7 +70,7 @@ function startProcess(point?: Point) {
     return never()
   }
 
-  const { db: real } = world
+  const { db: real } = harness
   const db: Database = {
     ...real,
     row: <T>(statement: Sql, values: unknown[]) =>
@@ -80,7 +80,7 @@ function startProcess(point?: Point) {
     run: (statement, values) => step(statement.name, () => real.run(statement, values)),
   }
   const peers = Object.fromEntries(
-    Object.entries(world.peers).map(([name, group]) => [
+    Object.entries(harness.peers).map(([name, group]) => [
       name,
       Object.fromEntries(
         Object.entries(group as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
@@ -109,7 +109,7 @@ async function send({ institution }: Engine, asked: Order): Promise<Transaction>
 
 /** One transaction with all that is around it. */
 function scenario(kind: Kind) {
-  const { accounts, quotes } = world
+  const { accounts, quotes } = harness
   const isExchange = kind.includes('quote')
   const isTransfer = kind.includes('transfer')
   const ama = accounts.person()
@@ -117,7 +117,7 @@ function scenario(kind: Kind) {
   const token = accounts.session(ama)
   const quote = isExchange ? quotes.quote() : undefined
   if (kind.includes('refused')) ama.balance = 1n
-  const asked = world.order(token, ama, kofi, {
+  const asked = harness.order(token, ama, kofi, {
     ...(quote === undefined
       ? {}
       : { quoteId: quote.quoteId, amount: '678.29', senderAmount: '100.00' }),
@@ -143,7 +143,7 @@ type Kind = (typeof kinds)[number]
 
 /** Lets every transfer of the back end that this sender made end, as often as it takes. */
 async function endTransfers(process: Engine, kind: Kind, steps: Set<string>): Promise<void> {
-  for (const [transferId] of world.backend.transfers) {
+  for (const [transferId] of harness.backend.transfers) {
     if (steps.has(transferId)) continue
     const outcome = kind === 'transfer that fails' ? 'failed' : 'completed'
     await reportTransfer(process.institution, transferId, { outcome, reason: '' }).catch(
@@ -187,10 +187,10 @@ type Before = { standing: number; transfers: Set<string> }
 /** What accounts, quotes and the back end know of a scenario. */
 function traces({ ama, token, quote, before }: Scenario, was: Before) {
   return {
-    movements: world.accounts.standing().length - was.standing,
+    movements: harness.accounts.standing().length - was.standing,
     paid: before - ama.balance,
-    isSpent: world.accounts.isSpent(token),
-    transfers: world.backend.transfers.size - was.transfers.size,
+    isSpent: harness.accounts.isSpent(token),
+    transfers: harness.backend.transfers.size - was.transfers.size,
     isReserved: quote?.reservedBy !== undefined,
     receiptOfQuote: quote?.receiptId,
   }
@@ -222,7 +222,7 @@ async function expectOnce(
   await eventually(() => quote === undefined || quote.status === QuoteTransactionStatus.COMPLETED)
   expect(TransactionStatus[transaction.status]).toBe(end)
   expect(traces(one, was)).toEqual(made)
-  expect(await world.events(transaction.transactionId)).toEqual(
+  expect(await harness.events(transaction.transactionId)).toEqual(
     isTransfer ? ['ACCEPTED', end] : [end],
   )
   // The client repeats what was never answered.
@@ -261,12 +261,12 @@ async function runFirst(
 /** Runs a scenario to its end, dying at the point and carried on by another process; answers the steps it took. */
 async function live(kind: Kind, point?: Point): Promise<{ steps: Step[]; reached: boolean }> {
   const was: Before = {
-    standing: world.accounts.standing().length,
-    transfers: new Set(world.backend.transfers.keys()),
+    standing: harness.accounts.standing().length,
+    transfers: new Set(harness.backend.transfers.keys()),
   }
   const one = scenario(kind)
   const ran = await runFirst(kind, one, was, point)
-  world.testClock.advance(settings.leaseMs + 1_000)
+  harness.testClock.advance(settings.leaseMs + 1_000)
   const { engine } = startProcess()
   const { transaction } = await ending(engine, one.asked, kind, was.transfers)
   await (transaction === undefined
@@ -298,12 +298,12 @@ it('an unleased claim whose money was spent meanwhile is dropped and can never b
   void send(first.engine, asked).catch(() => {})
   await first.died
   ama.balance = 1n
-  world.testClock.advance(settings.leaseMs + 1_000)
+  harness.testClock.advance(settings.leaseMs + 1_000)
   const second = startProcess()
   const { transaction } = await ending(second.engine, asked, 'p2p', new Set())
   expect(transaction).toBeUndefined()
-  expect(world.accounts.isSpent(token)).toBe(false)
-  const [tombstone] = [...world.accounts.movements.values()].slice(-1)
+  expect(harness.accounts.isSpent(token)).toBe(false)
+  const [tombstone] = [...harness.accounts.movements.values()].slice(-1)
   expect(tombstone).toMatchObject({ state: 'cancelled', request: undefined })
   ama.balance = 1_000_000n
   expect((await send(second.engine, asked)).status).toBe(TransactionStatus.COMPLETED)

@@ -4,21 +4,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
 import { institutionName } from './accounts.ts'
-import { type Order, refusal, startWorld, type World } from './harness.ts'
+import { type Harness, type Order, refusal, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 /** Two people and a session of the first. */
 function pair() {
-  const { accounts } = world
+  const { accounts } = harness
   const ama = accounts.person()
   const kofi = accounts.person()
   const token = accounts.session(ama)
-  const order = (more: Order = {}) => world.order(token, ama, kofi, more)
+  const order = (more: Order = {}) => harness.order(token, ama, kofi, more)
   return { ama, kofi, token, order }
 }
 
@@ -26,7 +26,7 @@ describe('a p2p transaction', () => {
   it('moves the money at once, with one receipt and one event', async () => {
     const { ama, kofi, token, order } = pair()
     const asked = order()
-    const made = await world.create(asked)
+    const made = await harness.create(asked)
     expect(made).toMatchObject({
       status: TransactionStatus.COMPLETED,
       transactionId: asked.transactionId,
@@ -35,9 +35,9 @@ describe('a p2p transaction', () => {
     })
     expect(made.institutionReceiptId).toMatch(/^[\w-]{32}$/)
     expect([ama.balance, kofi.balance]).toEqual([990_000n, 1_010_000n])
-    expect(await world.events(made.transactionId)).toEqual(['COMPLETED'])
-    expect(world.accounts.isSpent(token)).toBe(true)
-    expect(await world.get(made.transactionId)).toEqual(made)
+    expect(await harness.events(made.transactionId)).toEqual(['COMPLETED'])
+    expect(harness.accounts.isSpent(token)).toBe(true)
+    expect(await harness.get(made.transactionId)).toEqual(made)
   })
 
   it('adds the fees of the sender to the debit and takes those of the recipient from the credit', async () => {
@@ -48,10 +48,10 @@ describe('a p2p transaction', () => {
       { type: 'recipient_pays', amount: '0.25', currency: '' },
       { type: 'other', amount: '9.00', currency: 'EUR' },
     ]
-    const earned = world.accounts.internal.get('FEE_INCOME USD') ?? 0n
-    const made = await world.create(order({ fees }))
+    const earned = harness.accounts.internal.get('FEE_INCOME USD') ?? 0n
+    const made = await harness.create(order({ fees }))
     expect([ama.balance, kofi.balance]).toEqual([989_850n, 1_009_975n])
-    expect((world.accounts.internal.get('FEE_INCOME USD') ?? 0n) - earned).toBe(175n)
+    expect((harness.accounts.internal.get('FEE_INCOME USD') ?? 0n) - earned).toBe(175n)
     expect(made.fees).toMatchObject({
       total: { minorUnits: 175n },
       convenience: { minorUnits: 0n },
@@ -62,8 +62,8 @@ describe('a p2p transaction', () => {
 
   it('counts all that leaves the account, fees included, in the currency of the limits and rounded up', async () => {
     const counted = async (more: Order) => {
-      const { movementId } = await world.create(pair().order(more))
-      return world.accounts.movements.get(movementId)?.request?.limitUse?.amount
+      const { movementId } = await harness.create(pair().order(more))
+      return harness.accounts.movements.get(movementId)?.request?.limitUse?.amount
     }
     expect(await counted({})).toMatchObject({ currency: 'TTD', minorUnits: 67_829n })
     // 101.50 USD are 688.46435 TTD.
@@ -84,7 +84,7 @@ describe('a p2p transaction', () => {
     ]
     const stated = [...fees, { type: 'total', amount: '1.75' }]
     for (const all of [fees, stated]) {
-      const { fees: shown } = await world.create(pair().order({ fees: all }))
+      const { fees: shown } = await harness.create(pair().order({ fees: all }))
       expect(shown?.total).toMatchObject({ currency: 'USD', minorUnits: 175n })
     }
   })
@@ -95,7 +95,7 @@ describe('a p2p transaction', () => {
       { type: 'sender_pays', amount: '100.00' },
       { type: 'recipient_pays', amount: '100.00' },
     ]
-    await world.create(order({ fees }))
+    await harness.create(order({ fees }))
     expect([ama.balance, kofi.balance]).toEqual([980_000n, 1_000_000n])
   })
 })
@@ -104,73 +104,75 @@ describe('the same transaction again', () => {
   it('is answered as before, sealed anew and although its token is spent', async () => {
     const { kofi, order, token } = pair()
     const asked = order()
-    const first = await world.institution.createTransaction(asked)
+    const first = await harness.institution.createTransaction(asked)
     const sealedAnew = {
       case: 'sessionTokenSealed',
       value: `sealed:${randomUUID()}:${token}`,
     } as const
-    const again = await world.institution.createTransaction({ ...asked, token: sealedAnew })
+    const again = await harness.institution.createTransaction({ ...asked, token: sealedAnew })
     expect([first.replayed, again.replayed]).toEqual([false, true])
     expect(again.transaction).toEqual(first.transaction)
     expect(kofi.balance).toBe(1_010_000n)
   })
 
   it('is answered when its token has expired', async () => {
-    const { accounts } = world
+    const { accounts } = harness
     const ama = accounts.person()
     const token = accounts.session(ama, 60_000)
-    const asked = world.order(token, ama, accounts.person())
-    const first = await world.create(asked)
-    world.testClock.advance(120_000)
-    expect(await world.create(asked)).toEqual(first)
+    const asked = harness.order(token, ama, accounts.person())
+    const first = await harness.create(asked)
+    harness.testClock.advance(120_000)
+    expect(await harness.create(asked)).toEqual(first)
   })
 
   it('is a conflict with another body, even one that would be refused by itself', async () => {
     const { order, token, ama, kofi } = pair()
     const asked = order()
-    await world.create(asked)
+    await harness.create(asked)
     const conflict = 'DUPLICATE_TRANSACTION_ID transaction_id'
-    expect(await refusal(world.create({ ...asked, amount: '100.0' }))).toBe(conflict)
+    expect(await refusal(harness.create({ ...asked, amount: '100.0' }))).toBe(conflict)
     const broken = { ...asked, senderCurrency: 'EUR' }
-    expect(await refusal(world.create(broken))).toBe(conflict)
-    const other = world.accounts.session(ama)
+    expect(await refusal(harness.create(broken))).toBe(conflict)
+    const other = harness.accounts.session(ama)
     const { transactionId = '' } = asked
-    expect(await refusal(world.create(world.order(other, ama, kofi, { transactionId })))).toBe(
+    expect(await refusal(harness.create(harness.order(other, ama, kofi, { transactionId })))).toBe(
       conflict,
     )
-    expect(world.accounts.isSpent(other)).toBe(false)
-    expect(world.accounts.isSpent(token)).toBe(true)
+    expect(harness.accounts.isSpent(other)).toBe(false)
+    expect(harness.accounts.isSpent(token)).toBe(true)
   })
 
   it('is the same one thirty times at once', async () => {
     const { ama, order } = pair()
     const asked = order()
-    const before = world.accounts.standing().length
-    const made = await Promise.all(Array.from({ length: 30 }, () => world.create(asked)))
+    const before = harness.accounts.standing().length
+    const made = await Promise.all(Array.from({ length: 30 }, () => harness.create(asked)))
     expect(new Set(made.map((one) => one.institutionReceiptId)).size).toBe(1)
-    expect(world.accounts.standing().length - before).toBe(1)
+    expect(harness.accounts.standing().length - before).toBe(1)
     expect(ama.balance).toBe(990_000n)
   })
 
   it('is another one with another id: of thirty on one token one is made', async () => {
     const { ama, order } = pair()
-    const rows = await world.rowCount()
+    const rows = await harness.rowCount()
     const answers = await Promise.allSettled(
-      Array.from({ length: 30 }, () => world.create(order())),
+      Array.from({ length: 30 }, () => harness.create(order())),
     )
     const made = answers.filter(({ status }) => status === 'fulfilled')
     expect(made).toHaveLength(1)
     expect(ama.balance).toBe(990_000n)
-    expect((await world.rowCount()) - rows).toBe(1)
+    expect((await harness.rowCount()) - rows).toBe(1)
   })
 
   it('is unknown to another project', async () => {
     const { order } = pair()
-    const { transactionId } = await world.create(order())
+    const { transactionId } = await harness.create(order())
     const asked = { projectId: randomUUID(), institutionName, transactionId }
-    expect(await refusal(world.institution.getTransaction(asked))).toBe('TRANSACTION_NOT_FOUND')
-    const elsewhere = { projectId: world.projectId, institutionName: 'Other', transactionId }
-    expect(await refusal(world.institution.getTransaction(elsewhere))).toBe('TRANSACTION_NOT_FOUND')
+    expect(await refusal(harness.institution.getTransaction(asked))).toBe('TRANSACTION_NOT_FOUND')
+    const elsewhere = { projectId: harness.projectId, institutionName: 'Other', transactionId }
+    expect(await refusal(harness.institution.getTransaction(elsewhere))).toBe(
+      'TRANSACTION_NOT_FOUND',
+    )
   })
 })
 
@@ -190,7 +192,7 @@ describe('a refused transaction leaves nothing behind', () => {
     [
       'a debit party that is not the holder',
       'PARTY_NOT_ALLOWED',
-      ({ token, ama, kofi }) => world.order(token, kofi, ama),
+      ({ token, ama, kofi }) => harness.order(token, kofi, ama),
     ],
     [
       'an unknown credit party',
@@ -201,8 +203,8 @@ describe('a refused transaction leaves nothing behind', () => {
       'a credit party with two accounts',
       'AMBIGUOUS_MATCH',
       ({ order }) => {
-        const one = world.accounts.person()
-        world.accounts.person({ mobileNumber: one.mobileNumber })
+        const one = harness.accounts.person()
+        harness.accounts.person({ mobileNumber: one.mobileNumber })
         return order({ creditParty: { mobileNumber: one.mobileNumber } })
       },
     ],
@@ -336,55 +338,57 @@ describe('a refused transaction leaves nothing behind', () => {
   it.each(cases)('with %s: %s', async (_, expected, orderOf) => {
     const one = pair()
     const asked = orderOf(one)
-    const rows = await world.rowCount()
-    expect(await refusal(world.create(asked))).toBe(expected)
-    expect(await world.rowCount()).toBe(rows)
-    expect(world.accounts.isSpent(one.token)).toBe(false)
+    const rows = await harness.rowCount()
+    expect(await refusal(harness.create(asked))).toBe(expected)
+    expect(await harness.rowCount()).toBe(rows)
+    expect(harness.accounts.isSpent(one.token)).toBe(false)
     expect(one.ama.balance).toBe(1_000_000n)
   })
 
   it('a transaction over the limits is refused for them before its funds are checked', async () => {
     const { order, token } = pair()
-    world.accounts.state.limitMinor = 100n
-    expect(await refusal(world.create(order({ amount: '999999.00' })))).toBe('LIMIT_EXCEEDED')
+    harness.accounts.state.limitMinor = 100n
+    expect(await refusal(harness.create(order({ amount: '999999.00' })))).toBe('LIMIT_EXCEEDED')
     // 100.00 USD are 678.29 TTD; a fee of a cent comes on top.
-    world.accounts.state.limitMinor = 67_829n
+    harness.accounts.state.limitMinor = 67_829n
     const fees = [{ type: 'sender_pays', amount: '0.01' }]
-    expect(await refusal(world.create(order({ fees })))).toBe('LIMIT_EXCEEDED')
-    world.accounts.state.limitMinor = 10n ** 12n
-    expect(world.accounts.isSpent(token)).toBe(false)
+    expect(await refusal(harness.create(order({ fees })))).toBe('LIMIT_EXCEEDED')
+    harness.accounts.state.limitMinor = 10n ** 12n
+    expect(harness.accounts.isSpent(token)).toBe(false)
   })
 
   it('a transaction with a spent or expired token is refused', async () => {
     const { ama, kofi, order } = pair()
-    await world.create(order())
-    expect(await refusal(world.create(order()))).toBe('SESSION_INVALID')
-    const stale = world.accounts.session(ama, -1)
-    expect(await refusal(world.create(world.order(stale, ama, kofi)))).toBe('SESSION_EXPIRED')
+    await harness.create(order())
+    expect(await refusal(harness.create(order()))).toBe('SESSION_INVALID')
+    const stale = harness.accounts.session(ama, -1)
+    expect(await refusal(harness.create(harness.order(stale, ama, kofi)))).toBe('SESSION_EXPIRED')
   })
 
   it('and can be sent again, mended, under the same id', async () => {
     const { order } = pair()
     const asked = order({ amount: '10000.01' })
-    expect(await refusal(world.create(asked))).toBe('INSUFFICIENT_FUNDS')
-    expect(await world.create({ ...asked, amount: '9.00' })).toMatchObject({
+    expect(await refusal(harness.create(asked))).toBe('INSUFFICIENT_FUNDS')
+    expect(await harness.create({ ...asked, amount: '9.00' })).toMatchObject({
       status: TransactionStatus.COMPLETED,
     })
   })
 })
 
 it('a currency without a rate is not supported', async () => {
-  const eve = world.accounts.person({ currency: 'BHD' })
-  const token = world.accounts.session(eve)
-  const other = world.accounts.person({ currency: 'BHD' })
-  expect(await refusal(world.create(world.order(token, eve, other)))).toBe('CURRENCY_NOT_SUPPORTED')
+  const eve = harness.accounts.person({ currency: 'BHD' })
+  const token = harness.accounts.session(eve)
+  const other = harness.accounts.person({ currency: 'BHD' })
+  expect(await refusal(harness.create(harness.order(token, eve, other)))).toBe(
+    'CURRENCY_NOT_SUPPORTED',
+  )
 })
 
 it('a receipt cannot be guessed from another one', async () => {
   const receipts = await Promise.all(
     Array.from(
       { length: 5 },
-      async () => (await world.create(pair().order())).institutionReceiptId,
+      async () => (await harness.create(pair().order())).institutionReceiptId,
     ),
   )
   expect(new Set(receipts.map((receipt) => receipt.slice(0, 8))).size).toBe(5)

@@ -1,18 +1,18 @@
 // Calls that are made for a transaction have the deadline of the call that asked for it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { currentContext } from '#platform/rpc/context.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 it('the movement of a transaction gets the remaining time of its caller', async () => {
-  const { accounts, peers } = world
+  const { accounts, peers } = harness
   const ama = accounts.person()
-  const order = world.order(accounts.session(ama), ama, accounts.person())
+  const order = harness.order(accounts.session(ama), ama, accounts.person())
   const { movements } = peers
   const begin = movements.beginMovement
   const deadlines: (number | undefined)[] = []
@@ -21,7 +21,7 @@ it('the movement of a transaction gets the remaining time of its caller', async 
     return begin(...call)
   }
   const latest = Date.now() + 45_000
-  await world.institution.createTransaction(order, { timeoutMs: 40_000 })
+  await harness.institution.createTransaction(order, { timeoutMs: 40_000 })
   expect(deadlines).toHaveLength(1)
   expect(deadlines[0]).toBeLessThan(latest)
   expect(deadlines[0]).toBeGreaterThan(latest - 25_000)

@@ -68,7 +68,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
 }
 
 /** Starts everything that the tests of a file share. */
-export async function startWorld(overrides: Partial<InstitutionSettings> = {}) {
+export async function startHarness(overrides: Partial<InstitutionSettings> = {}) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-institution-'))
   writeIdentities(secrets, ['institution', 'gateway', 'simulator'])
   const identityOf = (name: string) =>
@@ -152,7 +152,7 @@ export async function startWorld(overrides: Partial<InstitutionSettings> = {}) {
     if (transaction === undefined) throw new Error('the answer is empty')
     return transaction
   }
-  const world = {
+  const harness = {
     db,
     registry,
     testClock,
@@ -195,10 +195,10 @@ export async function startWorld(overrides: Partial<InstitutionSettings> = {}) {
       rmSync(secrets, { recursive: true })
     },
   }
-  return world
+  return harness
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>
 
 function stateOf(outcome: TransferOutcome): TransferState {
   if (outcome === TransferOutcome.COMPLETED) return TransferState.COMPLETED

@@ -3,25 +3,25 @@ import { randomUUID } from 'node:crypto'
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Person } from './accounts.ts'
-import { refusal, startWorld, type World } from './harness.ts'
+import { type Harness, refusal, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 let ama: Person
 let kofi: Person
 const ids: string[] = []
 
 beforeAll(async () => {
-  world = await startWorld()
-  ama = world.accounts.person()
-  kofi = world.accounts.person()
+  harness = await startHarness()
+  ama = harness.accounts.person()
+  kofi = harness.accounts.person()
   for (let count = 0; count < 5; count += 1) {
     const [from, to] = count % 2 === 0 ? [ama, kofi] : [kofi, ama]
-    const asked = world.order(world.accounts.session(from), from, to)
-    ids.unshift((await world.create(asked)).transactionId)
-    world.testClock.advance(1_000)
+    const asked = harness.order(harness.accounts.session(from), from, to)
+    ids.unshift((await harness.create(asked)).transactionId)
+    harness.testClock.advance(1_000)
   }
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const day = 86_400_000
 
@@ -35,9 +35,9 @@ type Asked = {
 }
 
 function list(more: Asked = {}) {
-  const { projectId } = world
+  const { projectId } = harness
   const { mobileNumber } = ama
-  return world.institution.listTransactions({ projectId, mobileNumber, ...more })
+  return harness.institution.listTransactions({ projectId, mobileNumber, ...more })
 }
 
 const idsOf = ({ transactions }: Awaited<ReturnType<typeof list>>) =>
@@ -72,15 +72,15 @@ it('has a window whose end is not in it', async () => {
 
 it('holds what was made before it was asked for, also when the clock has gone back since', async () => {
   // As after a fail-over to a server whose clock is behind.
-  world.testClock.advance(-6_000)
+  harness.testClock.advance(-6_000)
   expect(idsOf(await list())).toEqual(ids)
-  world.testClock.advance(6_000)
+  harness.testClock.advance(6_000)
 })
 
 it('reaches seven days back unless another window is asked for, of ninety days at most', async () => {
-  world.testClock.advance(8 * day)
+  harness.testClock.advance(8 * day)
   expect(idsOf(await list())).toEqual([])
-  const now = Date.now() + world.testClock.offsetMs
+  const now = Date.now() + harness.testClock.offsetMs
   const from = (days: number) => ({
     startTime: timestampFromDate(new Date(now - days * day)),
     endTime: timestampFromDate(new Date(now)),
@@ -88,7 +88,7 @@ it('reaches seven days back unless another window is asked for, of ninety days a
   expect(idsOf(await list(from(90)))).toEqual(ids)
   expect(await refusal(list(from(91)))).toBe('INVALID_PARAMETER start_datetime')
   expect(await refusal(list(from(-1)))).toBe('INVALID_PARAMETER start_datetime')
-  world.testClock.advance(-8 * day)
+  harness.testClock.advance(-8 * day)
 })
 
 it('is refused for a page that is none of ours, and without a number', async () => {
@@ -99,8 +99,8 @@ it('is refused for a page that is none of ours, and without a number', async () 
 
 it('is empty for another project, and for one whose grant was taken back', async () => {
   expect(idsOf(await list({ projectId: randomUUID() }))).toEqual([])
-  world.accounts.state.granted = false
+  harness.accounts.state.granted = false
   expect(idsOf(await list())).toEqual([])
-  world.accounts.state.granted = true
+  harness.accounts.state.granted = true
   expect(idsOf(await list())).toEqual(ids)
 })

@@ -4,24 +4,24 @@ import { TransactionStatus, TransactionType } from '#gen/institution/v1/institut
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
 import { QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { type Order, refusal, startWorld, type World } from './harness.ts'
+import { type Harness, type Order, refusal, startHarness } from './harness.ts'
 import type { Quote } from './peers.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 /** A sender in dollars, a recipient in TT dollars, and a quote between them. */
 function exchange(more: Partial<Quote> = {}) {
-  const { accounts, quotes } = world
+  const { accounts, quotes } = harness
   const ama = accounts.person()
   const abena = accounts.person({ currency: 'TTD' })
   const quote = quotes.quote({ accountId: ama.accountId, ...more })
   const token = accounts.session(ama)
   const orderWith = (session: string, rest: Order = {}) =>
-    world.order(session, ama, abena, {
+    harness.order(session, ama, abena, {
       amount: '678.29',
       senderAmount: '100.00',
       senderCurrency: 'USD',
@@ -34,15 +34,15 @@ function exchange(more: Partial<Quote> = {}) {
 
 describe('a quote', () => {
   it('is executed: each side in its currency, through our position, the rounding apart', async () => {
-    const before = new Map(world.accounts.internal)
+    const before = new Map(harness.accounts.internal)
     const { ama, abena, quote, order } = exchange({
       rounding: { currency: 'TTD', minorUnits: -1n },
     })
-    const made = await world.create(order())
+    const made = await harness.create(order())
     expect(made.status).toBe(TransactionStatus.COMPLETED)
     expect([ama.balance, abena.balance]).toEqual([990_000n, 1_067_829n])
     const change = (name: string) =>
-      (world.accounts.internal.get(name) ?? 0n) - (before.get(name) ?? 0n)
+      (harness.accounts.internal.get(name) ?? 0n) - (before.get(name) ?? 0n)
     expect(change('FX_POSITION USD')).toBe(10_000n)
     expect(change('FX_POSITION TTD')).toBe(-67_828n)
     expect(change('FX_ROUNDING TTD')).toBe(-1n)
@@ -56,97 +56,97 @@ describe('a quote', () => {
 
   it('counts what recipients get in another currency, in its minor units', async () => {
     const exchanged = async () => {
-      const text = await world.registry.metrics()
+      const text = await harness.registry.metrics()
       const name = 'payweave_institution_exchanged_minor_units_total'
       return Number(new RegExp(`^${name}{currency="TTD"} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
     }
     const before = await exchanged()
-    await world.create(exchange().order())
+    await harness.create(exchange().order())
     expect(await exchanged()).toBe(before + 67_829)
-    const { accounts } = world
+    const { accounts } = harness
     const ama = accounts.person()
-    await world.create(world.order(accounts.session(ama), ama, accounts.person()))
+    await harness.create(harness.order(accounts.session(ama), ama, accounts.person()))
     expect(await exchanged()).toBe(before + 67_829)
-    expect(await world.registry.metrics()).not.toMatch(
+    expect(await harness.registry.metrics()).not.toMatch(
       /exchanged_minor_units_total{currency="USD"}/,
     )
   })
 
   it('is refused for other amounts, when it has expired, and when it was used', async () => {
     const { order, quote, token } = exchange()
-    expect(await refusal(world.create(order({ amount: '678.30' })))).toBe('QUOTE_MISMATCH')
+    expect(await refusal(harness.create(order({ amount: '678.30' })))).toBe('QUOTE_MISMATCH')
     const used = exchange()
-    await world.create(used.order())
-    const again = used.orderWith(world.accounts.session(used.ama))
-    expect(await refusal(world.create(again))).toBe('QUOTE_ALREADY_USED')
-    world.testClock.advance(300_000)
-    expect(await refusal(world.create(order()))).toBe('QUOTE_EXPIRED')
+    await harness.create(used.order())
+    const again = used.orderWith(harness.accounts.session(used.ama))
+    expect(await refusal(harness.create(again))).toBe('QUOTE_ALREADY_USED')
+    harness.testClock.advance(300_000)
+    expect(await refusal(harness.create(order()))).toBe('QUOTE_EXPIRED')
     expect(quote.reservedBy).toBeUndefined()
-    expect(world.accounts.isSpent(token)).toBe(false)
+    expect(harness.accounts.isSpent(token)).toBe(false)
   })
 
   it('is not executed when it expires between its reservation and the movement', async () => {
     const { ama, order, quote, token } = exchange()
-    const rows = await world.rowCount()
-    const { movements } = world.accounts.peers
+    const rows = await harness.rowCount()
+    const { movements } = harness.accounts.peers
     const begin = movements.beginMovement
     movements.beginMovement = async (...args) => {
       quote.expireTime = new Date(0)
-      world.testClock.advance(301_000)
+      harness.testClock.advance(301_000)
       return begin(...args)
     }
-    expect(await refusal(world.create(order()))).toBe('QUOTE_EXPIRED')
+    expect(await refusal(harness.create(order()))).toBe('QUOTE_EXPIRED')
     movements.beginMovement = begin
-    expect([ama.balance, world.accounts.isSpent(token)]).toEqual([1_000_000n, false])
+    expect([ama.balance, harness.accounts.isSpent(token)]).toEqual([1_000_000n, false])
     expect([quote.reservedBy, quote.isUsed]).toEqual([undefined, false])
-    expect(await world.rowCount()).toBe(rows)
+    expect(await harness.rowCount()).toBe(rows)
   })
 
   it('is free again when the movement is refused', async () => {
     const { ama, order, quote } = exchange()
     ama.balance = 1n
-    expect(await refusal(world.create(order()))).toBe('INSUFFICIENT_FUNDS')
+    expect(await refusal(harness.create(order()))).toBe('INSUFFICIENT_FUNDS')
     expect(quote.reservedBy).toBeUndefined()
     ama.balance = 1_000_000n
-    expect((await world.create(order())).status).toBe(TransactionStatus.COMPLETED)
+    expect((await harness.create(order())).status).toBe(TransactionStatus.COMPLETED)
   })
 
   it('is executed with a newer session of its account, and with none of another account', async () => {
     const { ama, quote, orderWith } = exchange()
     const other = exchange()
-    const rows = await world.rowCount()
+    const rows = await harness.rowCount()
     const foreign = other.order({ quoteId: quote.quoteId })
-    expect(await refusal(world.create(foreign))).toBe('PARTY_NOT_ALLOWED')
-    expect(await world.rowCount()).toBe(rows)
-    expect([other.ama.balance, world.accounts.isSpent(other.token)]).toEqual([1_000_000n, false])
-    const made = await world.create(orderWith(world.accounts.session(ama)))
+    expect(await refusal(harness.create(foreign))).toBe('PARTY_NOT_ALLOWED')
+    expect(await harness.rowCount()).toBe(rows)
+    expect([other.ama.balance, harness.accounts.isSpent(other.token)]).toEqual([1_000_000n, false])
+    const made = await harness.create(orderWith(harness.accounts.session(ama)))
     expect(made.status).toBe(TransactionStatus.COMPLETED)
   })
 
   it('is executed once by many sessions of its account at once', async () => {
     const { ama, orderWith } = exchange()
     const answers = await Promise.allSettled(
-      Array.from({ length: 10 }, () => world.create(orderWith(world.accounts.session(ama)))),
+      Array.from({ length: 10 }, () => harness.create(orderWith(harness.accounts.session(ama)))),
     )
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
   it('is given back later when it cannot be given back at once, and nothing is begun meanwhile', async () => {
     const { ama, order, quote } = exchange()
-    const { quotes } = world.quotes.peers
+    const { quotes } = harness.quotes.peers
     const release = quotes.releaseQuote
     quotes.releaseQuote = () => Promise.reject(new Error('away'))
     ama.balance = 1n
-    const rows = await world.rowCount()
-    expect(await refusal(world.create(order()))).toBe('INSUFFICIENT_FUNDS')
+    const rows = await harness.rowCount()
+    expect(await refusal(harness.create(order()))).toBe('INSUFFICIENT_FUNDS')
     ama.balance = 1_000_000n
-    world.testClock.advance(40_000)
+    harness.testClock.advance(40_000)
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(ama.balance).toBe(1_000_000n)
     quotes.releaseQuote = release
     await eventually(async () => {
-      world.testClock.advance(1_000)
-      return (await world.rowCount()) === rows
+      harness.testClock.advance(1_000)
+      return (await harness.rowCount()) === rows
     })
     expect([quote.reservedBy, ama.balance]).toEqual([undefined, 1_000_000n])
   })
@@ -157,9 +157,9 @@ describe('a quote', () => {
       type: TransactionType.CASHOUT,
       creditParty: { accountNumber: 'ELSEWHERE', currency: 'TTD' },
     })
-    const made = await world.create(asked)
+    const made = await harness.create(asked)
     expect(quote).toMatchObject({ isUsed: true, status: QuoteTransactionStatus.PENDING })
-    await world.end(made.movementId, TransferOutcome.FAILED)
+    await harness.end(made.movementId, TransferOutcome.FAILED)
     await eventually(() => expect(quote.status).toBe(QuoteTransactionStatus.FAILED))
     expect(ama.balance).toBe(1_000_000n)
   })
@@ -174,26 +174,26 @@ describe('a quote', () => {
       [[...fees, { type: 'total', amount: '778.29' }], 'fees.total'],
     ] as const) {
       const asked = exchange().order({ fees: [...more] })
-      expect(await refusal(world.create(asked))).toBe(`INVALID_PARAMETER ${field}`)
+      expect(await refusal(harness.create(asked))).toBe(`INVALID_PARAMETER ${field}`)
     }
     const { ama, abena, order } = exchange()
-    const made = await world.create(order({ fees }))
+    const made = await harness.create(order({ fees }))
     expect([ama.balance, abena.balance]).toEqual([980_000n, 1_000_000n])
     expect(made.fees?.total).toMatchObject({ currency: 'USD', minorUnits: 10_000n })
-    const { limitUse } = world.accounts.movements.get(made.movementId)?.request ?? {}
+    const { limitUse } = harness.accounts.movements.get(made.movementId)?.request ?? {}
     // 200.00 USD are 1,356.58 TTD.
     expect(limitUse?.amount).toMatchObject({ currency: 'TTD', minorUnits: 135_658n })
   })
 
   it('a quote in one currency needs no exchange', async () => {
     const money = { currency: 'USD', minorUnits: 10_000n }
-    const quote = world.quotes.quote({ debit: money, credit: money })
-    const { accounts } = world
+    const quote = harness.quotes.quote({ debit: money, credit: money })
+    const { accounts } = harness
     const ama = accounts.person()
-    const asked = world.order(accounts.session(ama), ama, accounts.person(), {
+    const asked = harness.order(accounts.session(ama), ama, accounts.person(), {
       quoteId: quote.quoteId,
     })
-    expect((await world.create(asked)).status).toBe(TransactionStatus.COMPLETED)
+    expect((await harness.create(asked)).status).toBe(TransactionStatus.COMPLETED)
     expect(quote.isUsed).toBe(true)
   })
 })

@@ -4,30 +4,30 @@ import { TransferState } from '#gen/backend/v1/transfers_pb.js'
 import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { type Order, refusal, settings, startWorld, type World } from './harness.ts'
+import { type Harness, type Order, refusal, settings, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const outside = { accountNumber: 'ELSEWHERE-1', organizationId: 'Far Bank' }
 
 /** A holder, their session, and a transaction to the outside. */
 function sender(more: Order = {}) {
-  const ama = world.accounts.person()
-  const token = world.accounts.session(ama)
+  const ama = harness.accounts.person()
+  const token = harness.accounts.session(ama)
   const type = TransactionType.INTTRANSFER
-  const asked = world.order(token, ama, ama, { type, creditParty: outside, ...more })
+  const asked = harness.order(token, ama, ama, { type, creditParty: outside, ...more })
   return { ama, token, asked }
 }
 
 /** A holder who gets money from the outside. */
 function receiver(type: TransactionType, more: Order = {}) {
-  const ama = world.accounts.person()
-  const token = world.accounts.session(ama)
-  const asked = world.order(token, ama, ama, { type, debitParty: outside, ...more })
+  const ama = harness.accounts.person()
+  const token = harness.accounts.session(ama)
+  const asked = harness.order(token, ama, ama, { type, debitParty: outside, ...more })
   return { ama, token, asked }
 }
 
@@ -35,31 +35,31 @@ describe('a transfer to the outside', () => {
   it('keeps the money back, with the fees, until it arrives', async () => {
     const fees = [{ type: 'sender_pays', amount: '2.00' }]
     const { ama, asked } = sender({ fees })
-    const made = await world.create(asked)
+    const made = await harness.create(asked)
     expect(made.status).toBe(TransactionStatus.PENDING)
     expect(ama.balance).toBe(989_800n)
-    const { hold } = world.accounts.movements.get(made.movementId)?.request ?? {}
+    const { hold } = harness.accounts.movements.get(made.movementId)?.request ?? {}
     expect(hold).toMatchObject({ amount: { minorUnits: 10_200n }, feeMinorUnits: 200n })
-    const { limitUse } = world.accounts.movements.get(made.movementId)?.request ?? {}
+    const { limitUse } = harness.accounts.movements.get(made.movementId)?.request ?? {}
     // 102.00 USD are 691.8558 TTD.
     expect(limitUse?.amount).toMatchObject({ currency: 'TTD', minorUnits: 69_186n })
-    await world.end(made.movementId, TransferOutcome.COMPLETED)
-    await world.becomes(made.transactionId, TransactionStatus.COMPLETED)
+    await harness.end(made.movementId, TransferOutcome.COMPLETED)
+    await harness.becomes(made.transactionId, TransactionStatus.COMPLETED)
     expect(ama.balance).toBe(989_800n)
-    expect(world.accounts.movements.get(made.movementId)?.state).toBe('posted')
-    expect(await world.events(made.transactionId)).toEqual(['ACCEPTED', 'COMPLETED'])
-    const ended = await world.get(made.transactionId)
+    expect(harness.accounts.movements.get(made.movementId)?.state).toBe('posted')
+    expect(await harness.events(made.transactionId)).toEqual(['ACCEPTED', 'COMPLETED'])
+    const ended = await harness.get(made.transactionId)
     expect(ended.endTime).toBeDefined()
-    expect(await world.create(asked)).toEqual(ended)
+    expect(await harness.create(asked)).toEqual(ended)
   })
 
   it('gives the money back when it fails', async () => {
     const { ama, asked } = sender({ type: TransactionType.CASHOUT })
-    const made = await world.create(asked)
-    await world.end(made.movementId, TransferOutcome.FAILED)
-    await world.becomes(made.transactionId, TransactionStatus.FAILED)
+    const made = await harness.create(asked)
+    await harness.end(made.movementId, TransferOutcome.FAILED)
+    await harness.becomes(made.transactionId, TransactionStatus.FAILED)
     expect(ama.balance).toBe(1_000_000n)
-    expect(await world.events(made.transactionId)).toEqual(['ACCEPTED', 'FAILED'])
+    expect(await harness.events(made.transactionId)).toEqual(['ACCEPTED', 'FAILED'])
   })
 
   it('a transfer submits both parties to the back end, with the amounts and fees of each', async () => {
@@ -72,8 +72,8 @@ describe('a transfer to the outside', () => {
       recipientKyc: { full_name: 'Kofi Boateng', country: 'GH' },
       transferInformation: { remittance_purpose: 'family' },
     })
-    const { movementId } = await world.create(asked)
-    const { request } = await eventually(() => world.backend.transfers.get(movementId) ?? false)
+    const { movementId } = await harness.create(asked)
+    const { request } = await eventually(() => harness.backend.transfers.get(movementId) ?? false)
     expect(request).toMatchObject({
       debitAmount: { currency: 'USD', minorUnits: 10_200n },
       creditAmount: { currency: 'USD', minorUnits: 9_900n },
@@ -86,10 +86,10 @@ describe('a transfer to the outside', () => {
   it('goes to the holder’s own account elsewhere, but not to the one that it comes from', async () => {
     const { ama, token, asked } = sender()
     const same = { ...asked, creditParty: { mobileNumber: ama.mobileNumber } }
-    expect(await refusal(world.create(same))).toBe('SAME_PARTIES')
+    expect(await refusal(harness.create(same))).toBe('SAME_PARTIES')
     const elsewhere = { mobileNumber: ama.mobileNumber, accountNumber: 'ELSEWHERE-2' }
-    await world.create({ ...asked, creditParty: elsewhere })
-    expect(world.accounts.isSpent(token)).toBe(true)
+    await harness.create({ ...asked, creditParty: elsewhere })
+    expect(harness.accounts.isSpent(token)).toBe(true)
   })
 })
 
@@ -99,91 +99,91 @@ describe('a transfer from the outside', () => {
     async (type) => {
       const fees = [{ type: 'recipient_pays', amount: '1.00' }]
       const { ama, asked } = receiver(type, { fees })
-      const made = await world.create(asked)
+      const made = await harness.create(asked)
       expect([made.status, ama.balance]).toEqual([TransactionStatus.PENDING, 1_000_000n])
-      await world.end(made.movementId, TransferOutcome.COMPLETED)
-      await world.becomes(made.transactionId, TransactionStatus.COMPLETED)
+      await harness.end(made.movementId, TransferOutcome.COMPLETED)
+      await harness.becomes(made.transactionId, TransactionStatus.COMPLETED)
       expect(ama.balance).toBe(1_009_900n)
     },
   )
 
   it('is not the debit party’s to make when it is a deposit', async () => {
     const { asked } = sender({ type: TransactionType.DEPOSIT })
-    expect(await refusal(world.create(asked))).toBe('PARTY_NOT_ALLOWED')
+    expect(await refusal(harness.create(asked))).toBe('PARTY_NOT_ALLOWED')
     const { asked: cashout } = receiver(TransactionType.CASHOUT)
-    expect(await refusal(world.create(cashout))).toBe('PARTY_NOT_ALLOWED')
+    expect(await refusal(harness.create(cashout))).toBe('PARTY_NOT_ALLOWED')
   })
 })
 
 describe('an outcome that nobody reports', () => {
   it('is enquired for on schedule', async () => {
     const { asked } = sender()
-    const { movementId, transactionId } = await world.create(asked)
-    const transfer = await eventually(() => world.backend.transfers.get(movementId) ?? false)
+    const { movementId, transactionId } = await harness.create(asked)
+    const transfer = await eventually(() => harness.backend.transfers.get(movementId) ?? false)
     transfer.state = TransferState.COMPLETED
-    expect(await world.statusOf(transactionId)).toBe('PENDING')
-    world.testClock.advance(60_500)
-    await world.becomes(transactionId, TransactionStatus.COMPLETED)
+    expect(await harness.statusOf(transactionId)).toBe('PENDING')
+    harness.testClock.advance(60_500)
+    await harness.becomes(transactionId, TransactionStatus.COMPLETED)
   })
 
   it('is a failure when the back end does not know the transfer and will refuse it for ever', async () => {
     const { ama, asked } = sender()
-    const { movementId, transactionId } = await world.create(asked)
-    await eventually(() => world.backend.transfers.get(movementId) ?? false)
-    world.backend.transfers.delete(movementId)
-    world.testClock.advance(60_500)
-    await world.becomes(transactionId, TransactionStatus.FAILED)
+    const { movementId, transactionId } = await harness.create(asked)
+    await eventually(() => harness.backend.transfers.get(movementId) ?? false)
+    harness.backend.transfers.delete(movementId)
+    harness.testClock.advance(60_500)
+    await harness.becomes(transactionId, TransactionStatus.FAILED)
     expect(ama.balance).toBe(1_000_000n)
   })
 
   it('a transfer stays pending while the back end says so, until the deadline cancels it', async () => {
     const { ama, asked } = sender()
-    const { movementId, transactionId } = await world.create(asked)
-    const transfer = await eventually(() => world.backend.transfers.get(movementId) ?? false)
+    const { movementId, transactionId } = await harness.create(asked)
+    const transfer = await eventually(() => harness.backend.transfers.get(movementId) ?? false)
     for (const [, waitS] of settings.enquiryScheduleS.entries()) {
-      const { enquiries } = world.backend.state
-      world.testClock.advance(waitS * 1_000 + 500)
-      await eventually(() => expect(world.backend.state.enquiries).toBeGreaterThan(enquiries))
-      expect(await world.statusOf(transactionId)).toBe('PENDING')
+      const { enquiries } = harness.backend.state
+      harness.testClock.advance(waitS * 1_000 + 500)
+      await eventually(() => expect(harness.backend.state.enquiries).toBeGreaterThan(enquiries))
+      expect(await harness.statusOf(transactionId)).toBe('PENDING')
     }
-    world.testClock.advance(settings.transferTtlS * 1_000)
-    await world.becomes(transactionId, TransactionStatus.CANCELLED)
+    harness.testClock.advance(settings.transferTtlS * 1_000)
+    await harness.becomes(transactionId, TransactionStatus.CANCELLED)
     expect(transfer.state).toBe(TransferState.CANCELLED)
     expect(ama.balance).toBe(1_000_000n)
-    expect(await world.events(transactionId)).toEqual(['ACCEPTED', 'CANCELLED'])
+    expect(await harness.events(transactionId)).toEqual(['ACCEPTED', 'CANCELLED'])
   })
 
   it('is what it had become when the deadline came too late', async () => {
     const { ama, asked } = sender()
-    const { movementId, transactionId } = await world.create(asked)
-    const transfer = await eventually(() => world.backend.transfers.get(movementId) ?? false)
+    const { movementId, transactionId } = await harness.create(asked)
+    const transfer = await eventually(() => harness.backend.transfers.get(movementId) ?? false)
     transfer.state = TransferState.COMPLETED
-    world.testClock.advance(settings.transferTtlS * 1_000 + 1_000)
-    await world.becomes(transactionId, TransactionStatus.COMPLETED)
+    harness.testClock.advance(settings.transferTtlS * 1_000 + 1_000)
+    await harness.becomes(transactionId, TransactionStatus.COMPLETED)
     expect(ama.balance).toBe(990_000n)
   })
 
   it('is no failure while the back end cannot be reached', async () => {
     const { ama, asked } = sender()
-    world.backend.state.isDown = true
-    const { movementId, transactionId } = await world.create(asked)
-    world.testClock.advance(10_000)
+    harness.backend.state.isDown = true
+    const { movementId, transactionId } = await harness.create(asked)
+    harness.testClock.advance(10_000)
     await new Promise((resolve) => setTimeout(resolve, 400))
-    expect(await world.statusOf(transactionId)).toBe('PENDING')
+    expect(await harness.statusOf(transactionId)).toBe('PENDING')
     expect(ama.balance).toBe(990_000n)
-    world.backend.state.isDown = false
-    world.testClock.advance(60_000)
-    await eventually(() => world.backend.transfers.get(movementId) ?? false)
-    await world.end(movementId, TransferOutcome.COMPLETED)
-    await world.becomes(transactionId, TransactionStatus.COMPLETED)
+    harness.backend.state.isDown = false
+    harness.testClock.advance(60_000)
+    await eventually(() => harness.backend.transfers.get(movementId) ?? false)
+    await harness.end(movementId, TransferOutcome.COMPLETED)
+    await harness.becomes(transactionId, TransactionStatus.COMPLETED)
   })
 
   it('is asked for when the back end refuses the transfer itself', async () => {
-    world.backend.state.refusesAll = true
+    harness.backend.state.refusesAll = true
     const { ama, asked } = sender()
-    const { transactionId } = await world.create(asked)
-    await world.becomes(transactionId, TransactionStatus.FAILED)
-    world.backend.state.refusesAll = false
+    const { transactionId } = await harness.create(asked)
+    await harness.becomes(transactionId, TransactionStatus.FAILED)
+    harness.backend.state.refusesAll = false
     expect(ama.balance).toBe(1_000_000n)
   })
 })
@@ -191,29 +191,29 @@ describe('an outcome that nobody reports', () => {
 describe('a report', () => {
   it('a report counts once: the first outcome stays', async () => {
     const { ama, asked } = sender()
-    const { movementId, transactionId } = await world.create(asked)
-    await world.end(movementId, TransferOutcome.COMPLETED)
-    await world.end(movementId, TransferOutcome.COMPLETED)
-    await world.end(movementId, TransferOutcome.FAILED)
-    await world.becomes(transactionId, TransactionStatus.COMPLETED)
-    await world.end(movementId, TransferOutcome.CANCELLED)
-    expect(await world.statusOf(transactionId)).toBe('COMPLETED')
+    const { movementId, transactionId } = await harness.create(asked)
+    await harness.end(movementId, TransferOutcome.COMPLETED)
+    await harness.end(movementId, TransferOutcome.COMPLETED)
+    await harness.end(movementId, TransferOutcome.FAILED)
+    await harness.becomes(transactionId, TransactionStatus.COMPLETED)
+    await harness.end(movementId, TransferOutcome.CANCELLED)
+    expect(await harness.statusOf(transactionId)).toBe('COMPLETED')
     expect(ama.balance).toBe(990_000n)
-    expect(await world.events(transactionId)).toEqual(['ACCEPTED', 'COMPLETED'])
+    expect(await harness.events(transactionId)).toEqual(['ACCEPTED', 'COMPLETED'])
   })
 
   it('a report of an unknown transfer is refused', async () => {
-    const { order, accounts } = world
+    const { order, accounts } = harness
     const ama = accounts.person()
-    const p2p = await world.create(order(accounts.session(ama), ama, accounts.person()))
+    const p2p = await harness.create(order(accounts.session(ama), ama, accounts.person()))
     const report = (transferId: string, outcome = TransferOutcome.FAILED) =>
-      refusal(world.reports.reportTransfer({ transferId, outcome }))
+      refusal(harness.reports.reportTransfer({ transferId, outcome }))
     expect(await report('not a uuid')).toBe('INVALID_PARAMETER transfer_id')
     expect(await report('0198c000-0000-7000-8000-0000000000ee')).toBe('TRANSFER_NOT_FOUND')
     expect(await report(p2p.movementId)).toBe('TRANSFER_NOT_FOUND')
     expect(await report(p2p.movementId, TransferOutcome.UNSPECIFIED)).toBe(
       'MISSING_PARAMETER outcome',
     )
-    expect(await world.statusOf(p2p.transactionId)).toBe('COMPLETED')
+    expect(await harness.statusOf(p2p.transactionId)).toBe('COMPLETED')
   })
 })

@@ -19,9 +19,9 @@ import {
 import { rollUpInternal } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { type LedgerWorld, ledgerWorld, moving, newCustomer, statement } from './harness.ts'
+import { type Harness, moving, newCustomer, startHarness, statement } from './harness.ts'
 
-let world: LedgerWorld
+let harness: Harness
 let db: Database
 let owner: Database
 let projectId: string
@@ -31,16 +31,16 @@ let transferId: string
 const clearing = { internal: 'clearing' } as const
 
 beforeAll(async () => {
-  world = await ledgerWorld()
-  db = world.db
-  owner = world.database.open({ service: undefined })
+  harness = await startHarness()
+  db = harness.db
+  owner = harness.database.open({ service: undefined })
   projectId = newId()
   accountId = await newCustomer(db, { projectId, amountMinor: 1_000n })
   await newCustomer(db, { projectId, amountMinor: 500n })
   transferId = newId()
   await postTransfer(db, { projectId, transferId, lines: moving({ accountId }, clearing, 300n) })
 })
-afterAll(() => world.close())
+afterAll(() => harness.close())
 
 const undone = new Error('undone')
 

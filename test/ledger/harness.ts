@@ -14,7 +14,7 @@ import {
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 /** A database with the tables of accounts, and a clock that shifts its SQL. */
-export type LedgerWorld = {
+export type Harness = {
   database: TestDatabase
   db: Database
   clock: TestClock
@@ -22,7 +22,7 @@ export type LedgerWorld = {
 }
 
 /** Makes a database of its own. */
-export async function ledgerWorld(): Promise<LedgerWorld> {
+export async function startHarness(): Promise<Harness> {
   const database = await createTestDatabase('accounts', migrationFolders('accounts'))
   const clock = createTestClock()
   const db = database.open({ testClock: clock })

@@ -14,19 +14,19 @@ import {
 } from '../../services/accounts/ledger/operations/ledger.ts'
 import { releaseLapsedHolds } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
-import { balanceOf, type LedgerWorld, ledgerWorld, moving, newCustomer } from './harness.ts'
+import { balanceOf, type Harness, moving, newCustomer, startHarness } from './harness.ts'
 
-let world: LedgerWorld
+let harness: Harness
 let db: Database
 
 beforeAll(async () => {
-  world = await ledgerWorld()
-  db = world.db
+  harness = await startHarness()
+  db = harness.db
 })
-afterAll(() => world.close())
+afterAll(() => harness.close())
 
 const clearing = { internal: 'clearing' } as const
-const inAnHour = (): Date => new Date(world.clock.now().getTime() + 3_600_000)
+const inAnHour = (): Date => new Date(harness.clock.now().getTime() + 3_600_000)
 
 async function held(amountMinor: bigint, balanceMinor = 1_000n, feeMinor = 0n) {
   const projectId = newId()
@@ -146,7 +146,7 @@ describe('a hold past its time', () => {
     const { projectId, holdId } = wanted
     const other = await held(5n)
     await voidHold(db, other.projectId, other.holdId)
-    world.clock.advance(3_600_000)
+    harness.clock.advance(3_600_000)
     const lines = moving({ accountId }, clearing, 1n)
     await expect(postHold(db, { projectId, holdId, lines })).rejects.toMatchObject({
       reason: 'HOLD_CLOSED',
@@ -159,7 +159,7 @@ describe('a hold past its time', () => {
     const late = {
       ...wanted,
       holdId: newId(),
-      expireTime: new Date(world.clock.now().getTime() - 1),
+      expireTime: new Date(harness.clock.now().getTime() - 1),
     }
     await expect(createHold(db, late)).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
   })
@@ -169,7 +169,7 @@ describe('a hold past its time', () => {
       const { projectId, holdId, accountId } = await held(700n)
       const lines = moving({ accountId }, clearing, 650n)
       // The posts and the first void come before the end of its time, the worker after it.
-      world.clock.advance(round % 2 === 0 ? 0 : 3_599_990)
+      harness.clock.advance(round % 2 === 0 ? 0 : 3_599_990)
       const answers = await Promise.allSettled([
         ...Array.from({ length: 4 }, () => postHold(db, { projectId, holdId, lines })),
         ...Array.from({ length: 3 }, () => voidHold(db, projectId, holdId)),

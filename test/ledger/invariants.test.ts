@@ -17,23 +17,16 @@ import {
   rollUpInternal,
 } from '../../services/accounts/ledger/workers/workers.ts'
 import { silentLog } from '../support/database.ts'
-import {
-  balanceOf,
-  type LedgerWorld,
-  ledgerWorld,
-  moving,
-  newCustomer,
-  statement,
-} from './harness.ts'
+import { balanceOf, type Harness, moving, newCustomer, startHarness, statement } from './harness.ts'
 
-let world: LedgerWorld
+let harness: Harness
 let db: Database
 
 beforeAll(async () => {
-  world = await ledgerWorld()
-  db = world.db
+  harness = await startHarness()
+  db = harness.db
 })
-afterAll(() => world.close())
+afterAll(() => harness.close())
 
 const deadlockCount = statement(
   'select deadlocks from pg_stat_database where datname = current_database()',
@@ -139,7 +132,7 @@ async function attempt(made: Made, step: Step): Promise<void> {
       if ('internal' in address) return
       const holdId = newId()
       const amountMinor = BigInt(step.amount)
-      const expireTime = new Date(world.clock.now().getTime() + step.livesS * 1_000)
+      const expireTime = new Date(harness.clock.now().getTime() + step.livesS * 1_000)
       await createHold(db, { projectId, holdId, address, currency, amountMinor, expireTime })
       holds.push({ holdId, from: address, amountMinor })
       return
@@ -166,7 +159,7 @@ async function attempt(made: Made, step: Step): Promise<void> {
       return
     }
     case 'wait':
-      world.clock.advance(step.seconds * 1_000)
+      harness.clock.advance(step.seconds * 1_000)
       await releaseLapsedHolds(db, silentLog)
       return
     case 'fold':

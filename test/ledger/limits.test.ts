@@ -9,16 +9,16 @@ import {
   type Movements,
 } from '../../services/accounts/ledger/operations/movement.ts'
 import {
-  type LedgerWorld,
-  ledgerWorld,
+  type Harness,
   newAccount,
   newSession,
   newShop,
   type Shop,
+  startHarness,
   userLimits,
 } from './harness.ts'
 
-let world: LedgerWorld
+let harness: Harness
 let db: Database
 let movements: Movements
 let shop: Shop
@@ -26,11 +26,11 @@ let accountId: string
 let token: Buffer
 
 beforeAll(async () => {
-  world = await ledgerWorld()
-  db = world.db
+  harness = await startHarness()
+  db = harness.db
   movements = { db, userLimits }
 })
-afterAll(() => world.close())
+afterAll(() => harness.close())
 beforeEach(async () => {
   shop = await newShop(db)
   await useLevel(0)
@@ -65,11 +65,11 @@ const check = (amountMinor: bigint) =>
 
 /** Moves the clock to some milliseconds before a UTC midnight: the next one, or the next that begins a month. */
 function goBefore(span: 'day' | 'month', ms: number): void {
-  const nowMs = world.clock.now().getTime()
+  const nowMs = harness.clock.now().getTime()
   const later = new Date(nowMs + ms)
   const [year, month, day] = [later.getUTCFullYear(), later.getUTCMonth(), later.getUTCDate()]
   const endMs = span === 'day' ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1)
-  world.clock.advance(endMs - ms - nowMs)
+  harness.clock.advance(endMs - ms - nowMs)
 }
 
 describe('limits', () => {
@@ -96,9 +96,9 @@ describe('limits', () => {
     await use(50_000n)
     await expect(use(1n)).rejects.toMatchObject(refused)
     await expect(check(1n)).rejects.toMatchObject(refused)
-    world.clock.advance(3_590_000)
+    harness.clock.advance(3_590_000)
     await expect(use(1n)).rejects.toMatchObject(refused)
-    world.clock.advance(10_000)
+    harness.clock.advance(10_000)
     await check(50_000n)
     await use(50_000n)
   })
@@ -108,7 +108,7 @@ describe('limits', () => {
     for (let day = 0; day < 5; day += 1) {
       await use(50_000n)
       await use(50_000n)
-      world.clock.advance(dayMs)
+      harness.clock.advance(dayMs)
     }
     await expect(use(1n)).rejects.toMatchObject(refused)
     await expect(check(1n)).rejects.toMatchObject(refused)
@@ -120,7 +120,7 @@ describe('limits', () => {
     goBefore('day', 60_000)
     const yesterday = await use(50_000n)
     await use(50_000n)
-    world.clock.advance(120_000)
+    harness.clock.advance(120_000)
     await use(50_000n)
     const { projectId } = shop
     await cancelMovement(movements, { projectId, movementId: yesterday })

@@ -14,18 +14,18 @@ import {
 } from '../../services/accounts/ledger/operations/movement.ts'
 import {
   balanceOf,
-  type LedgerWorld,
-  ledgerWorld,
+  type Harness,
   moving,
   newAccount,
   newSession,
   newShop,
   type Shop,
+  startHarness,
   statement,
   userLimits,
 } from './harness.ts'
 
-let world: LedgerWorld
+let harness: Harness
 let db: Database
 let movements: Movements
 let shop: Shop
@@ -33,11 +33,11 @@ let accountId: string
 let token: Buffer
 
 beforeAll(async () => {
-  world = await ledgerWorld()
-  db = world.db
+  harness = await startHarness()
+  db = harness.db
   movements = { db, userLimits }
 })
-afterAll(() => world.close())
+afterAll(() => harness.close())
 beforeEach(async () => {
   shop = await newShop(db)
   accountId = await newAccount(db, shop, { amountMinor: 100_000n })
@@ -60,7 +60,7 @@ function posting(changes: Partial<NewMovement> = {}): NewMovement {
 }
 
 function holding(changes: Partial<NewMovement> = {}): NewMovement {
-  const expireTime = new Date(world.clock.now().getTime() + 600_000)
+  const expireTime = new Date(harness.clock.now().getTime() + 600_000)
   const hold = { accountId, currency: 'TTD', amountMinor: 20_000n, expireTime }
   return posting({ lines: [], hold, ...changes })
 }
@@ -107,7 +107,7 @@ describe('a movement that posts at once', () => {
   it('answers a repeat as before though its token is spent and has expired', async () => {
     const wanted = posting()
     const { beginTime } = await begin(wanted)
-    world.clock.advance(1_000_000)
+    harness.clock.advance(1_000_000)
     expect(await begin(wanted)).toEqual({ beginTime, repeated: true })
     await expect(begin({ ...wanted, details: {} })).rejects.toMatchObject({
       reason: 'LEDGER_CONFLICT',
@@ -180,7 +180,7 @@ describe('a token', () => {
     await expect(begin(posting({ sessionTokenHash: foreign }))).rejects.toMatchObject(invalid)
     const { institutionId } = elsewhere
     await expect(begin(posting({ institutionId }))).rejects.toMatchObject(invalid)
-    world.clock.advance(1_000)
+    harness.clock.advance(1_000)
     for (const sessionTokenHash of [short, reusable]) {
       await expect(begin(posting({ sessionTokenHash }))).rejects.toMatchObject(expired)
     }
@@ -304,7 +304,7 @@ describe('a movement that waits', () => {
   it('is not completed past the time of its hold, and still gives its limit back', async () => {
     const wanted = holding()
     await begin(wanted)
-    world.clock.advance(600_000)
+    harness.clock.advance(600_000)
     const complete = completeMovement(movements, { ...wanted, lines: posting().lines })
     await expect(complete).rejects.toMatchObject({ reason: 'HOLD_CLOSED' })
     await cancelMovement(movements, wanted)

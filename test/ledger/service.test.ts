@@ -22,18 +22,18 @@ import { movementService } from '../../services/accounts/ledger/api/movements.ts
 import { listAccountPostings } from '../../services/accounts/ledger/operations/ledger.ts'
 import { silentLog } from '../support/database.ts'
 import {
-  type LedgerWorld,
-  ledgerWorld,
+  type Harness,
   newAccount,
   newSession,
   newShop,
   type Shop,
+  startHarness,
   userLimits,
 } from './harness.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'payweave-ledger-'))
 const pools: RpcPool[] = []
-let world: LedgerWorld
+let harness: Harness
 let server: RpcServer
 let ledger: Client<typeof LedgerService>
 let movements: Client<typeof MovementService>
@@ -43,8 +43,8 @@ let accountId: string
 
 beforeAll(async () => {
   writeIdentities(dir, ['accounts', 'billing', 'institution', 'payments'])
-  world = await ledgerWorld()
-  const { db } = world
+  harness = await startHarness()
+  const { db } = harness
   const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
   server = await serveRpc({
     host: '127.0.0.1',
@@ -70,12 +70,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(pools.map((pool) => pool.close()))
   await server.close()
-  await world.close()
+  await harness.close()
   rmSync(dir, { recursive: true })
 })
 beforeEach(async () => {
-  shop = await newShop(world.db)
-  accountId = await newAccount(world.db, shop, { amountMinor: 50_000n })
+  shop = await newShop(harness.db)
+  accountId = await newAccount(harness.db, shop, { amountMinor: 50_000n })
 })
 
 const customer = (id: string) => ({ holder: { case: 'accountId' as const, value: id } })
@@ -170,7 +170,7 @@ describe('the ledger over RPC', () => {
 
   it('keeps projects apart', async () => {
     const { projectId } = shop
-    const other = await newShop(world.db)
+    const other = await newShop(harness.db)
     const only = withProject(other.projectId)
     const [transferId, holdId] = [newId(), newId()]
     await ledger.postTransfer({ projectId, transferId, postings: pay(100n) })
@@ -219,7 +219,7 @@ function wrongInternal(value: number) {
 describe('movements over RPC', () => {
   it('begin, complete, cancel and check limits', async () => {
     const { projectId, institutionId } = shop
-    const sessionTokenHash = await newSession(world.db, shop, accountId)
+    const sessionTokenHash = await newSession(harness.db, shop, accountId)
     const [movementId, never] = [newId(), newId()]
     const limitUse = { accountId, amount: money(2_000n) }
     const hold = { accountId, amount: money(2_000n), feeMinorUnits: 50n, expireTime: inAnHour() }
@@ -235,7 +235,7 @@ describe('movements over RPC', () => {
       repeatedCall: true,
     })
     const window = { accountId, startUs: 0n, endUs: undefined, limit: 1 }
-    const { postings } = await listAccountPostings(world.db, window)
+    const { postings } = await listAccountPostings(harness.db, window)
     expect(postings).toMatchObject([{ transferId: movementId, feeMinor: 50n, cleared: false }])
     await movements.completeMovement({ projectId, movementId, postings: pay(2_000n) })
     await movements.cancelMovement({ projectId, movementId: never })

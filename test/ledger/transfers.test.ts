@@ -9,23 +9,16 @@ import {
   requireTransfer,
   reverseTransfer,
 } from '../../services/accounts/ledger/operations/ledger.ts'
-import {
-  balanceOf,
-  type LedgerWorld,
-  ledgerWorld,
-  moving,
-  newCustomer,
-  statement,
-} from './harness.ts'
+import { balanceOf, type Harness, moving, newCustomer, startHarness, statement } from './harness.ts'
 
-let world: LedgerWorld
+let harness: Harness
 let db: Database
 
 beforeAll(async () => {
-  world = await ledgerWorld()
-  db = world.db
+  harness = await startHarness()
+  db = harness.db
 })
-afterAll(() => world.close())
+afterAll(() => harness.close())
 
 const clearing = { internal: 'clearing' } as const
 
@@ -222,7 +215,7 @@ describe('a reversal', () => {
 
 describe('what was posted', () => {
   it('is never changed, by the service or by its owner', async () => {
-    const owner = world.database.open({ service: undefined })
+    const owner = harness.database.open({ service: undefined })
     await newCustomer(db, { projectId: newId(), amountMinor: 5n })
     for (const table of ['posting', 'transfer']) {
       const changes = [

@@ -5,7 +5,7 @@ import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
 import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
 import { balanceOf, statement, userLimits } from '../ledger/harness.ts'
 import { eventually } from '../support/eventually.ts'
-import type { World } from './harness.ts'
+import type { Harness } from './harness.ts'
 import type { Ledger, Made } from './history.ts'
 import { covers, worthOf } from './worth.ts'
 
@@ -14,8 +14,8 @@ const open = statement(
 )
 
 /** Ends every transfer that waits, as often as it takes until nothing is open. */
-export async function settle(world: World, ledger: Ledger): Promise<void> {
-  const { institutionDb, reports } = world
+export async function settle(harness: Harness, ledger: Ledger): Promise<void> {
+  const { institutionDb, reports } = harness
   const { projectId } = ledger.shop
   await eventually(async () => {
     for (const { route, transaction } of ledger.made.values()) {
@@ -27,7 +27,7 @@ export async function settle(world: World, ledger: Ledger): Promise<void> {
   })
   for (const made of ledger.made.values()) {
     const { institutionName, transactionId } = made.transaction
-    const known = await world.institution.getTransaction({
+    const known = await harness.institution.getTransaction({
       projectId,
       institutionName,
       transactionId,
@@ -66,7 +66,7 @@ function expectTransactions({ made }: Ledger): void {
 }
 
 /** Every balance is what the transactions made of it, and all together are worth no more than at first and what came in. */
-async function expectBalances({ accountsDb }: World, ledger: Ledger): Promise<void> {
+async function expectBalances({ accountsDb }: Harness, ledger: Ledger): Promise<void> {
   const completed = [...ledger.made.values()].filter(isCompleted)
   let worthBefore = 0n
   let worthAfter = 0n
@@ -102,7 +102,7 @@ const usage = statement(
 )
 
 /** What counts is all that left each account, what failed is given back, and no limit is passed. */
-async function expectLimits({ accountsDb }: World, ledger: Ledger): Promise<void> {
+async function expectLimits({ accountsDb }: Harness, ledger: Ledger): Promise<void> {
   const counted = await accountsDb.rows<Counted>(countedBy, [ledger.shop.projectId])
   for (const { movementId, minor, accountId } of counted) {
     const made = ledger.made.get(movementId)
@@ -150,9 +150,9 @@ const roundingLines = statement(
 )
 
 /** Each quote is used by one transaction of its own account, and fx_rounding has one unit for each that left a residual. */
-async function expectQuotes(world: World, ledger: Ledger): Promise<void> {
+async function expectQuotes(harness: Harness, ledger: Ledger): Promise<void> {
   const { projectId } = ledger.shop
-  const used = await world.quotesDb.rows<Used>(usedQuotes, [projectId])
+  const used = await harness.quotesDb.rows<Used>(usedQuotes, [projectId])
   const wanted = []
   for (const { movementId, accountId, currency, residual } of used) {
     const made = ledger.made.get(movementId)
@@ -160,17 +160,17 @@ async function expectQuotes(world: World, ledger: Ledger): Promise<void> {
     if (made !== undefined && isCompleted(made) && residual !== 0)
       wanted.push({ movementId, currency, minor: 1n })
   }
-  const lines = await world.accountsDb.rows<{ movementId: string }>(roundingLines, [projectId])
+  const lines = await harness.accountsDb.rows<{ movementId: string }>(roundingLines, [projectId])
   const byId = (one: { movementId: string }, other: { movementId: string }) =>
     one.movementId < other.movementId ? -1 : 1
   expect(lines.toSorted(byId)).toEqual(wanted.toSorted(byId))
 }
 
 /** All of it. */
-export async function expectSound(world: World, ledger: Ledger): Promise<void> {
+export async function expectSound(harness: Harness, ledger: Ledger): Promise<void> {
   expectTransactions(ledger)
-  await expectBalances(world, ledger)
-  await expectLimits(world, ledger)
-  await expectQuotes(world, ledger)
-  expect((await checkLedger(world.accountsDb)).findings).toEqual([])
+  await expectBalances(harness, ledger)
+  await expectLimits(harness, ledger)
+  await expectQuotes(harness, ledger)
+  expect((await checkLedger(harness.accountsDb)).findings).toEqual([])
 }

@@ -40,7 +40,7 @@ const host = '127.0.0.1'
 const names = ['accounts', 'quotes', 'institution', 'gateway', 'simulator']
 
 /** Starts the three services with everything that they stand on; the back end alone is a stand-in. */
-export async function startWorld() {
+export async function startHarness() {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-money-'))
   writeIdentities(dir, names)
   const identityOf = (name: string) => openIdentity({ name, dir: join(dir, name), log: silentLog })
@@ -166,4 +166,4 @@ export async function startWorld() {
   }
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>

@@ -2,14 +2,14 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectSound, settle } from './audit.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 import { newLedger, run, step } from './history.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 // Shrinking a history over real services would take minutes: a failure shows it whole, with the seed that repeats it.
 const whole = { endOnFailure: true }
@@ -26,10 +26,10 @@ describe('any history', () => {
   it('makes no money and keeps the limits when its steps come one by one', async () => {
     const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' })
     const property = fc.asyncProperty(steps, async (history) => {
-      const ledger = await newLedger(world)
-      for (const one of history) await run(world, ledger, one)
-      await settle(world, ledger)
-      await expectSound(world, ledger)
+      const ledger = await newLedger(harness)
+      for (const one of history) await run(harness, ledger, one)
+      await settle(harness, ledger)
+      await expectSound(harness, ledger)
       note(ledger)
     })
     await fc.assert(property, { numRuns: 14, ...whole })
@@ -38,11 +38,11 @@ describe('any history', () => {
   it('makes no money and keeps the limits when its steps come all at once', async () => {
     const steps = fc.array(step, { minLength: 15, maxLength: 30, size: 'max' })
     const property = fc.asyncProperty(steps, steps, async (first, second) => {
-      const ledger = await newLedger(world)
-      await Promise.all(first.map((one) => run(world, ledger, one)))
-      await Promise.all(second.map((one) => run(world, ledger, one)))
-      await settle(world, ledger)
-      await expectSound(world, ledger)
+      const ledger = await newLedger(harness)
+      await Promise.all(first.map((one) => run(harness, ledger, one)))
+      await Promise.all(second.map((one) => run(harness, ledger, one)))
+      await settle(harness, ledger)
+      await expectSound(harness, ledger)
       note(ledger)
     })
     await fc.assert(property, { numRuns: 6, ...whole })

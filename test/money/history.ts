@@ -8,7 +8,7 @@ import { type Transaction, TransactionType } from '#gen/institution/v1/instituti
 import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
 import { type Quote, QuoteKind } from '#gen/quotes/v1/quotes_pb.js'
 import { newAccount, newShop, type Shop } from '../ledger/harness.ts'
-import type { World } from './harness.ts'
+import type { Harness } from './harness.ts'
 import { currencies } from './worth.ts'
 
 /** A customer of a ledger, by the place in `Ledger.people`. */
@@ -31,7 +31,7 @@ const purses = [
   ['XOF', 900_000n],
 ] as const
 
-export async function newLedger({ accountsDb }: World): Promise<Ledger> {
+export async function newLedger({ accountsDb }: Harness): Promise<Ledger> {
   const shop = await newShop(accountsDb)
   const people: Person[] = []
   for (const [index, [currency, openingMinor]] of purses.entries()) {
@@ -153,14 +153,14 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** Does a step; an answer that is a refusal is noted, a defect is thrown. */
-export async function run(world: World, ledger: Ledger, one: Step): Promise<void> {
-  if (one.kind === 'wait') world.testClock.advance(one.hours * 3_600_000)
-  else if (one.kind === 'end') await end(world, ledger, one)
-  else await tolerated(ledger, () => make(world, ledger, one))
+export async function run(harness: Harness, ledger: Ledger, one: Step): Promise<void> {
+  if (one.kind === 'wait') harness.testClock.advance(one.hours * 3_600_000)
+  else if (one.kind === 'end') await end(harness, ledger, one)
+  else await tolerated(ledger, () => make(harness, ledger, one))
 }
 
 async function end(
-  { reports }: World,
+  { reports }: Harness,
   { made }: Ledger,
   one: { pick: number; outcome: TransferOutcome },
 ) {
@@ -200,7 +200,7 @@ function sidesOf({ people }: Ledger, { route, own: ownAt, far: farAt, farCurrenc
   return { own, debit, credit, isIn }
 }
 
-async function make(world: World, ledger: Ledger, one: Move): Promise<void> {
+async function make(harness: Harness, ledger: Ledger, one: Move): Promise<void> {
   const { own, debit, credit } = sidesOf(ledger, one)
   const requested =
     'minor' in one.size
@@ -209,16 +209,18 @@ async function make(world: World, ledger: Ledger, one: Move): Promise<void> {
   if (requested === 0n) return
   const isExchange = debit.currency !== credit.currency
   const quote =
-    isExchange && one.twist !== 'noQuote' ? await quoted(world, ledger, one, requested) : undefined
+    isExchange && one.twist !== 'noQuote'
+      ? await quoted(harness, ledger, one, requested)
+      : undefined
   const got = quote?.quoted?.minorUnits ?? requested
   const amounts =
     one.twist === 'backward' && quote !== undefined
       ? { debitMinor: got, creditMinor: requested }
       : { debitMinor: requested, creditMinor: one.twist === 'moreThanQuoted' ? got + 1n : got }
-  const asked = await bodyOf(world, ledger, one, { ...amounts, quoteId: quote?.quoteId ?? '' })
+  const asked = await bodyOf(harness, ledger, one, { ...amounts, quoteId: quote?.quoteId ?? '' })
   const post = (body: typeof asked) =>
     tolerated(ledger, async () => {
-      const { transaction } = await world.institution.createTransaction(body)
+      const { transaction } = await harness.institution.createTransaction(body)
       if (transaction === undefined) throw new Error('the answer is empty')
       const quotedFor = quote === undefined ? {} : { quotedFor: quote.accountId }
       ledger.made.set(transaction.movementId, {
@@ -232,14 +234,14 @@ async function make(world: World, ledger: Ledger, one: Move): Promise<void> {
   if (one.twist === 'repeat') await post(asked)
   if (one.twist === 'otherBody') await post({ ...asked, description: 'other' })
   if (one.twist === 'reuse') {
-    const token = { case: 'sessionToken' as const, value: await tokenOf(world, ledger, own) }
+    const token = { case: 'sessionToken' as const, value: await tokenOf(harness, ledger, own) }
     await post({ ...asked, transactionId: newId(), token })
   }
 }
 
 /** The quote of a move: for money that comes in of the institution's, the way back of it too. */
 async function quoted(
-  world: World,
+  harness: Harness,
   ledger: Ledger,
   one: Move,
   requestedMinor: bigint,
@@ -249,10 +251,10 @@ async function quoted(
   const other = ledger.people.find((person) => person !== own && person.currency === own.currency)
   const holder = one.twist === 'foreignQuote' ? (other ?? own) : own
   const currency = isBackward ? credit.currency : debit.currency
-  const { quote } = await world.quotes.createQuote({
+  const { quote } = await harness.quotes.createQuote({
     projectId: ledger.shop.projectId,
     institutionName: ledger.shop.institutionId,
-    sessionToken: await tokenOf(world, ledger, holder),
+    sessionToken: await tokenOf(harness, ledger, holder),
     requested: { currency, minorUnits: requestedMinor },
     ...(isIn || isBackward
       ? { kind: QuoteKind.INSTITUTION }
@@ -263,7 +265,7 @@ async function quoted(
 }
 
 async function tokenOf(
-  { accounts }: World,
+  { accounts }: Harness,
   { shop }: Ledger,
   { accountId }: Person,
 ): Promise<string> {
@@ -277,7 +279,7 @@ async function tokenOf(
 }
 
 async function bodyOf(
-  world: World,
+  harness: Harness,
   ledger: Ledger,
   one: Move,
   {
@@ -298,7 +300,7 @@ async function bodyOf(
   return {
     projectId: ledger.shop.projectId,
     institutionName: ledger.shop.institutionId,
-    token: { case: 'sessionToken' as const, value: await tokenOf(world, ledger, own) },
+    token: { case: 'sessionToken' as const, value: await tokenOf(harness, ledger, own) },
     transactionId: newId(),
     type: types[one.route],
     amount: formatAmount(creditMinor, credit.currency),

@@ -1,4 +1,4 @@
-// The world outside payments for the tests of this folder: a back end that does what a test says, and accounts.
+// What payments calls, for the tests of this folder: a back end that does what a test says, and accounts.
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import type { AccessService } from '#gen/accounts/v1/access_pb.js'

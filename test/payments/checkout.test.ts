@@ -10,33 +10,33 @@ import {
 } from '#gen/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { eventually } from '../support/eventually.ts'
-import { at, payer, refusal, startWorld, states, type World } from './harness.ts'
+import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
 beforeEach(() => {
-  world.backend.state.wallet = () => AttemptOutcome.PAID
+  harness.backend.state.wallet = () => AttemptOutcome.PAID
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 /** A request of one payer that the back end knows of. */
 async function announced(more: object = {}) {
-  const made = await world.create({ payers: [payer(0n, more)], description: 'Two coffees' })
+  const made = await harness.create({ payers: [payer(0n, more)], description: 'Two coffees' })
   const { payerId, linkToken } = at(made.payers)
-  await eventually(() => world.backend.received.charges.has(payerId))
+  await eventually(() => harness.backend.received.charges.has(payerId))
   return { paymentId: made.paymentId, payerId, linkToken }
 }
 
 async function stateOf(paymentId: string): Promise<string[]> {
-  return states(await world.get(paymentId))
+  return states(await harness.get(paymentId))
 }
 
 describe('a payer’s page', () => {
   it('shows the merchant, the amount and the means that the channel allows', async () => {
     const { linkToken } = await announced({ paymentMethod: PaymentMethod.CARD })
-    const { checkout } = await world.checkouts.getCheckout({ linkToken })
+    const { checkout } = await harness.checkouts.getCheckout({ linkToken })
     expect(checkout).toMatchObject({
       businessName: 'Demo Store',
       description: 'Two coffees',
@@ -58,13 +58,13 @@ describe('a payer’s page', () => {
   it('a page for an agent shows the cash code that the back end received', async () => {
     const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
     const { linkToken, payerId } = await announced(agent)
-    const { checkout } = await world.checkouts.getCheckout({ linkToken })
+    const { checkout } = await harness.checkouts.getCheckout({ linkToken })
     expect(checkout?.cashCode).toMatch(/^\d{12}$/)
-    expect(checkout?.cashCode).toBe(world.backend.received.charges.get(payerId)?.cashCode)
+    expect(checkout?.cashCode).toBe(harness.backend.received.charges.get(payerId)?.cashCode)
   })
 
   it.each(['', 'x'.repeat(43), 'short'])('does not exist for the token %j', async (linkToken) => {
-    const { checkouts } = world
+    const { checkouts } = harness
     expect(await refusal(checkouts.getCheckout({ linkToken }))).toBe('PAYMENT_NOT_FOUND')
     const paying = checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(await refusal(paying)).toBe('PAYMENT_NOT_FOUND')
@@ -74,7 +74,7 @@ describe('a payer’s page', () => {
   it('is found by the token’s hash; the token itself is not stored', async () => {
     const { linkToken } = await announced()
     const stored = sql('test_payer_text', 'select p::text as text from payer p')
-    const rows = await world.db.rows<{ text: string }>(stored, [])
+    const rows = await harness.db.rows<{ text: string }>(stored, [])
     expect(rows.some(({ text }) => text.includes(linkToken))).toBe(false)
   })
 })
@@ -82,7 +82,7 @@ describe('a payer’s page', () => {
 describe('paying with a wallet', () => {
   it('completes the request', async () => {
     const { linkToken, paymentId } = await announced()
-    const answer = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const answer = await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(answer.refused).toBe(false)
     expect(answer.checkout?.payerState).toBe(PayerState.PAID)
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
@@ -90,20 +90,20 @@ describe('paying with a wallet', () => {
 
   it('counts once when the back end reports what it has answered already', async () => {
     const { linkToken, paymentId, payerId } = await announced()
-    await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
-    const attemptId = at([...world.backend.received.attempts.keys()].slice(-1))
-    await world.report(payerId, ChargeOutcome.PAID, attemptId)
-    const movements = await world.movements(paymentId)
+    await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const attemptId = at([...harness.backend.received.attempts.keys()].slice(-1))
+    await harness.report(payerId, ChargeOutcome.PAID, attemptId)
+    const movements = await harness.movements(paymentId)
     expect(movements.filter((movement) => movement.includes('receipt'))).toEqual([
       'payer_receipt 10000',
     ])
   })
 
   it('a refused wallet payment can be retried, five times in total', async () => {
-    world.backend.state.wallet = () => AttemptOutcome.REFUSED
+    harness.backend.state.wallet = () => AttemptOutcome.REFUSED
     const { linkToken, paymentId } = await announced()
     for (const count of [1, 2, 3, 4]) {
-      const { refused, checkout } = await world.checkouts.payWithWallet({
+      const { refused, checkout } = await harness.checkouts.payWithWallet({
         linkToken,
         pin: '000002',
       })
@@ -113,64 +113,64 @@ describe('paying with a wallet', () => {
         count,
       ])
     }
-    const last = await world.checkouts.payWithWallet({ linkToken, pin: '000002' })
+    const last = await harness.checkouts.payWithWallet({ linkToken, pin: '000002' })
     expect([last.refused, last.checkout?.payerState]).toEqual([true, PayerState.FAILED])
     expect(await stateOf(paymentId)).toEqual(['FAILED', 'FAILED'])
   })
 
   it('submitted twice at once is one attempt', async () => {
     const { linkToken, paymentId } = await announced()
-    const before = world.backend.received.walletCalls
-    const submit = () => world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const before = harness.backend.received.walletCalls
+    const submit = () => harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     await Promise.all([submit(), submit(), submit()])
-    expect(world.backend.received.walletCalls - before).toBe(1)
+    expect(harness.backend.received.walletCalls - before).toBe(1)
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
   it('shows as processing while the back end does not answer, and ends as it answers an enquiry', async () => {
     const { linkToken, paymentId } = await announced()
     const answered = Promise.withResolvers<void>()
-    world.backend.state.wallet = async (attemptId) => {
-      world.backend.received.attempts.set(attemptId, AttemptOutcome.PAID)
+    harness.backend.state.wallet = async (attemptId) => {
+      harness.backend.received.attempts.set(attemptId, AttemptOutcome.PAID)
       await answered.promise
       return AttemptOutcome.PAID
     }
-    world.waitForCharges(500)
-    const { checkout, refused } = await world.checkouts
+    harness.waitForCharges(500)
+    const { checkout, refused } = await harness.checkouts
       .payWithWallet({ linkToken, pin: '123456' })
-      .finally(() => world.waitForCharges(10_000))
+      .finally(() => harness.waitForCharges(10_000))
     expect([checkout?.payerState, refused]).toEqual([PayerState.PROCESSING, false])
-    expect(await refusal(world.cancel(paymentId))).toBe('PAYMENT_NOT_CANCELLABLE')
-    world.testClock.advance(3_000)
+    expect(await refusal(harness.cancel(paymentId))).toBe('PAYMENT_NOT_CANCELLABLE')
+    harness.testClock.advance(3_000)
     await eventually(async () => expect((await stateOf(paymentId))[0]).toBe('PAID'))
     answered.resolve()
   })
 
   it('a wallet payment that never reached the back end returns to the payer without counting', async () => {
     const { linkToken, paymentId } = await announced()
-    world.backend.state.wallet = () => {
+    harness.backend.state.wallet = () => {
       throw new Error('the back end lost it')
     }
-    const { checkout } = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const { checkout } = await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(checkout?.payerState).toBe(PayerState.PROCESSING)
-    world.testClock.advance(3_000)
+    harness.testClock.advance(3_000)
     await eventually(async () => expect((await stateOf(paymentId))[1]).toBe('PENDING'))
-    expect(at((await world.get(paymentId)).payers).refusedAttempts).toBe(0)
-    world.backend.state.wallet = () => AttemptOutcome.PAID
-    const again = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    expect(at((await harness.get(paymentId)).payers).refusedAttempts).toBe(0)
+    harness.backend.state.wallet = () => AttemptOutcome.PAID
+    const again = await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(again.checkout?.payerState).toBe(PayerState.PAID)
   })
 
   it('is still asked for when a report of another charge names it', async () => {
     const [one, other] = [await announced(), await announced()]
     let attemptId = ''
-    world.backend.state.wallet = (id) => {
+    harness.backend.state.wallet = (id) => {
       attemptId = id
       throw new Error('the back end lost it')
     }
-    await world.checkouts.payWithWallet({ linkToken: one.linkToken, pin: '123456' })
-    await world.report(other.payerId, ChargeOutcome.REFUSED, attemptId)
-    world.testClock.advance(3_000)
+    await harness.checkouts.payWithWallet({ linkToken: one.linkToken, pin: '123456' })
+    await harness.report(other.payerId, ChargeOutcome.REFUSED, attemptId)
+    harness.testClock.advance(3_000)
     await eventually(async () => expect((await stateOf(one.paymentId))[1]).toBe('PENDING'))
     expect(await stateOf(other.paymentId)).toEqual(['PENDING', 'PENDING'])
   })
@@ -178,50 +178,50 @@ describe('paying with a wallet', () => {
   it('a wallet payment stays in flight while the back end returns an unknown outcome', async () => {
     const { linkToken, paymentId } = await announced()
     let attemptId = ''
-    world.backend.state.wallet = (id) => {
+    harness.backend.state.wallet = (id) => {
       attemptId = id
       throw new Error('the back end lost it')
     }
-    await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
-    const { received } = world.backend
+    await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const { received } = harness.backend
     received.attempts.set(attemptId, 99 as AttemptOutcome)
     const before = received.enquiries
-    world.testClock.advance(3_000)
+    harness.testClock.advance(3_000)
     await eventually(() => expect(received.enquiries).toBeGreaterThan(before))
     received.attempts.set(attemptId, AttemptOutcome.PAID)
-    world.testClock.advance(10_000)
+    harness.testClock.advance(10_000)
     await eventually(async () => expect((await stateOf(paymentId))[0]).toBe('PAID'))
-    const events = await world.events(paymentId)
+    const events = await harness.events(paymentId)
     expect(events.map(({ transition }) => transition)).not.toContain('PAYER_REFUSED')
   })
 
   it('a wallet payment that the back end is still processing is reported later', async () => {
-    world.backend.state.wallet = () => AttemptOutcome.PROCESSING
+    harness.backend.state.wallet = () => AttemptOutcome.PROCESSING
     const { linkToken, paymentId, payerId } = await announced()
-    const { checkout } = await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const { checkout } = await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(checkout?.payerState).toBe(PayerState.PROCESSING)
-    const attemptId = at([...world.backend.received.attempts.keys()].slice(-1))
-    await world.report(payerId, ChargeOutcome.PAID, attemptId)
+    const attemptId = at([...harness.backend.received.attempts.keys()].slice(-1))
+    await harness.report(payerId, ChargeOutcome.PAID, attemptId)
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
   it('need not wait for the announcement of the charge', async () => {
     const { linkToken, paymentId, payerId } = await announced()
-    world.backend.received.charges.delete(payerId)
-    await world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    harness.backend.received.charges.delete(payerId)
+    await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
   it('paying with a wallet is refused while the charge cannot be announced to the back end', async () => {
-    world.backend.state.isDown = true
+    harness.backend.state.isDown = true
     const { linkToken, paymentId } = await (async () => {
-      const made = await world.create()
+      const made = await harness.create()
       return { paymentId: made.paymentId, linkToken: at(made.payers).linkToken }
     })()
-    const paying = world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const paying = harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(await refusal(paying)).toBe('SERVICE_UNAVAILABLE')
     expect(await stateOf(paymentId)).toEqual(['PENDING', 'PENDING'])
-    world.backend.state.isDown = false
+    harness.backend.state.isDown = false
   })
 
   it.each([
@@ -231,47 +231,49 @@ describe('paying with a wallet', () => {
     ['1234567890123', 'INVALID_PARAMETER'],
   ])('refuses the PIN %j', async (pin, reason) => {
     const { linkToken, paymentId } = await announced()
-    const before = world.backend.received.walletCalls
-    const paying = world.checkouts.payWithWallet({ linkToken, pin })
+    const before = harness.backend.received.walletCalls
+    const paying = harness.checkouts.payWithWallet({ linkToken, pin })
     expect(await refusal(paying)).toBe(`${reason} pin`)
-    expect(world.backend.received.walletCalls).toBe(before)
-    expect(await world.events(paymentId)).toHaveLength(1)
+    expect(harness.backend.received.walletCalls).toBe(before)
+    expect(await harness.events(paymentId)).toHaveLength(1)
   })
 
   it('is refused at an agent', async () => {
     const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
     const { linkToken } = await announced(agent)
-    const paying = world.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const paying = harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(await refusal(paying)).toBe('INVALID_PARAMETER link_token')
   })
 
   it('leaves a share alone that has ended', async () => {
     const { linkToken, paymentId } = await announced()
-    await world.cancel(paymentId)
-    const before = world.backend.received.walletCalls
-    const { checkout, refused } = await world.checkouts.payWithWallet({
+    await harness.cancel(paymentId)
+    const before = harness.backend.received.walletCalls
+    const { checkout, refused } = await harness.checkouts.payWithWallet({
       linkToken,
       pin: '123456',
     })
     expect([checkout?.payerState, refused]).toEqual([PayerState.CANCELLED, false])
-    expect(world.backend.received.walletCalls).toBe(before)
+    expect(harness.backend.received.walletCalls).toBe(before)
   })
 })
 
 describe('paying by card', () => {
   it('opens the back end’s form, which leads back to the page', async () => {
     const { linkToken, payerId } = await announced({ paymentMethod: PaymentMethod.CARD })
-    const { frameUrl } = await world.checkouts.openCardFrame({ linkToken })
+    const { frameUrl } = await harness.checkouts.openCardFrame({ linkToken })
     expect(frameUrl).toBe(`http://cards.test/${payerId}?back=https://pay.test/pay/${linkToken}`)
   })
 
   it('is refused at an agent, and for a share that is not pending', async () => {
     const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CARD }
     const { linkToken } = await announced(agent)
-    expect(await refusal(world.checkouts.openCardFrame({ linkToken }))).toBe('PAYMENT_NOT_PAYABLE')
+    expect(await refusal(harness.checkouts.openCardFrame({ linkToken }))).toBe(
+      'PAYMENT_NOT_PAYABLE',
+    )
     const paid = await announced()
-    await world.report(paid.payerId, ChargeOutcome.PAID)
-    const opened = world.checkouts.openCardFrame({ linkToken: paid.linkToken })
+    await harness.report(paid.payerId, ChargeOutcome.PAID)
+    const opened = harness.checkouts.openCardFrame({ linkToken: paid.linkToken })
     expect(await refusal(opened)).toBe('PAYMENT_NOT_PAYABLE')
   })
 })

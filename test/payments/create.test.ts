@@ -5,14 +5,23 @@ import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { FraudCheckStatus, PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { eventually } from '../support/eventually.ts'
-import { at, type Order, payer, refusal, startWorld, states, type World } from './harness.ts'
-import { quietCounts, rowCounts } from './row-counts.ts'
+import {
+  at,
+  type Harness,
+  type Order,
+  payer,
+  quietCounts,
+  refusal,
+  rowCounts,
+  startHarness,
+  states,
+} from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const eventIdVersions = sql(
   'test_event_id_versions',
@@ -22,11 +31,11 @@ const eventIdVersions = sql(
 describe('a new payment request', () => {
   it('has an id of 64 characters at most, however wide they are', async () => {
     const transactionId = '😀'.repeat(64)
-    expect(await world.create({ transactionId })).toMatchObject({ transactionId })
+    expect(await harness.create({ transactionId })).toMatchObject({ transactionId })
   })
 
   it('is pending, costs what the schedule says, and goes to the merchant when nobody else is named', async () => {
-    const made = await world.create({
+    const made = await harness.create({
       payers: [payer(0n, { paymentMethod: PaymentMethod.CARD })],
       amountMinor: 10_000n,
     })
@@ -49,18 +58,18 @@ describe('a new payment request', () => {
   })
 
   it('has events whose ids lie side by side in the indexes of millions', async () => {
-    await world.create()
-    expect(await world.db.rows(eventIdVersions, [])).toEqual([{ version: 7 }])
+    await harness.create()
+    expect(await harness.db.rows(eventIdVersions, [])).toEqual([{ version: 7 }])
   })
 
   it('can be read as it was answered', async () => {
-    const made = await world.create()
-    expect(await world.get(made.paymentId)).toEqual(made)
+    const made = await harness.create()
+    expect(await harness.get(made.paymentId)).toEqual(made)
   })
 
   it('writes one event, without link tokens and times, with a notice for every payer', async () => {
-    const made = await world.create({ payers: [payer(4_000n), payer(6_000n)] })
-    const events = await world.events(made.paymentId)
+    const made = await harness.create({ payers: [payer(4_000n), payer(6_000n)] })
+    const events = await harness.events(made.paymentId)
     expect(events).toMatchObject([
       {
         transition: 'CREATED',
@@ -77,7 +86,7 @@ describe('a new payment request', () => {
   })
 
   it('is announced to the back end with what each payer is charged', async () => {
-    const made = await world.create({
+    const made = await harness.create({
       feeTerms: { paysFees: true },
       payers: [
         payer(4_000n),
@@ -88,7 +97,7 @@ describe('a new payment request', () => {
       ],
     })
     const [first, second] = made.payers.map(({ payerId }) => payerId)
-    const { received } = world.backend
+    const { received } = harness.backend
     const announced = await eventually(
       () => (received.charges.get(second ?? '') && received.charges) ?? false,
     )
@@ -103,11 +112,11 @@ describe('a new payment request', () => {
   })
 
   it('is announced once the back end is back when it was down', async () => {
-    world.backend.state.isDown = true
-    const made = await world.create()
-    world.backend.state.isDown = false
+    harness.backend.state.isDown = true
+    const made = await harness.create()
+    harness.backend.state.isDown = false
     const announced = await eventually(
-      () => world.backend.received.charges.get(at(made.payers).payerId) ?? false,
+      () => harness.backend.received.charges.get(at(made.payers).payerId) ?? false,
     )
     expect(announced.amount?.minorUnits).toBe(10_000n)
   })
@@ -119,8 +128,8 @@ describe('a new payment request', () => {
       amountMinor: 21n - amountMinor,
       delayDays: index,
     }))
-    const made = await world.create({ amountMinor: 210n, payers, payees })
-    expect(await world.get(made.paymentId)).toEqual(made)
+    const made = await harness.create({ amountMinor: 210n, payers, payees })
+    expect(await harness.get(made.paymentId)).toEqual(made)
     expect(made.payers.map(({ amountMinor }) => Number(amountMinor))).toEqual(
       payers.map(({ amountMinor }) => Number(amountMinor)),
     )
@@ -130,16 +139,16 @@ describe('a new payment request', () => {
   })
 
   it('asks accounts about a merchant once', async () => {
-    await world.create()
-    const { questions } = world.accounts.counted
-    await world.create()
-    expect(world.accounts.counted.questions).toBe(questions)
+    await harness.create()
+    const { questions } = harness.accounts.counted
+    await harness.create()
+    expect(harness.accounts.counted.questions).toBe(questions)
   })
 })
 
 describe('the fraud rules', () => {
   it('pass a request that breaks none', async () => {
-    const made = await world.create({
+    const made = await harness.create({
       fraudCheck: true,
       payers: [payer(0n, { mobileNumberE164: '+12025550101' })],
     })
@@ -151,86 +160,88 @@ describe('the fraud rules', () => {
     ['a blocked number', { payers: [payer(0n, { mobileNumberE164: '+12025550106' })] }],
     ['an amount over the ceiling', { amountMinor: 1_000_001n }],
   ])('stop %s: stored as failed, without links, announced to nobody', async (_, order) => {
-    const made = await world.create({ ...order, fraudCheck: true })
+    const made = await harness.create({ ...order, fraudCheck: true })
     expect(made.fraudCheckStatus).toBe(FraudCheckStatus.FAILED)
     expect(states(made)).toEqual(['FAILED', 'FAILED'])
     expect(at(made.payers).linkToken).toBe('')
-    expect(await world.events(made.paymentId)).toMatchObject([
+    expect(await harness.events(made.paymentId)).toMatchObject([
       { transition: 'FAILED', notices: ['PAYMENT_FAILED 0'], callbackSequence: 1 },
     ])
-    const [event] = await world.events(made.paymentId)
+    const [event] = await harness.events(made.paymentId)
     expect(event?.payment?.createTime).toEqual(made.createTime)
-    expect(await world.get(made.paymentId)).toEqual(made)
-    expect(await refusal(world.report(at(made.payers).payerId, ChargeOutcome.PAID))).toBe(
+    expect(await harness.get(made.paymentId)).toEqual(made)
+    expect(await refusal(harness.report(at(made.payers).payerId, ChargeOutcome.PAID))).toBe(
       'CHARGE_NOT_FOUND',
     )
-    expect(world.backend.received.charges.has(at(made.payers).payerId)).toBe(false)
+    expect(harness.backend.received.charges.has(at(made.payers).payerId)).toBe(false)
   })
 
   it('fraud rules stop the thirty-first request of a payer in a minute and allow later ones', async () => {
     const order = { fraudCheck: true, payers: [payer(0n, { mobileNumberE164: '+12025550150' })] }
     const checks: FraudCheckStatus[] = []
     for (let round = 0; round < 31; round += 1) {
-      checks.push((await world.create(order)).fraudCheckStatus)
+      checks.push((await harness.create(order)).fraudCheckStatus)
     }
     expect(checks.lastIndexOf(FraudCheckStatus.PASSED)).toBe(29)
     expect(checks.at(-1)).toBe(FraudCheckStatus.FAILED)
-    world.testClock.advance(61_000)
-    expect((await world.create(order)).fraudCheckStatus).toBe(FraudCheckStatus.PASSED)
+    harness.testClock.advance(61_000)
+    expect((await harness.create(order)).fraudCheckStatus).toBe(FraudCheckStatus.PASSED)
   })
 
   it('are not asked when the request does not want them', async () => {
-    const made = await world.create({ payers: [payer(0n, { mobileNumberE164: '+12025550106' })] })
+    const made = await harness.create({ payers: [payer(0n, { mobileNumberE164: '+12025550106' })] })
     expect(made.fraudCheckStatus).toBe(FraudCheckStatus.SKIPPED)
   })
 })
 
 describe('a repeat', () => {
   it('a repeat with the same content returns the first response and creates nothing', async () => {
-    const order = world.order()
-    const first = await world.payments.createPayment(order)
-    const before = await quietCounts(world)
-    const second = await world.payments.createPayment(order)
+    const order = harness.order()
+    const first = await harness.payments.createPayment(order)
+    const before = await quietCounts(harness)
+    const second = await harness.payments.createPayment(order)
     expect(second.payment).toEqual(first.payment)
     expect([first.replayed, second.replayed]).toEqual([false, true])
-    expect(await rowCounts(world)).toEqual(before)
+    expect(await rowCounts(harness)).toEqual(before)
   })
 
   it('a repeat with other content is refused and creates nothing', async () => {
-    const order = world.order()
-    await world.payments.createPayment(order)
-    const before = await quietCounts(world)
+    const order = harness.order()
+    await harness.payments.createPayment(order)
+    const before = await quietCounts(harness)
     const changed = { ...order, amountMinor: 20_000n }
-    expect(await refusal(world.payments.createPayment(changed))).toBe('DUPLICATE_TRANSACTION_ID id')
+    expect(await refusal(harness.payments.createPayment(changed))).toBe(
+      'DUPLICATE_TRANSACTION_ID id',
+    )
     const wrong = { ...changed, payers: [payer(0n, { paymentMethod: PaymentMethod.CASH })] }
-    expect(await refusal(world.payments.createPayment(wrong))).toBe('DUPLICATE_TRANSACTION_ID id')
-    expect(await rowCounts(world)).toEqual(before)
+    expect(await refusal(harness.payments.createPayment(wrong))).toBe('DUPLICATE_TRANSACTION_ID id')
+    expect(await rowCounts(harness)).toEqual(before)
   })
 
   it('a repeat is recognised by the fingerprint when the caller gives one', async () => {
     const requestFingerprint = new Uint8Array(32).fill(7)
-    const order = world.order({ requestFingerprint })
-    await world.payments.createPayment(order)
-    const sameBody = await world.payments.createPayment({ ...order, description: 'edge form' })
+    const order = harness.order({ requestFingerprint })
+    await harness.payments.createPayment(order)
+    const sameBody = await harness.payments.createPayment({ ...order, description: 'edge form' })
     expect(sameBody.replayed).toBe(true)
   })
 
   it('sent thirty times at once makes one payment', async () => {
-    const order = world.order()
+    const order = harness.order()
     const answers = await Promise.all(
-      Array.from({ length: 30 }, () => world.payments.createPayment(order)),
+      Array.from({ length: 30 }, () => harness.payments.createPayment(order)),
     )
     expect(new Set(answers.map(({ payment }) => payment?.paymentId)).size).toBe(1)
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
-    expect(await world.events(answers[0]?.payment?.paymentId ?? '')).toHaveLength(1)
+    expect(await harness.events(answers[0]?.payment?.paymentId ?? '')).toHaveLength(1)
   })
 
   it('a repeated id of another merchant is another payment', async () => {
-    const order = world.order()
-    const mine = await world.payments.createPayment(order)
-    const theirs = await world.payments.createPayment({
+    const order = harness.order()
+    const mine = await harness.payments.createPayment(order)
+    const theirs = await harness.payments.createPayment({
       ...order,
-      merchantId: world.otherMerchantId,
+      merchantId: harness.otherMerchantId,
     })
     expect(theirs.payment?.paymentId).not.toBe(mine.payment?.paymentId)
   })
@@ -238,12 +249,12 @@ describe('a repeat', () => {
 
 describe('a cancelled request', () => {
   it('takes its payers with it, withdraws the charges, and calls back once', async () => {
-    const { paymentId } = await world.create({ payers: [payer(4_000n), payer(6_000n)] })
-    const cancelled = await world.cancel(paymentId)
+    const { paymentId } = await harness.create({ payers: [payer(4_000n), payer(6_000n)] })
+    const cancelled = await harness.cancel(paymentId)
     expect(states(cancelled)).toEqual(['CANCELLED', 'CANCELLED', 'CANCELLED'])
-    expect(await world.cancel(paymentId)).toEqual(cancelled)
-    expect(await world.get(paymentId)).toEqual(cancelled)
-    const [, event, ...rest] = await world.events(paymentId)
+    expect(await harness.cancel(paymentId)).toEqual(cancelled)
+    expect(await harness.get(paymentId)).toEqual(cancelled)
+    const [, event, ...rest] = await harness.events(paymentId)
     expect(event).toMatchObject({
       transition: 'CANCELLED',
       notices: ['PAYMENT_CANCELLED 0', 'PAYMENT_CANCELLED 1'],
@@ -252,9 +263,9 @@ describe('a cancelled request', () => {
     expect(rest).toEqual([])
     const payerId = at(cancelled.payers).payerId
     const withdrawn = await eventually(
-      () => world.backend.received.withdrawals.get(payerId) ?? false,
+      () => harness.backend.received.withdrawals.get(payerId) ?? false,
     )
     expect(withdrawn.reason).toBe(WithdrawReason.CANCELLED)
-    expect(await world.movements(paymentId)).toEqual([])
+    expect(await harness.movements(paymentId)).toEqual([])
   })
 })

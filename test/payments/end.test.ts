@@ -4,71 +4,71 @@ import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentChannel, PayoutState } from '#gen/payments/v1/payments_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { at, payer, refusal, startWorld, states, type World } from './harness.ts'
+import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const { PAID, REFUSED, PROCESSING } = ChargeOutcome
 const hourMs = 3_600_000
 
 describe('a request whose time runs out', () => {
   it('expires with its payers and calls back', async () => {
-    const { paymentId, payerId } = await world.one()
-    await world.expireNow(paymentId)
-    expect(await world.stateOf(paymentId)).toEqual(['EXPIRED', 'EXPIRED'])
-    expect(await world.lastEvent(paymentId)).toMatchObject({
+    const { paymentId, payerId } = await harness.one()
+    await harness.expireNow(paymentId)
+    expect(await harness.stateOf(paymentId)).toEqual(['EXPIRED', 'EXPIRED'])
+    expect(await harness.lastEvent(paymentId)).toMatchObject({
       transition: 'EXPIRED',
       notices: ['PAYMENT_EXPIRED 0'],
       callbackSequence: 1,
     })
     const withdrawn = await eventually(
-      () => world.backend.received.withdrawals.get(payerId) ?? false,
+      () => harness.backend.received.withdrawals.get(payerId) ?? false,
     )
     expect(withdrawn.reason).toBe(WithdrawReason.EXPIRED)
   })
 
   it('a request expires with the first of its deadlines and refunds those who paid', async () => {
-    const made = await world.create({
+    const made = await harness.create({
       payers: [payer(4_000n, { paymentChannel: PaymentChannel.DIRECT_POS }), payer(6_000n)],
     })
     const life = Number((made.expireTime?.seconds ?? 0n) - (made.createTime?.seconds ?? 0n))
     expect(life).toBe(900)
-    await world.report(at(made.payers, 1).payerId, PAID)
-    world.testClock.advance(901_000)
-    await eventually(async () => expect((await world.stateOf(made.paymentId))[0]).toBe('EXPIRED'))
-    expect(await world.stateOf(made.paymentId)).toEqual(['EXPIRED', 'EXPIRED', 'REFUNDED'])
-    expect(await world.movements(made.paymentId)).toEqual(['payer_receipt 6000', 'refund 6000'])
+    await harness.report(at(made.payers, 1).payerId, PAID)
+    harness.testClock.advance(901_000)
+    await eventually(async () => expect((await harness.stateOf(made.paymentId))[0]).toBe('EXPIRED'))
+    expect(await harness.stateOf(made.paymentId)).toEqual(['EXPIRED', 'EXPIRED', 'REFUNDED'])
+    expect(await harness.movements(made.paymentId)).toEqual(['payer_receipt 6000', 'refund 6000'])
   })
 
   it('a late request stays open while its only payer is paying, and expires once refused', async () => {
-    const { paymentId, payerId } = await world.one()
-    const bystander = await world.one()
-    await world.report(payerId, PROCESSING, 'a')
-    await world.expireNow(bystander.paymentId)
-    expect(await world.stateOf(paymentId)).toEqual(['PENDING', 'PROCESSING'])
-    await world.report(payerId, REFUSED, 'a')
-    await eventually(async () => expect((await world.stateOf(paymentId))[0]).toBe('EXPIRED'))
+    const { paymentId, payerId } = await harness.one()
+    const bystander = await harness.one()
+    await harness.report(payerId, PROCESSING, 'a')
+    await harness.expireNow(bystander.paymentId)
+    expect(await harness.stateOf(paymentId)).toEqual(['PENDING', 'PROCESSING'])
+    await harness.report(payerId, REFUSED, 'a')
+    await eventually(async () => expect((await harness.stateOf(paymentId))[0]).toBe('EXPIRED'))
   })
 
   it('a late request is paid when the attempt in flight succeeds', async () => {
-    const { paymentId, payerId } = await world.one()
-    await world.report(payerId, PROCESSING, 'a')
-    world.testClock.advance(25 * hourMs)
-    expect(await world.report(payerId, PAID, 'a')).toBe('PAID')
-    expect(await world.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+    const { paymentId, payerId } = await harness.one()
+    await harness.report(payerId, PROCESSING, 'a')
+    harness.testClock.advance(25 * hourMs)
+    expect(await harness.report(payerId, PAID, 'a')).toBe('PAID')
+    expect(await harness.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
   it('an attempt in flight outlives the request: if refused, its payer expires too', async () => {
-    const { paymentId, payerIds } = await world.shared(4_000n, 6_000n)
-    await world.report(at(payerIds), PROCESSING, 'a')
-    await world.expireNow(paymentId)
-    expect(await world.stateOf(paymentId)).toEqual(['EXPIRED', 'PROCESSING', 'EXPIRED'])
-    expect(await world.report(at(payerIds), REFUSED, 'a')).toBe('EXPIRED')
-    expect(await world.lastEvent(paymentId)).toMatchObject({
+    const { paymentId, payerIds } = await harness.shared(4_000n, 6_000n)
+    await harness.report(at(payerIds), PROCESSING, 'a')
+    await harness.expireNow(paymentId)
+    expect(await harness.stateOf(paymentId)).toEqual(['EXPIRED', 'PROCESSING', 'EXPIRED'])
+    expect(await harness.report(at(payerIds), REFUSED, 'a')).toBe('EXPIRED')
+    expect(await harness.lastEvent(paymentId)).toMatchObject({
       transition: 'EXPIRED',
       notices: ['PAYMENT_EXPIRED 0'],
       callbackSequence: 0,
@@ -76,60 +76,60 @@ describe('a request whose time runs out', () => {
   })
 
   it('an attempt in flight outlives the request: if paid, its payer is refunded at once', async () => {
-    const { paymentId, payerIds } = await world.shared(4_000n, 6_000n)
-    await world.report(at(payerIds), PROCESSING, 'a')
-    await world.expireNow(paymentId)
-    expect(await world.report(at(payerIds), PAID, 'a')).toBe('REFUNDED')
-    expect(await world.stateOf(paymentId)).toEqual(['EXPIRED', 'REFUNDED', 'EXPIRED'])
-    expect(await world.lastEvent(paymentId)).toMatchObject({
+    const { paymentId, payerIds } = await harness.shared(4_000n, 6_000n)
+    await harness.report(at(payerIds), PROCESSING, 'a')
+    await harness.expireNow(paymentId)
+    expect(await harness.report(at(payerIds), PAID, 'a')).toBe('REFUNDED')
+    expect(await harness.stateOf(paymentId)).toEqual(['EXPIRED', 'REFUNDED', 'EXPIRED'])
+    expect(await harness.lastEvent(paymentId)).toMatchObject({
       transition: 'LATE_MONEY',
       notices: ['PAYMENT_REFUNDED 0'],
       callbackSequence: 2,
     })
-    expect(await world.movements(paymentId)).toEqual(['payer_receipt 4000', 'refund 4000'])
+    expect(await harness.movements(paymentId)).toEqual(['payer_receipt 4000', 'refund 4000'])
   })
 })
 
 describe('money that comes too late', () => {
   it('for a cancelled request goes to suspense and back, once; the request stays cancelled', async () => {
-    const { paymentId, payerId } = await world.one()
-    await world.cancel(paymentId)
-    expect(await world.report(payerId, PAID, 'a')).toBe('REFUNDED')
-    expect(await world.report(payerId, PAID, 'a')).toBe('REFUNDED')
-    expect(await world.stateOf(paymentId)).toEqual(['CANCELLED', 'REFUNDED'])
-    expect(await world.lastEvent(paymentId)).toMatchObject({
+    const { paymentId, payerId } = await harness.one()
+    await harness.cancel(paymentId)
+    expect(await harness.report(payerId, PAID, 'a')).toBe('REFUNDED')
+    expect(await harness.report(payerId, PAID, 'a')).toBe('REFUNDED')
+    expect(await harness.stateOf(paymentId)).toEqual(['CANCELLED', 'REFUNDED'])
+    expect(await harness.lastEvent(paymentId)).toMatchObject({
       transition: 'LATE_MONEY',
       notices: ['PAYMENT_REFUNDED 0'],
       callbackSequence: 2,
     })
-    expect(await world.movements(paymentId)).toEqual(['late_receipt 10000', 'refund 10000'])
-    await eventually(() => expect(world.refundsOf(payerId).length).toBe(1))
-    expect(at(world.refundsOf(payerId)).amount).toMatchObject({
+    expect(await harness.movements(paymentId)).toEqual(['late_receipt 10000', 'refund 10000'])
+    await eventually(() => expect(harness.refundsOf(payerId).length).toBe(1))
+    expect(at(harness.refundsOf(payerId)).amount).toMatchObject({
       currency: 'USD',
       minorUnits: 10_000n,
     })
   })
 
   it('for an expired request goes back too', async () => {
-    const { paymentId, payerId } = await world.one()
-    await world.expireNow(paymentId)
-    expect(await world.report(payerId, PAID)).toBe('REFUNDED')
-    expect(await world.stateOf(paymentId)).toEqual(['EXPIRED', 'REFUNDED'])
+    const { paymentId, payerId } = await harness.one()
+    await harness.expireNow(paymentId)
+    expect(await harness.report(payerId, PAID)).toBe('REFUNDED')
+    expect(await harness.stateOf(paymentId)).toEqual(['EXPIRED', 'REFUNDED'])
   })
 
   it('for a failed share goes back, and the share stays failed', async () => {
-    const { paymentId, payerId } = await world.one()
-    for (let round = 0; round < 5; round += 1) await world.report(payerId, REFUSED)
-    expect(await world.report(payerId, PAID)).toBe('FAILED')
-    expect(await world.stateOf(paymentId)).toEqual(['FAILED', 'FAILED'])
-    expect(await world.movements(paymentId)).toEqual(['late_receipt 10000', 'refund 10000'])
+    const { paymentId, payerId } = await harness.one()
+    for (let round = 0; round < 5; round += 1) await harness.report(payerId, REFUSED)
+    expect(await harness.report(payerId, PAID)).toBe('FAILED')
+    expect(await harness.stateOf(paymentId)).toEqual(['FAILED', 'FAILED'])
+    expect(await harness.movements(paymentId)).toEqual(['late_receipt 10000', 'refund 10000'])
   })
 
   it('is taken after a refusal of the same attempt, since money counts whenever it comes', async () => {
-    const { paymentId, payerId } = await world.one()
-    await world.report(payerId, REFUSED, 'a')
-    expect(await world.report(payerId, PAID, 'a')).toBe('PAID')
-    expect(await world.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
+    const { paymentId, payerId } = await harness.one()
+    await harness.report(payerId, REFUSED, 'a')
+    expect(await harness.report(payerId, PAID, 'a')).toBe('PAID')
+    expect(await harness.stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 })
 
@@ -137,34 +137,36 @@ describe('cancelling', () => {
   it.each(['processing', 'partially paid', 'paid', 'expired', 'failed', 'refunded'])(
     'is refused when the request is %s',
     async (state) => {
-      const { paymentId, payerIds } = await world.shared(4_000n, 6_000n)
+      const { paymentId, payerIds } = await harness.shared(4_000n, 6_000n)
       const [first = '', second = ''] = payerIds
-      if (state === 'processing') await world.report(first, PROCESSING)
-      if (['partially paid', 'paid', 'refunded'].includes(state)) await world.report(first, PAID)
-      if (['paid', 'refunded'].includes(state)) await world.report(second, PAID)
-      if (state === 'refunded') await world.refund(paymentId)
-      if (state === 'expired') await world.expireNow(paymentId)
+      if (state === 'processing') await harness.report(first, PROCESSING)
+      if (['partially paid', 'paid', 'refunded'].includes(state)) await harness.report(first, PAID)
+      if (['paid', 'refunded'].includes(state)) await harness.report(second, PAID)
+      if (state === 'refunded') await harness.refund(paymentId)
+      if (state === 'expired') await harness.expireNow(paymentId)
       const refusals = state === 'failed' ? 5 : 0
-      for (let round = 0; round < refusals; round += 1) await world.report(first, REFUSED)
-      const before = [await world.stateOf(paymentId), await world.events(paymentId)]
-      expect(await refusal(world.cancel(paymentId))).toBe('PAYMENT_NOT_CANCELLABLE')
-      expect([await world.stateOf(paymentId), await world.events(paymentId)]).toEqual(before)
+      for (let round = 0; round < refusals; round += 1) await harness.report(first, REFUSED)
+      const before = [await harness.stateOf(paymentId), await harness.events(paymentId)]
+      expect(await refusal(harness.cancel(paymentId))).toBe('PAYMENT_NOT_CANCELLABLE')
+      expect([await harness.stateOf(paymentId), await harness.events(paymentId)]).toEqual(before)
     },
   )
 
   it('against paying has one winner, and no money is kept by mistake, fifty times over', async () => {
     const rounds = await Promise.all(
       Array.from({ length: 50 }, async () => {
-        const { paymentId, payerId } = await world.one()
+        const { paymentId, payerId } = await harness.one()
         const [cancelled, paid] = await Promise.allSettled([
-          world.cancel(paymentId),
-          world.report(payerId, PAID),
+          harness.cancel(paymentId),
+          harness.report(payerId, PAID),
         ])
         return {
           cancelled: cancelled.status,
           paid: paid.status === 'fulfilled' ? paid.value : 'error',
-          states: (await world.stateOf(paymentId)).join(' '),
-          movements: (await world.movements(paymentId)).filter((one) => !one.startsWith('payout')),
+          states: (await harness.stateOf(paymentId)).join(' '),
+          movements: (await harness.movements(paymentId)).filter(
+            (one) => !one.startsWith('payout'),
+          ),
         }
       }),
     )
@@ -191,37 +193,37 @@ describe('cancelling', () => {
 describe('refunding', () => {
   it('a paid request gives everybody everything back and voids what is not paid out', async () => {
     const payees = [{ mobileNumberE164: '+12025550111', amountMinor: 10_000n, delayDays: 3 }]
-    const made = await world.create({ feeTerms: { paysFees: true }, payees })
-    await world.report(at(made.payers).payerId, PAID)
-    const refunded = await world.refund(made.paymentId)
+    const made = await harness.create({ feeTerms: { paysFees: true }, payees })
+    await harness.report(at(made.payers).payerId, PAID)
+    const refunded = await harness.refund(made.paymentId)
     expect(states(refunded)).toEqual(['REFUNDED', 'REFUNDED'])
     expect(at(refunded.payees).payoutState).toBe(PayoutState.VOIDED)
-    expect(await world.refund(made.paymentId)).toEqual(refunded)
-    expect(await world.lastEvent(made.paymentId)).toMatchObject({
+    expect(await harness.refund(made.paymentId)).toEqual(refunded)
+    expect(await harness.lastEvent(made.paymentId)).toMatchObject({
       transition: 'REFUNDED',
       notices: ['PAYMENT_REFUNDED 0'],
       callbackSequence: 2,
     })
-    expect(await world.movements(made.paymentId)).toEqual([
+    expect(await harness.movements(made.paymentId)).toEqual([
       'fee 50',
       'fee_returned 50',
       'payer_receipt 10050',
       'refund 10050',
     ])
-    const refund = await eventually(() => world.refundsOf(at(made.payers).payerId)[0] ?? false)
+    const refund = await eventually(() => harness.refundsOf(at(made.payers).payerId)[0] ?? false)
     const { COMPLETED, FAILED } = TransferOutcome
-    await world.reports.reportRefund({ refundId: refund.refundId, outcome: COMPLETED })
-    await world.reports.reportRefund({ refundId: refund.refundId, outcome: FAILED })
-    expect(await world.movements(made.paymentId)).toHaveLength(4)
+    await harness.reports.reportRefund({ refundId: refund.refundId, outcome: COMPLETED })
+    await harness.reports.reportRefund({ refundId: refund.refundId, outcome: FAILED })
+    expect(await harness.movements(made.paymentId)).toHaveLength(4)
   })
 
   it('after the payout was sent makes the merchant owe it', async () => {
-    const { paymentId, payerId } = await world.one()
-    await world.report(payerId, PAID)
-    const payeeId = at((await world.get(paymentId)).payees).payeeId
-    await eventually(() => world.backend.received.payouts.has(payeeId))
-    await world.refund(paymentId)
-    expect(await world.movements(paymentId)).toEqual([
+    const { paymentId, payerId } = await harness.one()
+    await harness.report(payerId, PAID)
+    const payeeId = at((await harness.get(paymentId)).payees).payeeId
+    await eventually(() => harness.backend.received.payouts.has(payeeId))
+    await harness.refund(paymentId)
+    expect(await harness.movements(paymentId)).toEqual([
       'fee 50',
       'fee_returned 50',
       'payer_receipt 10000',
@@ -232,14 +234,14 @@ describe('refunding', () => {
   })
 
   it('a refund that the back end refuses permanently is recorded as returned money', async () => {
-    const { paymentId, payerId } = await world.one()
-    await world.cancel(paymentId)
-    await world.report(payerId, PAID)
-    const refund = await eventually(() => world.refundsOf(payerId)[0] ?? false)
+    const { paymentId, payerId } = await harness.one()
+    await harness.cancel(paymentId)
+    await harness.report(payerId, PAID)
+    const refund = await eventually(() => harness.refundsOf(payerId)[0] ?? false)
     const outcome = TransferOutcome.FAILED
-    await world.reports.reportRefund({ refundId: refund.refundId, outcome })
-    await world.reports.reportRefund({ refundId: refund.refundId, outcome })
-    expect(await world.movements(paymentId)).toEqual([
+    await harness.reports.reportRefund({ refundId: refund.refundId, outcome })
+    await harness.reports.reportRefund({ refundId: refund.refundId, outcome })
+    expect(await harness.movements(paymentId)).toEqual([
       'late_receipt 10000',
       'refund 10000',
       'refund_returned 10000',
@@ -247,9 +249,9 @@ describe('refunding', () => {
   })
 
   it('is refused unless the request is paid', async () => {
-    const { paymentId } = await world.one()
-    expect(await refusal(world.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
-    await world.cancel(paymentId)
-    expect(await refusal(world.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
+    const { paymentId } = await harness.one()
+    expect(await refusal(harness.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
+    await harness.cancel(paymentId)
+    expect(await refusal(harness.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
   })
 })

@@ -94,7 +94,7 @@ export function payer(amountMinor = 0n, more: object = {}) {
 }
 
 /** Starts everything that the tests of a file share. */
-export async function startWorld(
+export async function startHarness(
   overrides: Partial<PaymentSettings> = {},
   linkKeys: KeySource = fixedKeys(),
 ) {
@@ -237,7 +237,7 @@ export async function startWorld(
   }
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>
 
 type Clients = {
   payments: ReturnType<typeof createRpcClient<typeof PaymentsService>>
@@ -323,6 +323,27 @@ function readers(db: Queryable) {
       return rows.map(({ kind, amount_minor: minor }) => `${kind} ${minor}`).toSorted()
     },
   }
+}
+
+const counts = sql(
+  'test_counts',
+  `select (select count(*) from payment) as payments, (select count(*) from payer) as payers,
+     (select count(*) from payee) as payees, (select count(*) from outbox) as events,
+     (select count(*) from task) as tasks,
+     (select count(*) from task where done_time is null) as open`,
+)
+
+/** The rows there are. */
+export async function rowCounts({ db }: Harness) {
+  return await db.row<{ tasks: bigint; open: bigint }>(counts, [])
+}
+
+/** The rows there are once nothing is left to be announced: an announcement's row goes when it was made. */
+export async function quietCounts(harness: Harness) {
+  return await eventually(async () => {
+    const found = await rowCounts(harness)
+    return found?.open === 0n && found
+  })
 }
 
 /** States of a payment in words: the request's, then its payers'. */

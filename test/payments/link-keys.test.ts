@@ -6,15 +6,15 @@ import { countPage } from '#platform/keys/dependants.ts'
 import { linkDependants } from '../../services/payments/store/link-key-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { testKeys } from '../support/keys.ts'
-import { at, payer, refusal, startWorld, states, type World } from './harness.ts'
+import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
 
 const keys = testKeys('untimed')
 const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld({}, keys)
+  harness = await startHarness({}, keys)
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const forgetKeyId = sql(
   'test_no_key_id',
@@ -23,9 +23,9 @@ const forgetKeyId = sql(
 
 /** A request, and what a client sees of it each time that the very same is sent. */
 async function made(payers = [payer()]) {
-  const order = world.order({ payers, amountMinor: 10_000n })
+  const order = harness.order({ payers, amountMinor: 10_000n })
   const send = async () => {
-    const { payment } = await world.payments.createPayment(order)
+    const { payment } = await harness.payments.createPayment(order)
     if (payment === undefined) throw new Error('the answer is empty')
     return payment
   }
@@ -37,21 +37,21 @@ const linksOf = ({ payers }: { payers: { linkToken: string }[] }) =>
   payers.map(({ linkToken }) => linkToken)
 
 async function cashCodeOf(linkToken: string | undefined) {
-  const { checkout } = await world.checkouts.getCheckout({ linkToken: linkToken ?? '' })
+  const { checkout } = await harness.checkouts.getCheckout({ linkToken: linkToken ?? '' })
   return checkout?.cashCode
 }
 
 it('a repeat shows the links of its request again after later rotations', async () => {
   const ofRelease = await made()
   // As the release before stores a payer: without the id of a key.
-  await world.db.run(forgetKeyId, [ofRelease.payment.paymentId])
+  await harness.db.run(forgetKeyId, [ofRelease.payment.paymentId])
   const old = await made([payer(4_000n), payer(6_000n)])
   keys.rotate()
   const fresh = await made()
   keys.rotate()
   for (const one of [ofRelease, old, fresh]) {
     expect(await one.again()).toEqual(one.links)
-    const read = await world.get(one.payment.paymentId)
+    const read = await harness.get(one.payment.paymentId)
     expect(linksOf(read)).toEqual(one.links)
   }
   expect(new Set([ofRelease, old, fresh].flatMap(({ links }) => links)).size).toBe(4)
@@ -59,67 +59,67 @@ it('a repeat shows the links of its request again after later rotations', async 
 
 it('a link from before a rotation is paid on after it', async () => {
   const { payment, links } = await made()
-  await eventually(() => world.backend.received.charges.has(at(payment.payers).payerId))
+  await eventually(() => harness.backend.received.charges.has(at(payment.payers).payerId))
   keys.rotate()
-  await world.checkouts.payWithWallet({ linkToken: at(links), pin: '123456' })
-  expect(states(await world.get(payment.paymentId))).toEqual(['PAID', 'PAID'])
+  await harness.checkouts.payWithWallet({ linkToken: at(links), pin: '123456' })
+  expect(states(await harness.get(payment.paymentId))).toEqual(['PAID', 'PAID'])
 })
 
 it('the cash code that an agent receives later is the one that the payer saw before', async () => {
-  world.backend.state.isDown = true
+  harness.backend.state.isDown = true
   const { payment, links } = await made([payer(0n, agent)])
   const shown = await cashCodeOf(at(links))
   expect(shown).toMatch(/^\d{12}$/)
   keys.rotate()
   expect(await cashCodeOf(at(links))).toBe(shown)
-  world.backend.state.isDown = false
+  harness.backend.state.isDown = false
   const { payerId } = at(payment.payers)
-  const charge = await eventually(() => world.backend.received.charges.get(payerId) ?? false)
+  const charge = await eventually(() => harness.backend.received.charges.get(payerId) ?? false)
   expect(charge.cashCode).toBe(shown)
 })
 
 it('open payments need the key of their links, ended ones do not', async () => {
   const open = await made([payer(4_000n), payer(6_000n)])
   const ended = await made()
-  await world.cancel(ended.payment.paymentId)
+  await harness.cancel(ended.payment.paymentId)
   const keyId = keys().current.keyId
   const counted = async () => {
-    const page = await countPage(linkDependants(world.db)['link.key'] ?? [], keys(), '')
+    const page = await countPage(linkDependants(harness.db)['link.key'] ?? [], keys(), '')
     return page.dependants.find((one) => one.keyId === keyId)
   }
   const ids = open.payment.payers.map(({ payerId }) => payerId)
   const found = await counted()
   expect(found?.ids).toEqual(expect.arrayContaining(ids))
   expect(found?.ids).not.toContain(at(ended.payment.payers).payerId)
-  await world.cancel(open.payment.paymentId)
+  await harness.cancel(open.payment.paymentId)
   expect((await counted())?.count ?? 0).toBe((found?.count ?? 0) - 2)
 })
 
 it('a key that is retired at once takes its links from repeats, not from payers', async () => {
   const linked = await made()
   const cash = await made([payer(0n, agent)])
-  await eventually(() => world.backend.received.charges.has(at(cash.payment.payers).payerId))
+  await eventually(() => harness.backend.received.charges.has(at(cash.payment.payers).payerId))
   const retired = keys().current.keyId
   keys.rotate()
   keys.retire(retired)
   expect(await linked.again()).toEqual([''])
-  const { checkout } = await world.checkouts.getCheckout({ linkToken: at(linked.links) })
+  const { checkout } = await harness.checkouts.getCheckout({ linkToken: at(linked.links) })
   expect(checkout?.businessName).toBe('Demo Store')
-  expect(await refusal(world.checkouts.getCheckout({ linkToken: at(cash.links) }))).toBe(
+  expect(await refusal(harness.checkouts.getCheckout({ linkToken: at(cash.links) }))).toBe(
     'INTERNAL_ERROR',
   )
 })
 
 it('a charge without its key does not hold up those that were announced with it', async () => {
-  world.backend.state.isDown = true
+  harness.backend.state.isDown = true
   const lost = await made([payer(0n, agent)])
   const retired = keys().current.keyId
   keys.rotate()
   const others = [await made(), await made([payer(0n, agent)])]
   keys.retire(retired)
-  world.backend.state.isDown = false
+  harness.backend.state.isDown = false
   for (const { payment } of others) {
-    await eventually(() => world.backend.received.charges.has(at(payment.payers).payerId))
+    await eventually(() => harness.backend.received.charges.has(at(payment.payers).payerId))
   }
-  expect(world.backend.received.charges.has(at(lost.payment.payers).payerId)).toBe(false)
+  expect(harness.backend.received.charges.has(at(lost.payment.payers).payerId)).toBe(false)
 })

@@ -2,14 +2,21 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
-import { type Order, payer, refusal, startWorld, type World } from './harness.ts'
-import { quietCounts, rowCounts } from './row-counts.ts'
+import {
+  type Harness,
+  type Order,
+  payer,
+  quietCounts,
+  refusal,
+  rowCounts,
+  startHarness,
+} from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const everyMethod = [
   PaymentMethod.CASH,
@@ -134,9 +141,9 @@ describe('a refused request', () => {
     ],
     ['no merchant', 'MISSING_PARAMETER', 'merchant_id', { merchantId: '' }],
   ])('with %s leaves no row and no event', async (_, reason, field, order) => {
-    const before = await quietCounts(world)
-    expect(await refusal(world.create(order))).toBe(`${reason} ${field}`)
-    expect(await rowCounts(world)).toEqual(before)
+    const before = await quietCounts(harness)
+    expect(await refusal(harness.create(order))).toBe(`${reason} ${field}`)
+    expect(await rowCounts(harness)).toEqual(before)
   })
 
   it.each([
@@ -159,9 +166,9 @@ describe('a refused request', () => {
     const answers = await Promise.all(
       everyMethod.map(async (paymentMethod) => {
         const payers = [payer(0n, { paymentChannel: channel, paymentMethod })]
-        return world.create({ payers }).then(
+        return harness.create({ payers }).then(
           () => 'made',
-          () => refusal(world.create({ payers })),
+          () => refusal(harness.create({ payers })),
         )
       }),
     )
@@ -173,16 +180,16 @@ describe('a refused request', () => {
   })
 
   it('a request of an unknown merchant is answered like an unknown key, and stores nothing', async () => {
-    const before = await quietCounts(world)
-    expect(await refusal(world.create({ merchantId: randomUUID() }))).toBe('PW_INVALID_API_KEY')
-    expect(await rowCounts(world)).toEqual(before)
+    const before = await quietCounts(harness)
+    expect(await refusal(harness.create({ merchantId: randomUUID() }))).toBe('PW_INVALID_API_KEY')
+    expect(await rowCounts(harness)).toEqual(before)
   })
 })
 
 describe('an id that is not the caller’s', () => {
   it('an id of another caller is answered like an unknown one by every operation', async () => {
-    const { paymentId } = await world.create()
-    const { payments, projectId, merchantId, otherMerchantId } = world
+    const { paymentId } = await harness.create()
+    const { payments, projectId, merchantId, otherMerchantId } = harness
     const foreign = [
       { projectId, merchantId, paymentId: randomUUID() },
       { projectId, merchantId: otherMerchantId, paymentId },
@@ -197,7 +204,7 @@ describe('an id that is not the caller’s', () => {
   })
 
   it('is refused by its name when it is no id at all', async () => {
-    const { payments, projectId } = world
+    const { payments, projectId } = harness
     const key = { projectId, paymentId: 'nonsense' }
     for (const call of [payments.getPayment, payments.cancelPayment, payments.refundPayment]) {
       expect(await refusal(call(key))).toBe('INVALID_PARAMETER payment_id')
@@ -205,8 +212,11 @@ describe('an id that is not the caller’s', () => {
   })
 
   it('is any of the project for a caller who names no merchant', async () => {
-    const { paymentId } = await world.create()
-    const { payment } = await world.payments.getPayment({ projectId: world.projectId, paymentId })
+    const { paymentId } = await harness.create()
+    const { payment } = await harness.payments.getPayment({
+      projectId: harness.projectId,
+      paymentId,
+    })
     expect(payment?.paymentId).toBe(paymentId)
   })
 })

@@ -11,36 +11,36 @@ import { startChargeAnnouncer } from '../../services/payments/workers/tasks.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
-import { at, payer, startWorld, type World } from './harness.ts'
+import { at, type Harness, payer, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 it('a charge that the back end refuses does not keep the others of its call from being announced', async () => {
-  const { state, received } = world.backend
+  const { state, received } = harness.backend
   const refused = '+12025550177'
   state.refuses = ({ mobileNumber }) => mobileNumber === refused
   const payers = [payer(5_000n, { mobileNumberE164: refused }), payer(5_000n)]
-  const made = await world.create({ payers })
+  const made = await harness.create({ payers })
   await eventually(() => received.charges.has(at(made.payers, 1).payerId))
   expect(received.charges.has(at(made.payers).payerId)).toBe(false)
   state.refuses = () => false
-  world.testClock.advance(60_000)
+  harness.testClock.advance(60_000)
   await eventually(() => received.charges.has(at(made.payers).payerId))
 })
 
 it('charges are announced while payouts hang', async () => {
-  const { state, received } = world.backend
+  const { state, received } = harness.backend
   const hanging = Promise.withResolvers<void>()
   state.paysOutAfter = hanging.promise
-  const paid = await world.create()
-  await world.report(at(paid.payers).payerId, ChargeOutcome.PAID)
-  const payeeId = at((await world.get(paid.paymentId)).payees).payeeId
+  const paid = await harness.create()
+  await harness.report(at(paid.payers).payerId, ChargeOutcome.PAID)
+  const payeeId = at((await harness.get(paid.paymentId)).payees).payeeId
   await eventually(() => expect(received.payoutCalls).toBeGreaterThan(0))
-  const fresh = await world.create()
+  const fresh = await harness.create()
   await eventually(() => received.charges.has(at(fresh.payers).payerId))
   expect(received.payouts.has(payeeId)).toBe(false)
   hanging.resolve()
@@ -82,7 +82,7 @@ function hangingCharges(db: Database) {
 }
 
 it('charges that wait when their process stops are left to others, and do not hold it up', async () => {
-  const { db } = world
+  const { db } = harness
   const charges = hangingCharges(db)
   const write = async () => {
     const payerId = randomUUID()
@@ -102,17 +102,17 @@ it('charges that wait when their process stops are left to others, and do not ho
 })
 
 it('the task of an announced charge is deleted, that of a withdrawn one is kept', async () => {
-  const made = await world.create()
+  const made = await harness.create()
   const { payerId } = at(made.payers)
-  await eventually(async () => expect(await world.db.row(findTask, [payerId])).toBeUndefined())
-  expect(world.backend.received.charges.has(payerId)).toBe(true)
-  await world.cancel(made.paymentId)
-  await eventually(async () => expect(await world.db.row(doneTask, [payerId])).toBeDefined())
+  await eventually(async () => expect(await harness.db.row(findTask, [payerId])).toBeUndefined())
+  expect(harness.backend.received.charges.has(payerId)).toBe(true)
+  await harness.cancel(made.paymentId)
+  await eventually(async () => expect(await harness.db.row(doneTask, [payerId])).toBeDefined())
 })
 
 it('charges that wait do not make a stop fail whose database is gone', async () => {
   const gone: Database = {
-    ...world.db,
+    ...harness.db,
     run: () => Promise.reject(new Failure('SERVICE_UNAVAILABLE', 'the database is gone')),
   }
   const charges = hangingCharges(gone)

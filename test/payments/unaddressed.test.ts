@@ -16,22 +16,22 @@ import { paymentSubjects } from '../../services/payments/api/events.ts'
 import { startBroker, type TestBroker } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const addressed = 'pw.payments.event'
 const unaddressed = 'pw.payments.event.unaddressed'
 const nowhere = { notify: '', callback: '' }
 
 let broker: TestBroker
-let world: World
+let harness: Harness
 let database: TestDatabase
 let delivery: Database
 const closing: (() => Promise<void>)[] = []
 
 beforeEach(async () => {
-  ;[broker, world, database] = await Promise.all([
+  ;[broker, harness, database] = await Promise.all([
     startBroker(),
-    startWorld(),
+    startHarness(),
     createTestDatabase('delivery', migrationFolders('delivery')),
   ])
   delivery = database.open()
@@ -48,7 +48,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
-  await Promise.all([world.stop(), database.drop()])
+  await Promise.all([harness.stop(), database.drop()])
   await broker.remove()
 })
 
@@ -69,7 +69,7 @@ function declared(): Subjects {
 
 function startRelay(of: Subjects): Outbox {
   const outbox = startOutbox({
-    db: world.db,
+    db: harness.db,
     nats: open('payments'),
     subjects: of,
     log: silentLog,
@@ -87,7 +87,7 @@ const outboxRows = sql(
 )
 const inboxRows = sql('test_unaddressed_inbox', 'select event_id from inbox order by event_id')
 
-const outboxRowsNow = () => world.db.rows<Row>(outboxRows, [])
+const outboxRowsNow = () => harness.db.rows<Row>(outboxRows, [])
 const idsOf = (rows: Row[]) => rows.map(({ event_id }) => event_id).toSorted()
 
 async function whenEnded(count: number): Promise<Row[]> {
@@ -113,11 +113,11 @@ async function kept(): Promise<Record<string, number>> {
 }
 
 it('they end without delivery, those with one URL go through it, and the stream keeps both', async () => {
-  world.publishBy(startRelay(declared()).publish)
-  const quiet = await world.create({ urls: nowhere })
-  await world.cancel(quiet.paymentId)
-  await world.create({ urls: { ...nowhere, notify: 'https://shop.example/notify' } })
-  await world.create({ urls: { ...nowhere, callback: 'https://shop.example/callback' } })
+  harness.publishBy(startRelay(declared()).publish)
+  const quiet = await harness.create({ urls: nowhere })
+  await harness.cancel(quiet.paymentId)
+  await harness.create({ urls: { ...nowhere, notify: 'https://shop.example/notify' } })
+  await harness.create({ urls: { ...nowhere, callback: 'https://shop.example/callback' } })
   const rows = await whenEnded(4)
   const pushed = rows.filter(({ subject }) => subject === addressed)
   expect(await inDelivery()).toEqual(idsOf(pushed))
@@ -126,9 +126,9 @@ it('they end without delivery, those with one URL go through it, and the stream 
 })
 
 it('unaddressed events whose writer died after the commit are published by a relay, and end', async () => {
-  await world.create({ urls: nowhere })
+  await harness.create({ urls: nowhere })
   startRelay(declared())
-  world.testClock.advance(directLeaseMs)
+  harness.testClock.advance(directLeaseMs)
   expect(await whenEnded(1)).toMatchObject([{ subject: unaddressed, attempts: 1 }])
   expect(await kept()).toEqual({ [unaddressed]: 1 })
   expect(await inDelivery()).toEqual([])
@@ -136,13 +136,13 @@ it('unaddressed events whose writer died after the commit are published by a rel
 
 it('taken by a relay of an older release, they stay open until one that knows them takes them', async () => {
   const { [unaddressed]: _, ...known } = declared()
-  await world.create({ urls: nowhere })
+  await harness.create({ urls: nowhere })
   const older = startRelay(known)
-  world.testClock.advance(directLeaseMs)
+  harness.testClock.advance(directLeaseMs)
   await eventually(async () => expect((await outboxRowsNow())[0]?.attempts).toBe(1))
   expect(await outboxRowsNow()).toMatchObject([{ ended: false }])
   await older.close()
   startRelay(declared())
-  world.testClock.advance(60_000)
+  harness.testClock.advance(60_000)
   expect(await whenEnded(1)).toMatchObject([{ attempts: 2 }])
 })

@@ -2,23 +2,23 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { QuoteKind, QuoteStatus, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
-import { money, refusal, startWorld, ttlS, type World } from './harness.ts'
+import { type Harness, money, refusal, startHarness, ttlS } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const { PENDING, COMPLETED, FAILED, CANCELLED, UNSPECIFIED } = QuoteTransactionStatus
 
 async function fresh(): Promise<{ quoteId: string; movementId: string }> {
-  const { quoteId } = await world.quote()
+  const { quoteId } = await harness.quote()
   return { quoteId, movementId: randomUUID() }
 }
 
 function expire(): void {
-  world.testClock.advance(ttlS * 1_000)
+  harness.testClock.advance(ttlS * 1_000)
 }
 
 describe('a reservation', () => {
@@ -27,7 +27,7 @@ describe('a reservation', () => {
     const movements: string[] = Array.from({ length: 30 }, () => randomUUID())
     const outcomes = await Promise.all(
       movements.map((movementId) =>
-        world.reserve(quoteId, movementId).then(
+        harness.reserve(quoteId, movementId).then(
           () => movementId,
           (error: { reason: string }) => error.reason,
         ),
@@ -41,14 +41,14 @@ describe('a reservation', () => {
   it('thirty concurrent reservations by one movement are one', async () => {
     const { quoteId, movementId } = await fresh()
     const answers = await Promise.all(
-      Array.from({ length: 30 }, () => world.reserve(quoteId, movementId)),
+      Array.from({ length: 30 }, () => harness.reserve(quoteId, movementId)),
     )
     expect(new Set(answers.map((answer) => answer.quoteId))).toEqual(new Set([quoteId]))
   })
 
   it('answers the terms that the money is to move by', async () => {
     const { quoteId, movementId } = await fresh()
-    expect(await world.reserve(quoteId, movementId)).toMatchObject({
+    expect(await harness.reserve(quoteId, movementId)).toMatchObject({
       quoteId,
       quoted: { currency: 'TTD', minorUnits: 6_782n },
       rounding: { currency: 'TTD', minorUnits: 1n },
@@ -59,12 +59,12 @@ describe('a reservation', () => {
   it('is refused from the second on in which the quote expires, and before it is not', async () => {
     const late = await fresh()
     expire()
-    expect(await refusal(world.reserve(late.quoteId, late.movementId))).toBe('QUOTE_EXPIRED')
-    expect((await world.get(late.quoteId)).status).toBe(QuoteStatus.EXPIRED)
+    expect(await refusal(harness.reserve(late.quoteId, late.movementId))).toBe('QUOTE_EXPIRED')
+    expect((await harness.get(late.quoteId)).status).toBe(QuoteStatus.EXPIRED)
     const early = await fresh()
     // The quote began with the second that had begun, and this machine may stall for some more.
-    world.testClock.advance(ttlS * 1_000 - 6_000)
-    expect(await world.reserve(early.quoteId, early.movementId)).toBeDefined()
+    harness.testClock.advance(ttlS * 1_000 - 6_000)
+    expect(await harness.reserve(early.quoteId, early.movementId)).toBeDefined()
   })
 
   it.each([
@@ -74,102 +74,102 @@ describe('a reservation', () => {
     ['amounts the other way round', { debit: money('TTD', 6_782n), credit: money('USD', 1_000n) }],
   ])('is refused for %s, and the quote stays free', async (_, amounts) => {
     const { quoteId, movementId } = await fresh()
-    expect(await refusal(world.reserve(quoteId, movementId, amounts))).toBe('QUOTE_MISMATCH')
-    expect(await world.reserve(quoteId, randomUUID())).toBeDefined()
+    expect(await refusal(harness.reserve(quoteId, movementId, amounts))).toBe('QUOTE_MISMATCH')
+    expect(await harness.reserve(quoteId, randomUUID())).toBeDefined()
   })
 
   it('of an institution’s quote is for who gets the quoted amount, never for who would pay it', async () => {
     // 0.10 TTD are worth 0.0147 USD: paying 0.01 USD for them would make money.
     const asked = { kind: QuoteKind.INSTITUTION, requested: money('TTD', 10n) }
-    const { quoteId, requested, quoted } = await world.quote(asked)
+    const { quoteId, requested, quoted } = await harness.quote(asked)
     expect(quoted).toMatchObject(money('USD', 1n))
     const back = { debit: quoted, credit: requested }
-    expect(await refusal(world.reserve(quoteId, randomUUID(), back))).toBe('QUOTE_MISMATCH')
+    expect(await refusal(harness.reserve(quoteId, randomUUID(), back))).toBe('QUOTE_MISMATCH')
     const forth = { debit: requested, credit: quoted }
-    expect(await world.reserve(quoteId, randomUUID(), forth)).toBeDefined()
+    expect(await harness.reserve(quoteId, randomUUID(), forth)).toBeDefined()
   })
 
   it('is for the account that the quote was made for, and no other', async () => {
     const { quoteId, movementId } = await fresh()
     const other = { accountId: randomUUID() }
-    expect(await refusal(world.reserve(quoteId, movementId, other))).toBe('PARTY_NOT_ALLOWED')
-    expect(await world.reserve(quoteId, movementId)).toBeDefined()
+    expect(await refusal(harness.reserve(quoteId, movementId, other))).toBe('PARTY_NOT_ALLOWED')
+    expect(await harness.reserve(quoteId, movementId)).toBeDefined()
     // A refusal does not show what became of it either.
-    await world.confirm(quoteId, movementId)
-    expect(await refusal(world.reserve(quoteId, randomUUID(), other))).toBe('PARTY_NOT_ALLOWED')
+    await harness.confirm(quoteId, movementId)
+    expect(await refusal(harness.reserve(quoteId, randomUUID(), other))).toBe('PARTY_NOT_ALLOWED')
     expire()
-    expect(await refusal(world.reserve(quoteId, randomUUID(), other))).toBe('PARTY_NOT_ALLOWED')
+    expect(await refusal(harness.reserve(quoteId, randomUUID(), other))).toBe('PARTY_NOT_ALLOWED')
     const noId = { accountId: 'x' }
-    expect(await refusal(world.reserve(quoteId, movementId, noId))).toBe(
+    expect(await refusal(harness.reserve(quoteId, movementId, noId))).toBe(
       'INVALID_PARAMETER account_id',
     )
   })
 
   it('a reservation by a caller of the previous release, without an account, skips its check', async () => {
     const { quoteId, movementId } = await fresh()
-    expect(await world.reserve(quoteId, movementId, { accountId: '' })).toBeDefined()
+    expect(await harness.reserve(quoteId, movementId, { accountId: '' })).toBeDefined()
   })
 
   it('finds no quote of another institution or project, none that is unknown, and no text', async () => {
     const { quoteId, movementId } = await fresh()
     const other = randomUUID()
     for (const more of [{ institutionId: other }, { projectId: other }, { quoteId: other }]) {
-      expect(await refusal(world.reserve(quoteId, movementId, more))).toBe('QUOTE_NOT_FOUND')
+      expect(await refusal(harness.reserve(quoteId, movementId, more))).toBe('QUOTE_NOT_FOUND')
     }
-    const text = world.reserve(quoteId, movementId, { quoteId: 'x' })
+    const text = harness.reserve(quoteId, movementId, { quoteId: 'x' })
     expect(await refusal(text)).toBe('INVALID_PARAMETER quote_id')
   })
 
   it('does not end with time: the movement may have begun', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
-    world.testClock.advance(24 * 3_600_000)
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
-    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
+    await harness.reserve(quoteId, movementId)
+    harness.testClock.advance(24 * 3_600_000)
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
+    expect(await refusal(harness.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
     // A movement that has not begun by now must not begin any more.
-    expect(await refusal(world.reserve(quoteId, movementId))).toBe('QUOTE_EXPIRED')
-    await world.confirm(quoteId, movementId, COMPLETED)
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.USED)
+    expect(await refusal(harness.reserve(quoteId, movementId))).toBe('QUOTE_EXPIRED')
+    await harness.confirm(quoteId, movementId, COMPLETED)
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.USED)
   })
 })
 
 describe('a confirmation', () => {
   it('a confirmation marks the quote as used and records its transaction', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
-    await world.confirm(quoteId, movementId)
-    expect(await world.get(quoteId)).toMatchObject({
+    await harness.reserve(quoteId, movementId)
+    await harness.confirm(quoteId, movementId)
+    expect(await harness.get(quoteId)).toMatchObject({
       status: QuoteStatus.USED,
       transactionId: 'transfer-1',
       institutionReceiptId: 'receipt-1',
       transactionStatus: PENDING,
     })
     expire()
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.USED)
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.USED)
   })
 
   it('twice changes nothing, and reserving again answers the same', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
-    await world.confirm(quoteId, movementId, COMPLETED)
-    await world.confirm(quoteId, movementId, PENDING)
-    expect((await world.get(quoteId)).transactionStatus).toBe(COMPLETED)
-    expect((await world.reserve(quoteId, movementId)).status).toBe(QuoteStatus.USED)
-    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
+    await harness.reserve(quoteId, movementId)
+    await harness.confirm(quoteId, movementId, COMPLETED)
+    await harness.confirm(quoteId, movementId, PENDING)
+    expect((await harness.get(quoteId)).transactionStatus).toBe(COMPLETED)
+    expect((await harness.reserve(quoteId, movementId)).status).toBe(QuoteStatus.USED)
+    expect(await refusal(harness.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
   })
 
   it('a confirmation by a movement without the reservation is refused', async () => {
     const { quoteId, movementId } = await fresh()
-    expect(await refusal(world.confirm(quoteId, movementId))).toBe('QUOTE_NOT_FOUND')
-    await world.reserve(quoteId, movementId)
-    expect(await refusal(world.confirm(quoteId, randomUUID()))).toBe('QUOTE_NOT_FOUND')
-    expect(await refusal(world.confirm('x', movementId))).toBe('INVALID_PARAMETER quote_id')
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
+    expect(await refusal(harness.confirm(quoteId, movementId))).toBe('QUOTE_NOT_FOUND')
+    await harness.reserve(quoteId, movementId)
+    expect(await refusal(harness.confirm(quoteId, randomUUID()))).toBe('QUOTE_NOT_FOUND')
+    expect(await refusal(harness.confirm('x', movementId))).toBe('INVALID_PARAMETER quote_id')
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
   })
 
   it('a confirmation without a status is refused', async () => {
     const { quoteId, movementId } = await fresh()
-    expect(await refusal(world.confirm(quoteId, movementId, UNSPECIFIED))).toBe(
+    expect(await refusal(harness.confirm(quoteId, movementId, UNSPECIFIED))).toBe(
       'MISSING_PARAMETER transaction_status',
     )
   })
@@ -178,68 +178,68 @@ describe('a confirmation', () => {
 describe('a release', () => {
   it('lets another movement have the quote, and never the same one again', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
-    await world.release(quoteId, movementId)
-    await world.release(quoteId, movementId)
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
-    expect(await refusal(world.reserve(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
-    expect(await world.reserve(quoteId, randomUUID())).toBeDefined()
+    await harness.reserve(quoteId, movementId)
+    await harness.release(quoteId, movementId)
+    await harness.release(quoteId, movementId)
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
+    expect(await refusal(harness.reserve(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
+    expect(await harness.reserve(quoteId, randomUUID())).toBeDefined()
   })
 
   it('after the end of its time leaves it expired', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
+    await harness.reserve(quoteId, movementId)
     expire()
-    await world.release(quoteId, movementId)
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.EXPIRED)
-    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_EXPIRED')
+    await harness.release(quoteId, movementId)
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.EXPIRED)
+    expect(await refusal(harness.reserve(quoteId, randomUUID()))).toBe('QUOTE_EXPIRED')
   })
 
   it('a release that overtakes the reservation prevents it', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.release(quoteId, movementId)
-    expect(await refusal(world.reserve(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
+    await harness.release(quoteId, movementId)
+    expect(await refusal(harness.reserve(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
   })
 
   it('a release by another movement changes nothing', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
-    await world.release(quoteId, randomUUID())
-    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
-    await world.confirm(quoteId, movementId)
+    await harness.reserve(quoteId, movementId)
+    await harness.release(quoteId, randomUUID())
+    expect(await refusal(harness.reserve(quoteId, randomUUID()))).toBe('QUOTE_ALREADY_USED')
+    await harness.confirm(quoteId, movementId)
   })
 
   it('a release of a quote that its movement used is refused; of an unknown quote it does nothing', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
-    await world.confirm(quoteId, movementId)
-    expect(await refusal(world.release(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
-    await world.release(randomUUID(), movementId)
-    expect(await refusal(world.release('x', movementId))).toBe('INVALID_PARAMETER quote_id')
+    await harness.reserve(quoteId, movementId)
+    await harness.confirm(quoteId, movementId)
+    expect(await refusal(harness.release(quoteId, movementId))).toBe('QUOTE_ALREADY_USED')
+    await harness.release(randomUUID(), movementId)
+    expect(await refusal(harness.release('x', movementId))).toBe('INVALID_PARAMETER quote_id')
   })
 
   it('a hundred times over ends the quote, and so does not fill its row for ever', async () => {
     const { quoteId } = await fresh()
     for (let round = 0; round < 100; round += 1) {
       const movementId = randomUUID()
-      await world.reserve(quoteId, movementId)
-      await world.release(quoteId, movementId)
+      await harness.reserve(quoteId, movementId)
+      await harness.release(quoteId, movementId)
     }
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.EXPIRED)
-    expect(await refusal(world.reserve(quoteId, randomUUID()))).toBe('QUOTE_EXPIRED')
-    await world.release(quoteId, randomUUID())
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.EXPIRED)
+    expect(await refusal(harness.reserve(quoteId, randomUUID()))).toBe('QUOTE_EXPIRED')
+    await harness.release(quoteId, randomUUID())
   })
 
   it('a release of an expired or used quote by a movement that never had it changes nothing', async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
-    await world.confirm(quoteId, movementId)
-    await world.release(quoteId, randomUUID())
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.USED)
+    await harness.reserve(quoteId, movementId)
+    await harness.confirm(quoteId, movementId)
+    await harness.release(quoteId, randomUUID())
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.USED)
     const late = await fresh()
     expire()
-    await world.release(late.quoteId, late.movementId)
-    expect((await world.get(late.quoteId)).status).toBe(QuoteStatus.EXPIRED)
+    await harness.release(late.quoteId, late.movementId)
+    expect((await harness.get(late.quoteId)).status).toBe(QuoteStatus.EXPIRED)
   })
 
   it('and reservations in a race never leave two holders', async () => {
@@ -248,19 +248,19 @@ describe('a release', () => {
     await Promise.all(
       Array.from({ length: 20 }, async () => {
         const movementId = randomUUID()
-        const isReserved = await world.reserve(quoteId, movementId).then(
+        const isReserved = await harness.reserve(quoteId, movementId).then(
           () => true,
           () => false,
         )
         if (!isReserved) return
         held.push(movementId)
         expect(held).toHaveLength(1)
-        await world.get(quoteId)
+        await harness.get(quoteId)
         held.pop()
-        await world.release(quoteId, movementId)
+        await harness.release(quoteId, movementId)
       }),
     )
-    expect((await world.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
+    expect((await harness.get(quoteId)).status).toBe(QuoteStatus.ACTIVE)
   })
 })
 
@@ -268,22 +268,22 @@ describe('the transaction of a used quote', () => {
   it('is kept current until it has an outcome, which stands', async () => {
     for (const outcome of [COMPLETED, FAILED, CANCELLED]) {
       const { quoteId, movementId } = await fresh()
-      await world.reserve(quoteId, movementId)
-      await world.confirm(quoteId, movementId, PENDING)
-      await world.update(quoteId, movementId, PENDING)
-      await world.update(quoteId, movementId, outcome)
-      await world.update(quoteId, movementId, PENDING)
-      await world.update(quoteId, movementId, outcome === FAILED ? COMPLETED : FAILED)
-      expect((await world.get(quoteId)).transactionStatus).toBe(outcome)
+      await harness.reserve(quoteId, movementId)
+      await harness.confirm(quoteId, movementId, PENDING)
+      await harness.update(quoteId, movementId, PENDING)
+      await harness.update(quoteId, movementId, outcome)
+      await harness.update(quoteId, movementId, PENDING)
+      await harness.update(quoteId, movementId, outcome === FAILED ? COMPLETED : FAILED)
+      expect((await harness.get(quoteId)).transactionStatus).toBe(outcome)
     }
   })
 
   it("a quote's transaction can be updated by its own movement only", async () => {
     const { quoteId, movementId } = await fresh()
-    await world.reserve(quoteId, movementId)
-    expect(await refusal(world.update(quoteId, movementId, COMPLETED))).toBe('QUOTE_NOT_FOUND')
-    await world.confirm(quoteId, movementId)
-    expect(await refusal(world.update(quoteId, randomUUID(), COMPLETED))).toBe('QUOTE_NOT_FOUND')
+    await harness.reserve(quoteId, movementId)
+    expect(await refusal(harness.update(quoteId, movementId, COMPLETED))).toBe('QUOTE_NOT_FOUND')
+    await harness.confirm(quoteId, movementId)
+    expect(await refusal(harness.update(quoteId, randomUUID(), COMPLETED))).toBe('QUOTE_NOT_FOUND')
   })
 })
 
@@ -292,13 +292,13 @@ describe('reading', () => {
     const { quoteId } = await fresh()
     const cases = [{ institutionName: 'Other Bank' }, { projectId: randomUUID() }]
     for (const more of cases)
-      expect(await refusal(world.get(quoteId, more))).toBe('QUOTE_NOT_FOUND')
-    expect(await refusal(world.get(randomUUID()))).toBe('QUOTE_NOT_FOUND')
-    expect(await refusal(world.get('quote-1'))).toBe('INVALID_PARAMETER quote_id')
+      expect(await refusal(harness.get(quoteId, more))).toBe('QUOTE_NOT_FOUND')
+    expect(await refusal(harness.get(randomUUID()))).toBe('QUOTE_NOT_FOUND')
+    expect(await refusal(harness.get('quote-1'))).toBe('INVALID_PARAMETER quote_id')
   })
 
   it('shows the reservations that wait', async () => {
-    const text = await world.registry.metrics()
+    const text = await harness.registry.metrics()
     expect(text).toMatch(/payweave_quotes_reservations_open [1-9]/)
     expect(text).toMatch(/payweave_quotes_reservation_oldest_seconds [1-9]/)
   })

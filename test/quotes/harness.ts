@@ -55,7 +55,7 @@ export function money(currency: string, minorUnits: bigint) {
 }
 
 /** Starts everything that the tests of a file share; quotes reach PostgreSQL by what `through` makes of its URL. */
-export async function startWorld(through = async (target: URL) => target.href) {
+export async function startHarness(through = async (target: URL) => target.href) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-quotes-'))
   writeIdentities(secrets, ['quotes', 'accounts', 'simulator', 'gateway', 'institution'])
   const identityOf = (name: string) =>
@@ -139,7 +139,7 @@ export async function startWorld(through = async (target: URL) => target.href) {
   }
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>
 type Client = ReturnType<typeof createRpcClient<typeof QuotesService>>
 
 /** Calls with everything filled in that a test does not care about. */

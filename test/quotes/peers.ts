@@ -1,4 +1,4 @@
-// The world outside quotes for the tests of this folder: accounts and a source of rates that do what a test says.
+// What quotes calls, for the tests of this folder: accounts and a source of rates that do what a test says.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { parseDecimal } from '#core/money/money.ts'

@@ -2,32 +2,32 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { deleteUnused } from '../../services/quotes/store/quote-store.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const dayMs = 86_400_000
 const movementId = randomUUID()
 const isThere = (quoteId: string) =>
-  world.get(quoteId).then(
+  harness.get(quoteId).then(
     () => true,
     () => false,
   )
 
 it('a quote that ended unused goes after thirty days, one of a movement stays', async () => {
-  const quotes = await Promise.all(Array.from({ length: 5 }, () => world.quote()))
+  const quotes = await Promise.all(Array.from({ length: 5 }, () => harness.quote()))
   const [reserved = '', used = '', ...unused] = quotes.map(({ quoteId }) => quoteId)
-  for (const quoteId of [reserved, used]) await world.reserve(quoteId, movementId)
-  await world.confirm(used, movementId)
-  world.testClock.advance(30 * dayMs)
-  expect(await deleteUnused(world.db, 10)).toBe(0)
-  world.testClock.advance(dayMs)
-  expect(await deleteUnused(world.db, 2)).toBe(2)
-  expect(await deleteUnused(world.db, 10)).toBe(1)
+  for (const quoteId of [reserved, used]) await harness.reserve(quoteId, movementId)
+  await harness.confirm(used, movementId)
+  harness.testClock.advance(30 * dayMs)
+  expect(await deleteUnused(harness.db, 10)).toBe(0)
+  harness.testClock.advance(dayMs)
+  expect(await deleteUnused(harness.db, 2)).toBe(2)
+  expect(await deleteUnused(harness.db, 10)).toBe(1)
   expect(await Promise.all([reserved, used, ...unused].map(isThere))).toEqual([
     true,
     true,

@@ -11,7 +11,7 @@ import {
   type MeasuredService,
   type ServiceProcess,
   startServiceProcess,
-} from './service-process.ts'
+} from './harness.ts'
 
 const maxGrowthBytes = 60 * 1024 * 1024
 

@@ -11,62 +11,62 @@ import { backfillPage, startBackfill } from '../../services/accounts/ledger/work
 import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
 import { eventually } from '../support/eventually.ts'
 
-import { type SettlementWorld, startSettlementWorld } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const { PAID } = ChargeOutcome
 
-let world: SettlementWorld
+let harness: Harness
 
 beforeEach(async () => {
-  world = await startSettlementWorld()
+  harness = await startHarness()
 })
-afterEach(() => world.stop())
+afterEach(() => harness.stop())
 
 /** Makes payments whose receipts, fees and payouts are not published to the ledger. */
 async function payTimes(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
-    const { payerId } = await world.one()
-    await world.report(payerId, PAID)
+    const { payerId } = await harness.one()
+    await harness.report(payerId, PAID)
   }
-  await eventually(async () => expect((await world.settlements()).length).toBe(count * 3))
+  await eventually(async () => expect((await harness.settlements()).length).toBe(count * 3))
 }
 
 async function postedIds(): Promise<string[]> {
-  return (await world.transfers()).map((row) => row.transfer_id)
+  return (await harness.transfers()).map((row) => row.transfer_id)
 }
 
 async function settlementIds(): Promise<string[]> {
-  return (await world.settlements()).map((row) => row.settlement_id)
+  return (await harness.settlements()).map((row) => row.settlement_id)
 }
 
 describe('the backfill', () => {
   it('posts what was written before the ledger heard of it, page by page', async () => {
     await payTimes(3)
-    world.settle()
-    const small = { listSettlements: () => world.list.listSettlements({ pageSize: 2 }) }
-    const first = await backfillPage({ ...world.job, payments: small })
+    harness.settle()
+    const small = { listSettlements: () => harness.list.listSettlements({ pageSize: 2 }) }
+    const first = await backfillPage({ ...harness.job, payments: small })
     expect(first.caughtUp).toBe(false)
     expect(await postedIds()).toHaveLength(2)
-    expect((await readBackfill(world.ledger)).pageToken).toBe((await settlementIds())[1])
-    expect(await backfillPage(world.job)).toEqual({ caughtUp: true })
+    expect((await readBackfill(harness.ledger)).pageToken).toBe((await settlementIds())[1])
+    expect(await backfillPage(harness.job)).toEqual({ caughtUp: true })
     expect(await postedIds()).toEqual(await settlementIds())
-    expect(await world.balances()).toEqual({ clearing: -150n, fee_income: 150n })
+    expect(await harness.balances()).toEqual({ clearing: -150n, fee_income: 150n })
   })
 
   it('leaves settlements of the last minute for later', async () => {
     await payTimes(1)
-    expect(await backfillPage(world.job)).toEqual({ caughtUp: true })
+    expect(await backfillPage(harness.job)).toEqual({ caughtUp: true })
     expect(await postedIds()).toEqual([])
-    world.settle()
-    await backfillPage(world.job)
+    harness.settle()
+    await backfillPage(harness.job)
     expect(await postedIds()).toEqual(await settlementIds())
   })
 
   it('races events and other replicas, and posts each settlement once', async () => {
     await payTimes(10)
-    world.settle()
-    const events = await world.settledEvents()
-    const { ledger, job } = world
+    harness.settle()
+    const events = await harness.settledEvents()
+    const { ledger, job } = harness
     await Promise.all([
       ledger.transaction((tx) => postEvents(tx, events)),
       backfillPage(job),
@@ -74,19 +74,22 @@ describe('the backfill', () => {
       ledger.transaction((tx) => postEvents(tx, events.toReversed())),
     ])
     expect(await postedIds()).toEqual(await settlementIds())
-    expect(await world.balances()).toEqual({ clearing: -500n, fee_income: 500n })
+    expect(await harness.balances()).toEqual({ clearing: -500n, fee_income: 500n })
     expect(await readBackfill(ledger)).toMatchObject({ checkedCount: 30n })
   })
 
   it('sent back to the first settlement, looks at all again and posts nothing twice', async () => {
     await payTimes(2)
-    world.settle()
-    await backfillPage(world.job)
-    const before = await world.balances()
-    await settlementPostingService(world.ledger, () => {}).restartBackfill({} as never, {} as never)
-    await backfillPage(world.job)
-    expect(await world.balances()).toEqual(before)
-    expect(await readBackfill(world.ledger)).toMatchObject({
+    harness.settle()
+    await backfillPage(harness.job)
+    const before = await harness.balances()
+    await settlementPostingService(harness.ledger, () => {}).restartBackfill(
+      {} as never,
+      {} as never,
+    )
+    await backfillPage(harness.job)
+    expect(await harness.balances()).toEqual(before)
+    expect(await readBackfill(harness.ledger)).toMatchObject({
       round: 2n,
       checkedCount: 6n,
       postedCount: 0n,
@@ -95,16 +98,16 @@ describe('the backfill', () => {
 
   it('waits for payments to come up', async () => {
     await payTimes(1)
-    world.settle()
+    harness.settle()
     let down = true
     const payments = {
       listSettlements: (request: { pageToken?: string }) => {
         if (down) throw new Failure('SERVICE_UNAVAILABLE', 'payments is down')
-        return world.list.listSettlements(request)
+        return harness.list.listSettlements(request)
       },
     }
     const pauseMs = { caughtUp: 60_000, failed: 20 }
-    const job = startBackfill({ ...world.job, payments, pauseMs })
+    const job = startBackfill({ ...harness.job, payments, pauseMs })
     await new Promise((resolve) => setTimeout(resolve, 100))
     down = false
     await eventually(async () => expect((await postedIds()).length).toBe(3))
@@ -116,9 +119,9 @@ describe('the backfill', () => {
 describe('the list of settlements', () => {
   it('is the same as what events carry', async () => {
     await payTimes(1)
-    world.settle()
-    const { settlements } = await world.list.listSettlements({})
-    const published = (await world.settledEvents()).flatMap(
+    harness.settle()
+    const { settlements } = await harness.list.listSettlements({})
+    const published = (await harness.settledEvents()).flatMap(
       ({ payload }) => fromBinary(PaymentEventSchema, payload).settlements,
     )
     const inOrder = published.toSorted((a, b) => (a.settlementId < b.settlementId ? -1 : 1))
@@ -126,7 +129,7 @@ describe('the list of settlements', () => {
   })
 
   it('refuses a page that is too large and a token that is none', async () => {
-    const { listSettlements } = world.list
+    const { listSettlements } = harness.list
     await expect(listSettlements({ pageSize: 1_001 })).rejects.toThrow('page_size')
     await expect(listSettlements({ pageToken: 'x' })).rejects.toThrow('page_token')
   })
@@ -135,26 +138,26 @@ describe('the list of settlements', () => {
 describe('a settlement that the ledger has otherwise', () => {
   it('is rejected permanently, visibly, while the others are posted', async () => {
     await payTimes(1)
-    world.settle()
+    harness.settle()
     const [first = ''] = await settlementIds()
-    const { projectId } = world
+    const { projectId } = harness
     const line = (internal: 'opening' | 'suspense', amountMinor: bigint) => ({
       address: { internal },
       currency: 'USD',
       amountMinor,
     })
     const lines = [line('opening', -1n), line('suspense', 1n)]
-    await world.ledger.transaction((tx) =>
+    await harness.ledger.transaction((tx) =>
       postTransfer(tx, { projectId, transferId: first, lines }),
     )
-    await backfillPage(world.job)
-    expect(await world.transfers()).toHaveLength(2)
-    const refusals = await listRefusals(world.ledger, 10)
+    await backfillPage(harness.job)
+    expect(await harness.transfers()).toHaveLength(2)
+    const refusals = await listRefusals(harness.ledger, 10)
     expect(refusals).toMatchObject([{ settlementId: first, projectId }])
-    const gauge = world.metrics.getSingleMetric('payweave_ledger_settlements_refused')
+    const gauge = harness.metrics.getSingleMetric('payweave_ledger_settlements_refused')
     expect((await gauge?.get())?.values[0]?.value).toBe(1)
-    const events = await world.settledEvents()
-    const posting = world.ledger.transaction((tx) => postEvents(tx, events))
+    const events = await harness.settledEvents()
+    const posting = harness.ledger.transaction((tx) => postEvents(tx, events))
     await expect(posting).rejects.toMatchObject({ name: 'UnprocessableEvent' })
   })
 })

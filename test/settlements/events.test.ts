@@ -5,33 +5,35 @@ import { postEvents } from '../../services/accounts/ledger/workers/settlement-co
 import { startBroker, type TestBroker } from '../events/harness.ts'
 import { at, payer } from '../payments/harness.ts'
 import { eventually } from '../support/eventually.ts'
-import { type SettlementWorld, startSettlementWorld } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const { PAID } = ChargeOutcome
 const { COMPLETED, FAILED } = TransferOutcome
 
 let broker: TestBroker
-let world: SettlementWorld
+let harness: Harness
 
 beforeAll(async () => {
   broker = await startBroker()
-  world = await startSettlementWorld()
-  world.connect(broker.url)
+  harness = await startHarness()
+  harness.connect(broker.url)
 })
 afterAll(async () => {
-  await world.stop()
+  await harness.stop()
   await broker.remove()
 })
 
 /** Waits until the ledger has confirmed all events of payments. */
 async function allNotified(): Promise<void> {
-  await eventually(async () => expect(await world.openEvents()).toBe(0))
+  await eventually(async () => expect(await harness.openEvents()).toBe(0))
 }
 
 async function payoutOf(paymentId: string): Promise<string> {
   const payment = await eventually(async () => {
-    const found = await world.get(paymentId)
-    return found.payees.some(({ payeeId }) => world.backend.received.payouts.has(payeeId)) && found
+    const found = await harness.get(paymentId)
+    return (
+      found.payees.some(({ payeeId }) => harness.backend.received.payouts.has(payeeId)) && found
+    )
   })
   return at(payment.payees).payeeId
 }
@@ -42,64 +44,64 @@ function total(balances: Record<string, bigint>): bigint {
 
 describe('a payment in the ledger', () => {
   it('of two payers, paid out and refunded, leaves nothing held and what the merchant owes', async () => {
-    const { paymentId, payerIds } = await world.shared(6_000n, 4_000n)
-    await world.report(at(payerIds), PAID)
-    await eventually(async () => expect((await world.balances())['held']).toBe(6_000n))
-    expect(await world.balances()).toEqual({ clearing: -6_000n, held: 6_000n })
-    await world.report(at(payerIds, 1), PAID)
-    await world.reportPayout(await payoutOf(paymentId), COMPLETED)
-    await eventually(async () => expect((await world.balances())['held']).toBeUndefined())
-    expect(await world.balances()).toEqual({ clearing: -50n, fee_income: 50n })
-    await world.refund(paymentId)
+    const { paymentId, payerIds } = await harness.shared(6_000n, 4_000n)
+    await harness.report(at(payerIds), PAID)
+    await eventually(async () => expect((await harness.balances())['held']).toBe(6_000n))
+    expect(await harness.balances()).toEqual({ clearing: -6_000n, held: 6_000n })
+    await harness.report(at(payerIds, 1), PAID)
+    await harness.reportPayout(await payoutOf(paymentId), COMPLETED)
+    await eventually(async () => expect((await harness.balances())['held']).toBeUndefined())
+    expect(await harness.balances()).toEqual({ clearing: -50n, fee_income: 50n })
+    await harness.refund(paymentId)
     await eventually(async () =>
-      expect((await world.balances())['merchant_receivable']).toBeDefined(),
+      expect((await harness.balances())['merchant_receivable']).toBeDefined(),
     )
-    expect(await world.balances()).toEqual({ clearing: 9_950n, merchant_receivable: -9_950n })
-    const transfers = await world.transfers()
-    const { transactionId } = await world.get(paymentId)
+    expect(await harness.balances()).toEqual({ clearing: 9_950n, merchant_receivable: -9_950n })
+    const transfers = await harness.transfers()
+    const { transactionId } = await harness.get(paymentId)
     expect(new Set(transfers.map(({ reference }) => reference))).toEqual(new Set([transactionId]))
   })
 
   it('posts every kind of settlement once, and its accounts sum to zero', async () => {
     await everyKind()
     await allNotified()
-    const settlements = await world.settlements()
+    const settlements = await harness.settlements()
     expect(new Set(settlements.map(({ kind }) => kind)).size).toBe(12)
-    const transfers = await world.transfers()
+    const transfers = await harness.transfers()
     expect(transfers.map((row) => [row.transfer_id, row.kind])).toEqual(
       settlements.map((row) => [row.settlement_id, row.kind]),
     )
-    expect(total(await world.balances())).toBe(0n)
+    expect(total(await harness.balances())).toBe(0n)
   })
 
   it('posts nothing again when events come again', async () => {
     await allNotified()
-    const before = await world.balances()
-    const events = await world.settledEvents()
+    const before = await harness.balances()
+    const events = await harness.settledEvents()
     const posted = await Promise.all(
-      [1, 2, 3].map(() => world.ledger.transaction((tx) => postEvents(tx, events))),
+      [1, 2, 3].map(() => harness.ledger.transaction((tx) => postEvents(tx, events))),
     )
     expect(posted).toEqual([0, 0, 0])
-    expect(await world.balances()).toEqual(before)
+    expect(await harness.balances()).toEqual(before)
   })
 })
 
 /** Brings about every movement that payments knows. */
 async function everyKind(): Promise<void> {
-  const late = await world.one()
-  await world.cancel(late.paymentId)
-  await world.report(late.payerId, PAID)
-  const refund = await eventually(() => world.refundsOf(late.payerId)[0] ?? false)
-  await world.reports.reportRefund({ refundId: refund.refundId, outcome: FAILED })
-  const twice = await world.one()
-  await world.report(twice.payerId, PAID, 'first')
-  await world.report(twice.payerId, PAID, 'second')
-  await world.reportPayout(await payoutOf(twice.paymentId), FAILED)
-  const shared = await world.create({
+  const late = await harness.one()
+  await harness.cancel(late.paymentId)
+  await harness.report(late.payerId, PAID)
+  const refund = await eventually(() => harness.refundsOf(late.payerId)[0] ?? false)
+  await harness.reports.reportRefund({ refundId: refund.refundId, outcome: FAILED })
+  const twice = await harness.one()
+  await harness.report(twice.payerId, PAID, 'first')
+  await harness.report(twice.payerId, PAID, 'second')
+  await harness.reportPayout(await payoutOf(twice.paymentId), FAILED)
+  const shared = await harness.create({
     payers: [payer()],
     payees: [{ mobileNumberE164: '+12025550108', amountMinor: 10_000n }],
   })
-  await world.report(at(shared.payers).payerId, PAID)
+  await harness.report(at(shared.payers).payerId, PAID)
   await payoutOf(shared.paymentId)
-  await world.refund(shared.paymentId)
+  await harness.refund(shared.paymentId)
 }

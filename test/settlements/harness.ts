@@ -13,7 +13,7 @@ import { readBalance } from '../../services/accounts/ledger/operations/ledger.ts
 import { settlementMetrics } from '../../services/accounts/ledger/settlement-metrics.ts'
 import type { BackfillOptions } from '../../services/accounts/ledger/workers/backfill.ts'
 import { startSettlementConsumer } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
-import { startWorld } from '../payments/harness.ts'
+import { startHarness as startPayments } from '../payments/harness.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 
 const internals = [
@@ -47,8 +47,8 @@ const openEvents = sql(
 const youngest = 61_000
 
 /** Starts payments and a ledger that hears nothing of them yet. */
-export async function startSettlementWorld() {
-  const payments = await startWorld()
+export async function startHarness() {
+  const payments = await startPayments()
   const accounts = await createTestDatabase('accounts', migrationFolders('accounts'))
   const db = accounts.open()
   const metrics = new Registry()
@@ -133,4 +133,4 @@ export async function startSettlementWorld() {
   }
 }
 
-export type SettlementWorld = Awaited<ReturnType<typeof startSettlementWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BillState, RetryCategory } from '#gen/backend/v1/billers_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const newBill = (customerReference: string) => ({
   billPaymentId: randomUUID(),
@@ -22,13 +22,13 @@ const newBill = (customerReference: string) => ({
 type Bill = Omit<ReturnType<typeof newBill>, 'billPaymentId'> & { billPaymentId: string }
 
 const pay = async (bill: Bill, timeoutMs = 15_000) =>
-  (await world.bills.payBill(bill, { timeoutMs })).outcome
+  (await harness.bills.payBill(bill, { timeoutMs })).outcome
 const enquire = async ({ billPaymentId }: Pick<Bill, 'billPaymentId'>) =>
-  (await world.bills.enquireBill({ billPaymentId })).outcome
+  (await harness.bills.enquireBill({ billPaymentId })).outcome
 
 type Shown = { id: string; amount: string; currency: string; executed_time: string }
 async function executionsOf({ billPaymentId }: Bill): Promise<Shown[]> {
-  const response = await fetch(`${world.publicUrl}/executions?kind=bill&id=${billPaymentId}`)
+  const response = await fetch(`${harness.publicUrl}/executions?kind=bill&id=${billPaymentId}`)
   return ((await response.json()) as { executions: Shown[] }).executions
 }
 
@@ -98,7 +98,7 @@ describe('a biller', () => {
   it('never pays a bill that it once called unknown, over a restart too', async () => {
     const bill = newBill('12345678')
     expect((await enquire(bill))?.state).toBe(BillState.NOT_FOUND)
-    await world.restart()
+    await harness.restart()
     expect((await enquire(bill))?.state).toBe(BillState.NOT_FOUND)
     await expect(pay(bill)).rejects.toMatchObject(refusedForEver)
     expect(await executionsOf(bill)).toEqual([])
@@ -132,11 +132,11 @@ describe('a bill that is sent again', () => {
     const bill = newBill('12340408')
     const paying = pay(bill).catch((error: unknown) => error)
     // An enquiry that came first would make it unknown for ever.
-    await eventually(async () => expect(await world.knowsBill(bill.billPaymentId)).toBe(true))
+    await eventually(async () => expect(await harness.knowsBill(bill.billPaymentId)).toBe(true))
     expect((await enquire(bill))?.state).toBe(BillState.PENDING)
-    await world.restart()
+    await harness.restart()
     expect(await paying).toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
-    world.testClock.advance(5_000)
+    harness.testClock.advance(5_000)
     expect((await pay(bill))?.state).toBe(BillState.PAID)
     expect(await executionsOf(bill)).toHaveLength(1)
   })
@@ -159,6 +159,6 @@ it.each([
 it.each(['', '?kind=bill', '?kind=charge&id=x', '?kind=bill&id=x'])(
   'the log asked with "%s" answers 400',
   async (query) => {
-    expect((await fetch(`${world.publicUrl}/executions${query}`)).status).toBe(400)
+    expect((await fetch(`${harness.publicUrl}/executions${query}`)).status).toBe(400)
   },
 )

@@ -35,7 +35,7 @@ const host = '127.0.0.1'
 const callers = ['gateway', 'payments', 'accounts', 'institution', 'quotes', 'billing']
 
 /** What a simulator stands on: a database, identities, ports, and stand-ins for other services. */
-export async function startSurroundings() {
+export async function startStandIns() {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-simulator-'))
   writeIdentities(secrets, [...callers, 'simulator'])
   const identityOf = (name: string) =>
@@ -90,9 +90,9 @@ export async function startSurroundings() {
   }
 }
 
-/** A simulator in this process, with its surroundings and a clock that the test shifts. */
-export async function startWorld({ environment = 'local' }: { environment?: Environment } = {}) {
-  const surroundings = await startSurroundings()
+/** A simulator in this process, with its stand-ins and a clock that the test shifts. */
+export async function startHarness({ environment = 'local' }: { environment?: Environment } = {}) {
+  const standIns = await startStandIns()
   const {
     port,
     publicPort,
@@ -102,7 +102,7 @@ export async function startWorld({ environment = 'local' }: { environment?: Envi
     institutionUrl,
     identityOf,
     database,
-  } = surroundings
+  } = standIns
   const testClock = createTestClock()
   const identity = identityOf('simulator')
   const reach = (audience: string, url: string) => ({
@@ -137,7 +137,7 @@ export async function startWorld({ environment = 'local' }: { environment?: Envi
   }
   let running = await start()
   return {
-    ...surroundings,
+    ...standIns,
     testClock,
     /** Returns whether a bill payment was accepted, without an enquiry about it. */
     async knowsBill(billPaymentId: string): Promise<boolean> {
@@ -149,19 +149,19 @@ export async function startWorld({ environment = 'local' }: { environment?: Envi
       await running.db.close()
       running = await start()
       // Connections to the one that stopped may seem usable for a moment.
-      await eventually(() => surroundings.charges.getAttempt({ attemptId: randomUUID() }))
+      await eventually(() => standIns.charges.getAttempt({ attemptId: randomUUID() }))
     },
     async stop() {
       await running.server.close()
       await Promise.all([payments, accounts, institution].map(({ pool }) => pool.close()))
-      await surroundings.remove()
+      await standIns.remove()
     },
   }
 }
 
 const knownBill = sql('test_known_bill', 'select 1 from bill where bill_payment_id = $1')
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>
 
 /** A charge to announce, of somebody who acts by hand unless a number is given. */
 export function newCharge({

@@ -8,20 +8,20 @@ import { Failure } from '#core/errors/errors.ts'
 import { BillState } from '#gen/backend/v1/billers_pb.js'
 import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { startSurroundings } from './harness.ts'
+import { startStandIns } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
-let surroundings: Awaited<ReturnType<typeof startSurroundings>>
+let standIns: Awaited<ReturnType<typeof startStandIns>>
 let simulator: SimulatorProcess
 beforeAll(async () => {
-  surroundings = await startSurroundings()
-  simulator = simulatorProcess(surroundings)
+  standIns = await startStandIns()
+  simulator = simulatorProcess(standIns)
 })
 afterAll(async () => {
   await simulator.end('SIGKILL')
-  await surroundings.remove()
+  await standIns.remove()
 })
 
 const kills = 6
@@ -60,9 +60,9 @@ function load() {
         amount: { currency: 'USD', minorUnits: 100n },
         customerReference: reference,
       }
-      let answer: Awaited<ReturnType<typeof surroundings.bills.payBill>> | undefined
+      let answer: Awaited<ReturnType<typeof standIns.bills.payBill>> | undefined
       for (let repeat = 0; repeat < 2; repeat += 1) {
-        answer = await surroundings.bills.payBill(order, options).catch(unknownWhenUnclear)
+        answer = await standIns.bills.payBill(order, options).catch(unknownWhenUnclear)
         note(billPaymentId, answer?.outcome?.providerReference)
       }
       await delay(answer === undefined ? unansweredPaceMs : paceMs)
@@ -80,7 +80,7 @@ function load() {
         creditAmount: { currency: 'USD', minorUnits: 100n },
         creditParty: { accountNumber: '100200300' },
       }
-      const taken = await surroundings.transfers
+      const taken = await standIns.transfers
         .createTransfer(transfer, options)
         .catch(unknownWhenUnclear)
       if (taken !== undefined) transfers.push(transferId)
@@ -104,7 +104,7 @@ async function executionsOf(kind: string, ids: string[]): Promise<string[]> {
   const found: string[] = []
   for (let from = 0; from < ids.length; from += 50) {
     const query = ids.slice(from, from + 50).map((id) => `&id=${id}`)
-    const answer = await fetch(`${surroundings.publicUrl}/executions?kind=${kind}${query.join('')}`)
+    const answer = await fetch(`${standIns.publicUrl}/executions?kind=${kind}${query.join('')}`)
     const { executions } = (await answer.json()) as { executions: { id: string }[] }
     found.push(...executions.map(({ id }) => id))
   }
@@ -124,7 +124,7 @@ it('killed under load, it executes each id at most once and keeps every word', a
   const paid: string[] = []
   const broken: string[] = []
   const settled = async (billPaymentId: string) => {
-    const { outcome } = await surroundings.bills.enquireBill({ billPaymentId })
+    const { outcome } = await standIns.bills.enquireBill({ billPaymentId })
     const seen = words.get(billPaymentId) ?? new Set()
     const isPaid = outcome?.state === BillState.PAID
     if (isPaid) paid.push(billPaymentId)
@@ -138,14 +138,14 @@ it('killed under load, it executes each id at most once and keeps every word', a
   expect(paid.length).toBeGreaterThan(0)
   expect((await executionsOf('bill', bills)).toSorted()).toEqual(paid.toSorted())
 
-  const reported = () => surroundings.institution.got.map(({ id }) => id)
+  const reported = () => standIns.institution.got.map(({ id }) => id)
   await eventually(() => expect(reported()).toEqual(expect.arrayContaining(transfers)))
   expect(transfers.length).toBeGreaterThan(0)
   expect((await executionsOf('transfer', transfers)).toSorted()).toEqual(transfers.toSorted())
 })
 
 it('killed with everything under way, it ends all of it after the next start', async () => {
-  const { bills, transfers, reviews, accounts, institution } = surroundings
+  const { bills, transfers, reviews, accounts, institution } = standIns
   const [billPaymentId, transferId, reviewId, challengeId] = [1, 2, 3, 4].map(() => randomUUID())
   if (!billPaymentId || !transferId || !reviewId || !challengeId) throw new Error('no ids')
   const money = { currency: 'USD', minorUnits: 100n }

@@ -3,27 +3,27 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { newCharge, open, returnUrl, startWorld, submit, type World } from './harness.ts'
+import { type Harness, newCharge, open, returnUrl, startHarness, submit } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const reportsOf = (id: string, count: number) =>
   eventually(() => {
-    const reports = world.payments.of(id)
+    const reports = harness.payments.of(id)
     expect(reports).toHaveLength(count)
     return reports.map(({ outcome }) => outcome)
   })
 const announce = async (options: Parameters<typeof newCharge>[0] = {}) => {
-  const charge = newCharge({ now: world.testClock.now(), ...options })
-  await world.charges.announceCharges({ charges: [charge] })
+  const charge = newCharge({ now: harness.testClock.now(), ...options })
+  await harness.charges.announceCharges({ charges: [charge] })
   return charge
 }
 const withdraw = (chargeId: string) =>
-  world.charges.withdrawCharges({
+  harness.charges.withdrawCharges({
     withdrawals: [{ chargeId, reason: WithdrawReason.CANCELLED }],
   })
 
@@ -35,7 +35,7 @@ describe('the card form', () => {
     return { chargeId, url: (await openFrameOf(chargeId, target)).frameUrl }
   }
   const openFrameOf = (chargeId: string, target = returnUrl) =>
-    world.charges.openCardFrame({ chargeId, returnUrl: target })
+    harness.charges.openCardFrame({ chargeId, returnUrl: target })
 
   it('shows merchant and amount, and may be framed by the payer’s pages alone', async () => {
     const { url } = await openFrame()
@@ -49,7 +49,7 @@ describe('the card form', () => {
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain('frame-ancestors http://pay.test:8080')
     expect(headers.get('referrer-policy')).toBe('no-referrer')
-    expect((await open(`${world.publicUrl}/simulator.css`)).headers.get('content-type')).toBe(
+    expect((await open(`${harness.publicUrl}/simulator.css`)).headers.get('content-type')).toBe(
       'text/css',
     )
   })
@@ -62,7 +62,7 @@ describe('the card form', () => {
     expect(html).toContain(`href="${returnUrl}" target="_top"`)
     expect(html).not.toContain('4242')
     expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'PAID'])
-    expect(world.payments.of(chargeId)[0]?.method).toBe('CARD')
+    expect(harness.payments.of(chargeId)[0]?.method).toBe('CARD')
     expect((await open(url)).html).toContain('paid already')
     expect((await submit(url, good)).status).toBe(409)
   })
@@ -92,7 +92,7 @@ describe('the card form', () => {
     expect(status).toBe(422)
     expect(html).toContain(message)
     expect(html).not.toContain('4242 4242')
-    expect(world.payments.of(chargeId)).toEqual([])
+    expect(harness.payments.of(chargeId)).toEqual([])
   })
 
   it('a form that is submitted twice is one attempt', async () => {
@@ -114,9 +114,9 @@ describe('the card form', () => {
     expect((await submit(withdrawn.url, good)).status).toBe(409)
     const late = await announce({ expiresInMs: 60_000 })
     const { frameUrl } = await openFrameOf(late.chargeId)
-    world.testClock.advance(61_000)
+    harness.testClock.advance(61_000)
     expect((await submit(frameUrl, good)).html).toContain('time to pay has run out')
-    expect(world.payments.of(late.chargeId)).toEqual([])
+    expect(harness.payments.of(late.chargeId)).toEqual([])
   })
 
   it('leads back over TLS or to the payer’s pages only', async () => {
@@ -133,7 +133,7 @@ describe('the card form', () => {
   })
 
   it('an unknown form is a page that says so', async () => {
-    const { status, html } = await open(`${world.publicUrl}/card/${'x'.repeat(43)}`)
+    const { status, html } = await open(`${harness.publicUrl}/card/${'x'.repeat(43)}`)
     expect([status, html.includes('no such card form')]).toEqual([404, true])
   })
 })
@@ -141,27 +141,27 @@ describe('the card form', () => {
 describe('the agent’s till', () => {
   it('shows what a cash code is for and collects it once', async () => {
     const { chargeId, cashCode } = await announce({ channel: ChargeChannel.AGENT })
-    expect((await open(`${world.publicUrl}/agent`)).html).toContain('name="cash_code"')
-    const shown = await submit(`${world.publicUrl}/agent`, { cash_code: cashCode })
+    expect((await open(`${harness.publicUrl}/agent`)).html).toContain('name="cash_code"')
+    const shown = await submit(`${harness.publicUrl}/agent`, { cash_code: cashCode })
     expect(shown.html).toContain('Collect 12.50 USD')
     expect(shown.html).toContain('Demo &lt;Store&gt;')
     const spaced = cashCode.replace(/(.{4})/g, '$1 ')
     const [first, second] = await Promise.all([
-      submit(`${world.publicUrl}/agent/collect`, { cash_code: spaced }),
-      submit(`${world.publicUrl}/agent/collect`, { cash_code: cashCode }),
+      submit(`${harness.publicUrl}/agent/collect`, { cash_code: spaced }),
+      submit(`${harness.publicUrl}/agent/collect`, { cash_code: cashCode }),
     ])
     expect(new Set([first.status, second.status])).toEqual(new Set([200, 409]))
     expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'PAID'])
-    expect((await submit(`${world.publicUrl}/agent`, { cash_code: cashCode })).status).toBe(409)
+    expect((await submit(`${harness.publicUrl}/agent`, { cash_code: cashCode })).status).toBe(409)
   })
 
   it('the agent page distinguishes an unknown, a malformed and a withdrawn cash code', async () => {
     const { chargeId, cashCode } = await announce({ channel: ChargeChannel.AGENT })
     await withdraw(chargeId)
-    const collect = `${world.publicUrl}/agent/collect`
+    const collect = `${harness.publicUrl}/agent/collect`
     expect((await submit(collect, { cash_code: '000000000000' })).status).toBe(404)
     expect((await submit(collect, { cash_code: '12<34' })).status).toBe(422)
     expect((await submit(collect, { cash_code: cashCode })).html).toContain('withdrawn')
-    expect(world.payments.of(chargeId)).toEqual([])
+    expect(harness.payments.of(chargeId)).toEqual([])
   })
 })

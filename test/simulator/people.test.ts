@@ -4,22 +4,22 @@ import { Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AttemptOutcome, ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { newCharge, startWorld, type World } from './harness.ts'
+import { type Harness, newCharge, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
-const outcomesOf = (id: string) => world.payments.of(id).map(({ outcome }) => outcome)
+const outcomesOf = (id: string) => harness.payments.of(id).map(({ outcome }) => outcome)
 const announce = async (options: Parameters<typeof newCharge>[0]) => {
-  const charge = newCharge({ now: world.testClock.now(), ...options })
-  await world.charges.announceCharges({ charges: [charge] })
+  const charge = newCharge({ now: harness.testClock.now(), ...options })
+  await harness.charges.announceCharges({ charges: [charge] })
   return charge
 }
 const withdraw = (chargeId: string, reason: WithdrawReason) =>
-  world.charges.withdrawCharges({ withdrawals: [{ chargeId, reason }] })
+  harness.charges.withdrawCharges({ withdrawals: [{ chargeId, reason }] })
 const expectSoon = <T>(read: () => T, expected: T) =>
   eventually(() => expect(read()).toEqual(expected))
 /** Long enough for two rounds of every loop. */
@@ -31,64 +31,64 @@ describe('people who act by themselves', () => {
     const { chargeId } = await announce({ number: '+12025550101' })
     await expectSoon(() => outcomesOf(chargeId), ['PROCESSING', 'PAID'])
     expect(Date.now() - startedMs).toBeGreaterThanOrEqual(1_000)
-    expect(new Set(world.payments.of(chargeId).map(({ attemptId }) => attemptId)).size).toBe(1)
+    expect(new Set(harness.payments.of(chargeId).map(({ attemptId }) => attemptId)).size).toBe(1)
   })
 
   it('number 02 refuses once a second, five times, each an attempt of its own', async () => {
-    const startedMs = world.testClock.now().getTime()
+    const startedMs = harness.testClock.now().getTime()
     const { chargeId } = await announce({ number: '+12025550102' })
     for (let attempts = 1; attempts <= 5; attempts += 1) {
-      world.testClock.advance(1_000)
+      harness.testClock.advance(1_000)
       // A machine that stalls may have let the time of the next one come.
       const expected = Array.from({ length: attempts }, () => ['PROCESSING', 'REFUSED']).flat()
       await expectSoon(() => outcomesOf(chargeId).slice(0, 2 * attempts), expected)
-      const tookMs = world.testClock.now().getTime() - startedMs
+      const tookMs = harness.testClock.now().getTime() - startedMs
       expect(outcomesOf(chargeId).length).toBeLessThanOrEqual((2 * tookMs) / 1_000)
     }
-    world.testClock.advance(5_000)
+    harness.testClock.advance(5_000)
     await aMoment()
     expect(outcomesOf(chargeId)).toHaveLength(10)
-    expect(new Set(world.payments.of(chargeId).map(({ attemptId }) => attemptId)).size).toBe(5)
+    expect(new Set(harness.payments.of(chargeId).map(({ attemptId }) => attemptId)).size).toBe(5)
   })
 
   it('number 05 pays after five seconds, on any channel', async () => {
     const channel = ChargeChannel.DIRECT_POS
-    const startedMs = world.testClock.now().getTime()
+    const startedMs = harness.testClock.now().getTime()
     const { chargeId } = await announce({ number: '+12025550105', channel })
-    world.testClock.advance(4_200)
+    harness.testClock.advance(4_200)
     await expectSoon(() => outcomesOf(chargeId), ['PROCESSING', 'PAID'])
-    expect(world.testClock.now().getTime() - startedMs).toBeGreaterThanOrEqual(5_000)
+    expect(harness.testClock.now().getTime() - startedMs).toBeGreaterThanOrEqual(5_000)
   })
 
   it('number 12 pays two seconds after the request was cancelled, and only then', async () => {
     const charge = await announce({ number: '+12025550112' })
     const failed = await announce({ number: '+12025550112' })
-    world.testClock.advance(60_000)
+    harness.testClock.advance(60_000)
     await aMoment()
     expect(outcomesOf(charge.chargeId)).toEqual([])
     await withdraw(charge.chargeId, WithdrawReason.CANCELLED)
     await withdraw(failed.chargeId, WithdrawReason.FAILED)
-    world.testClock.advance(2_000)
+    harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(charge.chargeId), ['PAID'])
-    world.testClock.advance(10_000)
+    harness.testClock.advance(10_000)
     await aMoment()
     expect(outcomesOf(charge.chargeId)).toEqual(['PAID'])
     expect(outcomesOf(failed.chargeId)).toEqual([])
   })
 
   it('late money also comes when the withdrawal overtook the announcement', async () => {
-    const charge = newCharge({ number: '+12025550112', now: world.testClock.now() })
+    const charge = newCharge({ number: '+12025550112', now: harness.testClock.now() })
     await withdraw(charge.chargeId, WithdrawReason.CANCELLED)
-    await world.charges.announceCharges({ charges: [charge] })
-    world.testClock.advance(2_000)
+    await harness.charges.announceCharges({ charges: [charge] })
+    harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(charge.chargeId), ['PAID'])
-    expect(world.payments.of(charge.chargeId)[0]?.method).toBe('UNSPECIFIED')
+    expect(harness.payments.of(charge.chargeId)[0]?.method).toBe('UNSPECIFIED')
   })
 
   it('numbers 08 and 00 do nothing by themselves', async () => {
     const silent = await announce({ number: '+12025550108' })
     const byHand = await announce({ number: '+12025550100' })
-    world.testClock.advance(60_000)
+    harness.testClock.advance(60_000)
     await aMoment()
     expect([...outcomesOf(silent.chargeId), ...outcomesOf(byHand.chargeId)]).toEqual([])
   })
@@ -97,18 +97,18 @@ describe('people who act by themselves', () => {
     const withdrawn = await announce({ number: '+12025550105' })
     await withdraw(withdrawn.chargeId, WithdrawReason.EXPIRED)
     const late = await announce({ number: '+12025550105', expiresInMs: 3_000 })
-    world.testClock.advance(60_000)
+    harness.testClock.advance(60_000)
     await aMoment()
     expect([...outcomesOf(withdrawn.chargeId), ...outcomesOf(late.chargeId)]).toEqual([])
   })
 
   it('announcing a charge again changes nothing', async () => {
     const charge = await announce({ number: '+12025550101' })
-    await world.charges.announceCharges({ charges: [charge, charge] })
-    world.testClock.advance(1_000)
+    await harness.charges.announceCharges({ charges: [charge, charge] })
+    harness.testClock.advance(1_000)
     await expectSoon(() => outcomesOf(charge.chargeId), ['PROCESSING', 'PAID'])
-    await world.charges.announceCharges({ charges: [charge] })
-    world.testClock.advance(5_000)
+    await harness.charges.announceCharges({ charges: [charge] })
+    harness.testClock.advance(5_000)
     await aMoment()
     expect(outcomesOf(charge.chargeId)).toEqual(['PROCESSING', 'PAID'])
   })
@@ -116,9 +116,9 @@ describe('people who act by themselves', () => {
 
 describe('wallets', () => {
   const pay = async (chargeId: string, pin: string, attemptId = randomUUID()) =>
-    (await world.charges.payWithWallet({ chargeId, attemptId, pin })).outcome
+    (await harness.charges.payWithWallet({ chargeId, attemptId, pin })).outcome
   const enquire = async (attemptId: string) =>
-    (await world.charges.getAttempt({ attemptId })).outcome
+    (await harness.charges.getAttempt({ attemptId })).outcome
 
   it('PIN 123456 pays; 000002 and every other PIN declines', async () => {
     const { chargeId } = await announce({})
@@ -192,14 +192,14 @@ describe('reports and requests', () => {
     const amount = { currency: 'USD', minorUnits: 500n }
     const payout = { payoutId, amount, mobileNumber: '+12025550103' }
     const refund = { refundId, chargeId: randomUUID(), amount }
-    await world.payouts.createPayout(payout)
-    await world.payouts.createRefund(refund)
+    await harness.payouts.createPayout(payout)
+    await harness.payouts.createRefund(refund)
     await expectSoon(
       () => [...outcomesOf(payoutId), ...outcomesOf(refundId)],
       ['COMPLETED', 'COMPLETED'],
     )
-    await world.payouts.createPayout(payout)
-    await world.payouts.createRefund(refund)
+    await harness.payouts.createPayout(payout)
+    await harness.payouts.createRefund(refund)
     await aMoment()
     expect([...outcomesOf(payoutId), ...outcomesOf(refundId)]).toHaveLength(2)
   })
@@ -207,24 +207,24 @@ describe('reports and requests', () => {
   it('a payout and a refund under one UUID are reported both', async () => {
     const id = randomUUID()
     const amount = { currency: 'USD', minorUnits: 500n }
-    await world.payouts.createPayout({ payoutId: id, amount, mobileNumber: '+12025550103' })
-    await world.payouts.createRefund({ refundId: id, chargeId: randomUUID(), amount })
+    await harness.payouts.createPayout({ payoutId: id, amount, mobileNumber: '+12025550103' })
+    await harness.payouts.createRefund({ refundId: id, chargeId: randomUUID(), amount })
     await expectSoon(() => outcomesOf(id), ['COMPLETED', 'COMPLETED'])
   })
 
   it('reports wait for payments, over a restart too, and arrive in order', async () => {
-    await world.payments.stop()
+    await harness.payments.stop()
     const { chargeId } = await announce({ number: '+12025550102' })
     const paying = await announce({ number: '+12025550101' })
-    world.testClock.advance(5_000)
+    harness.testClock.advance(5_000)
     await aMoment()
-    await world.restart()
+    await harness.restart()
     await aMoment()
-    await world.payments.start()
-    world.testClock.advance(60_000)
+    await harness.payments.start()
+    harness.testClock.advance(60_000)
     await expectSoon(() => outcomesOf(chargeId).length, 10)
     await expectSoon(() => outcomesOf(paying.chargeId), ['PROCESSING', 'PAID'])
-    const got = world.payments.of(chargeId)
+    const got = harness.payments.of(chargeId)
     for (let at = 0; at < 10; at += 2) {
       expect([got[at]?.outcome, got[at + 1]?.outcome]).toEqual(['PROCESSING', 'REFUSED'])
       expect(got[at]?.attemptId).toBe(got[at + 1]?.attemptId)
@@ -233,18 +233,18 @@ describe('reports and requests', () => {
 
   it('a report that payments cannot take now comes again, in its turn', async () => {
     const { chargeId } = await announce({ number: '+12025550101' })
-    world.payments.refuse(chargeId, 'SERVICE_UNAVAILABLE', 'TIMEOUT')
-    world.testClock.advance(1_000)
+    harness.payments.refuse(chargeId, 'SERVICE_UNAVAILABLE', 'TIMEOUT')
+    harness.testClock.advance(1_000)
     await eventually(() => expect(outcomesOf(chargeId)).toHaveLength(2))
     expect(outcomesOf(chargeId)).toEqual(['PROCESSING', 'PAID'])
   })
 
   it('a report that payments refuses permanently does not hold up the next one', async () => {
     const { chargeId } = await announce({ number: '+12025550101' })
-    world.payments.refuse(chargeId, 'PAYMENT_NOT_PAYABLE')
-    world.testClock.advance(1_000)
+    harness.payments.refuse(chargeId, 'PAYMENT_NOT_PAYABLE')
+    harness.testClock.advance(1_000)
     await eventually(() => expect(outcomesOf(chargeId)).toEqual(['PAID']))
-    world.testClock.advance(60_000)
+    harness.testClock.advance(60_000)
     await aMoment()
     expect(outcomesOf(chargeId)).toEqual(['PAID'])
   })
@@ -262,10 +262,10 @@ describe('reports and requests', () => {
       [{ mobileNumber: '' }, missing('charges[0].mobile_number')],
     ]
     for (const [wrong, refusal] of bad) {
-      const call = world.charges.announceCharges({ charges: [{ ...charge, ...wrong }] })
+      const call = harness.charges.announceCharges({ charges: [{ ...charge, ...wrong }] })
       await expect(call).rejects.toMatchObject(refusal)
     }
-    await expect(world.charges.announceCharges({ charges: [] })).rejects.toMatchObject(
+    await expect(harness.charges.announceCharges({ charges: [] })).rejects.toMatchObject(
       missing('charges'),
     )
     await expect(withdraw(charge.chargeId, WithdrawReason.UNSPECIFIED)).rejects.toMatchObject(
@@ -274,7 +274,7 @@ describe('reports and requests', () => {
   })
 
   it('only payments may call', async () => {
-    await expect(world.strangers.getAttempt({ attemptId: randomUUID() })).rejects.toMatchObject({
+    await expect(harness.strangers.getAttempt({ attemptId: randomUUID() })).rejects.toMatchObject({
       cause: { code: Code.PermissionDenied },
     })
   })

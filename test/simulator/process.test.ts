@@ -4,20 +4,20 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { newCharge, startSurroundings } from './harness.ts'
+import { newCharge, startStandIns } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-let surroundings: Awaited<ReturnType<typeof startSurroundings>>
+let standIns: Awaited<ReturnType<typeof startStandIns>>
 let process: SimulatorProcess
 beforeAll(async () => {
-  surroundings = await startSurroundings()
-  process = simulatorProcess(surroundings)
+  standIns = await startStandIns()
+  process = simulatorProcess(standIns)
 })
 afterAll(async () => {
   await process.end('SIGKILL')
-  await surroundings.remove()
+  await standIns.remove()
 })
 
 it.each([
@@ -28,13 +28,13 @@ it.each([
   const [code] = (await once(started.child, 'exit')) as [number]
   expect(code).toBe(1)
   expect(started.output()).toContain(reason)
-  for (const url of [surroundings.url, surroundings.publicUrl]) {
+  for (const url of [standIns.url, standIns.publicUrl]) {
     await expect(fetch(url)).rejects.toThrow('fetch failed')
   }
 })
 
 it('a kill loses no charge, attempt, report or received request; no PIN or card is logged', async () => {
-  const { charges, payments, publicUrl, adminPort } = surroundings
+  const { charges, payments, publicUrl, adminPort } = standIns
   const first = process.run({})
   await once(first.child, 'message')
   await payments.stop()

@@ -2,16 +2,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { startSurroundings } from './harness.ts'
+import type { startStandIns } from './harness.ts'
 
 const main = join(import.meta.dirname, '../../connectors/simulator/main.ts')
 
 export type SimulatorProcess = ReturnType<typeof simulatorProcess>
 
-/** Runs one simulator at a time on some surroundings. */
-export function simulatorProcess(surroundings: Awaited<ReturnType<typeof startSurroundings>>) {
-  const { port, publicPort, adminPort, secrets, database, publicUrl } = surroundings
-  const { paymentsUrl, accountsUrl, institutionUrl } = surroundings
+/** Runs one simulator at a time on some standIns. */
+export function simulatorProcess(standIns: Awaited<ReturnType<typeof startStandIns>>) {
+  const { port, publicPort, adminPort, secrets, database, publicUrl } = standIns
+  const { paymentsUrl, accountsUrl, institutionUrl } = standIns
   let child: ChildProcess | undefined
   return {
     run(env: Record<string, string>) {

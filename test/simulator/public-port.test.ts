@@ -4,13 +4,13 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { preface as linkPreface } from '#platform/rpc/fast-path/frames.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 /** What a port says to bytes, until it hangs up. */
 async function answerTo(port: number, bytes: string | Buffer): Promise<string> {
@@ -33,7 +33,7 @@ describe('the public port', () => {
     '/backend.v1.PayoutService/CreatePayout',
   ])('knows no RPC: %s', async (path) => {
     for (const type of ['application/json', 'application/proto', 'application/grpc']) {
-      const answer = await fetch(`${world.publicUrl}${path}`, {
+      const answer = await fetch(`${harness.publicUrl}${path}`, {
         method: 'POST',
         headers: { 'content-type': type, 'connect-protocol-version': '1' },
         body: '{}',
@@ -46,15 +46,15 @@ describe('the public port', () => {
   })
 
   it('speaks no HTTP/2', async () => {
-    const session = http2.connect(world.publicUrl)
+    const session = http2.connect(harness.publicUrl)
     const [error] = (await once(session, 'error')) as [Error]
     expect(error.message).toMatch(/Protocol error|ECONNRESET/)
     const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
-    expect(await answerTo(world.publicPort, preface)).toMatch(/^HTTP\/1\.1 400 /)
+    expect(await answerTo(harness.publicPort, preface)).toMatch(/^HTTP\/1\.1 400 /)
   })
 
   it('speaks no frames of our own', async () => {
-    expect(await answerTo(world.publicPort, linkPreface)).toMatch(/^HTTP\/1\.1 400 /)
+    expect(await answerTo(harness.publicPort, linkPreface)).toMatch(/^HTTP\/1\.1 400 /)
   })
 
   it('names the methods of a path that was asked in another way', async () => {
@@ -67,15 +67,15 @@ describe('the public port', () => {
       ['OPTIONS', '/executions', 'GET'],
     ]
     for (const [method, path, allow] of asked) {
-      const answer = await fetch(`${world.publicUrl}${path}`, { method })
+      const answer = await fetch(`${harness.publicUrl}${path}`, { method })
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
     }
-    expect((await fetch(`${world.publicUrl}/`)).status).toBe(404)
+    expect((await fetch(`${harness.publicUrl}/`)).status).toBe(404)
   })
 
   it('keeps its answers from caches, type guesses and other sites', async () => {
     for (const path of ['/receivers/log?tag=some-tag', '/executions', '/agent', '/nowhere']) {
-      const { headers } = await fetch(`${world.publicUrl}${path}`)
+      const { headers } = await fetch(`${harness.publicUrl}${path}`)
       expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
       expect(headers.get('referrer-policy')).toBe('no-referrer')
@@ -94,7 +94,7 @@ describe('the port of the RPCs', () => {
     ['GET', '/receivers/log?tag=some-tag'],
     ['POST', '/receivers/ok/some-tag'],
   ])('has no page: %s %s', async (method, path) => {
-    const answer = await fetch(`${world.url}${path}`, { method })
+    const answer = await fetch(`${harness.url}${path}`, { method })
     expect([answer.status, await answer.json()]).toMatchObject([401, { code: 'unauthenticated' }])
   })
 })

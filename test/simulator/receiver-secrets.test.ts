@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '#platform/db/db.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld({ environment: 'sandbox' })
+  harness = await startHarness({ environment: 'sandbox' })
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const refusal = {
   message: 'The tag must be a secret of your own choice: 16 or more characters.',
@@ -20,7 +20,7 @@ const keptStatement = sql(
 )
 
 async function ask(path: string, method = 'GET') {
-  const answer = await fetch(`${world.publicUrl}${path}`, { method, redirect: 'manual' })
+  const answer = await fetch(`${harness.publicUrl}${path}`, { method, redirect: 'manual' })
   return [answer.status, await answer.json()]
 }
 
@@ -31,7 +31,7 @@ it.each(['order', 'fifteen-letters', '€'.repeat(15), 'a%2Fb'])(
       expect(await ask(`/receivers/${kind}/${tag}`, 'POST')).toEqual([400, refusal])
     }
     expect(await ask(`/receivers/log?tag=${tag}`)).toEqual([400, refusal])
-    const db = world.database.open({})
+    const db = harness.database.open({})
     const kept = await db.row(keptStatement, [decodeURIComponent(tag)])
     await db.close()
     expect(kept).toEqual({ requests: 0n })

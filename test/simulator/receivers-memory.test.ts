@@ -6,7 +6,7 @@ import net from 'node:net'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { insertReceived } from '../../connectors/simulator/store/receiver-store.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSurroundings } from './harness.ts'
+import { startStandIns } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -15,20 +15,20 @@ const bodyBytes = 256 * 1024
 const bodies = 128
 const readers = 8
 
-let surroundings: Awaited<ReturnType<typeof startSurroundings>>
+let standIns: Awaited<ReturnType<typeof startStandIns>>
 let simulator: SimulatorProcess
 let pid: number
 const tag = randomUUID()
 beforeAll(async () => {
-  surroundings = await startSurroundings()
-  const db = surroundings.database.open({})
+  standIns = await startStandIns()
+  const db = standIns.database.open({})
   const body = Buffer.alloc(bodyBytes, '{"event": "paid"} ')
   for (let count = 0; count < bodies; count += 1) {
     const request = { path: `/receivers/ok/${tag}`, headers: {}, body }
     await insertReceived(db, randomUUID(), tag, request)
   }
   await db.close()
-  simulator = simulatorProcess(surroundings)
+  simulator = simulatorProcess(standIns)
   // As in a pod.
   const { child } = simulator.run({
     MALLOC_ARENA_MAX: '2',
@@ -41,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await simulator.end('SIGKILL')
-  await surroundings.remove()
+  await standIns.remove()
 })
 
 /** Of the process, in MiB: what it holds now, or the most that it held since `forgetPeak`. */
@@ -56,7 +56,7 @@ function forgetPeak(): void {
 
 /** Reads the log of a tag to its end and returns its bytes. */
 async function readLog(ofTag = tag): Promise<number> {
-  const answer = await fetch(`${surroundings.publicUrl}/receivers/log?tag=${ofTag}`)
+  const answer = await fetch(`${standIns.publicUrl}/receivers/log?tag=${ofTag}`)
   let bytes = 0
   for await (const chunk of answer.body ?? []) bytes += chunk.length
   return bytes
@@ -73,7 +73,7 @@ it(`${readers} readers of ${(bodies * bodyBytes) / 1024 ** 2} MiB at once cost l
 
 /** A reader that takes nothing after the beginning of the answer, whose status it returns. */
 async function stall(): Promise<{ socket: net.Socket; status: number }> {
-  const socket = net.connect({ port: surroundings.publicPort, host: '127.0.0.1' })
+  const socket = net.connect({ port: standIns.publicPort, host: '127.0.0.1' })
   socket.write(`GET /receivers/log?tag=${tag} HTTP/1.1\r\nhost: simulator\r\n\r\n`)
   await once(socket, 'readable')
   return { socket, status: Number(String(socket.read()).split(' ', 2)[1]) }

@@ -7,16 +7,16 @@ import {
   deleteOldReceived,
 } from '../../connectors/simulator/store/receiver-store.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const post = (kind: string, tag: string, body = '{"a": 1}', headers = {}) =>
-  fetch(`${world.publicUrl}/receivers/${kind}/${tag}`, {
+  fetch(`${harness.publicUrl}/receivers/${kind}/${tag}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body,
@@ -24,7 +24,7 @@ const post = (kind: string, tag: string, body = '{"a": 1}', headers = {}) =>
   })
 type Logged = { path: string; headers: Record<string, string>; body: string; received_time: string }
 const logOf = async (tag: string) => {
-  const response = await fetch(`${world.publicUrl}/receivers/log?tag=${encodeURIComponent(tag)}`)
+  const response = await fetch(`${harness.publicUrl}/receivers/log?tag=${encodeURIComponent(tag)}`)
   return ((await response.json()) as { requests: Logged[] }).requests
 }
 
@@ -62,8 +62,8 @@ it('the log shows path, headers, raw body and time, newest last, and survives a 
   const encoded = encodeURIComponent(tag)
   await post('ok', encoded, '{ "not" : json')
   await post('ok', encoded, 'caf\u00e9\u0000', { 'content-type': 'text/plain', 'X-Mine': 'yes' })
-  await fetch(`${world.publicUrl}/receivers/ok/${encoded}`, { method: 'POST' })
-  await world.restart()
+  await fetch(`${harness.publicUrl}/receivers/ok/${encoded}`, { method: 'POST' })
+  await harness.restart()
   // A kept connection may have been closed under the first request.
   const [first, second, third, ...rest] = await eventually(() => logOf(tag))
   expect(rest).toEqual([])
@@ -83,7 +83,7 @@ it('reads 256 KiB of a body and no more', async () => {
 it('an unknown receiver is 404, a log without a tag 400, an unknown tag an empty log', async () => {
   expect((await post('toString', 'tag')).status).toBe(404)
   expect((await post('ok', 'a%00b')).status).toBe(400)
-  expect((await fetch(`${world.publicUrl}/receivers/log`)).status).toBe(400)
+  expect((await fetch(`${harness.publicUrl}/receivers/log`)).status).toBe(400)
   expect(await logOf(randomUUID())).toEqual([])
 })
 
@@ -94,7 +94,7 @@ it('a local sandbox takes any tag of up to 128 characters', async () => {
   }
   const long = 'x'.repeat(129)
   expect((await post('ok', long)).status).toBe(400)
-  expect((await fetch(`${world.publicUrl}/receivers/log?tag=${long}`)).status).toBe(400)
+  expect((await fetch(`${harness.publicUrl}/receivers/log?tag=${long}`)).status).toBe(400)
 })
 
 it('a log of many pages is whole, in order, and the answer is JSON', async () => {
@@ -103,7 +103,7 @@ it('a log of many pages is whole, in order, and the answer is JSON', async () =>
     index % 20 === 0 ? `${index}`.padEnd(100_000, '"\\\u0000é') : `${index}`,
   )
   for (const body of bodies) await post('ok', tag, body)
-  const answer = await fetch(`${world.publicUrl}/receivers/log?tag=${tag}`)
+  const answer = await fetch(`${harness.publicUrl}/receivers/log?tag=${tag}`)
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
   const { requests } = (await answer.json()) as { requests: Logged[] }
   expect(requests.map(({ body }) => body.length)).toEqual(bodies.map((body) => body.length))
@@ -113,10 +113,10 @@ it('a log of many pages is whole, in order, and the answer is JSON', async () =>
 it('the log keeps the newest requests, for a day', async () => {
   const tag = randomUUID()
   for (const body of ['1', '2', '3']) await post('flaky', tag, body)
-  const db = world.database.open({ testClock: world.testClock })
+  const db = harness.database.open({ testClock: harness.testClock })
   await deleteOldReceived(db, 1_000, { requests: 2, bytes: 1_000_000 })
   expect((await logOf(tag)).map(({ body }) => body)).toEqual(['2', '3'])
-  world.testClock.advance(24 * 3_600_000 + 1)
+  harness.testClock.advance(24 * 3_600_000 + 1)
   expect(await deleteOldReceived(db, 1_000, receiverQuotas.total)).toBe(2)
   expect(await deleteOldFlaky(db, 1_000, 100_000)).toBeGreaterThanOrEqual(3)
   expect(await logOf(tag)).toEqual([])

@@ -4,15 +4,15 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
-const outcomesOf = (id: string) => world.accounts.of(id).map(({ outcome }) => outcome)
+const outcomesOf = (id: string) => harness.accounts.of(id).map(({ outcome }) => outcome)
 const expectSoon = <T>(read: () => T, expected: T) =>
   eventually(() => expect(read()).toEqual(expected))
 /** Long enough for two rounds of every loop. */
@@ -25,7 +25,7 @@ const pdf = Buffer.from('%PDF-1.7\n')
 type Held = { bytes?: Buffer; held?: Buffer; mediaType?: string }
 function artefact(field: string, { bytes = png, held, mediaType = 'image/png' }: Held = {}) {
   const artefactId = randomUUID()
-  world.accounts.artefacts.set(artefactId, held ?? bytes)
+  harness.accounts.artefacts.set(artefactId, held ?? bytes)
   return { artefactId, field, mediaType, sizeBytes: BigInt(bytes.length) }
 }
 
@@ -41,7 +41,7 @@ const profile = (number: string, artefacts: ReturnType<typeof artefact>[] = []) 
 
 async function submit(number: string, artefacts?: ReturnType<typeof artefact>[]) {
   const review = profile(number, artefacts)
-  await world.reviews.submitOnboarding(review)
+  await harness.reviews.submitOnboarding(review)
   return review
 }
 
@@ -51,9 +51,9 @@ async function ask(number: string, { livesMs = 600_000 } = {}) {
     institutionName: 'Demo Wallet',
     mobileNumber: number,
     clientName: 'Demo Store',
-    expireTime: timestampFromDate(new Date(world.testClock.now().getTime() + livesMs)),
+    expireTime: timestampFromDate(new Date(harness.testClock.now().getTime() + livesMs)),
   }
-  await world.reviews.requestConsent(question)
+  await harness.reviews.requestConsent(question)
   return question
 }
 
@@ -62,7 +62,10 @@ describe('onboarding', () => {
     const startedMs = Date.now()
     const { reviewId: id } = await submit('+12025550113')
     const access = FundsAccessStatus.LIMITED
-    await expectSoon(() => world.accounts.of(id), [{ id, outcome: 'COMPLETED', level: 1, access }])
+    await expectSoon(
+      () => harness.accounts.of(id),
+      [{ id, outcome: 'COMPLETED', level: 1, access }],
+    )
     expect(Date.now() - startedMs).toBeGreaterThanOrEqual(2_000)
   })
 
@@ -73,13 +76,13 @@ describe('onboarding', () => {
   ])('with proof of %s leads to its level', async (_what, fields, level, access) => {
     const artefacts = fields.map((field) => artefact(field))
     const { reviewId: id } = await submit('+12025550114', artefacts)
-    world.testClock.advance(2_000)
-    await expectSoon(() => world.accounts.of(id), [{ id, outcome: 'COMPLETED', level, access }])
+    harness.testClock.advance(2_000)
+    await expectSoon(() => harness.accounts.of(id), [{ id, outcome: 'COMPLETED', level, access }])
   })
 
   it('is rejected for number 07 and left pending for number 08', async () => {
     const [rejected, pending] = [await submit('+12025550107'), await submit('+12025550108')]
-    world.testClock.advance(86_400_000)
+    harness.testClock.advance(86_400_000)
     await expectSoon(() => outcomesOf(rejected.reviewId), ['REJECTED'])
     await aMoment()
     expect(outcomesOf(pending.reviewId)).toEqual([])
@@ -89,7 +92,7 @@ describe('onboarding', () => {
     const bytes = Buffer.concat([pdf, randomBytes(6_000_000)])
     const file = artefact('poa_file', { bytes, mediaType: 'application/pdf' })
     const { reviewId } = await submit('+12025550115', [file])
-    world.testClock.advance(2_000)
+    harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(reviewId), ['COMPLETED'])
   })
 
@@ -100,56 +103,56 @@ describe('onboarding', () => {
     ['empty', { bytes: png, held: Buffer.alloc(0) }],
   ])('is rejected when an artefact is %s', async (_what, held) => {
     const { reviewId } = await submit('+12025550116', [artefact('id_document1_file', held)])
-    world.testClock.advance(2_000)
+    harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(reviewId), ['REJECTED'])
   })
 
   it('is rejected when accounts does not know an artefact', async () => {
     const unknown = { ...artefact('poa_file'), artefactId: randomUUID() }
     const { reviewId } = await submit('+12025550117', [unknown])
-    world.testClock.advance(2_000)
+    harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(reviewId), ['REJECTED'])
   })
 
   it('waits for an artefact that cannot be read just now', async () => {
     const file = artefact('poa_file')
-    world.accounts.refuse(file.artefactId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
+    harness.accounts.refuse(file.artefactId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
     const { reviewId } = await submit('+12025550118', [file])
-    world.testClock.advance(2_000)
+    harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(reviewId), ['COMPLETED'])
   })
 
   it('is rejected when an artefact fails inside accounts again and again', async () => {
     const file = artefact('poa_file')
-    world.accounts.refuse(
+    harness.accounts.refuse(
       file.artefactId,
       ...Array.from({ length: 10 }, () => 'INTERNAL_ERROR' as const),
     )
     const { reviewId } = await submit('+12025550119', [file])
     await eventually(() => {
-      world.testClock.advance(2_000)
+      harness.testClock.advance(2_000)
       expect(outcomesOf(reviewId)).toEqual(['REJECTED'])
     })
   })
 
   it('handed in many times at once is decided and reported once', async () => {
     const review = profile('+12025550120')
-    await Promise.all(Array.from({ length: 20 }, () => world.reviews.submitOnboarding(review)))
-    world.testClock.advance(2_000)
+    await Promise.all(Array.from({ length: 20 }, () => harness.reviews.submitOnboarding(review)))
+    harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(review.reviewId), ['COMPLETED'])
-    await world.reviews.submitOnboarding({ ...review, mobileNumber: '+12025550107' })
-    world.testClock.advance(2_000)
+    await harness.reviews.submitOnboarding({ ...review, mobileNumber: '+12025550107' })
+    harness.testClock.advance(2_000)
     await aMoment()
     expect(outcomesOf(review.reviewId)).toEqual(['COMPLETED'])
   })
 
   it('is reported again until accounts accepts', async () => {
     const review = profile('+12025550121')
-    world.accounts.refuse(review.reviewId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'TIMEOUT')
-    await world.reviews.submitOnboarding(review)
-    world.testClock.advance(2_000)
+    harness.accounts.refuse(review.reviewId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'TIMEOUT')
+    await harness.reviews.submitOnboarding(review)
+    harness.testClock.advance(2_000)
     await eventually(() => {
-      world.testClock.advance(500)
+      harness.testClock.advance(500)
       expect(outcomesOf(review.reviewId)).toEqual(['COMPLETED'])
     })
   })
@@ -157,10 +160,10 @@ describe('onboarding', () => {
   it('goes on after a restart', async () => {
     const { reviewId } = await submit('+12025550122', [artefact('poa_file')])
     // However long the restart takes.
-    world.testClock.advance(-60_000)
-    await world.restart()
+    harness.testClock.advance(-60_000)
+    await harness.restart()
     expect(outcomesOf(reviewId)).toEqual([])
-    world.testClock.advance(62_000)
+    harness.testClock.advance(62_000)
     await expectSoon(() => outcomesOf(reviewId), ['COMPLETED'])
   })
 
@@ -186,7 +189,7 @@ describe('onboarding', () => {
     ],
     ['INVALID_PARAMETER', 'artefacts', { artefacts: Array.from({ length: 9 }, noArtefact) }],
   ])('is refused with %s %s', async (reason, field, fault) => {
-    const call = world.reviews.submitOnboarding({ ...profile('+12025550113'), ...fault })
+    const call = harness.reviews.submitOnboarding({ ...profile('+12025550113'), ...fault })
     await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
 })
@@ -197,29 +200,29 @@ function noArtefact() {
 
 describe('consent', () => {
   it('is given after two seconds, and refused by number 11', async () => {
-    const startedMs = world.testClock.now().getTime()
+    const startedMs = harness.testClock.now().getTime()
     const [given, refused] = [await ask('+12025550100'), await ask('+12025550111')]
-    world.testClock.advance(1_400)
+    harness.testClock.advance(1_400)
     await expectSoon(() => outcomesOf(given.challengeId), ['APPROVED'])
-    expect(world.testClock.now().getTime() - startedMs).toBeGreaterThanOrEqual(2_000)
+    expect(harness.testClock.now().getTime() - startedMs).toBeGreaterThanOrEqual(2_000)
     await expectSoon(() => outcomesOf(refused.challengeId), ['REJECTED'])
   })
 
   it('is not given to a question that has expired', async () => {
     const { challengeId } = await ask('+12025550100', { livesMs: 1_000 })
-    world.testClock.advance(2_000)
+    harness.testClock.advance(2_000)
     await aMoment()
     expect(outcomesOf(challengeId)).toEqual([])
   })
 
   it('asked for many times at once is given once, also after a restart', async () => {
     const question = await ask('+12025550101')
-    await Promise.all(Array.from({ length: 20 }, () => world.reviews.requestConsent(question)))
-    await world.restart()
-    world.testClock.advance(2_000)
+    await Promise.all(Array.from({ length: 20 }, () => harness.reviews.requestConsent(question)))
+    await harness.restart()
+    harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(question.challengeId), ['APPROVED'])
-    await world.reviews.requestConsent({ ...question, mobileNumber: '+12025550111' })
-    world.testClock.advance(2_000)
+    await harness.reviews.requestConsent({ ...question, mobileNumber: '+12025550111' })
+    harness.testClock.advance(2_000)
     await aMoment()
     expect(outcomesOf(question.challengeId)).toEqual(['APPROVED'])
   })
@@ -230,7 +233,7 @@ describe('consent', () => {
     ['MISSING_PARAMETER', 'expire_time', { expireTime: undefined }],
   ])('is refused with %s %s', async (reason, field, fault) => {
     const question = { ...(await ask('+12025550100')), ...fault }
-    const call = world.reviews.requestConsent(question)
+    const call = harness.reviews.requestConsent(question)
     await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
 })

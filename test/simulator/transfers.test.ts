@@ -4,13 +4,13 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
 import { eventually } from '../support/eventually.ts'
-import { startWorld, type World } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
-let world: World
+let harness: Harness
 beforeAll(async () => {
-  world = await startWorld()
+  harness = await startHarness()
 })
-afterAll(() => world.stop())
+afterAll(() => harness.stop())
 
 const newTransfer = (accountNumber = '100200300') => ({
   transferId: randomUUID() as string,
@@ -24,23 +24,23 @@ type Transfer = ReturnType<typeof newTransfer>
 
 async function create(accountNumber?: string): Promise<Transfer> {
   const transfer = newTransfer(accountNumber)
-  await world.transfers.createTransfer(transfer)
+  await harness.transfers.createTransfer(transfer)
   return transfer
 }
 
 const enquire = async ({ transferId }: Transfer) =>
-  await world.transfers.enquireTransfer({ transferId })
+  await harness.transfers.enquireTransfer({ transferId })
 const cancel = async ({ transferId }: Transfer) =>
-  (await world.transfers.cancelTransfer({ transferId })).state
+  (await harness.transfers.cancelTransfer({ transferId })).state
 const reportsOf = ({ transferId }: Transfer) =>
-  world.institution.of(transferId).map(({ outcome }) => outcome)
+  harness.institution.of(transferId).map(({ outcome }) => outcome)
 const expectReports = (transfer: Transfer, expected: string[]) =>
   eventually(() => expect(reportsOf(transfer)).toEqual(expected))
 /** Long enough for two rounds of every loop. */
 const aMoment = () => new Promise((resolve) => setTimeout(resolve, 600))
 
 async function executionsOf({ transferId }: Transfer): Promise<unknown[]> {
-  const response = await fetch(`${world.publicUrl}/executions?kind=transfer&id=${transferId}`)
+  const response = await fetch(`${harness.publicUrl}/executions?kind=transfer&id=${transferId}`)
   return ((await response.json()) as { executions: unknown[] }).executions
 }
 
@@ -52,11 +52,11 @@ describe('a transfer', () => {
     async (type) => {
       const startedMs = Date.now()
       const transfer = { ...newTransfer(), type }
-      await world.transfers.createTransfer(transfer)
+      await harness.transfers.createTransfer(transfer)
       // However long the enquiry takes.
-      world.testClock.advance(-60_000)
+      harness.testClock.advance(-60_000)
       expect((await enquire(transfer)).state).toBe(TransferState.PENDING)
-      world.testClock.advance(60_000)
+      harness.testClock.advance(60_000)
       await expectReports(transfer, ['COMPLETED'])
       expect(Date.now() - startedMs).toBeGreaterThanOrEqual(1_000)
       expect(await enquire(transfer)).toMatchObject({ state: TransferState.COMPLETED, reason: '' })
@@ -68,7 +68,7 @@ describe('a transfer', () => {
 
   it('to an account ending 0402 fails, with a reason and no execution', async () => {
     const transfer = await create('200300402')
-    world.testClock.advance(1_000)
+    harness.testClock.advance(1_000)
     await expectReports(transfer, ['FAILED'])
     const { state, reason } = await enquire(transfer)
     expect(state).toBe(TransferState.FAILED)
@@ -78,14 +78,14 @@ describe('a transfer', () => {
 
   it('to an account ending 0504 stays pending until it is cancelled', async () => {
     const transfer = await create('200300504')
-    world.testClock.advance(86_400_000)
+    harness.testClock.advance(86_400_000)
     await aMoment()
     expect((await enquire(transfer)).state).toBe(TransferState.PENDING)
     expect(reportsOf(transfer)).toEqual([])
     expect(await cancel(transfer)).toBe(TransferState.CANCELLED)
     await expectReports(transfer, ['CANCELLED'])
-    await world.transfers.createTransfer(transfer)
-    world.testClock.advance(1_000)
+    await harness.transfers.createTransfer(transfer)
+    harness.testClock.advance(1_000)
     await aMoment()
     expect((await enquire(transfer)).state).toBe(TransferState.CANCELLED)
     expect(await executionsOf(transfer)).toEqual([])
@@ -93,7 +93,7 @@ describe('a transfer', () => {
 
   it('a transfer that has ended cannot be cancelled', async () => {
     const [done, failed] = [await create(), await create('0402')]
-    world.testClock.advance(1_000)
+    harness.testClock.advance(1_000)
     await expectReports(done, ['COMPLETED'])
     await expectReports(failed, ['FAILED'])
     expect(await cancel(done)).toBe(TransferState.COMPLETED)
@@ -103,11 +103,11 @@ describe('a transfer', () => {
 
   it('created many times at once is executed and reported once', async () => {
     const transfer = newTransfer()
-    await Promise.all(Array.from({ length: 30 }, () => world.transfers.createTransfer(transfer)))
-    world.testClock.advance(1_000)
+    await Promise.all(Array.from({ length: 30 }, () => harness.transfers.createTransfer(transfer)))
+    harness.testClock.advance(1_000)
     await expectReports(transfer, ['COMPLETED'])
-    await world.transfers.createTransfer(transfer)
-    world.testClock.advance(1_000)
+    await harness.transfers.createTransfer(transfer)
+    harness.testClock.advance(1_000)
     await aMoment()
     expect(reportsOf(transfer)).toEqual(['COMPLETED'])
     expect(await executionsOf(transfer)).toHaveLength(1)
@@ -115,25 +115,25 @@ describe('a transfer', () => {
 
   it('goes on after a restart, and is reported until the institution service accepts', async () => {
     const transfer = await create()
-    world.institution.refuse(transfer.transferId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
-    await world.restart()
-    world.testClock.advance(1_000)
+    harness.institution.refuse(transfer.transferId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
+    await harness.restart()
+    harness.testClock.advance(1_000)
     await eventually(() => {
-      world.testClock.advance(500)
+      harness.testClock.advance(500)
       expect(reportsOf(transfer)).toEqual(['COMPLETED'])
     })
     expect(await executionsOf(transfer)).toHaveLength(1)
   })
 
   it('waits with its report while the institution service is down', async () => {
-    await world.institution.stop()
+    await harness.institution.stop()
     const transfer = await create()
-    world.testClock.advance(1_000)
+    harness.testClock.advance(1_000)
     await eventually(async () =>
       expect((await enquire(transfer)).state).toBe(TransferState.COMPLETED),
     )
-    await world.institution.start()
-    world.testClock.advance(10_000)
+    await harness.institution.start()
+    harness.testClock.advance(10_000)
     await expectReports(transfer, ['COMPLETED'])
   })
 
@@ -144,7 +144,7 @@ describe('a transfer', () => {
     ['INVALID_PARAMETER', 'debit_amount', { debitAmount: { currency: 'USD', minorUnits: 0n } }],
     ['INVALID_PARAMETER', 'credit_amount', { creditAmount: { currency: 'XXX', minorUnits: 1n } }],
   ])('is refused with %s %s', async (reason, field, fault) => {
-    const call = world.transfers.createTransfer({ ...newTransfer(), ...fault })
+    const call = harness.transfers.createTransfer({ ...newTransfer(), ...fault })
     await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
 })
@@ -153,10 +153,10 @@ describe('a transfer that was given up before it came', () => {
   it('a transfer queried before it arrived is refused permanently, also after a restart', async () => {
     const transfer = newTransfer()
     expect((await enquire(transfer)).state).toBe(TransferState.NOT_FOUND)
-    await world.restart()
-    await expect(world.transfers.createTransfer(transfer)).rejects.toMatchObject(refusedForEver)
+    await harness.restart()
+    await expect(harness.transfers.createTransfer(transfer)).rejects.toMatchObject(refusedForEver)
     expect(await cancel(transfer)).toBe(TransferState.NOT_FOUND)
-    world.testClock.advance(1_000)
+    harness.testClock.advance(1_000)
     await aMoment()
     expect((await enquire(transfer)).state).toBe(TransferState.NOT_FOUND)
     expect([reportsOf(transfer), await executionsOf(transfer)]).toEqual([[], []])
@@ -165,7 +165,7 @@ describe('a transfer that was given up before it came', () => {
   it('a transfer cancelled before it arrived is refused permanently', async () => {
     const transfer = newTransfer()
     expect(await cancel(transfer)).toBe(TransferState.CANCELLED)
-    await expect(world.transfers.createTransfer(transfer)).rejects.toMatchObject(refusedForEver)
+    await expect(harness.transfers.createTransfer(transfer)).rejects.toMatchObject(refusedForEver)
     expect((await enquire(transfer)).state).toBe(TransferState.CANCELLED)
     expect(await executionsOf(transfer)).toEqual([])
   })
@@ -175,7 +175,7 @@ describe('a transfer that was given up before it came', () => {
       const transfer = newTransfer('0504')
       const giveUp = round % 2 === 0 ? cancel : async (it: Transfer) => (await enquire(it)).state
       const [created, heard] = await Promise.all([
-        world.transfers.createTransfer(transfer).then(
+        harness.transfers.createTransfer(transfer).then(
           () => true,
           () => false,
         ),
@@ -190,7 +190,7 @@ describe('a transfer that was given up before it came', () => {
 
   it('while it is due, is either executed or cancelled', async () => {
     const transfers = await Promise.all(Array.from({ length: 20 }, () => create()))
-    world.testClock.advance(1_000)
+    harness.testClock.advance(1_000)
     const states = await Promise.all(transfers.map(cancel))
     for (const [index, transfer] of transfers.entries()) {
       const isDone = states[index] === TransferState.COMPLETED
@@ -204,7 +204,7 @@ describe('a transfer that was given up before it came', () => {
 describe('rates', () => {
   it('are given as of now', async () => {
     const beforeMs = Date.now()
-    const { rate, sourceTime } = await world.rates.getRate({
+    const { rate, sourceTime } = await harness.rates.getRate({
       baseCurrency: 'USD',
       quotedCurrency: 'TTD',
     })
@@ -215,7 +215,7 @@ describe('rates', () => {
   })
 
   it('are refused for a currency without one', async () => {
-    const call = world.rates.getRate({ baseCurrency: 'USD', quotedCurrency: 'GHS' })
+    const call = harness.rates.getRate({ baseCurrency: 'USD', quotedCurrency: 'GHS' })
     await expect(call).rejects.toMatchObject({ reason: 'CURRENCY_NOT_SUPPORTED' })
   })
 })

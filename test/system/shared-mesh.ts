@@ -6,7 +6,7 @@ import { startMesh } from '../support/mesh.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { type ReceivedSpan, startTraceReceiver } from '../support/trace-receiver.ts'
 
-/** Tests read PAYWEAVE_TEST_MESH, by `sharedMesh` of world.ts. */
+/** Tests read PAYWEAVE_TEST_MESH, by `sharedMesh` of harness.ts. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   // Every group of the run asks for it, and the first one has it; the long kill test wants none.
   if (process.env['PAYWEAVE_TEST_MESH'] !== undefined) return undefined

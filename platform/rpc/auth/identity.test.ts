@@ -17,7 +17,7 @@ import { openIdentity } from './identity.ts'
 import { keyIdOf } from './jwt.ts'
 import { readIdentityKey } from './trust.ts'
 
-function world(startMs = 1_800_000_000_000) {
+function harness(startMs = 1_800_000_000_000) {
   const dir = newSecrets()
   const clock = { nowMs: startMs }
   const { lines, log } = listeningLog()
@@ -47,7 +47,7 @@ function part(value: object): string {
 
 describe('a service token', () => {
   it('says who calls and for which project', () => {
-    const { open } = world()
+    const { open } = harness()
     const delivery = open('delivery')
     const payments = open('payments')
     expect(delivery.recognise(payments.authorization('delivery'))).toEqual({
@@ -62,7 +62,7 @@ describe('a service token', () => {
   })
 
   it('is used again for half a minute, for the same audience and project only', () => {
-    const { open, clock } = world()
+    const { open, clock } = harness()
     const payments = open('payments')
     const first = payments.authorization('delivery')
     expect(payments.authorization('delivery', 'p-1')).not.toBe(first)
@@ -74,7 +74,7 @@ describe('a service token', () => {
   })
 
   it('is worth nothing after a minute, also when it was accepted before', () => {
-    const { open, clock } = world()
+    const { open, clock } = harness()
     const delivery = open('delivery')
     const token = open('payments').authorization('delivery')
     expect(delivery.recognise(token)).toBeDefined()
@@ -88,7 +88,7 @@ describe('a service token', () => {
   it.each([15_000, 25_000, 55_000, 60_000])(
     'outlives the deadline of a call of %d ms, whenever the call is made and with clocks 5 s apart',
     (timeoutMs) => {
-      const { dir, clock, open } = world()
+      const { dir, clock, open } = harness()
       const { log } = listeningLog()
       const payments = open('payments')
       for (let sentMs = 0; sentMs <= 90_000; sentMs += 770) {
@@ -109,8 +109,8 @@ describe('a service token', () => {
     },
   )
 
-  it('that expired is distinguished from one that was never valid, for ten minutes', async () => {
-    const { dir, open, clock } = world()
+  it('that expired is distinguished from one that was never valid, for ten minutes', () => {
+    const { dir, open, clock } = harness()
     const delivery = open('delivery')
     const token = open('payments').authorization('delivery')
     const exp = clock.nowMs / 1_000 + 60
@@ -147,12 +147,12 @@ describe('a service token', () => {
   })
 
   it('is worth nothing at another audience', () => {
-    const { open } = world()
+    const { open } = harness()
     expect(open('delivery').recognise(open('payments').authorization('gateway'))).toBeUndefined()
   })
 
-  it('cannot be signed for somebody else, for longer, or without the claims', async () => {
-    const { dir, open, clock } = world()
+  it('cannot be signed for somebody else, for longer, or without the fields', () => {
+    const { dir, open, clock } = harness()
     const delivery = open('delivery')
     const exp = clock.nowMs / 1_000 + 60
     const good = { iss: 'payments', sub: 'payments', aud: 'delivery', exp }
@@ -193,7 +193,7 @@ describe('a service token', () => {
   })
 
   it('cannot be changed in any part', () => {
-    const { open } = world()
+    const { open } = harness()
     const delivery = open('delivery')
     const token = open('payments').authorization('delivery')
     for (let at = 'Bearer '.length; at < token.length - 2; at += 3) {
@@ -214,13 +214,13 @@ describe('a service token', () => {
     'Bearer e30.e30.AA.AA',
     `Bearer ${'x'.repeat(5_000)}`,
   ])('is not %s', (authorization) => {
-    expect(world().open('delivery').recognise(authorization)).toBeUndefined()
+    expect(harness().open('delivery').recognise(authorization)).toBeUndefined()
   })
 })
 
 describe('a bearer', () => {
   it('is known by the digest of the credential', () => {
-    const delivery = world().open('delivery')
+    const delivery = harness().open('delivery')
     expect(delivery.recognise(`Bearer ${bearerCredential}`)).toEqual({
       kind: 'bearer',
       name: 'auditor',
@@ -235,7 +235,7 @@ describe('a bearer', () => {
 
   /** A trust file whose one bearer has these bounds. */
   function bounded(bounds: object) {
-    const made = world(startMs)
+    const made = harness(startMs)
     const path = join(made.dir, 'delivery', 'trust.json')
     const trust = JSON.parse(readFileSync(path, 'utf8'))
     Object.assign(trust.bearers[0], bounds)
@@ -261,13 +261,13 @@ describe('a bearer', () => {
   })
 
   it('without an expiry is not trusted where each must have one, and its name is logged', () => {
-    const openStrictly = ({ dir, clock }: ReturnType<typeof world>) => {
+    const openStrictly = ({ dir, clock }: ReturnType<typeof harness>) => {
       const { lines, log } = listeningLog()
       const options = { log, bearersExpire: true, now: () => clock.nowMs }
       const identity = openIdentity({ name: 'delivery', dir: join(dir, 'delivery'), ...options })
       return { lines, who: () => identity.recognise(`Bearer ${bearerCredential}`) }
     }
-    const unending = openStrictly(world(startMs))
+    const unending = openStrictly(harness(startMs))
     expect(unending.who()).toBeUndefined()
     expect(unending.lines).toMatchObject([{ level: 'warn', caller: 'auditor' }])
     const ending = openStrictly(bounded({ expires: '2027-01-02T00:00:00Z' }))
@@ -292,14 +292,14 @@ describe('a bearer', () => {
 
 describe('the files of an identity', () => {
   it('are readable by their owner only', () => {
-    const { dir } = world()
+    const { dir } = harness()
     for (const file of ['identity.key', 'trust.json']) {
       expect(statSync(join(dir, 'payments', file)).mode & 0o777).toBe(0o600)
     }
   })
 
   it('take effect when they change, without a restart', () => {
-    const { dir, open, clock } = world()
+    const { dir, open, clock } = harness()
     const delivery = open('delivery')
     const payments = open('payments')
     const old = payments.authorization('delivery')
@@ -326,7 +326,7 @@ describe('the files of an identity', () => {
   })
 
   it('leave the last good state in force when they break', () => {
-    const { dir, open, clock, lines } = world()
+    const { dir, open, clock, lines } = harness()
     const delivery = open('delivery')
     const payments = open('payments')
     writeFileSync(join(dir, 'delivery', 'trust.json'), '{"issuers": ')
@@ -336,7 +336,7 @@ describe('the files of an identity', () => {
   })
 
   it('must be whole at boot', () => {
-    const { dir, open } = world()
+    const { dir, open } = harness()
     writeFileSync(join(dir, 'delivery', 'trust.json'), '{"issuers": {"payments": "x"}}')
     expect(() => open('delivery')).toThrow(/payments/)
     rmSync(join(dir, 'gateway', 'identity.key'))

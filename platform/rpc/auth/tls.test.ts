@@ -23,7 +23,7 @@ import {
   newSecrets,
   startInbox,
 } from '../../testing/rpc/harness.ts'
-import { startTap } from '../../testing/rpc/tcp-proxy.ts'
+import { startProxy } from '../../testing/rpc/tcp-proxy.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
 import { FrameQueue, frameKind, preface } from '../fast-path/frames.ts'
 import type { ServeRpcOptions } from '../server/server.ts'
@@ -128,22 +128,22 @@ describe('a port that requires certificates', () => {
 describe('a link between certificates', () => {
   it('is used by our client', async () => {
     const { url } = await start()
-    const tap = await startTap(url)
+    const proxy = await startProxy(url)
     const tls = openTls(at('payments'), log)
     const identity = identityOf('payments', tls)
-    const tapped = tap.url.replace('http:', 'https:')
-    const pool = createRpcPool(tapped, { audience: 'delivery', identity })
+    const proxied = proxy.url.replace('http:', 'https:')
+    const pool = createRpcPool(proxied, { audience: 'delivery', identity })
     closers.push(
-      () => tap.close(),
+      () => proxy.close(),
       () => pool.close(),
     )
-    const options = { url: tapped, audience: 'delivery', identity, pool }
+    const options = { url: proxied, audience: 'delivery', identity, pool }
     const client = createRpcClient(InboxService, options)
     // Over HTTP each of these larger crowds would need more connections than the last.
     let before = -1
-    for (let crowd = 1; before !== tap.plain; crowd += 10) {
+    for (let crowd = 1; before !== proxy.plain; crowd += 10) {
       expect(crowd).toBeLessThan(250)
-      before = tap.plain
+      before = proxy.plain
       const calls = Array.from({ length: crowd }, () => client.seen({ eventIds: [newId()] }))
       await Promise.all(calls)
     }

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { linkUp, startTap } from '../../testing/rpc/tcp-proxy.ts'
+import { linkUp, startProxy } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
 import { runWithContext } from '../context.ts'
 import { createRpcClient, createRpcPool } from './client.ts'
@@ -88,12 +88,12 @@ it('a call over a link that breaks may have been seen', async () => {
     return new Promise(() => undefined)
   })
   closers.push(() => inbox.server.close())
-  const tap = await startTap(inbox.url)
-  closers.push(() => tap.close())
-  const { seen } = clientAt(tap.url)
-  await linkUp(tap, () => seen({}))
+  const proxy = await startProxy(inbox.url)
+  closers.push(() => proxy.close())
+  const { seen } = clientAt(proxy.url)
+  await linkUp(proxy, () => seen({}))
   const failed = errorOf(seen({ eventIds: ['held'] }))
   await entered.promise
-  tap.cut()
+  proxy.cut()
   expect(wasNotSent(await failed)).toBe(false)
 })

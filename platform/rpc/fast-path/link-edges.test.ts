@@ -46,8 +46,8 @@ const opener = { requestId: 'opener', traceparent: '' }
 async function linkUp(server: FrameServer, dispatcher: Dispatcher): Promise<Peer> {
   for (;;) {
     await call(dispatcher, '/up')
-    const [far] = server.ends
-    if (far !== undefined && far.up > 0) return far
+    const [peer] = server.ends
+    if (peer !== undefined && peer.up > 0) return peer
   }
 }
 
@@ -71,10 +71,10 @@ async function open() {
     maxBytes: 1_024,
   })
   closers.push(() => pool.close())
-  const far = await runWithContext(opener, () => linkUp(server, pool))
+  const peer = await runWithContext(opener, () => linkUp(server, pool))
   server.requests = 0
   holdClock()
-  return { server, pool, far, near: near as Socket }
+  return { server, pool, peer, near: near as Socket }
 }
 
 describe('a call over a link', () => {
@@ -83,42 +83,42 @@ describe('a call over a link', () => {
     ['no list', '7'],
     ['without headers', '[200,null]'],
   ])('fails at once when the head of its answer is %s', async (_, head) => {
-    const { pool, far } = await open()
+    const { pool, peer } = await open()
     const ended = call(pool, '/call')
-    const [frame] = await far.came(1)
-    far.say(frameKind.answer, frame?.call ?? 0, head)
+    const [frame] = await peer.came(1)
+    peer.say(frameKind.answer, frame?.call ?? 0, head)
     expect(await ended).not.toBe('answered')
   })
 
   it('goes over HTTP when the other side ended the connection before it was sent', async () => {
-    const { server, pool, far, near } = await open()
+    const { server, pool, peer, near } = await open()
     const ended = new Promise<string>((resolve) => {
       near.prependOnceListener('end', () => resolve(call(pool, '/call')))
     })
-    far.socket.end()
+    peer.socket.end()
     expect(await ended).toBe('answered')
-    expect([server.requests, far.frames]).toEqual([1, []])
+    expect([server.requests, peer.frames]).toEqual([1, []])
   })
 
   it('that is cancelled before it was sent is not sent, and the link stays up', async () => {
-    const { server, pool, far } = await open()
+    const { server, pool, peer } = await open()
     const ended = call(pool, '/given-up', {
       onRequestStart: (controller) => controller.abort(new Error('given up')),
     })
     expect(await ended).toBe('given up')
     void call(pool, '/next')
-    const frames = await far.came(1)
+    const frames = await peer.came(1)
     expect(frames).toMatchObject([{ kind: frameKind.call, head: expect.stringMatching(/next/) }])
     expect(server.requests).toBe(0)
-    far.say(frameKind.answer, frames[0]?.call ?? 0)
+    peer.say(frameKind.answer, frames[0]?.call ?? 0)
   })
 
   it('that is given up at once does not cost the others their link', async () => {
-    const { server, pool, far } = await open()
+    const { server, pool, peer } = await open()
     const started = Promise.withResolvers<Dispatcher.DispatchController>()
     const ended = call(pool, '/call', { onRequestStart: started.resolve })
     const controller = await started.promise
-    await far.came(1)
+    await peer.came(1)
     controller.abort(new Error('given up'))
     expect(await ended).toBe('given up')
     expect(await call(pool, '/up')).toBe('answered')
@@ -126,15 +126,15 @@ describe('a call over a link', () => {
   })
 
   it('that came back ends once, where it went', async () => {
-    const { pool, far } = await open()
+    const { pool, peer } = await open()
     const errors: Error[] = []
     let first: Dispatcher.DispatchController | undefined
     const ended = call(pool, '/call', {
       onRequestStart: (controller) => void (first ??= controller),
       onResponseError: (_, error) => void errors.push(error),
     })
-    const [frame] = await far.came(1)
-    far.say(frameKind.refused, frame?.call ?? 0)
+    const [frame] = await peer.came(1)
+    peer.say(frameKind.refused, frame?.call ?? 0)
     // The next frame is read after that one.
     await call(pool, '/up')
     first?.abort(new Error('too late'))
@@ -143,34 +143,34 @@ describe('a call over a link', () => {
   })
 
   it('is not delayed by calls that have been silent for long', async () => {
-    const { server, pool, far } = await open()
+    const { server, pool, peer } = await open()
     const silent = call(pool, '/silent')
-    const [frame] = await far.came(1)
+    const [frame] = await peer.came(1)
     holdClock(2_001)
     expect(await call(pool, '/next')).toBe('answered')
     expect(server.requests).toBe(1)
-    far.say(frameKind.answer, frame?.call ?? 0)
+    peer.say(frameKind.answer, frame?.call ?? 0)
     expect(await silent).toBe('answered')
   })
 
   it('has nothing of the context of the call that asked for the link', async () => {
-    const { pool, far } = await open()
+    const { pool, peer } = await open()
     let seen: unknown = 'nothing'
     const ended = call(pool, '/call', {
       onResponseStart: () => {
         seen = currentContext()
       },
     })
-    const [frame] = await far.came(1)
-    far.say(frameKind.answer, frame?.call ?? 0)
+    const [frame] = await peer.came(1)
+    peer.say(frameKind.answer, frame?.call ?? 0)
     await ended
     expect(seen).toBeUndefined()
   })
 })
 
 it('a link that takes nothing any more does not hold up the end', async () => {
-  const { pool, far, near } = await open()
-  far.socket.pause()
+  const { pool, peer, near } = await open()
+  peer.socket.pause()
   const body = new Uint8Array(maxLinkedBytes)
   const all = Array.from({ length: 256 }, () => {
     const { promise, resolve } = Promise.withResolvers<Dispatcher.DispatchController>()
@@ -193,10 +193,10 @@ it('a call that an instance does not begin goes to another', async () => {
     () => dispatcher.close(),
     () => leaving.close(),
   )
-  const far = await linkUp(leaving, dispatcher)
+  const peer = await linkUp(leaving, dispatcher)
   leaving.refuse()
-  far.socket.on('frame', () => far.say(frameKind.refused, far.frames.at(-1)?.call ?? 0))
+  peer.socket.on('frame', () => peer.say(frameKind.refused, peer.frames.at(-1)?.call ?? 0))
   const all = Array.from({ length: 16 }, () => call(dispatcher, '/call'))
   expect(new Set(await Promise.all(all))).toEqual(new Set(['answered']))
-  expect(far.frames.length).toBeGreaterThan(0)
+  expect(peer.frames.length).toBeGreaterThan(0)
 })

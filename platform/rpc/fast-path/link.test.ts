@@ -10,7 +10,7 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { eventually } from '../../../test/support/eventually.ts'
 import { wholeFrames } from '../../testing/rpc/frame-server.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { linkUp, startTap } from '../../testing/rpc/tcp-proxy.ts'
+import { linkUp, startProxy } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
 import type { RpcServer, ServeRpcOptions } from '../server/server.ts'
@@ -26,29 +26,29 @@ afterEach(async () => {
 
 const echo: Seen = ({ eventIds }) => ({ known: eventIds.map((eventId) => ({ eventId, state: 1 })) })
 
-/** Our client at a server, through a tap. */
+/** Our client at a server, through a proxy. */
 async function open(url: string) {
-  const tap = await startTap(url)
-  const pool = createRpcPool(tap.url)
+  const proxy = await startProxy(url)
+  const pool = createRpcPool(proxy.url)
   closers.push(
-    () => tap.close(),
+    () => proxy.close(),
     () => pool.close(),
   )
   const identity = bearerIdentity(bearerCredential)
-  const at = { url: tap.url, audience: 'delivery', identity, pool }
+  const at = { url: proxy.url, audience: 'delivery', identity, pool }
   const client = createRpcClient(InboxService, at)
   const ask = async (...eventIds: string[]) => {
     const { known } = await client.seen({ eventIds })
     return known.map(({ eventId }) => eventId)
   }
-  return { tap, client, pool, ask }
+  return { proxy, client, pool, ask }
 }
 
-/** What the tap saw when a link had been asked for and fifty calls more were made. */
-async function askOn({ tap, ask }: Awaited<ReturnType<typeof open>>) {
-  while (tap.links === 0) await ask('first')
+/** What the proxy saw when a link had been asked for and fifty calls more were made. */
+async function askOn({ proxy, ask }: Awaited<ReturnType<typeof open>>) {
+  while (proxy.links === 0) await ask('first')
   for (let count = 0; count < 50; count += 1) expect(await ask('next')).toEqual(['next'])
-  return tap
+  return proxy
 }
 
 async function start(seen: Seen, options: Partial<ServeRpcOptions> = {}) {
@@ -82,31 +82,31 @@ async function reasonOf(call: Promise<unknown>): Promise<string> {
 
 describe('a link', () => {
   it('sends concurrent calls over one connection, each with its own answer', async () => {
-    const { tap, ask } = await start(echo)
-    await linkUp(tap, () => ask('first'))
-    const { plain, links } = tap
+    const { proxy, ask } = await start(echo)
+    await linkUp(proxy, () => ask('first'))
+    const { plain, links } = proxy
     const ids = Array.from({ length: 200 }, (_, index) => `event ${index}`)
     expect(await Promise.all(ids.map((id) => ask(id)))).toEqual(ids.map((id) => [id]))
-    expect(tap).toMatchObject({ plain, links })
+    expect(proxy).toMatchObject({ plain, links })
   })
 
   it('leaves messages that would hold up the others to HTTP, and brings answers of any size', async () => {
     const long = 'x'.repeat(maxLinkedBytes)
-    const { tap, ask } = await start((request, context) =>
+    const { proxy, ask } = await start((request, context) =>
       request.eventIds[0] === 'long' ? { known: [{ eventId: long }] } : echo(request, context),
     )
-    await linkUp(tap, () => ask('first'))
-    const { linkedBytes } = tap
+    await linkUp(proxy, () => ask('first'))
+    const { linkedBytes } = proxy
     expect(await ask(long)).toEqual([long])
-    expect(tap.linkedBytes).toBe(linkedBytes)
+    expect(proxy.linkedBytes).toBe(linkedBytes)
     expect(await ask('long')).toEqual([long])
-    expect(tap.linkedBytes).toBeGreaterThan(linkedBytes)
+    expect(proxy.linkedBytes).toBeGreaterThan(linkedBytes)
   })
 
   it('sends a cancellation to the peer, and stays up', async () => {
     const { seen, entered, release } = holding()
-    const { tap, client, ask } = await start(seen)
-    await linkUp(tap, () => ask('first'))
+    const { proxy, client, ask } = await start(seen)
+    await linkUp(proxy, () => ask('first'))
     const leaving = new AbortController()
     const call = reasonOf(client.seen({ eventIds: ['hold'] }, { signal: leaving.signal }))
     const signal = await entered
@@ -121,11 +121,11 @@ describe('a link', () => {
 
   it('that breaks fails the calls that were sent, once each, and the next takes another route', async () => {
     const { seen, entered, release, count } = holding()
-    const { tap, ask } = await start(seen)
-    await linkUp(tap, () => ask('first'))
+    const { proxy, ask } = await start(seen)
+    await linkUp(proxy, () => ask('first'))
     const call = reasonOf(ask('hold'))
     const signal = await entered
-    tap.cut()
+    proxy.cut()
     expect(await call).toBe('SERVICE_UNAVAILABLE')
     expect(await ask('next')).toEqual(['next'])
     if (!signal.aborted) await once(signal, 'abort')
@@ -134,9 +134,9 @@ describe('a link', () => {
   })
 
   it('on which not a word comes back is not used again', async () => {
-    const { tap, client, ask } = await start(echo)
-    await linkUp(tap, () => ask('first'))
-    tap.hold()
+    const { proxy, client, ask } = await start(echo)
+    await linkUp(proxy, () => ask('first'))
+    proxy.hold()
     expect(await reasonOf(client.seen({ eventIds: ['lost'] }, { timeoutMs: 100 }))).toBe('TIMEOUT')
     expect(await ask('next')).toEqual(['next'])
   })
@@ -153,16 +153,16 @@ describe('a link', () => {
   })
 
   it('is asked for once of a server that takes none', async () => {
-    const tap = await askOn(await start(echo, { links: false }))
-    expect(tap).toMatchObject({ links: 1, linkedBytes: 0 })
+    const proxy = await askOn(await start(echo, { links: false }))
+    expect(proxy).toMatchObject({ links: 1, linkedBytes: 0 })
   })
 })
 
 describe('a server that stops', () => {
   it('answers calls in flight over its links and is not delayed by them', async () => {
     const { seen, entered, release } = holding()
-    const { tap, ask, server } = await start(seen, { graceMs: 60_000 })
-    await linkUp(tap, () => ask('first'))
+    const { proxy, ask, server } = await start(seen, { graceMs: 60_000 })
+    await linkUp(proxy, () => ask('first'))
     const call = ask('hold')
     await entered
     const closed = server.close()
@@ -172,13 +172,13 @@ describe('a server that stops', () => {
   })
 
   it('sends GOAWAY and answers calls that were sent before it arrived', async () => {
-    const { tap, ask, server } = await start(echo, { drainMs: 1_000 })
-    await linkUp(tap, () => ask('first'))
+    const { proxy, ask, server } = await start(echo, { drainMs: 1_000 })
+    await linkUp(proxy, () => ask('first'))
     const closed = server.close()
     expect(await ask('crossing')).toEqual(['crossing'])
-    const { linkedBytes } = tap
+    const { linkedBytes } = proxy
     expect(await ask('next')).toEqual(['next'])
-    expect(tap.linkedBytes).toBe(linkedBytes)
+    expect(proxy.linkedBytes).toBe(linkedBytes)
     await closed
   })
 })

@@ -32,7 +32,7 @@ import {
 } from '#gen/events/v1/events_pb.js'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { linkUp, startTap } from '../../testing/rpc/tcp-proxy.ts'
+import { linkUp, startProxy } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
 import { currentContext, runWithContext } from '../context.ts'
@@ -173,10 +173,10 @@ function linkedClient(url: string): Ask {
 }
 
 async function openLinked(url: string): Promise<Ask> {
-  const tap = await startTap(url)
-  closers.push(() => tap.close())
-  const ask = asking(ownClient(tap.url))
-  await linkUp(tap, () => ask(['first']))
+  const proxy = await startProxy(url)
+  closers.push(() => proxy.close())
+  const ask = asking(ownClient(proxy.url))
+  await linkUp(proxy, () => ask(['first']))
   return ask
 }
 

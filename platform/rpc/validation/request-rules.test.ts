@@ -41,7 +41,7 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { BadRequestSchema, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { linkUp, startTap } from '../../testing/rpc/tcp-proxy.ts'
+import { linkUp, startProxy } from '../../testing/rpc/tcp-proxy.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
 import { badTimeFinder } from './request-times.ts'
 
@@ -120,10 +120,10 @@ const bearer: Interceptor = (next) => (request) => {
 }
 
 async function linkedClient(): Promise<Client<typeof InboxService>> {
-  const tap = await startTap(url)
-  closers.push(() => tap.close())
-  const client = ownClient(InboxService, 'payments', tap.url)
-  await linkUp(tap, () => client.seen({}))
+  const proxy = await startProxy(url)
+  closers.push(() => proxy.close())
+  const client = ownClient(InboxService, 'payments', proxy.url)
+  await linkUp(proxy, () => client.seen({}))
   calls.splice(0)
   return client
 }

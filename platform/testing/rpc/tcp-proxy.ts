@@ -3,8 +3,8 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { preface } from '../../rpc/fast-path/frames.ts'
 
-/** A proxy, and what has passed through it. */
-export interface Tap {
+/** What has passed. */
+export interface TcpProxy {
   url: string
   /** Connections that began as HTTP. */
   plain: number
@@ -20,8 +20,8 @@ export interface Tap {
   close(): Promise<void>
 }
 
-/** Opens a proxy to `url` on a free port. */
-export async function startTap(url: string): Promise<Tap> {
+/** Opens a way to `url`. */
+export async function startProxy(url: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(url)
   const linked = new Set<Socket>()
   const all = new Set<Socket>()
@@ -31,11 +31,11 @@ export async function startTap(url: string): Promise<Tap> {
     let seen = Buffer.alloc(0)
     let kind: 'plain' | 'link' | undefined
     caller.on('data', (chunk: Buffer) => {
-      if (kind === 'link') tap.linkedBytes += chunk.length
+      if (kind === 'link') proxy.linkedBytes += chunk.length
       if (kind === undefined) {
         seen = Buffer.concat([seen, chunk])
         kind = seen.subarray(0, preface.length).equals(preface) ? 'link' : 'plain'
-        tap[kind === 'link' ? 'links' : 'plain'] += 1
+        proxy[kind === 'link' ? 'links' : 'plain'] += 1
         if (kind === 'link') linked.add(caller).add(called)
       }
       if (kind !== 'link' || !isHeld) called.write(chunk)
@@ -57,7 +57,7 @@ export async function startTap(url: string): Promise<Tap> {
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const tap: Tap = {
+  const proxy: TcpProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     plain: 0,
     links: 0,
@@ -73,10 +73,10 @@ export async function startTap(url: string): Promise<Tap> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
-  return tap
+  return proxy
 }
 
-/** Calls until a call has gone over a link. Rejects with the error of a call. */
-export async function linkUp(tap: Tap, call: () => Promise<unknown>): Promise<void> {
-  while (tap.linkedBytes === 0) await call()
+/** Calls until a call has gone over a link. */
+export async function linkUp(proxy: TcpProxy, call: () => Promise<unknown>): Promise<void> {
+  while (proxy.linkedBytes === 0) await call()
 }

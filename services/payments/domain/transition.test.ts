@@ -82,7 +82,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** A payment with everything that its transitions have written so far. */
-type World = {
+type History = {
   payment: Payment
   now: Date
   reports: Map<string, AttemptOutcome[]>
@@ -91,16 +91,16 @@ type World = {
   callbacks: number
 }
 
-function take(world: World, doing: Step): Transition | undefined {
-  const { payment, now } = world
+function take(history: History, doing: Step): Transition | undefined {
+  const { payment, now } = history
   if (doing.do === 'report') {
     const payer = payment.payers[doing.payer % payment.payers.length]
     if (payer === undefined) return undefined
     const attemptId = `a${doing.attempt}`
     const key = `${payer.payerId} ${attemptId}`
-    const earlier = world.reports.get(key) ?? []
+    const earlier = history.reports.get(key) ?? []
     if (earlier.includes(doing.outcome)) return undefined
-    world.reports.set(key, [...earlier, doing.outcome])
+    history.reports.set(key, [...earlier, doing.outcome])
     const { payerId } = payer
     const { outcome } = doing
     return applyReport(
@@ -118,32 +118,32 @@ function take(world: World, doing: Step): Transition | undefined {
     return applyPayoutReport(payment, { payeeId, outcome: doing.outcome }, now)
   }
   if (doing.do === 'wait') {
-    world.now = new Date(now.getTime() + doing.hours * 3_600_000)
+    history.now = new Date(now.getTime() + doing.hours * 3_600_000)
     return undefined
   }
   return { cancel, refund, expire, release: releasePayouts }[doing.do](payment, now)
 }
 
 /** Does a step; answers the rules that it broke. */
-function run(world: World, doing: Step): string[] {
+function run(history: History, doing: Step): string[] {
   let transition: Transition | undefined
   try {
-    transition = take(world, doing)
+    transition = take(history, doing)
   } catch (error) {
     // A refusal is a valid result; any other error is a bug.
     if (!(error instanceof Failure)) throw error
   }
   if (transition === undefined) return []
-  const problems = unlawful(world.payment, transition)
-  world.payment = transition.payment
-  world.settlements.push(...transition.settlements)
-  world.refunds += transition.refunds.length
+  const problems = unlawful(history.payment, transition)
+  history.payment = transition.payment
+  history.settlements.push(...transition.settlements)
+  history.refunds += transition.refunds.length
   const sequence = transition.fact?.callbackSequence ?? 0
   if (sequence > 0) {
-    world.callbacks += 1
-    if (sequence !== world.callbacks) problems.push('callbacks are not numbered one by one')
+    history.callbacks += 1
+    if (sequence !== history.callbacks) problems.push('callbacks are not numbered one by one')
   }
-  return [...problems, ...unsound(world)]
+  return [...problems, ...unsound(history)]
 }
 
 function unlawful(before: Payment, { payment, payers }: Transition): string[] {
@@ -170,7 +170,7 @@ function reachable<S extends string, E extends string>(
   return Object.values(machine[state])
 }
 
-function unsound({ payment, settlements, refunds, callbacks }: World): string[] {
+function unsound({ payment, settlements, refunds, callbacks }: History): string[] {
   const total = (...kinds: string[]): bigint =>
     settlements
       .filter(({ kind }) => kinds.includes(kind))
@@ -220,7 +220,7 @@ describe('a payment', () => {
     })
     fc.assert(
       fc.property(history, ({ shares, hasPayees, paysFees, steps }) => {
-        const world: World = {
+        const history: History = {
           payment: newPayment(shares, hasPayees ? shares.toReversed() : [], paysFees),
           now: start,
           reports: new Map(),
@@ -228,7 +228,7 @@ describe('a payment', () => {
           refunds: 0,
           callbacks: 0,
         }
-        expect(steps.flatMap((doing) => run(world, doing))).toEqual([])
+        expect(steps.flatMap((doing) => run(history, doing))).toEqual([])
       }),
       { numRuns: 500 },
     )

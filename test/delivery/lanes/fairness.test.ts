@@ -7,8 +7,8 @@ import type { AttemptOutcome } from '../../../services/delivery/domain/delivery.
 import { claimDue } from '../../../services/delivery/store/claim-store.ts'
 import { complete } from '../../../services/delivery/store/complete-store.ts'
 import { eventually } from '../../support/eventually.ts'
+import { claimDeliveries, startHarness } from '../harness.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
-import { claimDeliveries, createSetting } from '../setting.ts'
 
 const breaker = { openS: 30, maxS: 100 }
 const token = '00000000-0000-4000-8000-000000000001'
@@ -16,20 +16,20 @@ const url = 'https://receiver.example/'
 
 type Endpoint = { limit_now: number; breaker: string; open_until: Date | null }
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 const receivers: Receiver[] = []
 
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
 })
 afterEach(async () => {
-  await setting.reset()
+  await harness.reset()
   await Promise.all(receivers.splice(0).map((one) => one.close()))
 })
-afterAll(() => setting.drop())
+afterAll(() => harness.drop())
 
 const claim = (deliveries = 50) =>
-  claimDeliveries(setting.db, token, { endpoints: 10, deliveries, leaseS: 60 })
+  claimDeliveries(harness.db, token, { endpoints: 10, deliveries, leaseS: 60 })
 
 /** Claims what may be claimed and completes all of it alike; answers how many that were. */
 async function round(outcome: AttemptOutcome, status?: number): Promise<number> {
@@ -40,12 +40,12 @@ async function round(outcome: AttemptOutcome, status?: number): Promise<number> 
       ? ({ state: 'delivered' } as const)
       : ({ state: 'pending', delayMs: 0 } as const)
   const batch = claimed.map((one) => ({ claimed: one, end, verdict }))
-  if (batch.length > 0) await complete(setting.db, batch, breaker)
+  if (batch.length > 0) await complete(harness.db, batch, breaker)
   return claimed.length
 }
 
 async function endpoint(): Promise<Endpoint | undefined> {
-  const [row] = await setting.asOwner<Endpoint>(
+  const [row] = await harness.asOwner<Endpoint>(
     'select limit_now, breaker, breaker_until as open_until from delivery.endpoint',
   )
   return row
@@ -53,7 +53,7 @@ async function endpoint(): Promise<Endpoint | undefined> {
 
 /** Each to a URL of its own: of one URL half as many may be under way. */
 const pushMany = (count: number, to = url) =>
-  setting.push(...Array.from({ length: count }, () => ({ url: `${to}?order=${(orders += 1)}` })))
+  harness.push(...Array.from({ length: count }, () => ({ url: `${to}?order=${(orders += 1)}` })))
 
 let orders = 0
 
@@ -78,7 +78,7 @@ describe('the attempts under way to one receiver', () => {
     ['refused', 503],
   ] as const)('are halved by %s %s, and never fewer than two', async (outcome, status) => {
     await pushMany(1)
-    await setting.asOwner('update delivery.endpoint set limit_now = 5')
+    await harness.asOwner('update delivery.endpoint set limit_now = 5')
     await round(outcome, status)
     expect((await endpoint())?.limit_now).toBe(2)
     await round(outcome, status)
@@ -89,7 +89,7 @@ describe('the attempts under way to one receiver', () => {
     'are halved by %s, down to one where nothing ever answers and to two where something did',
     async (outcome) => {
       await pushMany(1)
-      await setting.asOwner('update delivery.endpoint set limit_now = 5')
+      await harness.asOwner('update delivery.endpoint set limit_now = 5')
       await round(outcome)
       expect((await endpoint())?.limit_now).toBe(2)
       await round(outcome)
@@ -98,7 +98,7 @@ describe('the attempts under way to one receiver', () => {
       expect((await endpoint())?.limit_now).toBe(2)
       await round(outcome)
       expect((await endpoint())?.limit_now).toBe(2)
-      setting.clock.advance(11 * 60_000)
+      harness.clock.advance(11 * 60_000)
       await round(outcome)
       expect((await endpoint())?.limit_now).toBe(1)
     },
@@ -108,17 +108,17 @@ describe('the attempts under way to one receiver', () => {
 describe('fresh pushes and retries', () => {
   it('share a receiver four to one', async () => {
     await pushMany(8)
-    await setting.asOwner("update delivery.delivery set attempts = 1 where state = 'pending'")
+    await harness.asOwner("update delivery.delivery set attempts = 1 where state = 'pending'")
     await pushMany(30)
     const retries: boolean[] = []
     for (let n = 0; n < 10; n += 1) {
       const claimed = await claim()
       retries.push(...claimed.map(({ number }) => number > 1))
-      await setting.asOwner(
+      await harness.asOwner(
         `update delivery.delivery set state = 'delivered', ended_at = now(), lease_token = null,
            lease_until = null where state = 'sending'`,
       )
-      await setting.asOwner("update delivery.endpoint set ready_at = '-infinity'")
+      await harness.asOwner("update delivery.endpoint set ready_at = '-infinity'")
     }
     expect(retries).toHaveLength(20)
     expect(retries.filter(Boolean)).toHaveLength(4)
@@ -131,23 +131,23 @@ describe('a breaker', () => {
     let attempts = 0
     let lastMs = 0
     while ((await endpoint())?.breaker === 'closed') {
-      lastMs = setting.clock.now().getTime()
+      lastMs = harness.clock.now().getTime()
       attempts += await round('connection_failed')
     }
     const openedMs = ((await endpoint())?.open_until?.getTime() ?? 0) - 30_000
     // By the clocks of two processes.
     expect(openedMs).toBeGreaterThanOrEqual(lastMs - 1)
-    expect(openedMs).toBeLessThanOrEqual(setting.clock.now().getTime() + 1)
+    expect(openedMs).toBeLessThanOrEqual(harness.clock.now().getTime() + 1)
     expect(attempts).toBeGreaterThanOrEqual(5)
     expect(attempts).toBeLessThanOrEqual(6)
     expect(await claim()).toHaveLength(0)
 
-    setting.clock.advance(31_000)
+    harness.clock.advance(31_000)
     expect(await round('connection_failed')).toBe(1)
     expect((await endpoint())?.breaker).toBe('open')
-    setting.clock.advance(31_000)
+    harness.clock.advance(31_000)
     expect(await claim()).toHaveLength(0)
-    setting.clock.advance(30_000)
+    harness.clock.advance(30_000)
     expect(await round('delivered', 200)).toBe(1)
     expect((await endpoint())?.breaker).toBe('closed')
   })
@@ -155,7 +155,7 @@ describe('a breaker', () => {
   it('a closed breaker lets two and four through', async () => {
     await pushMany(30)
     while ((await endpoint())?.breaker === 'closed') await round('connection_failed')
-    setting.clock.advance(31_000)
+    harness.clock.advance(31_000)
     const sizes: number[] = []
     for (let n = 0; n < 5; n += 1) sizes.push(await round('delivered', 200))
     expect(sizes).toEqual([1, 2, 4, 4, 4])
@@ -164,7 +164,7 @@ describe('a breaker', () => {
   it('is probed with the newest push, which may be for a URL that works', async () => {
     await pushMany(30)
     while ((await endpoint())?.breaker === 'closed') await round('connection_failed')
-    setting.clock.advance(31_000)
+    harness.clock.advance(31_000)
     const newest = await pushMany(1)
     expect((await claim()).map(({ deliveryId }) => deliveryId)).toEqual(newest)
   })
@@ -178,13 +178,13 @@ describe('a breaker', () => {
   })
 
   it('does not use up attempts while it is open', async () => {
-    const [id = ''] = await setting.push({ url })
-    await setting.asOwner(
+    const [id = ''] = await harness.push({ url })
+    await harness.asOwner(
       "update delivery.endpoint set breaker = 'open', breaker_until = now() + interval '1 day'",
     )
     await pushMany(1)
     expect(await claim()).toHaveLength(0)
-    expect(await setting.attempts(id)).toEqual([])
+    expect(await harness.attempts(id)).toEqual([])
   })
 })
 
@@ -195,7 +195,7 @@ describe('a receiver that never answers', () => {
     receivers.push(alive)
     await pushMany(300, dead.url)
     // No attempt at the dead one is given up before the others' pushes have to be there.
-    setting.worker({ maxInFlight: 32, timeoutMs: 30_000 })
+    harness.worker({ maxInFlight: 32, timeoutMs: 30_000 })
     await eventually(() => expect(dead.requests.length).toBeGreaterThan(0))
     await delay(100)
     await pushMany(100, alive.url)
@@ -208,8 +208,8 @@ describe('a receiver that never answers', () => {
 describe('a claim', () => {
   it('disabledPlannerMethods no retries of another receiver, however many are due', async () => {
     const dead = 'https://dead.example/'
-    await setting.push({ url: dead }, { url })
-    await setting.asOwner(
+    await harness.push({ url: dead }, { url })
+    await harness.asOwner(
       `insert into delivery.delivery (
          delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state, attempts,
          failures, next_attempt_at, occurred_at, created_at
@@ -218,16 +218,16 @@ describe('a claim', () => {
          'pending', 1, 1, now() - n * interval '1 second', occurred_at, created_at
        from delivery.delivery cross join generate_series(1, 20000) as n where url = '${dead}'`,
     )
-    await setting.asOwner('analyze delivery.delivery')
+    await harness.asOwner('analyze delivery.delivery')
     const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
-    const plan = await setting.explained((db) => claimDue(db, token, limits))
+    const plan = await harness.explained((db) => claimDue(db, token, limits))
     expect(plan).toMatch(/delivery_queue_retry/)
     expect(plan).not.toMatch(/Rows Removed by Filter: \d{3}|Seq Scan on delivery/)
   })
 
   it('a claim that skipped a receiver because it was locked comes back to it', async () => {
     await pushMany(1)
-    await setting.db.transaction(async (tx) => {
+    await harness.db.transaction(async (tx) => {
       await tx.rows({ name: 'hold', text: 'select endpoint_id from endpoint for update' }, [])
       expect(await claim()).toHaveLength(0)
     })
@@ -237,16 +237,16 @@ describe('a claim', () => {
   it('never loses a push to the race with intake', async () => {
     const to = await startReceiver()
     receivers.push(to)
-    setting.worker()
+    harness.worker()
     for (let n = 0; n < 150; n += 1) await pushMany(1, to.url)
-    await eventually(async () => expect(await setting.count("state = 'delivered'")).toBe(150))
+    await eventually(async () => expect(await harness.count("state = 'delivered'")).toBe(150))
     expect(to.requests).toHaveLength(150)
   })
 
   it('a claim that began before a push was stored and ended after it leaves the receiver ready', async () => {
     // Sessions whose clock is one millisecond ahead wait for the gate when they ask for the time, which a claim does
     // between reading and locking. Volatile, so that planning does not wait.
-    await setting.asOwner(
+    await harness.asOwner(
       `create or replace function delivery.clock_now() returns timestamptz language plpgsql volatile as $$
        begin
          if current_setting('payweave.clock_offset', true) = '1 milliseconds' then
@@ -259,18 +259,18 @@ describe('a claim', () => {
     slowClock.advance(1)
     // It waits as long as the gate is closed.
     const limits = { statementMs: 60_000, lockMs: 60_000 }
-    const slow = setting.database.open({ testClock: slowClock, limits })
+    const slow = harness.database.open({ testClock: slowClock, limits })
     await slow.ready()
-    const plain = setting.database.open()
+    const plain = harness.database.open()
     const gate = await plain.session()
     await gate.row(sql('close_gate', 'select pg_advisory_lock(4711)'), [])
     const [first] = await pushMany(1)
     const claiming = claimDeliveries(slow, token, { endpoints: 10, deliveries: 10, leaseS: 60 })
     const waiting = `select 1 as waits from pg_stat_activity
       where datname = current_database() and wait_event = 'advisory'`
-    await eventually(async () => expect((await setting.asOwner(waiting)).length).toBeGreaterThan(0))
-    const lay = setting.database.open()
-    await setting.pushThrough(lay, { url: `${url}?later` })
+    await eventually(async () => expect((await harness.asOwner(waiting)).length).toBeGreaterThan(0))
+    const lay = harness.database.open()
+    await harness.pushThrough(lay, { url: `${url}?later` })
     gate.close()
     const claimed = await claiming
     expect(claimed.map(({ deliveryId }) => deliveryId)).toEqual([first])

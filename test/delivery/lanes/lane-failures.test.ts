@@ -2,18 +2,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Claimed, PostEnd } from '../../../services/delivery/domain/delivery.ts'
 import { type Completion, complete } from '../../../services/delivery/store/complete-store.ts'
-import { claimDeliveries, createSetting } from '../setting.ts'
+import { claimDeliveries, startHarness } from '../harness.ts'
 
 const breaker = { openS: 30, maxS: 100 }
 const token = '00000000-0000-4000-8000-000000000001'
 const origin = 'https://receiver.example'
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
 })
-afterEach(() => setting.reset())
-afterAll(() => setting.drop())
+afterEach(() => harness.reset())
+afterAll(() => harness.drop())
 
 const timedOut: PostEnd = { outcome: 'timed_out', totalMs: 15_000 }
 const answered = (status: number, totalMs = 10): PostEnd => ({
@@ -24,10 +24,10 @@ const answered = (status: number, totalMs = 10): PostEnd => ({
 })
 
 const pushTo = (...paths: string[]) =>
-  setting.push(...paths.map((path) => ({ url: `${origin}${path}` })))
+  harness.push(...paths.map((path) => ({ url: `${origin}${path}` })))
 
 const claim = () =>
-  claimDeliveries(setting.db, token, { endpoints: 10, deliveries: 50, leaseS: 60 })
+  claimDeliveries(harness.db, token, { endpoints: 10, deliveries: 50, leaseS: 60 })
 
 /** Records attempts as they ended, in one batch; those that failed come again in an hour. */
 function record(...ends: [Claimed | undefined, PostEnd][]): Promise<unknown> {
@@ -39,20 +39,20 @@ function record(...ends: [Claimed | undefined, PostEnd][]): Promise<unknown> {
         : ({ state: 'pending', delayMs: 3_600_000 } as const)
     return { claimed, end, verdict }
   })
-  return complete(setting.db, batch, breaker)
+  return complete(harness.db, batch, breaker)
 }
 
 type Lane = { limit: number; breaker: string; failures: number }
 
 async function lane(): Promise<Lane | undefined> {
-  const [row] = await setting.asOwner<Lane>(
+  const [row] = await harness.asOwner<Lane>(
     `select limit_now as limit, breaker, window_failures as failures from delivery.endpoint`,
   )
   return row
 }
 
 const setLimit = (limit: number) =>
-  setting.asOwner(`update delivery.endpoint set limit_now = ${limit}`)
+  harness.asOwner(`update delivery.endpoint set limit_now = ${limit}`)
 
 /** Claims a push to each of these paths, which wait already. */
 async function claimed(...paths: string[]): Promise<(Claimed | undefined)[]> {
@@ -128,7 +128,7 @@ describe('a time-out', () => {
     await setLimit(8)
     const [hangs, works] = await claimed('/hangs', '/works')
     await record([works, answered(200)])
-    setting.clock.advance(15_000)
+    harness.clock.advance(15_000)
     await record([hangs, timedOut])
     expect(await lane()).toEqual({ limit: 8, breaker: 'closed', failures: 0 })
   })
@@ -163,7 +163,7 @@ describe('a time-out', () => {
     await setLimit(8)
     const [works] = await claimed('/works')
     await record([works, answered(200)])
-    setting.clock.advance(1_000)
+    harness.clock.advance(1_000)
     await pushTo('/hangs')
     const [hangs] = await claimed('/hangs')
     await record([hangs, timedOut])
@@ -178,7 +178,7 @@ describe('a time-out', () => {
     await record([first, answered(200, 20)])
     // Answers are recorded in any order.
     await record([c, answered(200, 5)])
-    setting.clock.advance(15_000)
+    harness.clock.advance(15_000)
     await record([second, timedOut])
     expect(await lane()).toMatchObject({ limit: 16, failures: 0 })
   })

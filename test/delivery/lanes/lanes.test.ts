@@ -4,20 +4,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '#platform/db/db.ts'
 import { listEndpoints } from '../../../services/delivery/store/endpoint-store.ts'
 import { eventually } from '../../support/eventually.ts'
+import { startHarness } from '../harness.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
-import { createSetting } from '../setting.ts'
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 const receivers: Receiver[] = []
 
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
 })
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((one) => one.close()))
-  await setting.reset()
+  await harness.reset()
 })
-afterAll(() => setting.drop())
+afterAll(() => harness.drop())
 
 /** Leaves pushes to paths that begin with one of these unanswered, and answers the others. */
 async function receiverThatHangs(...paths: string[]): Promise<Receiver> {
@@ -35,13 +35,13 @@ describe('a notify path that hangs', () => {
   it('does not hold up callbacks to the same host', async () => {
     const to = await receiverThatHangs('/notify')
     // No attempt is given up before the callbacks have to be there.
-    setting.worker({ timeoutMs: 60_000 })
-    await setting.push(...Array.from({ length: 20 }, () => ({ url: `${to.url}/notify` })))
+    harness.worker({ timeoutMs: 60_000 })
+    await harness.push(...Array.from({ length: 20 }, () => ({ url: `${to.url}/notify` })))
     await eventually(() => expect(arrived(to, '/notify')).toBeGreaterThan(0))
     const callback = { url: `${to.url}/callback`, kind: 'callback' } as const
-    const ids = await setting.push(...Array.from({ length: 20 }, () => callback))
+    const ids = await harness.push(...Array.from({ length: 20 }, () => callback))
     for (const id of ids)
-      await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+      await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     expect(arrived(to, '/notify')).toBeLessThanOrEqual(2)
   })
 })
@@ -49,10 +49,10 @@ describe('a notify path that hangs', () => {
 describe('a lane of the version before', () => {
   /** What that version wrote: one row for an origin, for all kinds. */
   async function oldPush(url: string, kind: 'notify' | 'callback'): Promise<string> {
-    const { projectId } = setting
+    const { projectId } = harness
     const [endpointId, deliveryId] = [randomUUID(), randomUUID()]
     const { origin, hostname } = new URL(url)
-    await setting.db.run(
+    await harness.db.run(
       sql(
         'old_endpoint',
         `insert into endpoint (
@@ -61,7 +61,7 @@ describe('a lane of the version before', () => {
       ),
       [endpointId, projectId, origin, hostname],
     )
-    await setting.db.run(
+    await harness.db.run(
       sql(
         'old_delivery',
         `insert into delivery (
@@ -80,13 +80,13 @@ describe('a lane of the version before', () => {
   it('is served until it is empty, and new pushes go to lanes of their kind', async () => {
     const to = await receiverThatHangs()
     const old = await oldPush(`${to.url}/callback`, 'callback')
-    const [notify = ''] = await setting.push({ url: `${to.url}/notify` })
-    const [callback = ''] = await setting.push({ url: `${to.url}/callback`, kind: 'callback' })
-    setting.worker()
+    const [notify = ''] = await harness.push({ url: `${to.url}/notify` })
+    const [callback = ''] = await harness.push({ url: `${to.url}/callback`, kind: 'callback' })
+    harness.worker()
     for (const id of [old, notify, callback]) {
-      await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+      await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     }
-    const lanes = await listEndpoints(setting.db, setting.projectId, undefined, 10)
+    const lanes = await listEndpoints(harness.db, harness.projectId, undefined, 10)
     expect(lanes.map(({ origin, kind }) => [origin, kind])).toEqual([
       [to.url, null],
       [to.url, 'callback'],
@@ -99,11 +99,11 @@ describe('the lanes of a project', () => {
   it('are listed page by page, by origin and kind', async () => {
     const kinds = ['notify', 'callback', 'onboarding'] as const
     const urls = ['https://b.example/x', 'https://a.example/x']
-    await setting.push(...urls.flatMap((url) => kinds.map((kind) => ({ url, kind }))))
+    await harness.push(...urls.flatMap((url) => kinds.map((kind) => ({ url, kind }))))
     const all: string[] = []
     let after: Parameters<typeof listEndpoints>[2]
     for (;;) {
-      const [lane] = await listEndpoints(setting.db, setting.projectId, after, 1)
+      const [lane] = await listEndpoints(harness.db, harness.projectId, after, 1)
       if (lane === undefined) break
       all.push(`${lane.origin} ${lane.kind}`)
       after = lane

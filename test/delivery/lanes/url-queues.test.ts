@@ -9,24 +9,24 @@ import { cancelDelivery } from '../../../services/delivery/store/operate-store.t
 import { readBacklog } from '../../../services/delivery/store/read-store.ts'
 import { openUrlQueues } from '../../../services/delivery/store/url-queue-store.ts'
 import { eventually } from '../../support/eventually.ts'
+import { startHarness } from '../harness.ts'
 import { type Receiver, startReceiver, status } from '../receiver.ts'
-import { createSetting } from '../setting.ts'
 
 const breaker = { openS: 30, maxS: 100 }
 const token = '00000000-0000-4000-8000-000000000001'
 const limits = { endpoints: 10, deliveries: 50, leaseS: 60 }
 const origin = 'https://receiver.example'
 
-let setting: Awaited<ReturnType<typeof createSetting>>
+let harness: Awaited<ReturnType<typeof startHarness>>
 const receivers: Receiver[] = []
 beforeAll(async () => {
-  setting = await createSetting()
+  harness = await startHarness()
 })
 afterEach(async () => {
   await Promise.all(receivers.splice(0).map((one) => one.close()))
-  await setting.reset()
+  await harness.reset()
 })
-afterAll(() => setting.drop())
+afterAll(() => harness.drop())
 
 const pathOf = ({ url }: { url: string }) => url.slice(origin.length)
 
@@ -34,8 +34,8 @@ const pathOf = ({ url }: { url: string }) => url.slice(origin.length)
 async function pushTo(...paths: string[]): Promise<string[]> {
   const ids: string[] = []
   for (const path of paths) {
-    ids.push(...(await setting.push({ url: `${origin}${path}` })))
-    setting.clock.advance(2)
+    ids.push(...(await harness.push({ url: `${origin}${path}` })))
+    harness.clock.advance(2)
   }
   return ids
 }
@@ -43,15 +43,15 @@ async function pushTo(...paths: string[]): Promise<string[]> {
 const many = (count: number, path: string) => Array.from({ length: count }, () => path)
 
 const setLimit = (limit: number) =>
-  setting.asOwner(`update delivery.endpoint set limit_now = ${limit}`)
+  harness.asOwner(`update delivery.endpoint set limit_now = ${limit}`)
 
 /** Claims until no lane is blocked, as a worker does. */
 async function claimAll(): Promise<Claimed[]> {
   const claimed: Claimed[] = []
   for (;;) {
-    const { deliveries, blockedLanes } = await claimDue(setting.db, token, limits)
+    const { deliveries, blockedLanes } = await claimDue(harness.db, token, limits)
     claimed.push(...deliveries)
-    if (blockedLanes.length === 0 || (await openUrlQueues(setting.db, blockedLanes)) === 0) {
+    if (blockedLanes.length === 0 || (await openUrlQueues(harness.db, blockedLanes)) === 0) {
       return claimed
     }
   }
@@ -65,12 +65,12 @@ async function deliver(claimed: Claimed[]): Promise<void> {
     end,
     verdict: { state: 'delivered' } as const,
   }))
-  await complete(setting.db, batch, breaker)
+  await complete(harness.db, batch, breaker)
 }
 
 /** Copies what waits for the origin, as due before it. */
 async function copyPending(count: number, url = 'url', attempts = 0): Promise<void> {
-  await setting.asOwner(
+  await harness.asOwner(
     `insert into delivery.delivery (
        delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state, attempts,
        failures, next_attempt_at, occurred_at, created_at
@@ -81,8 +81,8 @@ async function copyPending(count: number, url = 'url', attempts = 0): Promise<vo
      from (select * from delivery.delivery where state = 'pending' limit 1) as one
        cross join generate_series(1, ${count}) as n`,
   )
-  await setting.asOwner('update delivery.endpoint set only_url = null')
-  await setting.asOwner('analyze delivery.delivery')
+  await harness.asOwner('update delivery.endpoint set only_url = null')
+  await harness.asOwner('analyze delivery.delivery')
 }
 
 describe('one URL', () => {
@@ -107,7 +107,7 @@ describe('one URL', () => {
       expect(claimed).toHaveLength(Math.min(8, 30 - sent))
       sent += claimed.length
       await deliver(claimed)
-      expect(await setting.count("url_queue <> ''")).toBe(0)
+      expect(await harness.count("url_queue <> ''")).toBe(0)
     }
     expect(sent).toBe(30)
   })
@@ -136,7 +136,7 @@ describe('one URL', () => {
     for (const [index, id] of ids.slice(0, 6).entries()) {
       expect(order.slice(index - (index % 2), index - (index % 2) + 2)).toContain(id)
     }
-    expect(await setting.count("state = 'delivered'")).toBe(7)
+    expect(await harness.count("state = 'delivered'")).toBe(7)
   })
 
   it('has four fresh pushes sent to a retry in its queue too', async () => {
@@ -164,17 +164,17 @@ describe('a URL that hangs', () => {
     })
     receivers.push(to)
     const hangs = { url: `${to.url}/hangs` }
-    await setting.push(...Array.from({ length: 700 }, () => hangs))
-    await setting.asOwner(
+    await harness.push(...Array.from({ length: 700 }, () => hangs))
+    await harness.asOwner(
       'update delivery.delivery set attempts = 1, failures = 1 where random() < 0.5',
     )
     // No attempt is given up before the others have to be there.
-    setting.worker({ timeoutMs: 60_000 })
+    harness.worker({ timeoutMs: 60_000 })
     await eventually(() => expect(to.requests.length).toBeGreaterThan(0))
     const others = Array.from({ length: 60 }, (_, n) => ({ url: `${to.url}/order-${n}` }))
-    const ids = await setting.push(...others)
+    const ids = await harness.push(...others)
     for (const id of ids)
-      await eventually(async () => expect(await setting.state(id)).toBe('delivered'))
+      await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
     expect(to.requests.filter(({ path }) => path === '/hangs').length).toBeLessThanOrEqual(4)
   })
 })
@@ -191,26 +191,26 @@ describe('a claim of a lane with 20,000 rows', () => {
     await copyPending(19_999)
     await pushTo('/hangs', '/works')
     await setLimit(4)
-    let claim = await claimDue(setting.db, token, limits)
+    let claim = await claimDue(harness.db, token, limits)
     expect(claim.deliveries.map(pathOf)).toEqual(['/hangs', '/hangs'])
     const lanes = claim.blockedLanes
-    const move = await setting.explained((db) => openUrlQueues(db, lanes))
+    const move = await harness.explained((db) => openUrlQueues(db, lanes))
     expect(readRows(move)).toBeLessThanOrEqual(512)
     expect(move).not.toMatch(/Seq Scan on delivery/)
-    const blocked = await setting.explained((db) => claimDue(db, token, limits))
+    const blocked = await harness.explained((db) => claimDue(db, token, limits))
     expect(readRows(blocked)).toBeLessThan(50)
     expect(blocked).not.toMatch(/Seq Scan on delivery/)
     let moves = 1
     for (; claim.blockedLanes.length > 0; moves += 1) {
-      await openUrlQueues(setting.db, lanes)
-      claim = await claimDue(setting.db, token, limits)
+      await openUrlQueues(harness.db, lanes)
+      claim = await claimDue(harness.db, token, limits)
     }
     expect(claim.deliveries.map(pathOf)).toEqual(['/works'])
     expect(moves).toBeLessThan(20_000 / 200)
     // What comes later finds nothing in its way.
     await pushTo('/works')
-    await setting.asOwner('analyze delivery.delivery')
-    const plan = await setting.explained((db) => claimDue(db, token, limits))
+    await harness.asOwner('analyze delivery.delivery')
+    const plan = await harness.explained((db) => claimDue(db, token, limits))
     expect(readRows(plan)).toBeLessThan(50)
   })
 
@@ -218,13 +218,13 @@ describe('a claim of a lane with 20,000 rows', () => {
     await pushTo('/first')
     await copyPending(19_999, `url || n`)
     await setLimit(16)
-    const { deliveries, blockedLanes } = await claimDue(setting.db, token, limits)
+    const { deliveries, blockedLanes } = await claimDue(harness.db, token, limits)
     expect(deliveries).toHaveLength(16)
     expect(blockedLanes).toEqual([])
     await deliver(deliveries)
-    const claim = await setting.explained((db) => claimDue(db, token, limits))
+    const claim = await harness.explained((db) => claimDue(db, token, limits))
     expect(readRows(claim)).toBeLessThan(50)
-    expect(await setting.count("url_queue <> ''")).toBe(0)
+    expect(await harness.count("url_queue <> ''")).toBe(0)
   })
 })
 
@@ -233,30 +233,30 @@ describe('what waits in the queue of a URL', () => {
     const ids = await pushTo(...many(5, '/busy'), '/other')
     await setLimit(2)
     await claimAll()
-    expect(await setting.count("url_queue <> ''")).toBe(4)
+    expect(await harness.count("url_queue <> ''")).toBe(4)
     return ids
   }
 
   it('is counted and shown with its age', async () => {
     await queued()
-    setting.clock.advance(10_000)
-    const [lane] = await listEndpoints(setting.db, setting.projectId, undefined, 10)
+    harness.clock.advance(10_000)
+    const [lane] = await listEndpoints(harness.db, harness.projectId, undefined, 10)
     expect(lane).toMatchObject({ pending: 4, sending: 2 })
-    const ageMs = setting.clock.now().getTime() - (lane?.oldestDueAt?.getTime() ?? 0)
+    const ageMs = harness.clock.now().getTime() - (lane?.oldestDueAt?.getTime() ?? 0)
     expect(ageMs).toBeGreaterThan(10_000)
-    expect((await readBacklog(setting.db)).oldestDueS).toBeGreaterThan(10)
+    expect((await readBacklog(harness.db)).oldestDueS).toBeGreaterThan(10)
   })
 
   it('can be cancelled, and leaves no queue behind', async () => {
     const ids = await queued()
-    for (const id of ids.slice(1, 5)) await cancelDelivery(setting.db, setting.projectId, id)
-    await setting.asOwner(
+    for (const id of ids.slice(1, 5)) await cancelDelivery(harness.db, harness.projectId, id)
+    await harness.asOwner(
       `update delivery.delivery set state = 'delivered', ended_at = now(), lease_token = null,
          lease_until = null where state = 'sending'`,
     )
-    await setting.asOwner("update delivery.endpoint set ready_at = '-infinity'")
+    await harness.asOwner("update delivery.endpoint set ready_at = '-infinity'")
     expect(await claimAll()).toEqual([])
-    const [row] = await setting.asOwner<{ queues: number; atRest: boolean }>(
+    const [row] = await harness.asOwner<{ queues: number; atRest: boolean }>(
       `select cardinality(url_queues) as queues, ready_at = 'infinity' as "atRest"
        from delivery.endpoint`,
     )
@@ -265,9 +265,9 @@ describe('what waits in the queue of a URL', () => {
 
   it('is found again when no lane names its queue, as an instance of the version before may leave it', async () => {
     await queued()
-    await setting.asOwner("update delivery.endpoint set url_queues = '{}', ready_at = 'infinity'")
-    expect(await wakeForgotten(setting.db, 100)).toBe(1)
-    expect(await wakeForgotten(setting.db, 100)).toBe(0)
+    await harness.asOwner("update delivery.endpoint set url_queues = '{}', ready_at = 'infinity'")
+    expect(await wakeForgotten(harness.db, 100)).toBe(1)
+    expect(await wakeForgotten(harness.db, 100)).toBe(0)
     await setLimit(16)
     expect((await claimAll()).map(pathOf)).toEqual(many(4, '/busy'))
   })

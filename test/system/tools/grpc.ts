@@ -4,10 +4,10 @@ import { Environment } from '#gen/accounts/v1/access_pb.js'
 import { createPayweaveClient, PayweaveError } from '../../../clients/grpc/index.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
 
-type World = Pick<SharedMesh, 'sandbox'>
+type Harness = Pick<SharedMesh, 'sandbox'>
 
 /** The published client on a sandbox, with its bearer or another one; an empty one: none is sent. */
-export function grpcClient({ sandbox }: World, token = sandbox.grpc_token) {
+export function grpcClient({ sandbox }: Harness, token = sandbox.grpc_token) {
   return createPayweaveClient({ address: sandbox.grpc, ...(token !== '' && { token }) })
 }
 
@@ -19,8 +19,8 @@ export async function refusalOf(call: Promise<unknown>): Promise<PayweaveError> 
 }
 
 /** What internal teams do with the services of a sandbox, by its bearer. */
-export function internalTeam(world: World) {
-  const client = grpcClient(world)
+export function internalTeam(harness: Harness) {
+  const client = grpcClient(harness)
   return {
     ...client,
     /** The id of the project that a subscription key opens. */

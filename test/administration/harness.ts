@@ -27,7 +27,7 @@ export const parts = ['accounts', 'payments', 'billing'] as const
 export type Part = (typeof parts)[number]
 
 /** A database with the schemas of all three, a folder, and copies of services on them. */
-export async function startKeyWorld() {
+export async function startHarness() {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-keys-'))
   const sha256 = createHash('sha256').update(token).digest('hex')
   const mesh = path.join(dir, 'mesh')
@@ -83,7 +83,7 @@ export async function startKeyWorld() {
   }
 }
 
-export type KeyWorld = Awaited<ReturnType<typeof startKeyWorld>>
+export type Harness = Awaited<ReturnType<typeof startHarness>>
 type ServeOptions = Parameters<typeof serveRpc>[0]
 type Files = ReturnType<typeof openKeys<string>>
 

@@ -33,7 +33,7 @@ export interface WorkerChanges extends Partial<EgressRule> {
   maxInFlight?: number
   hostLimit?: number
   sign?: Sign
-  /** In place of the setting's own. */
+  /** In place of the harness's own. */
   db?: Database
   /** In place of leases that nobody releases before they run out. */
   leases?: LeaseOwner
@@ -70,7 +70,7 @@ export const unownedLeases: LeaseOwner = {
 }
 
 /** Makes the database and what works on it. */
-export async function createSetting() {
+export async function startHarness() {
   const database = await createTestDatabase('delivery', migrations)
   const clock = createTestClock()
   const db: Database = database.open({ testClock: clock })

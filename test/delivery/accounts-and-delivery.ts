@@ -1,4 +1,4 @@
-// Accounts and delivery as their processes put them together, with a broker, a database and RPC of their own, for tests.
+// Starts accounts and delivery as their processes put them together, with a broker and RPC; harness.ts starts workers alone.
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -40,10 +40,10 @@ const processes = ['accounts', 'delivery', 'launcher', 'gateway']
 /** Pauses between attempts: long enough that two attempts are never in the same second. */
 const scheduleS = [2, 2]
 
-export type SignedWorld = Awaited<ReturnType<typeof startSignedWorld>>
+export type AccountsAndDelivery = Awaited<ReturnType<typeof startAccountsAndDelivery>>
 
 /** Starts both services. `close` stops all and removes what they stored. */
-export async function startSignedWorld() {
+export async function startAccountsAndDelivery() {
   const folder = temporaryFolder('signed')
   writeIdentities(folder, processes, [])
   const broker = await startBroker()
