@@ -1,7 +1,6 @@
 // What the published client does for one call: headers, deadline, cancellation, credential and error.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { Health, HealthCheckResponse_ServingStatus as Serving } from '#gen/health/v1/health_pb.js'
@@ -130,14 +129,16 @@ describe('a call', () => {
 
   it('is not made after the client was closed; one in flight ends well', async () => {
     const begun = Promise.withResolvers<void>()
+    const closed = Promise.withResolvers<void>()
     const { url } = await servePayments(async () => {
       begun.resolve()
-      await sleep(50)
+      await closed.promise
     })
     const client = connect(url)
     const flying = client.payments.getPayment({ paymentId: 'one' })
     await begun.promise
     client.close()
+    closed.resolve()
     expect((await flying).payment?.paymentId).toBe('one')
     const error = await errorOf(client.payments.getPayment({}))
     expect(error).toMatchObject({ status: 'CANCELLED', details: 'the client is closed' })

@@ -1,5 +1,5 @@
 // Tests what a crash, a lost lease and a graceful shutdown do to pushes in flight.
-import { setTimeout as delay } from 'node:timers/promises'
+import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { judge } from '../../services/delivery/domain/delivery.ts'
@@ -49,8 +49,10 @@ describe('a worker that dies', () => {
     await claimOne()
     expect(await harness.attempts(id)).toMatchObject([{ number: 1, outcome: 'started' }])
     harness.worker()
-    await delay(200)
-    expect(receiver.requests).toHaveLength(0)
+    // The worker delivers what is pushed later, and leaves the first alone.
+    await harness.push({ url: `${receiver.url}/later`, projectId: randomUUID() })
+    await eventually(async () => expect(await harness.count("state = 'delivered'")).toBe(1))
+    expect(receiver.requests.map(({ path }) => path)).toEqual(['/later'])
 
     harness.clock.advance(61_000)
     expect(await expireLeases(harness.db, 100)).toBe(1)
@@ -59,7 +61,7 @@ describe('a worker that dies', () => {
       { number: 1, outcome: 'unknown', error: 'lease_expired' },
       { number: 2, outcome: 'delivered' },
     ])
-    expect(receiver.requests).toHaveLength(1)
+    expect(receiver.requests).toHaveLength(2)
   })
 
   it('after the POST has the receiver see the same bytes twice', async () => {
@@ -210,11 +212,10 @@ describe('workers side by side', () => {
       projectId: harness.projectId,
     }))
     await harness.push(...pushes)
-    harness.worker()
-    harness.worker()
-    harness.worker()
+    const workers = [harness.worker(), harness.worker(), harness.worker()]
     await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(200))
-    await delay(200)
+    // They end what they have begun.
+    await Promise.all(workers.map((worker) => worker.close()))
     expect(new Set(receiver.requests.map(({ path }) => path)).size).toBe(200)
     expect(receiver.requests).toHaveLength(200)
   })

@@ -1,6 +1,5 @@
 // Shows on a real database and real receivers how pushes are sent, repeated and given up.
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
@@ -137,7 +136,9 @@ describe('a push', () => {
     expect(nextMs - (attempt?.startedAt.getTime() ?? 0)).toBeGreaterThanOrEqual(100_000)
     expect(nextMs - harness.clock.now().getTime()).toBeLessThanOrEqual(100_000)
     harness.clock.advance(90_000)
-    await delay(400)
+    const other = await receiver()
+    await harness.push({ url: other.url })
+    await eventually(() => expect(other.requests).toHaveLength(1))
     expect(to.requests).toHaveLength(1)
     harness.clock.advance(10_000)
     await eventually(() => expect(to.requests.length).toBe(2))
@@ -227,8 +228,10 @@ describe('a push', () => {
     await harness.push({ url: to.url, deliveryId: id, body: Buffer.from('other') })
     harness.worker()
     await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
-    await delay(100)
-    expect(to.requests.map(({ body }) => body)).toEqual(['{"event_type":"payment_initiated"}'])
+    await harness.push({ url: to.url, body: Buffer.from('later') })
+    await eventually(() => expect(to.requests.at(-1)?.body).toBe('later'))
+    const bodies = to.requests.map(({ body }) => body)
+    expect(bodies).toEqual(['{"event_type":"payment_initiated"}', 'later'])
   })
 })
 

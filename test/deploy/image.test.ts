@@ -9,6 +9,7 @@ import { migrationFolders } from '#platform/db/schemas.ts'
 import { processNames } from '../../deploy/local/process/parts.ts'
 import { prepareSecrets, secretsFolder } from '../../deploy/local/secrets.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 import { type Image, layOut, readDockerfile } from './dockerfile.ts'
 import { type Manifest, ofKind, render } from './kustomize.ts'
@@ -203,13 +204,13 @@ function placeOf(port: number, adminPort: number): Record<string, string> {
 }
 
 async function becomesReady(child: ChildProcess, url: string): Promise<void> {
-  for (;;) {
-    if (child.exitCode !== null) throw new Error(`the part ended with ${child.exitCode}`)
-    const answer = await fetch(url).catch(() => undefined)
-    await answer?.body?.cancel()
-    if (answer?.status === 200) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  await eventually(async () => {
+    if (child.exitCode !== null) return
+    const answer = await fetch(url)
+    await answer.body?.cancel()
+    expect(answer.status).toBe(200)
+  })
+  if (child.exitCode !== null) throw new Error(`the part ended with ${child.exitCode}`)
 }
 
 const builtins = new Set(builtinModules)

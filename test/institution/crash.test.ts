@@ -1,6 +1,5 @@
 // Kills the service at every step of a transaction, before and after each call and statement, and lets another process
 // carry on: there is exactly one outcome, and accounts, quotes and the back end agree with it.
-
 import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
@@ -247,14 +246,13 @@ async function runFirst(
     await ending(first.engine, asked, kind, transfers)
     // The quotes service is notified after the end.
     await eventually(() => quote === undefined || quote.status > QuoteTransactionStatus.PENDING)
-    await new Promise((resolve) => setTimeout(resolve, 30))
   }
   const pumping = setInterval(() => {
     void endTransfers(first.engine, kind, transfers).catch(() => {})
   }, 20)
-  await Promise.race([first.died, finish()])
+  // It may die in what it ends as it closes.
+  await Promise.race([first.died, finish().then(() => first.engine.close())])
   clearInterval(pumping)
-  if (!first.isDead()) await first.engine.close()
   return { steps: first.steps, reached: first.isDead() }
 }
 

@@ -126,9 +126,12 @@ export function newQuotes(now: () => Date) {
 export function newBackend() {
   const transfers = new Map<string, { request: CreateTransferRequest; state: TransferState }>()
   const refused = new Set<string>()
-  const state = { creates: 0, enquiries: 0, isDown: false, refusesAll: false }
+  const state = { creates: 0, enquiries: 0, refusals: 0, isDown: false, refusesAll: false }
   const answer = <T>(work: () => T): T => {
-    if (state.isDown) throw no('SERVICE_UNAVAILABLE')
+    if (state.isDown) {
+      state.refusals += 1
+      throw no('SERVICE_UNAVAILABLE')
+    }
     return work()
   }
   const peers: Pick<Peers, 'transfers'> = {

@@ -135,13 +135,20 @@ describe('a quote', () => {
     const { ama, order, quote } = exchange()
     const { quotes } = harness.quotes.peers
     const release = quotes.releaseQuote
-    quotes.releaseQuote = () => Promise.reject(new Error('away'))
+    let attempts = 0
+    quotes.releaseQuote = () => {
+      attempts += 1
+      return Promise.reject(new Error('away'))
+    }
     ama.balance = 1n
     const rows = await harness.rowCount()
     expect(await refusal(harness.create(order()))).toBe('INSUFFICIENT_FUNDS')
     ama.balance = 1_000_000n
-    harness.testClock.advance(40_000)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    const before = attempts
+    await eventually(() => {
+      harness.testClock.advance(40_000)
+      expect(attempts).toBeGreaterThan(before + 1)
+    })
     expect(ama.balance).toBe(1_000_000n)
     quotes.releaseQuote = release
     await eventually(async () => {

@@ -167,8 +167,9 @@ describe('an outcome that nobody reports', () => {
     const { ama, asked } = sender()
     harness.backend.state.isDown = true
     const { movementId, transactionId } = await harness.create(asked)
+    const { refusals } = harness.backend.state
     harness.testClock.advance(10_000)
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await eventually(() => expect(harness.backend.state.refusals).toBeGreaterThan(refusals))
     expect(await harness.statusOf(transactionId)).toBe('PENDING')
     expect(ama.balance).toBe(990_000n)
     harness.backend.state.isDown = false

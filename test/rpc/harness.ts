@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { lastingSecrets, newLastingSecret } from '../../deploy/bootstrap/lasting-secrets.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts, temporaryFolder } from '../support/servers.ts'
 
 /** The bearer that may call everything. */
@@ -35,7 +35,6 @@ const root = path.resolve(import.meta.dirname, '../..')
 const readyWithinMs = 40_000
 /** As a probe of Kubernetes waits, and some more for a machine that stalls. */
 const aliveWithinMs = 10_000
-const pollMs = 20
 
 /** NODE_OPTIONS of every part in Kubernetes. */
 function podOptions(): string {
@@ -87,11 +86,7 @@ export async function startServiceProcess(
       (answer) => answer.ok,
       () => false,
     )
-  const startedMs = performance.now()
-  while (!(await isReady())) {
-    if (performance.now() - startedMs > readyWithinMs) throw new Error(`${name} is not ready`)
-    await delay(pollMs)
-  }
+  await eventually(isReady, readyWithinMs)
   const statusOf = (field: string): number => {
     const status = fs.readFileSync(`/proc/${child.pid}/status`, 'utf8')
     const found = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]

@@ -100,15 +100,19 @@ describe('the backfill', () => {
     await payTimes(1)
     harness.settle()
     let down = true
+    let refused = 0
     const payments = {
       listSettlements: (request: { pageToken?: string }) => {
-        if (down) throw new Failure('SERVICE_UNAVAILABLE', 'payments is down')
+        if (down) {
+          refused += 1
+          throw new Failure('SERVICE_UNAVAILABLE', 'payments is down')
+        }
         return harness.list.listSettlements(request)
       },
     }
     const pauseMs = { caughtUp: 60_000, failed: 20 }
     const job = startBackfill({ ...harness.job, payments, pauseMs })
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await eventually(() => expect(refused).toBeGreaterThan(1))
     down = false
     await eventually(async () => expect((await postedIds()).length).toBe(3))
     await job.close()

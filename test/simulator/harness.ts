@@ -143,6 +143,11 @@ export async function startHarness({ environment = 'local' }: { environment?: En
     async knowsBill(billPaymentId: string): Promise<boolean> {
       return (await running.db.row(knownBill, [billPaymentId])) !== undefined
     },
+    /** How often reports on something were sent or tried. */
+    async reportAttempts(subjectId: string): Promise<number> {
+      const row = await running.db.row<{ attempts: number }>(reportAttempts, [subjectId])
+      return row?.attempts ?? 0
+    },
     /** Stops the simulator and starts another one on the same database. */
     async restart() {
       await running.server.close()
@@ -159,6 +164,10 @@ export async function startHarness({ environment = 'local' }: { environment?: En
   }
 }
 
+const reportAttempts = sql(
+  'test_report_attempts',
+  'select sum(attempts)::integer as attempts from report where subject_id = $1',
+)
 const knownBill = sql('test_known_bill', 'select 1 from bill where bill_payment_id = $1')
 
 export type Harness = Awaited<ReturnType<typeof startHarness>>

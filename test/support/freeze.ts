@@ -1,7 +1,7 @@
 // Holds processes still for tests, so that none stays frozen when a test run is killed.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from './eventually.ts'
 
 /**
  * Stops a process in its tracks, with its connections open, and resolves to what lets it go on. A stopped process takes
@@ -15,7 +15,7 @@ export async function freeze(pid: number): Promise<() => void> {
   })
   process.kill(pid, 'SIGSTOP')
   // The signal is taken by one thread when it next has a processor; until then all of them work on, for milliseconds.
-  while (!standsStill(pid)) await sleep(1)
+  await eventually(() => standsStill(pid))
   return () => {
     if (watchdog.exitCode !== null || watchdog.signalCode !== null || watchdog.killed) return
     watchdog.kill('SIGKILL')

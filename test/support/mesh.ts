@@ -2,10 +2,10 @@
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type QueryResultRow } from 'pg'
 import { spawnTied, type TiedProcess } from '../../deploy/local/process/tied-process.ts'
 import type { SandboxFile } from '../../deploy/local/sandbox-file.ts'
+import { eventually } from './eventually.ts'
 import { temporaryFolder } from './servers.ts'
 
 /** The running processes as listed in processes.json. */
@@ -145,7 +145,7 @@ function meshOf(folder: string, dataDir: string, portBase: number, env: NodeJS.P
       // The launcher first, so that it starts nothing again.
       launcher?.child.kill('SIGKILL')
       for (const pid of pids) if (runs(pid)) process.kill(pid, 'SIGKILL')
-      while (processesOf(folder).length > 0) await sleep(20)
+      await eventually(() => processesOf(folder).length === 0)
     },
     remove: async () => {
       try {
@@ -189,14 +189,12 @@ async function becomeReady(
   isRunning: () => boolean,
   output: () => string,
 ): Promise<void> {
-  const deadlineMs = Date.now() + withinMs
-  for (;;) {
-    if (!isRunning()) throw new Error(`the launcher ended: ${output()}`)
+  await eventually(async () => {
+    if (!isRunning()) return
     const last = await readiness(baseUrl)
-    if (last.startsWith('200 ')) return
-    if (Date.now() > deadlineMs) throw new Error(`not ready, /readyz: ${last}; ${output()}`)
-    await sleep(100)
-  }
+    if (!last.startsWith('200 ')) throw new Error(`not ready, /readyz: ${last}; ${output()}`)
+  }, withinMs)
+  if (!isRunning()) throw new Error(`the launcher ended: ${output()}`)
 }
 
 async function readiness(baseUrl: string): Promise<string> {

@@ -3,13 +3,13 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { connectNats } from '#platform/events/nats/nats.ts'
 import { startStreamController } from '#platform/events/stream-controller.ts'
 import { consumedSubjects, durablesOf } from '#platform/events/topology.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { type NatsServer, startNats } from '../../deploy/local/nats/nats.ts'
 import { type PostgresServer, startPostgres } from '../../deploy/local/postgres/postgres.ts'
+import { eventually } from './eventually.ts'
 
 /** A server on a port and folder that stay the same over stop, kill and start. */
 export type TestServer = {
@@ -136,7 +136,7 @@ export async function keepStream(
   const nats = connectNats({ url, name: 'stream-controller', log, stream: { replicas } })
   const consumers = durablesOf({ ...consumedSubjects, ...subjects })
   const controller = startStreamController({ nats, consumers, log })
-  while (!controller.ready()) await sleep(10)
+  await eventually(() => controller.ready())
   return {
     async close() {
       await controller.close()

@@ -1,7 +1,6 @@
 // Tests that parts that die are restarted and that everything stops in order.
 import fs from 'node:fs'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../../test/support/eventually.ts'
 import { temporaryFolder } from '../../../test/support/servers.ts'
@@ -149,19 +148,21 @@ describe('the supervisor', () => {
   it('ends a part that is being started while everything stops', async () => {
     const slow = part('slow')
     let pid = 0
+    const stopping = Promise.withResolvers<void>()
     const starting = supervisor.start([
       {
         ...slow,
         start: async () => {
-          await sleep(200)
+          await stopping.promise
           const running = await slow.start()
           pid = running.pid
           return running
         },
       },
     ])
-    await supervisor.stop([['slow']])
-    await starting
+    const stopped = supervisor.stop([['slow']])
+    stopping.resolve()
+    await Promise.all([stopped, starting])
     expect(pid).toBeGreaterThan(0)
     expect(() => process.kill(pid, 0)).toThrow('ESRCH')
   })

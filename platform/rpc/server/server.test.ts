@@ -1,5 +1,4 @@
 // Tests of a server over Connect: answers, refusals, deadlines, context and shutdown.
-
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -209,8 +208,9 @@ describe('a call', () => {
     expect(await aborted.promise).toBe('aborted')
 
     const later = Promise.withResolvers<string>()
+    const ended = Promise.withResolvers<void>()
     const calm = await start(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 150))
+      await ended.promise
       return { known: [] }
     })
     const toCalm = inboxAs(calm, 'payments')
@@ -219,6 +219,7 @@ describe('a call', () => {
       return { known: [] }
     })
     await foreign(fast.url, `Bearer ${bearerCredential}`).seen({})
+    ended.resolve()
     expect(await later.promise).toBe('ok')
   })
 

@@ -1,12 +1,15 @@
 // Kills billing and the simulator at every step of bill payments; how many rounds is set by KILL_BILL_ROUNDS.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { type Answer, type Json, type Merchant, merchant, unique } from '../harness.ts'
 
 const rounds = Number(process.env['KILL_BILL_ROUNDS'] ?? '4')
 // The biller's time and the margin of a claim, then the enquiries.
 const settleMs = 180_000
+/** Between two calls of an integrator whose answer was unclear. */
+const againMs = 500
 // A round may wait for calls that nobody answers any more, and for the start of a part.
 const timeoutMs = rounds * 60_000 + 2 * settleMs
 const perRound = 6
@@ -56,14 +59,13 @@ function isSettled({ answer }: Wanted): boolean {
 }
 
 /** Asks again until everything has ended, as an integrator does. */
-async function settle(all: Wanted[]): Promise<Wanted[]> {
-  const untilMs = Date.now() + settleMs
-  for (;;) {
-    const open = all.filter((one) => !isSettled(one))
-    if (open.length === 0 || Date.now() > untilMs) return open
-    await Promise.all(open.map(pay))
-    await sleep(500)
-  }
+async function settle(all: Wanted[]): Promise<void> {
+  const open = () => all.filter((one) => !isSettled(one))
+  await eventually(async () => {
+    await Promise.all(open().map(pay))
+    if (open().length > 0) await sleep(againMs)
+    expect(open()).toEqual([])
+  }, settleMs)
 }
 
 it(
@@ -80,7 +82,7 @@ it(
       await Promise.all(calls)
       await mesh.ready()
     }
-    expect(await settle(all)).toEqual([])
+    await settle(all)
 
     const payments = await mesh.rows<{ key: string; id: string; state: string; code: string }>(
       `select idempotency_key as key, bill_payment_id as id, state, failure_code as code
@@ -111,15 +113,15 @@ it(
 
 /** The float paid for every success and nothing else, and no hold is left. */
 async function expectLedger(successes: number): Promise<void> {
-  const untilMs = Date.now() + settleMs
-  for (;;) {
-    const open = await mesh.rows(
-      `select 1 from billing.bill_payment where settle_time is not null
-       union all select 1 from billing.abandoned_hold`,
-    )
-    if (open.length === 0 || Date.now() > untilMs) break
-    await sleep(250)
-  }
+  await eventually(
+    () =>
+      mesh.rows(
+        `select 1 from billing.bill_payment where settle_time is not null
+         union all select 1 from billing.abandoned_hold`,
+      ),
+    (open) => expect(open).toEqual([]),
+    settleMs,
+  )
   const [money] = await mesh.rows<{ paid: string | null }>(
     `select sum(amount_minor)::text as paid from accounts.posting
      where transfer_id in (select bill_payment_id from billing.bill_payment) and amount_minor < 0`,

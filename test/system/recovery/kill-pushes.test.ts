@@ -68,16 +68,11 @@ async function fillLanes(): Promise<string[]> {
 
 /** Waits until the process of deliveries that is not `before` is ready. */
 async function deliveryIsReady(before: number): Promise<void> {
-  for (;;) {
-    const delivery = await Promise.resolve()
-      .then(() => mesh.processes()['delivery'])
-      .catch(() => undefined)
-    const url = `http://127.0.0.1:${delivery?.ports.at(-1)}/readyz`
-    const isNew = delivery !== undefined && delivery.pid !== before
-    const answer = isNew ? await fetch(url).catch(() => undefined) : undefined
-    if (answer?.ok === true) return
-    await sleep(10)
-  }
+  await eventually(async () => {
+    const { delivery } = mesh.processes()
+    if (delivery === undefined || delivery.pid === before) return false
+    return (await fetch(`http://127.0.0.1:${delivery.ports.at(-1)}/readyz`)).ok
+  }, repeatedWithinMs)
 }
 
 /** Measures from the recovery to the first push to each URL, and to the repeats of all that were in flight. */

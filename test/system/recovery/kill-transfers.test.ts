@@ -1,6 +1,7 @@
 // Kills the institution service and the back end at every step of transfers; how many rounds is set by KILL_TRANSFER_ROUNDS.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
 import { type Answer, type Json, unique } from '../harness.ts'
 import { cents, transferClient } from '../money/transfer-client.ts'
@@ -8,6 +9,8 @@ import { cents, transferClient } from '../money/transfer-client.ts'
 const rounds = Number(process.env['KILL_TRANSFER_ROUNDS'] ?? '4')
 // A lease of the service, then the enquiries.
 const settleMs = 180_000
+/** Between two calls of an integrator whose answer was unclear. */
+const againMs = 500
 // A round may wait for calls that nobody answers any more, and for the start of a part.
 const timeoutMs = rounds * 60_000 + 2 * settleMs
 const perRound = 6
@@ -51,14 +54,13 @@ async function send(one: Wanted): Promise<void> {
   if (answer?.status === 200) one.answer = answer
 }
 
-async function settle(all: Wanted[]): Promise<Wanted[]> {
-  const untilMs = Date.now() + settleMs
-  for (;;) {
-    const open = all.filter((one) => one.answer === undefined)
-    if (open.length === 0 || Date.now() > untilMs) return open
-    await Promise.all(open.map(send))
-    await sleep(500)
-  }
+async function settle(all: Wanted[]): Promise<void> {
+  const open = () => all.filter((one) => one.answer === undefined)
+  await eventually(async () => {
+    await Promise.all(open().map(send))
+    if (open().length > 0) await sleep(againMs)
+    expect(open()).toEqual([])
+  }, settleMs)
 }
 
 it(
@@ -76,7 +78,7 @@ it(
       await Promise.all(calls)
       await mesh.ready()
     }
-    expect(await settle(all)).toEqual([])
+    await settle(all)
     for (const { body, end, answer } of all) {
       const read = await demo.becomes(body['transaction_id'], end, settleMs)
       expect(read.body['institution_receipt_id']).toBe(answer?.body['institution_receipt_id'])

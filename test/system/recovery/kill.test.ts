@@ -53,17 +53,9 @@ type Known = {
   cancelled: boolean
 }
 
-/** Repeats a call until its answer is clear, as an integrator does; gives the last answer after `settleMs`. */
+/** Repeats a call until its answer is clear, as an integrator does. */
 async function clear(call: () => Promise<Answer>): Promise<Answer> {
-  const untilMs = Date.now() + settleMs
-  for (;;) {
-    const isLast = Date.now() > untilMs
-    const answer = await call().catch((error: unknown) => {
-      if (isLast) throw error
-    })
-    if (answer !== undefined && (answer.status < 500 || isLast)) return answer
-    await sleep(100)
-  }
+  return eventually(call, ({ status, text }) => expect(status, text).toBeLessThan(500), settleMs)
 }
 
 /** Makes payments until `isOver` returns true; every third is cancelled at once, every fourth has no URL for pushes. */
@@ -121,19 +113,14 @@ function storyOf(received: Received, id: string): { types: string[]; states: unk
   }
 }
 
-/** Payments whose pushes are not those that they should be, when the time for it is over. */
-async function lateStories(known: Known[]): Promise<unknown[]> {
-  const untilMs = Date.now() + settleMs
-  for (;;) {
-    const late = known.flatMap(({ transaction: { id }, addressed, cancelled }) => {
-      const story = storyOf(server.received, id)
-      const pushed = cancelled ? cancelledStory : paidStory
-      const expected = addressed ? pushed : unaddressedStory
-      return JSON.stringify(story) === JSON.stringify(expected) ? [] : [{ id, cancelled, ...story }]
-    })
-    if (late.length === 0 || Date.now() > untilMs) return late
-    await sleep(250)
-  }
+/** Payments whose pushes are not, or not yet, those that they should be. */
+function lateStories(known: Known[]): unknown[] {
+  return known.flatMap(({ transaction: { id }, addressed, cancelled }) => {
+    const story = storyOf(server.received, id)
+    const pushed = cancelled ? cancelledStory : paidStory
+    const expected = addressed ? pushed : unaddressedStory
+    return JSON.stringify(story) === JSON.stringify(expected) ? [] : [{ id, cancelled, ...story }]
+  })
 }
 
 /** Where events are that have not arrived. */
@@ -182,7 +169,8 @@ it(
       const again = await clear(() => shop.request(transaction))
       expect(detailsOf(again), again.text).toEqual(answer)
     }
-    const late = await lateStories(known)
+    await eventually(() => lateStories(known).length === 0, settleMs).catch(() => undefined)
+    const late = lateStories(known)
     expect({ late, ...(late.length > 0 && { killed, inside: await whatIsInside() }) }).toEqual({
       late: [],
     })
