@@ -12,7 +12,7 @@ const door: Machine<Door, Push> = {
 }
 
 describe('a machine', () => {
-  it('moves by its table and nowhere else', () => {
+  it('a machine moves by its table and nowhere else', () => {
     const states: Door[] = ['open', 'closed', 'gone']
     const events: Push[] = ['close', 'open', 'remove']
     const moves = states.flatMap((state) =>
@@ -31,12 +31,12 @@ describe('a machine', () => {
     ])
   })
 
-  it('ends where no event leads on', () => {
+  it('a machine ends where no event leads on', () => {
     expect(isTerminal(door, 'gone')).toBe(true)
     expect(isTerminal(door, 'closed')).toBe(false)
   })
 
-  it('takes no inherited property for an event', () => {
+  it('a machine takes no inherited property for an event', () => {
     const event: string = 'constructor'
     expect(next<Door, string>(door, 'gone', event)).toBeUndefined()
   })

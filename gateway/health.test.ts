@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readyParts } from './health.ts'
 
 describe('the state of the parts', () => {
-  it('names each one, and a probe that fails is not ready', async () => {
+  it('the state of the parts names each one, and a probe that fails is not ready', async () => {
     const ready = readyParts({
       gateway: () => true,
       nats: () => false,
@@ -13,7 +13,7 @@ describe('the state of the parts', () => {
     expect(await ready()).toEqual({ gateway: true, nats: false, payments: false, accounts: true })
   })
 
-  it('is probed once for concurrent requests', async () => {
+  it('the state of the parts is probed once for concurrent requests', async () => {
     let asked = 0
     let nowMs = 0
     const count = () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { gatewayMetrics } from './metrics.ts'
 
 describe('the metrics of the edge', () => {
-  it('show each answer once, by route, method and status', async () => {
+  it('the metrics of the edge show each answer once, by route, method and status', async () => {
     const registry = new Registry()
     const metrics = gatewayMetrics(registry)
     for (const status of [200, 200, 401]) {
@@ -30,7 +30,7 @@ describe('the metrics of the edge', () => {
     }
   })
 
-  it('show cache look-ups by their result', async () => {
+  it('the metrics of the edge show cache look-ups by their result', async () => {
     const registry = new Registry()
     const metrics = gatewayMetrics(registry)
     metrics.looked('api_key', 'miss')

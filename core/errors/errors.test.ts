@@ -26,7 +26,7 @@ const documented = {
 }
 
 describe('reasons', () => {
-  it('make public exactly the documented codes, with their documented HTTP status', () => {
+  it('reasons make public exactly the documented codes, with their documented HTTP status', () => {
     const expected = Object.entries(documented).flatMap(([http, codes]) =>
       codes.split(/\s+/).map((code) => `${http} ${code}`),
     )
@@ -38,12 +38,12 @@ describe('reasons', () => {
     expect(publicReasons.TIMEOUT.httpOfSlowClient).toBe(408)
   })
 
-  it('ask the caller to retry later on every failure of ours', () => {
+  it('reasons ask the caller to retry later on every failure of ours', () => {
     const ours = Object.values(reasons).filter((row) => row.http >= 500)
     for (const row of ours) expect(row.meaning).toMatch(/retry later/)
   })
 
-  it('are distinguished from other texts, inherited property names included', () => {
+  it('reasons are distinguished from other texts, inherited property names included', () => {
     expect(isReason('PAYMENT_NOT_FOUND')).toBe(true)
     expect(isReason('toString')).toBe(false)
     expect(isReason('payment_not_found')).toBe(false)
@@ -51,7 +51,7 @@ describe('reasons', () => {
 })
 
 describe('Failure', () => {
-  it('has its reason, details and cause', () => {
+  it('Failure has its reason, details and cause', () => {
     const cause = new Error('below')
     const failure = new Failure('ACCOUNT_NOT_FOUND', 'no such account', {
       details: { lookup_type: 'MOBILE' },
@@ -68,7 +68,7 @@ describe('Failure', () => {
     expect(failure.retryAfterS).toBeUndefined()
   })
 
-  it('takes the time to retry after from the table unless it is given', () => {
+  it('Failure takes the time to retry after from the table unless it is given', () => {
     expect(new Failure('IDEMPOTENCY_KEY_IN_PROGRESS', 'running').retryAfterS).toBe(1)
     expect(new Failure('RATE_LIMIT_EXCEEDED', 'wait', { retryAfterS: 7 }).retryAfterS).toBe(7)
   })

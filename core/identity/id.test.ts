@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { base62, isUuid, newId, newKey, randomId, upperAlphanumeric } from './id.ts'
 
 describe('newId', () => {
-  it('is a UUID of version 7 whose first 48 bits are the time', () => {
+  it('newId is a UUID of version 7 whose first 48 bits are the time', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 48 - 1 }), (nowMs) => {
         const id = newId(nowMs)
@@ -14,14 +14,14 @@ describe('newId', () => {
     )
   })
 
-  it('sorts by time and differs within one millisecond', () => {
+  it('newId sorts by time and differs within one millisecond', () => {
     expect(newId(1_700_000_000_000) < newId(1_700_000_000_001)).toBe(true)
     expect(new Set(Array.from({ length: 1000 }, () => newId(1))).size).toBe(1000)
   })
 })
 
 describe('isUuid', () => {
-  it('accepts every UUID in either case', () => {
+  it('isUuid accepts every UUID in either case', () => {
     fc.assert(
       fc.property(fc.uuid(), (id) => {
         expect(isUuid(id)).toBe(true)
@@ -41,19 +41,19 @@ describe('isUuid', () => {
     'c232ab00-9414-11ec-b3c8-9f6bdeced84',
     'c232ab00-9414-11ec-b3c8-9f6bdeced846\n',
     'c232ab00-9414-11ec-b3c8-9f6bdeced84g',
-  ])('refuses %j', (text) => {
+  ])('isUuid refuses %j', (text) => {
     expect(isUuid(text)).toBe(false)
   })
 })
 
 describe('newKey', () => {
-  it('has the prefix and the length in all', () => {
+  it('newKey has the prefix and the length in all', () => {
     expect(newKey('pwk_test_', 32)).toMatch(/^pwk_test_[0-9A-Za-z]{23}$/)
     expect(newKey('', 32)).toMatch(/^[0-9A-Za-z]{32}$/)
     expect(newKey('PWBP-', 13, upperAlphanumeric)).toMatch(/^PWBP-[0-9A-Z]{8}$/)
   })
 
-  it('uses every character about equally often', () => {
+  it('newKey uses every character about equally often', () => {
     const counts = new Map<string, number>()
     for (const character of newKey('', 62_000)) {
       counts.set(character, (counts.get(character) ?? 0) + 1)

@@ -20,7 +20,7 @@ const time = new Date('2026-03-01T10:00:00.000Z')
 const statesOf = (text: string) => parseKeyRing(text).keys.map(({ keyId, state }) => [keyId, state])
 
 describe('a key file', () => {
-  it('of before key lists is one current key without a time', () => {
+  it('a key file from before key lists is read as one current key without a time', () => {
     const ring = parseKeyRing(`${hex(1)}\n`)
     expect(ring.current).toEqual({
       keyId: keyIdOf(first),
@@ -31,7 +31,7 @@ describe('a key file', () => {
     expect(ring.keys).toEqual([ring.current])
   })
 
-  it('holds a key a line with its state and time, the current one first in the list', () => {
+  it('a key file holds a key a line with its state and time, the current one first in the list', () => {
     const ring = parseKeyRing(`old ${hex(1)}\ncurrent ${hex(2)} ${time.toISOString()}\n`)
     expect(ring.keys.map(({ key, state, makeTime }) => [key, state, makeTime])).toEqual([
       [second, 'current', time],
@@ -39,12 +39,12 @@ describe('a key file', () => {
     ])
   })
 
-  it('comes back as it was written', () => {
+  it('a key file comes back as it was written', () => {
     const text = `current ${hex(2)} ${time.toISOString()}\nold ${hex(1)}\n`
     expect(formatKeyRing(parseKeyRing(text))).toBe(text)
   })
 
-  it('names a key by the first digits of its SHA-256', () => {
+  it('a key file names a key by the first digits of its SHA-256', () => {
     expect(keyIdOf(Buffer.alloc(32))).toBe('66687aad')
   })
 
@@ -69,26 +69,26 @@ describe('a key file', () => {
         (_, n) => `${n === 0 ? 'current' : 'old'} ${hex(n)} ${time.toISOString()}`,
       ).join('\n'),
     ],
-  ])('with %s is refused, and its content not shown', (_, text) => {
+  ])('a key file with %s is refused, and its content not shown', (_, text) => {
     expect(() => parseKeyRing(text)).toThrow(KeyRingError)
     expect(() => parseKeyRing(text)).not.toThrow(/01010101|02020202|c0ffee/)
   })
 })
 
 describe('a value without a key id', () => {
-  it('belongs to the key without a time, in every state', () => {
+  it('a value without a key id belongs to the key without a time, in every state', () => {
     expect(parseKeyRing(hex(1)).find(null)?.key).toEqual(first)
     const ring = parseKeyRing(`current ${hex(2)} ${time.toISOString()}\nold ${hex(1)}`)
     expect(ring.find(null)?.key).toEqual(first)
   })
 
-  it('has no key where every key has a time', () => {
+  it('a value without a key id has no key where every key has a time', () => {
     expect(parseKeyRing(`current ${hex(2)} ${time.toISOString()}`).find(null)).toBeUndefined()
   })
 })
 
 describe('a rotation', () => {
-  it('passes from the single key of old to a new one in three steps', () => {
+  it('a rotation passes from the single key of old to a new one in three steps', () => {
     const single = parseKeyRing(hex(1))
     const added = addNextKey(single, second, time)
     expect(added.current.key).toEqual(first)
@@ -104,7 +104,7 @@ describe('a rotation', () => {
     expect(retired.find(keyIdOf(first))).toBeUndefined()
   })
 
-  it('refuses steps out of their order', () => {
+  it('a rotation refuses steps out of their order', () => {
     const single = parseKeyRing(hex(1))
     expect(() => switchToNextKey(single)).toThrow('has no next key')
     const added = addNextKey(single, second, time)
@@ -114,12 +114,12 @@ describe('a rotation', () => {
     expect(() => removeKey(added, 'ffffffff')).toThrow('has no key ffffffff')
   })
 
-  it('may be given up before the next key is used', () => {
+  it('a rotation may be given up before the next key is used', () => {
     const added = addNextKey(parseKeyRing(hex(1)), second, time)
     expect(removeKey(added, keyIdOf(second)).keys).toHaveLength(1)
   })
 
-  it('takes keys of 32 bytes only', () => {
+  it('a rotation takes keys of 32 bytes only', () => {
     expect(() => newKeyOf(Buffer.alloc(16), 'current', time)).toThrow(RangeError)
     expect(keyRing([newKeyOf(first, 'current', time)]).current.key).toEqual(first)
   })

@@ -33,7 +33,7 @@ const good = seal(Buffer.from(token), {
 })
 
 describe('a sealed value', () => {
-  it('that opens has no mistake', () => {
+  it('a sealed value that opens has no mistake', () => {
     expect(mistakeIn(good)).toBeUndefined()
     expect(mistakeIn(sealedBy({}).toString('base64'))).toBeUndefined()
   })
@@ -80,18 +80,18 @@ describe('a sealed value', () => {
       /text of the base64/,
     ],
     ['under another key', sealedBy({ key: randomBytes(32) }).toString('base64'), /does not open/],
-  ])('%s is named', (_, sealed, named) => {
+  ])('a mistake in a sealed value is named: %s', (_, sealed, named) => {
     expect(mistakeIn(sealed)).toMatch(named)
   })
 
-  it('is not looked at with a key that is none', () => {
+  it('a sealed value is not opened with a key or a key id of the wrong form', () => {
     const check = (key: string, keyId = shared.keyId) =>
       findSealMistake(good, { keyId, key }, 'session_token')
     expect(check('short')?.mistake).toMatch(/not 32 bytes/)
     expect(check(shared.key, 'zz')?.mistake).toMatch(/not 8 hex digits/)
   })
 
-  it('says neither its key nor what was sealed', () => {
+  it('a sealed value says neither its key nor what was sealed', () => {
     const said = JSON.stringify(
       findSealMistake(sealedBy({ aad: '' }).toString('base64'), shared, 'session_token'),
     )

@@ -19,7 +19,7 @@ const purpose = 'session_token'
 const plaintext = Buffer.from('pws_token')
 
 describe('seal', () => {
-  it('has the wire form version, key id, iv, ciphertext, tag', () => {
+  it('seal has the wire form version, key id, iv, ciphertext, tag', () => {
     const bytes = Buffer.from(seal(plaintext, { ...current, purpose }), 'base64')
     expect(bytes.subarray(0, 5).toString('hex')).toBe('010a1b2c3d')
     expect(bytes.length).toBe(1 + 4 + 12 + plaintext.length + 16)
@@ -30,19 +30,19 @@ describe('seal', () => {
     expect(opened).toEqual(plaintext)
   })
 
-  it('never gives the same text twice', () => {
+  it('seal never gives the same text twice', () => {
     const sealing = { ...current, purpose }
     expect(seal(plaintext, sealing)).not.toBe(seal(plaintext, sealing))
   })
 
-  it('throws on a key id or a key of the wrong form', () => {
+  it('seal throws on a key id or a key of the wrong form', () => {
     expect(() => seal(plaintext, { ...current, keyId: 'abc', purpose })).toThrow(RangeError)
     expect(() => seal(plaintext, { ...current, key: Buffer.alloc(16), purpose })).toThrow(Error)
   })
 })
 
 describe('open', () => {
-  it('gives back what was sealed, under any of the live keys', () => {
+  it('open gives back what was sealed, under any of the live keys', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 200 }),
@@ -55,13 +55,13 @@ describe('open', () => {
     )
   })
 
-  it('finds the right one of two keys that share an id', () => {
+  it('open finds the right one of two keys that share an id', () => {
     const twin = { keyId: current.keyId.toUpperCase(), key: Buffer.alloc(32, 3) }
     const sealed = seal(plaintext, { ...current, purpose })
     expect(open(sealed, [twin, current], purpose)).toEqual(plaintext)
   })
 
-  it('refuses another key, another key id and another purpose', () => {
+  it('open refuses another key, another key id and another purpose', () => {
     const sealed = seal(plaintext, { ...current, purpose })
     expect(open(sealed, [previous], purpose)).toBeUndefined()
     expect(open(sealed, [{ ...current, key: previous.key }], purpose)).toBeUndefined()
@@ -70,7 +70,7 @@ describe('open', () => {
     expect(open(sealed, [], purpose)).toBeUndefined()
   })
 
-  it('refuses a sealed value in which any one bit is changed', () => {
+  it('open refuses a sealed value in which any one bit is changed', () => {
     const bytes = Buffer.from(seal(plaintext, { ...current, purpose }), 'base64')
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const changed = Buffer.from(bytes)
@@ -79,7 +79,7 @@ describe('open', () => {
     }
   })
 
-  it('refuses cut values and other spellings of the same bytes', () => {
+  it('open refuses cut values and other spellings of the same bytes', () => {
     const sealed = seal(Buffer.alloc(1), { ...current, purpose })
     const bytes = Buffer.from(sealed, 'base64')
     for (let length = 0; length < bytes.length; length += 1) {
@@ -92,7 +92,7 @@ describe('open', () => {
     expect(open(`${sealed}!!`, [current], purpose)).toBeUndefined()
   })
 
-  it('refuses any text that nobody sealed', () => {
+  it('open refuses any text that nobody sealed', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String()), (text) => {
         expect(open(text, [current, previous], purpose)).toBeUndefined()
@@ -105,13 +105,13 @@ describe('a value sealed for a row', () => {
   const place = { purpose: 'review.details_sealed', rowId: '0198c0de-0000-7000-8000-00000000000a' }
   const sealed = sealInRow(plaintext, current, place)
 
-  it('opens in its row under any of the live keys, the id in either case', () => {
+  it('a value sealed for a row opens in its row under any of the live keys, the id in either case', () => {
     expect(openInRow(sealed, [previous, current], place)).toEqual(plaintext)
     const upper = { ...place, rowId: place.rowId.toUpperCase() }
     expect(openInRow(sealed, [current], upper)).toEqual(plaintext)
   })
 
-  it('does not open in another row, in another column or without a row', () => {
+  it('a value sealed for a row does not open in another row, in another column or without a row', () => {
     const elsewhere = { ...place, rowId: place.rowId.replace(/a$/, 'b') }
     expect(openInRow(sealed, [current], elsewhere)).toBeUndefined()
     expect(
@@ -121,7 +121,7 @@ describe('a value sealed for a row', () => {
     expect(open(sealed, [current], place.purpose)).toBeUndefined()
   })
 
-  it('is not confused with one that has no row, nor purpose with row id', () => {
+  it('a value sealed for a row is not confused with one that has no row, nor purpose with row id', () => {
     const wire = seal(plaintext, { ...current, purpose: `${place.purpose}\0${place.rowId}` })
     expect(openInRow(wire, [current], place)).toBeUndefined()
     const shifted = { purpose: 'review', rowId: `.details_sealed${place.rowId}` }
@@ -129,7 +129,7 @@ describe('a value sealed for a row', () => {
     expect(() => sealInRow(plaintext, current, { ...place, purpose: 'a\0b' })).toThrow(RangeError)
   })
 
-  it('differs from the wire form in its version and associated data alone', () => {
+  it('a value sealed for a row differs from the wire form in its version and associated data alone', () => {
     const bytes = Buffer.from(sealed, 'base64')
     expect(bytes.subarray(0, 5).toString('hex')).toBe('020a1b2c3d')
     const decipher = createDecipheriv('aes-256-gcm', current.key, bytes.subarray(5, 17))
@@ -141,29 +141,29 @@ describe('a value sealed for a row', () => {
 })
 
 describe('sealedUnder', () => {
-  it('shows form and key in the first eight characters', () => {
+  it('sealedUnder shows form and key in the first eight characters', () => {
     const row = sealInRow(plaintext, previous, { purpose, rowId: 'a' })
     expect(sealedUnder(row.slice(0, 8))).toEqual({ inRow: true, keyId: 'ffffffff' })
     const wire = seal(plaintext, { ...current, purpose })
     expect(sealedUnder(wire)).toEqual({ inRow: false, keyId: '0a1b2c3d' })
   })
 
-  it.each(['', 'AQ==', 'AwAAAAAA', '////////'])('shows neither in %j', (text) => {
+  it.each(['', 'AQ==', 'AwAAAAAA', '////////'])('sealedUnder shows neither in %j', (text) => {
     expect(sealedUnder(text)).toBeUndefined()
   })
 })
 
 describe('isSealed', () => {
-  it('recognises a sealed value by its form, for any key', () => {
+  it('isSealed recognises a sealed value by its form, for any key', () => {
     expect(isSealed(seal(plaintext, { ...previous, purpose }))).toBe(true)
   })
 
-  it('does not take one that is bound to a row for one of the wire', () => {
+  it('isSealed does not take one that is bound to a row for one of the wire', () => {
     expect(isSealed(sealInRow(plaintext, previous, { purpose, rowId: 'a' }))).toBe(false)
   })
 
   it.each(['', 'token-0123456789', 'A'.repeat(44), 'A'.repeat(1024), '/'.repeat(44)])(
-    'does not take %j for one',
+    'isSealed does not take %j for one',
     (text) => expect(isSealed(text)).toBe(false),
   )
 })
@@ -171,7 +171,7 @@ describe('isSealed', () => {
 describe('signWebhook', () => {
   const body = '{"status":"completed"}'
 
-  it('signs the time and the raw body with each secret', () => {
+  it('signWebhook signs the time and the raw body with each secret', () => {
     const first = createHmac('sha256', 'new').update(`1700000000.${body}`).digest('hex')
     const second = createHmac('sha256', 'old').update(`1700000000.${body}`).digest('hex')
     expect(signWebhook(['new', 'old'], 1_700_000_000, body)).toBe(
@@ -182,17 +182,17 @@ describe('signWebhook', () => {
     )
   })
 
-  it('uses the UTF-8 bytes of the secret', () => {
+  it('signWebhook uses the UTF-8 bytes of the secret', () => {
     const digest = createHmac('sha256', Buffer.from('schlüssel')).update('1.x').digest('hex')
     expect(signWebhook(['schlüssel'], 1, 'x')).toBe(`t=1,v1=${digest}`)
   })
 
-  it('throws without a secret and on fractions of a second', () => {
+  it('signWebhook throws without a secret and on fractions of a second', () => {
     expect(() => signWebhook([], 1, body)).toThrow(RangeError)
     expect(() => signWebhook(['s'], 1.5, body)).toThrow(RangeError)
   })
 
-  it('verifies with any one common secret while keys rotate', () => {
+  it('signWebhook verifies with any one common secret while keys rotate', () => {
     const signature = signWebhook(['new', 'old'], 1000, body)
     expect(verifyWebhook(['old'], signature, body, 1000)).toBe(true)
     expect(verifyWebhook(['new'], signature, body, 1000)).toBe(true)
@@ -201,7 +201,7 @@ describe('signWebhook', () => {
     expect(verifyWebhook([], signature, body, 1000)).toBe(false)
   })
 
-  it('verifies up to 300 seconds away on either side', () => {
+  it('signWebhook verifies up to 300 seconds away on either side', () => {
     const signature = signWebhook(['s'], 1000, body)
     expect(verifyWebhook(['s'], signature, body, 1300)).toBe(true)
     expect(verifyWebhook(['s'], signature, body, 700)).toBe(true)
@@ -209,7 +209,7 @@ describe('signWebhook', () => {
     expect(verifyWebhook(['s'], signature, body, 699)).toBe(false)
   })
 
-  it('does not verify another body, another time or another form', () => {
+  it('signWebhook does not verify another body, another time or another form', () => {
     const signature = signWebhook(['s'], 1000, body)
     expect(verifyWebhook(['s'], signature, `${body} `, 1000)).toBe(false)
     expect(verifyWebhook(['s'], signature.replace('t=1000', 't=1001'), body, 1000)).toBe(false)

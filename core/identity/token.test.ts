@@ -7,13 +7,13 @@ const key = Buffer.alloc(32, 7)
 const rowId = '0198c0de-0000-7000-8000-00000000000a'
 
 describe('deriveToken', () => {
-  it('is base64url of HMAC-SHA-256 over purpose and row id', () => {
+  it('deriveToken is base64url of HMAC-SHA-256 over purpose and row id', () => {
     const expected = createHmac('sha256', key).update(`payment_link${rowId}`).digest('base64url')
     expect(deriveToken(key, 'payment_link', rowId)).toBe(expected)
     expect(expected).toMatch(/^[\w-]{43}$/)
   })
 
-  it('is the same for a row id in either case, and another for all else', () => {
+  it('deriveToken is the same for a row id in either case, and another for all else', () => {
     const token = deriveToken(key, 'payment_link', rowId)
     expect(deriveToken(key, 'payment_link', rowId.toUpperCase())).toBe(token)
     expect(deriveToken(key, 'session', rowId)).not.toBe(token)
@@ -21,25 +21,25 @@ describe('deriveToken', () => {
     expect(deriveToken(key, 'payment_link', rowId.replace(/a$/, 'b'))).not.toBe(token)
   })
 
-  it('takes only a UUID for a row id, so that two purposes cannot meet', () => {
+  it('deriveToken takes only a UUID for a row id, so that two purposes cannot meet', () => {
     expect(() => deriveToken(key, 'session', 'row-1')).toThrow(RangeError)
   })
 })
 
 describe('hashes', () => {
-  it('of tokens are plain SHA-256', () => {
+  it('hashes of tokens are plain SHA-256', () => {
     expect(hashToken('abc').toString('hex')).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     )
   })
 
-  it('of keys are HMAC-SHA-256 under the pepper (RFC 4231, case 2)', () => {
+  it('hashes of keys are HMAC-SHA-256 under the pepper (RFC 4231, case 2)', () => {
     expect(hashKey(Buffer.from('Jefe'), 'what do ya want for nothing?').toString('hex')).toBe(
       '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
     )
   })
 
-  it('are equal only when every byte is', () => {
+  it('hashes are equal only when every byte is', () => {
     expect(digestsEqual(hashToken('a'), hashToken('a'))).toBe(true)
     expect(digestsEqual(hashToken('a'), hashToken('b'))).toBe(false)
     expect(digestsEqual(hashToken('a'), Buffer.alloc(0))).toBe(false)

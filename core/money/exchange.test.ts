@@ -85,12 +85,12 @@ function unitOf(code: string): Rational {
 const runs = { numRuns: 2_000 }
 
 describe('a conversion', () => {
-  it('has all exponents of ISO 4217 to deal with', () => {
+  it('currencies have the exponents 0, 2, 3 and 4', () => {
     const exponents = new Set(currencies.map((code) => currencyDigits(code)))
     expect([...exponents].toSorted()).toEqual([0, 2, 3, 4])
   })
 
-  it('is the exact product rounded down, and the residual is all that is missing', () => {
+  it('a conversion is the exact product rounded down, and the residual is all that is missing', () => {
     assert(
       property(amountMinor, currency, currency, rateText, (amount, from, to, text) => {
         const worth = convert(amount, from, to, rateOf(text))
@@ -106,7 +106,7 @@ describe('a conversion', () => {
     )
   })
 
-  it('leaves what is short of a whole unit in every pair of exponents', () => {
+  it('a conversion leaves what is short of a whole unit in every pair of exponents', () => {
     const byExponent = [0, 2, 3, 4].map((digits) =>
       currencies.find((code) => currencyDigits(code) === digits),
     ) as string[]
@@ -127,7 +127,7 @@ describe('a conversion', () => {
     }
   })
 
-  it('to the same currency at one changes nothing', () => {
+  it('a conversion to the same currency at one changes nothing', () => {
     assert(
       property(amountMinor, currency, (amount, code) => {
         const worth = convert(amount, code, code, rateOf('1.0000'))
@@ -137,7 +137,7 @@ describe('a conversion', () => {
     )
   })
 
-  it('never falls when the amount grows', () => {
+  it('a conversion never falls when the amount grows', () => {
     assert(
       property(amountMinor, amountMinor, currency, currency, rateText, (a, b, from, to, text) => {
         const [less, more] = a < b ? [a, b] : [b, a]
@@ -156,13 +156,13 @@ describe('a conversion', () => {
     ['0.01 USD in BHD', 1n, 'USD', 'BHD', '0.3760', 3n, '0.00076'],
     ['1 XOF in TTD', 1n, 'XOF', 'TTD', '0.01122810', 1n, '0.0012281'],
     ['1 JPY in USD, which is less than a unit', 1n, 'JPY', 'USD', '0.00669568', 0n, '0.00669568'],
-  ])('makes %s', (_, amount, from, to, rate, expected, residual) => {
+  ])('a conversion makes %s', (_, amount, from, to, rate, expected, residual) => {
     const worth = convert(amount, from, to, rateOf(rate))
     expect(worth?.amountMinor).toBe(expected)
     expect(worth === undefined ? '' : formatDecimal(worth.residual)).toBe(residual)
   })
 
-  it('detects a value that no amount can have', () => {
+  it('a conversion detects a value that no amount can have', () => {
     expect(convert(10n ** 17n, 'USD', 'JPY', rateOf('149.3500'))).toBeDefined()
     expect(convert(10n ** 17n, 'JPY', 'USD', rateOf('1.0000'))).toBeUndefined()
     expect(convertUp(10n ** 17n, 'JPY', 'USD', rateOf('1.0000'))).toBeUndefined()
@@ -182,7 +182,7 @@ function crossedRate(from: bigint, to: bigint, decimals: number): Decimal {
 }
 
 describe('any chain of conversions', () => {
-  it('at rates that were crossed down is worth no more at any step, with any amount and any fees', () => {
+  it('any chain of conversions at rates that were crossed down is worth no more at any step, with any amount and any fees', () => {
     const hops = array(hop, { minLength: 1, maxLength: 12 })
     assert(
       property(market, amountMinor, integer({ min: 4, max: 12 }), hops, (prices, start, d, way) => {
@@ -208,7 +208,7 @@ describe('any chain of conversions', () => {
 })
 
 describe('a conversion for limits', () => {
-  it('is above a limit exactly when the exact worth is, and never nothing', () => {
+  it('a conversion for limits is above a limit exactly when the exact worth is, and never nothing', () => {
     assert(
       property(
         amountMinor,
@@ -237,12 +237,12 @@ describe('a rate', () => {
     ['1', '1.0000'],
     ['0.00165535', '0.00165535'],
     ['6.78290', '6.78290'],
-  ])('%s is shown as %s', (given, shown) => {
+  ])('the rate %s is shown as %s', (given, shown) => {
     expect(normalRate(given)).toBe(shown)
   })
 
   it.each(['', '0', '0.0000', '-1.5', '1e3', ' 1.0', '01.5', '.5', '1.', 'NaN', '1234567890123'])(
-    '%j is none',
+    '%j is no rate',
     (text) => {
       expect(normalRate(text)).toBeUndefined()
     },

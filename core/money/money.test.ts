@@ -62,7 +62,7 @@ describe('currencies', () => {
     expect(isCurrency(code)).toBe(false)
   })
 
-  it('are written in capitals', () => {
+  it('currencies are written in capitals', () => {
     expect(isCurrency('usd')).toBe(false)
     expect(isCurrency('')).toBe(false)
     expect(isCurrency('US Dollar')).toBe(false)
@@ -78,7 +78,7 @@ describe('parseAmount', () => {
     ['1.5', 'BHD', 1500n],
     ['999999999999999.99', 'USD', 99_999_999_999_999_999n],
     ['999999999999999.999', 'BHD', 10n ** 18n - 1n],
-  ])('reads %s %s exactly', (text, currency, amountMinor) => {
+  ])('parseAmount reads %s %s exactly', (text, currency, amountMinor) => {
     expect(parseAmount(text, currency)).toBe(amountMinor)
   })
 
@@ -102,29 +102,29 @@ describe('parseAmount', () => {
     '１',
     '1000000000000000',
     '1.00000',
-  ])('refuses %j', (text) => {
+  ])('parseAmount refuses %j', (text) => {
     expect(refusal(() => parseAmount(text, 'TTD'))).toBe(
       'INVALID_PARAMETER: must be a decimal string such as "100.00", of at most 15 digits before the point and 4 after it',
     )
   })
 
-  it('refuses more decimals than the currency has, even when they are zero', () => {
+  it('parseAmount refuses more decimals than the currency has, even when they are zero', () => {
     const message = 'INVALID_PARAMETER: must have at most 0 decimals in JPY'
     expect(refusal(() => parseAmount('100.0', 'JPY'))).toBe(message)
     expect(refusal(() => parseAmount('1.001', 'TTD'))).toMatch(/at most 2 decimals/)
   })
 
-  it('refuses zero unless it is allowed', () => {
+  it('parseAmount refuses zero unless it is allowed', () => {
     expect(refusal(() => parseAmount('0.00', 'TTD'))).toBe('INVALID_PARAMETER: must be above zero')
     expect(parseAmount('0.00', 'TTD', { allowZero: true })).toBe(0n)
   })
 
-  it('refuses an unknown currency and an amount that no 64-bit column holds', () => {
+  it('parseAmount refuses an unknown currency and an amount that no 64-bit column holds', () => {
     expect(refusal(() => parseAmount('1', 'XXX'))).toMatch(/^INVALID_PARAMETER/)
     expect(refusal(() => parseAmount('999999999999999.9999', 'CLF'))).toMatch(/too large/)
   })
 
-  it('reads back every printed amount', () => {
+  it('parseAmount reads back every printed amount', () => {
     fc.assert(
       fc.property(amounts, fc.constantFrom(...currencies), (amountMinor, currency) => {
         expect(parseAmount(formatAmount(amountMinor, currency), currency)).toBe(amountMinor)
@@ -142,25 +142,28 @@ describe('formatAmount', () => {
     [0n, 'TTD', '0.00'],
     [-5n, 'TTD', '-0.05'],
     [-100n, 'JPY', '-100'],
-  ])('prints %s minor units of %s as %s', (amountMinor, currency, text) => {
+  ])('formatAmount prints %s minor units of %s as %s', (amountMinor, currency, text) => {
     expect(formatAmount(amountMinor, currency)).toBe(text)
   })
 
-  it('throws on a code that is no currency', () => {
+  it('formatAmount throws on a code that is no currency', () => {
     expect(() => formatAmount(1n, 'XXX')).toThrow(RangeError)
   })
 })
 
 describe('parseDecimal', () => {
-  it('keeps every digit', () => {
+  it('parseDecimal keeps every digit', () => {
     expect(parseDecimal('6.7830')).toEqual({ digits: 67_830n, scale: 4 })
     expect(parseDecimal('-0.05')).toEqual({ digits: -5n, scale: 2 })
     expect(parseDecimal('7')).toEqual({ digits: 7n, scale: 0 })
   })
 
-  it.each(['', '.5', '5.', '1e3', ' 1', '1\n', 'NaN', '0x1', '--1'])('refuses %j', (text) => {
-    expect(parseDecimal(text)).toBeUndefined()
-  })
+  it.each(['', '.5', '5.', '1e3', ' 1', '1\n', 'NaN', '0x1', '--1'])(
+    'parseDecimal refuses %j',
+    (text) => {
+      expect(parseDecimal(text)).toBeUndefined()
+    },
+  )
 })
 
 describe('divideHalfEven', () => {
@@ -173,11 +176,11 @@ describe('divideHalfEven', () => {
     [-15n, 10n, -2n],
     [-25n, 10n, -2n],
     [15n, -10n, -2n],
-  ])('rounds %s / %s to %s', (numerator, denominator, quotient) => {
+  ])('divideHalfEven rounds %s / %s to %s', (numerator, denominator, quotient) => {
     expect(divideHalfEven(numerator, denominator)).toBe(quotient)
   })
 
-  it('is never more than half away, and even when it is half away', () => {
+  it('divideHalfEven is never more than half away, and even when it is half away', () => {
     const numbers = fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n })
     const denominators = fc.bigInt({ min: 1n, max: 1000n })
     fc.assert(
@@ -201,11 +204,11 @@ describe('percentHalfEven', () => {
     [300n, '0.50', 2n],
     [12_345n, '0', 0n],
     [12_345n, '100', 12_345n],
-  ])('of %s at %s %% is %s', (amountMinor, percent, expected) => {
+  ])('percentHalfEven of %s at %s %% is %s', (amountMinor, percent, expected) => {
     expect(percentHalfEven(amountMinor, percent)).toBe(expected)
   })
 
-  it('throws on a percentage that is no decimal', () => {
+  it('percentHalfEven throws on a percentage that is no decimal', () => {
     expect(() => percentHalfEven(1n, '2,9')).toThrow(RangeError)
   })
 })
@@ -215,13 +218,13 @@ describe('splitByWeights', () => {
     .array(fc.bigInt({ min: 0n, max: 10n ** 18n }), { minLength: 1, maxLength: 20 })
     .filter((weights) => weights.some((weight) => weight > 0n))
 
-  it('gives the odd units to the largest remainders, the earlier part first', () => {
+  it('splitByWeights gives the odd units to the largest remainders, the earlier part first', () => {
     expect(splitByWeights(10n, [1n, 1n, 1n])).toEqual([4n, 3n, 3n])
     expect(splitByWeights(100n, [1n, 2n])).toEqual([33n, 67n])
     expect(splitByWeights(7n, [0n, 5n])).toEqual([0n, 7n])
   })
 
-  it('adds up to the total, each part less than one unit from its exact share', () => {
+  it('splitByWeights adds up to the total, each part less than one unit from its exact share', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 18n }), weightLists, (total, weights) => {
         const parts = splitByWeights(total, weights)
@@ -236,7 +239,7 @@ describe('splitByWeights', () => {
     )
   })
 
-  it('splits nothing among no weights and refuses what cannot be split', () => {
+  it('splitByWeights splits nothing among no weights and refuses what cannot be split', () => {
     expect(splitByWeights(0n, [])).toEqual([])
     expect(splitByWeights(0n, [0n, 0n])).toEqual([0n, 0n])
     expect(() => splitByWeights(1n, [])).toThrow(RangeError)

@@ -18,7 +18,7 @@ describe('fees', () => {
     ['as much as the amounts that they go with', { senderPays: 1_000n, recipientPays: 500n }],
     ['a total of all three', { senderPays: 3n, recipientPays: 2n, convenience: 1n, total: 6n }],
     ['a convenience fee above the amounts, which moves nothing', { convenience: 9_000n }],
-  ])('may be %s', (_, more) => {
+  ])('fees may be %s', (_, more) => {
     expect(brokenFeeRule({ ...none, ...more }, terms)).toBeUndefined()
   })
 
@@ -28,12 +28,12 @@ describe('fees', () => {
     ['total', 'must be the sum of', { senderPays: 3n, recipientPays: 2n, total: 6n }],
     ['total', 'must be the sum of', { convenience: 1n, total: 0n }],
     ['sender_pays', 'must not be above', { senderPays: 1_001n, recipientPays: 501n, total: 1n }],
-  ])('have a %s that %s', (fee, rule, more) => {
+  ])('fees have a %s that %s', (fee, rule, more) => {
     const broken = brokenFeeRule({ ...none, ...more }, terms)
     expect(broken).toEqual({ fee, rule: expect.stringContaining(rule) })
   })
 
-  it('of two currencies have no total, unless the recipient pays nothing', () => {
+  it('fees of two currencies have no total, unless the recipient pays nothing', () => {
     const two = { ...terms, oneCurrency: false }
     const apart = { ...none, senderPays: 3n, recipientPays: 2n }
     expect(brokenFeeRule(apart, two)).toBeUndefined()
@@ -44,7 +44,7 @@ describe('fees', () => {
     expect(brokenFeeRule({ ...none, senderPays: 3n, total: 3n }, two)).toBeUndefined()
   })
 
-  it('that pass never take more than the amounts: what is paid at most doubles, what arrives is not below zero', () => {
+  it('fees that pass never take more than the amounts: what is paid at most doubles, what arrives is not below zero', () => {
     const part = fc.bigInt({ min: 0n, max: 2_000n })
     const stated = fc.record({
       senderPays: part,

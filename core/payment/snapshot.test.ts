@@ -67,7 +67,7 @@ function message(
 }
 
 describe('the create response', () => {
-  it('has the id, the amounts and one link per payer', () => {
+  it('the create response has the id, the amounts and one link per payer', () => {
     expect(renderCreated(readPayment(message()), 'https://pay.example')).toEqual({
       id: 'p-1',
       transaction_id: 'order 7',
@@ -77,13 +77,13 @@ describe('the create response', () => {
     })
   })
 
-  it('is the same when it is repeated after the payment was made', () => {
+  it('the create response is the same when it is repeated after the payment was made', () => {
     const now = renderCreated(readPayment(message()), 'https://pay.example')
     const later = renderCreated(readPayment(message('paid', ['paid'])), 'https://pay.example')
     expect(later).toEqual(now)
   })
 
-  it('shows a request that the fraud rules stopped as failed and without links', () => {
+  it('the create response shows a request that the fraud rules stopped as failed and without links', () => {
     const stopped = message('Failed', ['Failed'])
     stopped.fraudCheckStatus = 3
     for (const payer of stopped.payers) payer.linkToken = ''
@@ -95,7 +95,7 @@ describe('the create response', () => {
 })
 
 describe('the cancel response', () => {
-  it('has every documented field', () => {
+  it('the cancel response has every documented field', () => {
     const details = renderDetails(readPayment(message('Cancelled', ['Cancelled'])), 'https://p')
     expect(details).toEqual({
       id: 'p-1',
@@ -160,14 +160,14 @@ describe('the status response', () => {
     ['Expired', ['Expired', 'Processing'], 'expired'],
     ['Failed', ['Failed', 'Failed'], 'failed'],
     ['Refunded', ['Refunded', 'Refunded'], 'refunded'],
-  ])('of a %s request with payers %j says %s', (state, payers, word) => {
+  ])('the status response of a %s request with payers %j says %s', (state, payers, word) => {
     const status = renderStatus(readPayment(message(state, payers)))
     expect(status.transaction_request).toEqual({ id: 'order 7', status: word })
     expect(status.payment_details.status).toBe(state)
     expect(status.payers.map((payer) => payer.status)).toEqual(payers)
   })
 
-  it('adds up what is paid and what remains', () => {
+  it('the status response adds up what is paid and what remains', () => {
     const status = renderStatus(readPayment(message('Partially_paid', ['paid', 'Pending'])))
     expect(status.payment_details.payments_status).toEqual({
       paid: '100.00 TTD',
@@ -178,7 +178,7 @@ describe('the status response', () => {
 })
 
 describe('a callback', () => {
-  it('is the status response with a sequence, a time and its main parts at top level', () => {
+  it('a callback is the status response with a sequence, a time and its main parts at top level', () => {
     const payment = readPayment(message('paid', ['paid']))
     const status = renderStatus(payment)
     const { payments_status, fees, timestamps, payees } = status.payment_details
@@ -196,7 +196,7 @@ describe('a callback', () => {
 })
 
 describe('a notify push', () => {
-  it('shows what each payer owes, the amount being a number with every decimal', () => {
+  it('a notify push shows what each payer owes, the amount being a number with every decimal', () => {
     const text = renderNotice(
       readPayment(message()),
       { kind: 'payment_initiated', index: 0 },
@@ -213,7 +213,7 @@ describe('a notify push', () => {
     })
   })
 
-  it('contains the exact amount even when no float can hold it', () => {
+  it('a notify push contains the exact amount even when no float can hold it', () => {
     const large = message()
     const [payer] = large.payers
     if (payer !== undefined) payer.amountMinor = 99_999_999_999_999_999n
@@ -225,14 +225,14 @@ describe('a notify push', () => {
     expect(text).toContain('"amount":999999999999999.99,"payment_method":"card","currency":"TTD"')
   })
 
-  it('can be read from an event that has no times of its own', () => {
+  it('a notify push can be read from an event that has no times of its own', () => {
     const fresh = message()
     delete fresh.createTime
     expect(readPayment(fresh, occurredTime).createTime).toEqual(occurredTime)
     expect(() => readPayment(fresh)).toThrow(RangeError)
   })
 
-  it.each(noticeKinds)('of kind %s is about a payer or a payee', (kind) => {
+  it.each(noticeKinds)('a notify push of kind %s is about a payer or a payee', (kind) => {
     const body = JSON.parse(renderNotice(readPayment(message()), { kind, index: 0 }, occurredTime))
     expect(body.event_type).toBe(kind)
     expect(Object.keys(body).at(-1)).toBe(kind.startsWith('payout') ? 'payee' : 'payer')

@@ -86,7 +86,7 @@ describe('an address', () => {
     expect(isPublicAddress(ip)).toBe(false)
   })
 
-  it.each(unreadable)('"%s" is no address, so it is not public', (ip) => {
+  it.each(unreadable)('an address "%s" is no address, so it is not public', (ip) => {
     expect(isAddress(ip)).toBe(false)
     expect(isPublicAddress(ip)).toBe(false)
     expect(isLoopback(ip)).toBe(false)

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { isCountry } from './country.ts'
 
 describe('isCountry', () => {
-  it.each(['TT', 'US', 'GB', 'JP', 'SS', 'CW', 'AQ'])('accepts %s', (code) => {
+  it.each(['TT', 'US', 'GB', 'JP', 'SS', 'CW', 'AQ'])('isCountry accepts %s', (code) => {
     expect(isCountry(code)).toBe(true)
   })
 
   it.each(['tt', 'Tt', 'UK', 'XK', 'XX', 'ZZ', 'AN', 'EU', 'TTO', '780', '', ' TT', 'toString'])(
-    'refuses %j',
+    'isCountry refuses %j',
     (code) => expect(isCountry(code)).toBe(false),
   )
 })

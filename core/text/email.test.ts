@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { normalizeEmail } from './email.ts'
 
 it.each(['AMA@Example.com', ' ama@example.com ', 'ａｍａ@example.com', 'ama@EXAMPLE.COM'])(
-  '%s is ama@example.com',
+  'the e-mail address %s is normalized to ama@example.com',
   (email) => expect(normalizeEmail(email)).toBe('ama@example.com'),
 )
 

@@ -31,27 +31,27 @@ describe('parsePhone', () => {
     ['(868) 350-1234', 'TT', '+18683501234'],
     ['+1 (868) 350.1234', 'US', '+18683501234'],
     ['0018683501234', 'GB', '+18683501234'],
-  ])('reads %s sent from %s as %s', (text, country, e164) => {
+  ])('parsePhone reads %s sent from %s as %s', (text, country, e164) => {
     expect(parsePhone(text, country)).toBe(e164)
   })
 
-  it('keeps a mobile number at home that could also be one abroad', () => {
+  it('parsePhone keeps a mobile number at home that could also be one abroad', () => {
     expect(parsePhone('4645924281', 'US')).toBe('+14645924281')
     expect(parsePhone('8682696606', 'TT')).toBe('+18682696606')
     expect(parsePhone('9611085905', 'IN')).toBe('+919611085905')
   })
 
-  it('takes digits for international rather than for a landline at home', () => {
+  it('parsePhone takes digits for international rather than for a landline at home', () => {
     expect(parsePhone('491711234567', 'DE')).toBe('+491711234567')
     expect(parsePhone('18683501234', 'DE')).toBe('+18683501234')
   })
 
-  it('takes digits with a plus sign for international only', () => {
+  it('parsePhone takes digits with a plus sign for international only', () => {
     expect(parsePhone('+2025550101', 'US')).toBe('+2025550101')
     expect(parsePhone('+3501234', 'TT')).toBeUndefined()
   })
 
-  it('understands international numbers from a country without telephones of its own', () => {
+  it('parsePhone understands international numbers from a country without telephones of its own', () => {
     expect(parsePhone('12025550101', 'AQ')).toBe('+12025550101')
     expect(parsePhone('3501234', 'AQ')).toBeUndefined()
     expect(parsePhone('3501234', 'constructor')).toBeUndefined()
@@ -77,11 +77,11 @@ describe('parsePhone', () => {
     '++12025550101',
     '+1202555010112345',
     '120255501011234567890',
-  ])('refuses %j', (text) => {
+  ])('parsePhone refuses %j', (text) => {
     expect(parsePhone(text, 'US')).toBeUndefined()
   })
 
-  it('reads the example mobile of every country in every form that people write', () => {
+  it('parsePhone reads the example mobile of every country in every form that people write', () => {
     for (const country of getCountries()) {
       const { e164, national, dialled } = exampleOf(country)
       for (const text of [e164, e164.slice(1), national, dialled]) {
@@ -90,7 +90,7 @@ describe('parsePhone', () => {
     }
   })
 
-  it('reads what it returned as itself, wherever it is sent from', () => {
+  it('parsePhone reads what it returned as itself, wherever it is sent from', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^\+?[0-9]{4,16}$/), countries, countries, (text, a, b) => {
         const e164 = parsePhone(text, a)
@@ -101,11 +101,11 @@ describe('parsePhone', () => {
     )
   })
 
-  it('takes no number that can be dialled within a town alone', () => {
+  it('parsePhone takes no number that can be dialled within a town alone', () => {
     expect(parsePhone('0000000', 'CA')).toBeUndefined()
   })
 
-  it('answers any text with E.164 or nothing', () => {
+  it('parsePhone answers any text with E.164 or nothing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, country) => {
         expect(parsePhone(text, country) ?? '+123').toMatch(/^\+\d+$/)
@@ -115,7 +115,7 @@ describe('parsePhone', () => {
 })
 
 describe('maskPhone', () => {
-  it('leaves the last four digits', () => {
+  it('maskPhone leaves the last four digits', () => {
     expect(maskPhone('+18683501234')).toBe('*******1234')
     expect(maskPhone('868-350-1234')).toBe('******1234')
     expect(maskPhone('1234')).toBe('****')

@@ -80,54 +80,54 @@ const malformed = [
 ]
 
 describe('a push URL', () => {
-  it.each(accepted)('may be %s', (url) => {
+  it.each(accepted)('a push URL may be %s', (url) => {
     expect(checkPushUrl(url, { allowLoopback: false })).toBeUndefined()
     expect(checkPushUrl(url, { allowLoopback: true })).toBeUndefined()
   })
 
-  it.each(onlyLocal)('may be %s only on a local start', (url) => {
+  it.each(onlyLocal)('a push URL may be %s only on a local start', (url) => {
     expect(checkPushUrl(url, { allowLoopback: false })).toBeDefined()
     expect(checkPushUrl(url, { allowLoopback: true })).toBeUndefined()
   })
 
-  it.each(neverPublic)('may never be %s: its host is not public', (url) => {
+  it.each(neverPublic)('a push URL may never be %s: its host is not public', (url) => {
     expect(checkPushUrl(url, { allowLoopback: false })).toBe('must name a public host')
     expect(checkPushUrl(url, { allowLoopback: true })).toBe('must name a public host')
   })
 
-  it('may not be private on a local start either', () => {
+  it('a push URL may not be private on a local start either', () => {
     expect(checkPushUrl('http://10.0.0.1/', { allowLoopback: true })).toBe(
       'must name a public host',
     )
   })
 
-  it.each(malformed)('may not be "%s": it is no https URL', (url) => {
+  it.each(malformed)('a push URL may not be "%s": it is no https URL', (url) => {
     expect(checkPushUrl(url, { allowLoopback: false })).toBe('must be an absolute https URL')
     expect(checkPushUrl(url, { allowLoopback: true })).toBe('must be an absolute https URL')
   })
 
   it.each(['https://u@example.com/', 'https://u:p@example.com/', 'https://:p@example.com/'])(
-    'may not be %s: it holds user information',
+    'a push URL may not be %s: it holds user information',
     (url) => {
       expect(checkPushUrl(url, { allowLoopback: true })).toContain('user name')
     },
   )
 
   it.each(['https://example.com:80/', 'https://example.com:1023/', 'https://example.com:0/'])(
-    'may not be %s: its port is closed to pushes',
+    'a push URL may not be %s: its port is closed to pushes',
     (url) => {
       expect(checkPushUrl(url, { allowLoopback: false })).toContain('port')
     },
   )
 
   it.each(['http://127.0.0.1:443/', 'http://localhost:22/', 'https://localhost:25/'])(
-    'may not be %s even where loopback is allowed: its port is closed to pushes',
+    'a push URL may not be %s even where loopback is allowed: its port is closed to pushes',
     (url) => {
       expect(checkPushUrl(url, { allowLoopback: true })).toContain('port')
     },
   )
 
-  it('is at most 2,048 characters long', () => {
+  it('a push URL is at most 2,048 characters long', () => {
     const url = `https://example.com/${'a'.repeat(2049 - 'https://example.com/'.length)}`
     expect(checkPushUrl(url, { allowLoopback: false })).toBe('must be at most 2048 characters')
   })

@@ -14,17 +14,17 @@ describe('forbidden characters', () => {
     ['\udc00\ud800', 'U+DC00'],
     ['a\tb', 'U+0009'],
     ['a\nb', 'U+000A'],
-  ])('are found and named in %j', (text, name) => {
+  ])('forbidden characters are found and named in %j', (text, name) => {
     expect(findForbiddenCharacter(text)).toBe(name)
   })
 
-  it('are not found in names of the world', () => {
+  it('forbidden characters are not found in names of the world', () => {
     for (const text of ['', "Zoë O'Neil", '李小龍', 'محمد', '👩‍👧 family', 'a\u00a0b']) {
       expect(hasForbiddenCharacter(text)).toBe(false)
     }
   })
 
-  it('do not include tab and newline in a text of several lines', () => {
+  it('forbidden characters do not include tab and newline in a text of several lines', () => {
     const multiline = { multiline: true }
     expect(hasForbiddenCharacter('a\tb\nc\r\nd', multiline)).toBe(false)
     expect(findForbiddenCharacter('a\rb', multiline)).toBe('U+000D')
@@ -33,7 +33,7 @@ describe('forbidden characters', () => {
     expect(findForbiddenCharacter('a\n\udfff', multiline)).toBe('U+DFFF')
   })
 
-  it('are exactly the control characters and the lone surrogates', () => {
+  it('forbidden characters are exactly the control characters and the lone surrogates', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 0xffff }), (unit) => {
         const isForbidden =
@@ -44,7 +44,7 @@ describe('forbidden characters', () => {
     )
   })
 
-  it('are in every text that is not well formed', () => {
+  it('forbidden characters are in every text that is not well formed', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0xd700, max: 0xe0ff })), (units) => {
         const text = String.fromCharCode(...units)

@@ -10,13 +10,13 @@ const dates = fc.date({
 })
 
 describe('times', () => {
-  it('are printed in UTC, with milliseconds only in ISO form', () => {
+  it('times are printed in UTC, with milliseconds only in ISO form', () => {
     const date = new Date('2026-07-01T09:05:03.007Z')
     expect(formatDateTime(date)).toBe('2026-07-01 09:05:03')
     expect(formatIso(date)).toBe('2026-07-01T09:05:03.007Z')
   })
 
-  it('are read back to the second', () => {
+  it('times are read back to the second', () => {
     fc.assert(
       fc.property(dates, (date) => {
         const seconds = new Date(Math.floor(date.getTime() / 1000) * 1000)
@@ -26,7 +26,7 @@ describe('times', () => {
     )
   })
 
-  it('never parse to a date that prints differently', () => {
+  it('times never parse to a date that prints differently', () => {
     const part = fc.integer({ min: 0, max: 99 }).map((value) => String(value).padStart(2, '0'))
     fc.assert(
       fc.property(fc.tuple(part, part, part, part, part, part), ([y, mo, d, h, mi, s]) => {
@@ -64,7 +64,7 @@ describe('times', () => {
     expect(parseDateTime(text)).toBeUndefined()
   })
 
-  it('throw when they cannot be printed', () => {
+  it('times throw when they cannot be printed', () => {
     expect(() => formatIso(new Date(Number.NaN))).toThrow(RangeError)
     expect(() => formatDateTime(new Date(8.64e15))).toThrow(RangeError)
   })

@@ -125,7 +125,7 @@ const everyPart = [
 ]
 
 describe('npm start', { timeout: 240_000 }, () => {
-  it('brings up every part, restarts a killed one and leaves nothing on a stop', async () => {
+  it('npm start brings up every part, restarts a killed one and leaves nothing on a stop', async () => {
     const started = launcher()
     await ready(started)
     const before = readProcesses()
@@ -156,7 +156,7 @@ describe('npm start', { timeout: 240_000 }, () => {
     }
   })
 
-  it('keeps its credentials over a kill of the launcher, which leaves no part running', async () => {
+  it('npm start keeps its credentials over a kill of the launcher, which leaves no part running', async () => {
     const first = launcher()
     await ready(first)
     const sandbox = readSandbox()
@@ -174,7 +174,7 @@ describe('npm start', { timeout: 240_000 }, () => {
     }
   })
 
-  it('refuses a second start on the same folder or ports, and says why', async () => {
+  it('npm start refuses a second start on the same folder or ports, and says why', async () => {
     const first = launcher()
     await ready(first)
     const second = launcher()
@@ -193,7 +193,7 @@ describe('npm start', { timeout: 240_000 }, () => {
     )
   })
 
-  it('refuses a bad setting of any part before it makes anything', async () => {
+  it('npm start refuses a bad setting of any part before it makes anything', async () => {
     const unmade = path.join(folder, 'unmade')
     const changes = { PAYWEAVE_DATA_DIR: unmade, RATE_LIMIT_RPS: 'many', FEE_SCHEDULE: '{' }
     const started = launcher(changes)
@@ -202,7 +202,7 @@ describe('npm start', { timeout: 240_000 }, () => {
     expect(fs.existsSync(path.join(unmade, 'sandbox.json'))).toBe(false)
   })
 
-  it('shares a login that may make no roles, when they are there and the person says so', async () => {
+  it('npm start shares a login that may make no roles, when they are there and the person says so', async () => {
     const server = await ownPostgres({ fsync: 'off', shared_buffers: '16MB' })
     onTestFinished(() => server.remove())
     const page = fs.readFileSync(path.resolve('docs/operate.md'), 'utf8')
@@ -220,7 +220,7 @@ describe('npm start', { timeout: 240_000 }, () => {
     expect(Object.keys(readProcesses())).not.toContain('postgres')
   })
 
-  it('stops when npm, which started it, is killed', async () => {
+  it('npm start stops when npm, which started it, is killed', async () => {
     const script = '"$0" "$1" & echo "pid $!" && wait'
     const npm = spawn('/bin/sh', ['-c', script, process.execPath, path.join(folder, 'start.ts')], {
       env: { ...env, npm_lifecycle_event: 'start' },
@@ -237,7 +237,7 @@ describe('npm start', { timeout: 240_000 }, () => {
     expect(readProcesses()).toEqual({})
   })
 
-  it('stops while it is still starting', async () => {
+  it('npm start stops while it is still starting', async () => {
     const fresh = path.join(folder, 'fresh')
     const started = launcher({ PAYWEAVE_DATA_DIR: fresh })
     await eventually(() => expect(started.output()).toContain('making a new PostgreSQL'), 60_000)

@@ -25,7 +25,7 @@ function prepare(baseUrl = 'http://127.0.0.1:8080') {
 }
 
 describe('sandbox.json', () => {
-  it('has the documented shape', () => {
+  it('sandbox.json has the documented shape', () => {
     const { projects, institutions, ...rest } = prepare()
     expect(Object.keys(rest)).toEqual([
       'base_url',
@@ -51,17 +51,17 @@ describe('sandbox.json', () => {
     expect(institutions['Restricted Bank']).toEqual({ permitted: false })
   })
 
-  it('says where the simulator shows itself, not where its RPCs are', () => {
+  it('sandbox.json says where the simulator shows itself, not where its RPCs are', () => {
     expect(prepare().simulator_url).toBe('http://127.0.0.1:7108')
   })
 
-  it('keeps its credentials and follows the addresses of a later start', () => {
+  it('sandbox.json keeps its credentials and follows the addresses of a later start', () => {
     const first = prepare()
     const second = prepare('http://127.0.0.1:9000')
     expect(second).toEqual({ ...first, base_url: 'http://127.0.0.1:9000' })
   })
 
-  it('is not replaced when it is damaged', () => {
+  it('sandbox.json is not replaced when it is damaged', () => {
     prepare()
     const file = path.join(folder, 'sandbox.json')
     fs.truncateSync(file, 100)
@@ -69,7 +69,7 @@ describe('sandbox.json', () => {
     expect(fs.statSync(file).size).toBe(100)
   })
 
-  it('says the same as shell lines', () => {
+  it('sandbox.json says the same as shell lines', () => {
     const sandbox = prepare()
     const script =
       '. "$1"; echo "$BASE_URL $PROJECTS_DEMO_API_KEY $INSTITUTIONS_DEMO_WALLET_SHARED_KEY"'
@@ -83,7 +83,7 @@ describe('sandbox.json', () => {
 })
 
 describe('the request to paste', () => {
-  it('is one shell command with a date of its own and a JSON body', () => {
+  it('the request to paste is one shell command with a date of its own and a JSON body', () => {
     const command = curlExample(prepare())
     const script = `curl() { for argument; do printf '%s\\0' "$argument"; done; }\n${command}`
     const words = execFileSync('/bin/sh', ['-euc', script], { encoding: 'utf8' }).split('\0')

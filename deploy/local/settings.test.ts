@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { readLaunchSettings } from './settings.ts'
 
 describe('the settings of a start', () => {
-  it('need not be given', () => {
+  it('the settings of a start need not be given', () => {
     expect(readLaunchSettings({})).toEqual({
       environment: 'local',
       port: 8080,
@@ -22,7 +22,7 @@ describe('the settings of a start', () => {
     })
   })
 
-  it('that are wrong are all named at once', () => {
+  it('the settings of a start that are wrong are all named at once', () => {
     const env = {
       PORT: '80x',
       PORT_BASE: '70000',
@@ -38,18 +38,18 @@ describe('the settings of a start', () => {
     for (const name of Object.keys(env)) expect(message).toContain(name)
   })
 
-  it('never repeat a database URL in an error', () => {
+  it('the settings of a start never repeat a database URL in an error', () => {
     const read = () => readLaunchSettings({ DATABASE_URL: 'mysql://root:hunter2@host/db' })
     expect(read).toThrow('DATABASE_URL')
     expect(read).not.toThrow('hunter2')
   })
 
-  it('refuse production', () => {
+  it('the settings of a start refuse production', () => {
     const env = { PAYWEAVE_ENV: 'production', PUBLIC_BASE_URL: 'https://pay.example.com' }
     expect(() => readLaunchSettings(env)).toThrow('never production')
   })
 
-  it('refuse a public port inside the internal block', () => {
+  it('the settings of a start refuse a public port inside the internal block', () => {
     expect(() => readLaunchSettings({ PORT: '7105' })).toThrow('PORT: 7105')
   })
 })

@@ -52,7 +52,7 @@ async function startBroker(env: Record<string, string> = {}) {
 }
 
 describe('our nats-server without JetStream', () => {
-  it('is started again with the cause in the log, and takes events again', async () => {
+  it('our nats-server without JetStream is started again with the cause in the log, and takes events again', async () => {
     const settings = await startBroker()
     const before = table['nats']?.pid ?? 0
     const nats = connectNats({
@@ -77,7 +77,7 @@ describe('our nats-server without JetStream', () => {
 })
 
 describe('a given nats-server without JetStream', () => {
-  it('is reported once and left running, and reported again when it works', async () => {
+  it('a given nats-server without JetStream is reported once and left running, and reported again when it works', async () => {
     const server = await ownNats()
     ended.push(() => server.remove())
     await startBroker({ NATS_URL: server.url })
@@ -96,7 +96,7 @@ describe('a given nats-server without JetStream', () => {
     expect(lines.join('\n')).not.toContain(new URL(server.url).password)
   }, 120_000)
 
-  it('or of a version that production would not use is named at the start', async () => {
+  it('a given nats-server without JetStream, or of a version that production would not use, is named at the start', async () => {
     const server = await ownNats()
     ended.push(() => server.remove())
     const { host, username, password } = new URL(server.url)

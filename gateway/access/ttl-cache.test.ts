@@ -37,7 +37,7 @@ const refuse = (key: string, reason: 'PW_INVALID_API_KEY' | 'SERVICE_UNAVAILABLE
   })
 
 describe('an answer', () => {
-  it('is used for its life and asked for again at its end', async () => {
+  it('an answer is used for its life and asked for again at its end', async () => {
     expect(await ask('a')).toBe('answer to a')
     nowMs = 4_999
     expect(ask('a')).toBe('answer to a')
@@ -47,19 +47,19 @@ describe('an answer', () => {
     expect(hits).toEqual(['miss', 'hit', 'miss'])
   })
 
-  it('is loaded once for concurrent callers', async () => {
+  it('an answer is loaded once for concurrent callers', async () => {
     expect(await Promise.all([ask('a'), ask('a'), ask('a')])).toEqual(Array(3).fill('answer to a'))
     expect(loads).toEqual(['a'])
   })
 
-  it('that is the oldest goes when there are too many', async () => {
+  it('an answer that is the oldest goes when there are too many', async () => {
     for (const key of ['a', 'b', 'c', 'b', 'a']) await ask(key)
     expect(loads).toEqual(['a', 'b', 'c', 'a'])
   })
 })
 
 describe('a refusal', () => {
-  it('of the key is remembered for its own, shorter life', async () => {
+  it('a refusal of the key is cached for its own, shorter life', async () => {
     await expect(refuse('a', 'PW_INVALID_API_KEY')).rejects.toThrow('no')
     await expect(refuse('a', 'PW_INVALID_API_KEY')).rejects.toThrow('no')
     nowMs = 1_000
@@ -67,12 +67,12 @@ describe('a refusal', () => {
     expect(loads).toEqual(['a', 'a'])
   })
 
-  it('that says nothing about the key is not remembered', async () => {
+  it('a refusal that says nothing about the key is not cached', async () => {
     await expect(refuse('a', 'SERVICE_UNAVAILABLE')).rejects.toThrow('no')
     expect(await ask('a')).toBe('answer to a')
   })
 
-  it('does not bring an expired answer back', async () => {
+  it('a refusal does not bring an expired cached answer back', async () => {
     await ask('a')
     nowMs = 5_000
     await expect(refuse('a', 'SERVICE_UNAVAILABLE')).rejects.toThrow('no')
@@ -80,14 +80,14 @@ describe('a refusal', () => {
 })
 
 describe('dropping', () => {
-  it('forgets every answer', async () => {
+  it('a drop forgets every cached answer', async () => {
     await ask('a')
     cache.drop()
     await ask('a')
     expect(loads).toEqual(['a', 'a'])
   })
 
-  it('drops loads in flight, so that no caller gets an answer from before', async () => {
+  it('a drop discards loads in flight, so that no caller gets an answer from before', async () => {
     const before = Promise.withResolvers<string>()
     const first = cache.get('a', () => before.promise)
     cache.drop()
@@ -135,12 +135,12 @@ describe('an answer past its life', () => {
     return { ...answer, asked }
   }
 
-  it('is replaced by a new one that comes soon', async () => {
+  it('an answer past its life is replaced by a new one that comes soon', async () => {
     expect(await stale.get('a', () => Promise.resolve('new'))).toBe('new')
     expect(hits).toEqual(['miss'])
   })
 
-  it('is used when the new one takes longer than 100 ms, which then replaces it', async () => {
+  it('an answer past its life is used when the new one takes longer than 100 ms, which then replaces it', async () => {
     const { asked, resolve } = slow()
     vi.advanceTimersByTime(100)
     expect(await asked).toBe('old')
@@ -153,7 +153,7 @@ describe('an answer past its life', () => {
   })
 
   it.each<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT'])(
-    'is used for 30 s while asking ends in %s, once a second',
+    'an answer past its life is used for 30 s while asking ends in %s, once a second',
     async (reason) => {
       expect(await stale.get('a', failing(reason))).toBe('old')
       nowMs = 5_999
@@ -168,7 +168,7 @@ describe('an answer past its life', () => {
   )
 
   it.each<Reason>(['PW_INVALID_API_KEY', 'INTERNAL_ERROR'])(
-    'is forgotten at %s',
+    'an answer past its life is forgotten at %s',
     async (reason) => {
       await expect(stale.get('a', failing(reason))).rejects.toMatchObject({ reason })
       nowMs = 7_000
@@ -176,7 +176,7 @@ describe('an answer past its life', () => {
     },
   )
 
-  it('is refused from then on when a late answer refuses', async () => {
+  it('an answer past its life is refused from then on when a late answer refuses', async () => {
     const { asked, reject } = slow()
     vi.advanceTimersByTime(100)
     expect(await asked).toBe('old')
@@ -185,7 +185,7 @@ describe('an answer past its life', () => {
     expect(() => stale.get('a', failing('TIMEOUT'))).toThrow('revoked')
   })
 
-  it('is never used after a drop, not even by callers that wait already', async () => {
+  it('an answer past its life is never used after a drop, not even by callers that wait already', async () => {
     const { asked, reject } = slow()
     stale.drop()
     vi.advanceTimersByTime(100)
@@ -194,7 +194,7 @@ describe('an answer past its life', () => {
     await expect(stale.get('a', failing('TIMEOUT'))).rejects.toMatchObject({ reason: 'TIMEOUT' })
   })
 
-  it('is never used while drops may be missed', async () => {
+  it('an answer past its life is never used while drops may be missed', async () => {
     hears = false
     await expect(stale.get('a', failing('TIMEOUT'))).rejects.toMatchObject({ reason: 'TIMEOUT' })
     hears = true
@@ -206,7 +206,7 @@ describe('an answer past its life', () => {
     await expect(asked).rejects.toMatchObject({ reason: 'TIMEOUT' })
   })
 
-  it('is never used when it may not be kept', async () => {
+  it('an answer past its life is never used when it may not be kept', async () => {
     await stale.get('b', () => Promise.resolve('no'))
     nowMs = 10_000
     await expect(stale.get('b', failing('TIMEOUT'))).rejects.toMatchObject({ reason: 'TIMEOUT' })

@@ -9,7 +9,7 @@ function read(trusted: string[], remoteAddress: string, headers: Record<string, 
 }
 
 describe('the address of a client', () => {
-  it('is the peer’s when no proxy is trusted, in spite of headers', () => {
+  it('the address of a client is the peer’s when no proxy is trusted, in spite of headers', () => {
     const headers = { 'x-forwarded-for': '1.1.1.1', 'cf-connecting-ip': '1.1.1.1' }
     expect(read([], '9.9.9.9', headers)).toEqual({
       request_ip: '9.9.9.9',
@@ -18,7 +18,7 @@ describe('the address of a client', () => {
     expect(read(['10.0.0.0/8'], '9.9.9.9', headers).request_ip).toBe('9.9.9.9')
   })
 
-  it('is shown as IPv4 when the system maps it into IPv6', () => {
+  it('the address of a client is shown as IPv4 when the system maps it into IPv6', () => {
     expect(read([], '::ffff:9.9.9.9').request_ip).toBe('9.9.9.9')
     expect(read([], '2001:db8::1').request_ip).toBe('2001:db8::1')
   })
@@ -34,12 +34,12 @@ describe('the address of a client', () => {
     [',', '10.0.0.1'],
     [',10.0.0.9', '10.0.0.9'],
     ['2001:db8::7', '2001:db8::7'],
-  ])('through trusted proxies with "%s" is %s', (forwarded, address) => {
+  ])('the address of a client behind trusted proxies with "%s" is %s', (forwarded, address) => {
     const headers: Record<string, string> = forwarded === '' ? {} : { 'x-forwarded-for': forwarded }
     expect(read(['10.0.0.0/8'], '10.0.0.1', headers).request_ip).toBe(address)
   })
 
-  it('is searched in the last twenty entries', () => {
+  it('the address of a client is searched in the last twenty entries', () => {
     const proxies = (count: number) => Array(count).fill('10.0.0.9').join(', ')
     const of = (forwarded: string) =>
       read(['10.0.0.0/8'], '10.0.0.1', { 'x-forwarded-for': forwarded }).request_ip
@@ -47,7 +47,7 @@ describe('the address of a client', () => {
     expect(of(`1.1.1.1, ${proxies(20)}`)).toBe('10.0.0.9')
   })
 
-  it('echoes what a trusted proxy sent, within bounds', () => {
+  it('the address of a client echoes what a trusted proxy sent, within bounds', () => {
     const headers = {
       'x-forwarded-for': `1.1.1.1${' '.repeat(2_000)}`,
       'cf-connecting-ip': '2.2.2.2',
@@ -60,7 +60,7 @@ describe('the address of a client', () => {
 })
 
 describe('a list of ranges', () => {
-  it('takes addresses and networks of both kinds', () => {
+  it('a list of ranges takes addresses and networks of both kinds', () => {
     const matches = parseRanges(['203.0.113.7', '10.0.0.0/8', '2001:db8::/32'])
     expect(['203.0.113.7', '10.255.0.1', '2001:db8:1::1'].map(matches)).toEqual([true, true, true])
     expect(['203.0.113.8', '11.0.0.1', '2001:db9::1', 'text', ''].map(matches)).toEqual(
@@ -69,7 +69,7 @@ describe('a list of ranges', () => {
   })
 
   it.each(['', 'localhost', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/8/8', '2001:db8::/129'])(
-    'refuses "%s"',
+    'a list of ranges refuses "%s"',
     (range) => {
       expect(() => parseRanges([range])).toThrow(RangeError)
     },

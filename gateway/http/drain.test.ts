@@ -54,7 +54,7 @@ async function startDraining(drainMs: number) {
 }
 
 describe('a gateway that stops', () => {
-  it('answers requests in flight and new ones, and closes each connection with its answer', async () => {
+  it('a gateway that stops answers requests in flight and new ones, and closes each connection with its answer', async () => {
     const { get, newAgent, stop, answerSlow, arrived } = await startDraining(1_500)
     const kept = newAgent()
     expect((await get('/', kept)).headers.connection).toBe('keep-alive')

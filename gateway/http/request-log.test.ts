@@ -19,7 +19,7 @@ const sample = (kind: string, status: number) => log.sample(kind, { status }, 'r
 const logged = () => lines.map(({ status, leftOut }) => [status, leftOut])
 
 describe('samples of a kind', () => {
-  it('are the first at once, then one line a second with the count of the others', () => {
+  it('samples of a kind are the first at once, then one line a second with the count of the others', () => {
     for (let status = 1; status <= 10; status += 1) sample('INVALID_HEADER', status)
     expect(logged()).toEqual([[1, undefined]])
     vi.advanceTimersByTime(1_000)
@@ -33,7 +33,7 @@ describe('samples of a kind', () => {
     expect(logged().at(-1)).toEqual([11, undefined])
   })
 
-  it('are logged at once again after a second without any', () => {
+  it('samples of a kind are logged at once again after a second without any', () => {
     sample('INVALID_HEADER', 1)
     vi.advanceTimersByTime(1_000)
     sample('INVALID_HEADER', 2)
@@ -43,13 +43,13 @@ describe('samples of a kind', () => {
     ])
   })
 
-  it('do not hold up those of another', () => {
+  it('samples of a kind do not hold up those of another', () => {
     sample('INVALID_HEADER', 1)
     sample('ENDPOINT_NOT_FOUND', 2)
     expect(lines).toHaveLength(2)
   })
 
-  it('are all accounted for at the end', () => {
+  it('samples of a kind are all accounted for at the end', () => {
     for (let status = 1; status <= 5; status += 1) sample('INVALID_HEADER', status)
     log.flush()
     expect(logged()).toEqual([
@@ -63,7 +63,7 @@ describe('samples of a kind', () => {
   })
 })
 
-it('everything else is one line each', () => {
+it('every other request is one line', () => {
   for (let status = 1; status <= 3; status += 1) log.each({ status }, 'request')
   expect(logged()).toEqual([
     [1, undefined],

@@ -54,24 +54,24 @@ function silentFields(node: unknown, path = ''): string[] {
 }
 
 describe('the documents', () => {
-  it.each(made)('are OpenAPI 3.1 ($version)', async ({ document }) => {
+  it.each(made)('the documents are OpenAPI 3.1 ($version)', async ({ document }) => {
     const { valid, errors } = await new Validator().validate(structuredClone(document))
     expect(errors ?? []).toEqual([])
     expect(valid).toBe(true)
   })
 
-  it('hold every route of their version, and nothing else', () => {
+  it('the documents hold every route of their version, and nothing else', () => {
     const documented = operations().map(({ name, version }) => `${version} ${name}`)
     const routed = routeRows.map(({ method, path, version }) => `${version} ${method} ${path}`)
     expect(documented.toSorted()).toEqual(routed.toSorted())
   })
 
-  it('name each operation once', () => {
+  it('the documents name each operation once', () => {
     const ids = operations().map(({ operationId }) => operationId)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('describe the fields of the very schemas that check requests', () => {
+  it('the documents describe the fields of the very schemas that check requests', () => {
     for (const row of routeRows) {
       const operation = operations().find(({ name }) => name === `${row.method} ${row.path}`)
       const body = operation?.requestBody?.content['application/json']?.schema.properties ?? {}
@@ -82,7 +82,7 @@ describe('the documents', () => {
     }
   })
 
-  it('say of every field what it means', () => {
+  it('the documents say of every field what it means', () => {
     expect(made.flatMap(({ document }) => silentFields(document))).toEqual([])
     const parameters = operations().flatMap(({ name, parameters: all }) =>
       all.filter(({ $ref, description }) => $ref === undefined && !description).map(() => name),
@@ -90,13 +90,16 @@ describe('the documents', () => {
     expect(parameters).toEqual([])
   })
 
-  it('give each operation an example', () => {
+  it('the documents give each operation an example', () => {
     const without = operations().filter(({ 'x-codeSamples': samples }) => samples.length === 0)
     expect(without).toEqual([])
   })
 
-  it.each(made)('are the committed ones ($version)', async ({ version, document }) => {
-    const text = `${JSON.stringify(document, null, 2)}\n`
-    await expect(text).toMatchFileSnapshot(`../../docs/openapi/${version}.json`)
-  })
+  it.each(made)(
+    'the documents are the committed ones ($version)',
+    async ({ version, document }) => {
+      const text = `${JSON.stringify(document, null, 2)}\n`
+      await expect(text).toMatchFileSnapshot(`../../docs/openapi/${version}.json`)
+    },
+  )
 })

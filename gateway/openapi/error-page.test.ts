@@ -4,20 +4,20 @@ import { publicReasons } from '#core/errors/errors.ts'
 import { errorDocument, errorPage } from './error-page.ts'
 
 describe('the error catalogue', () => {
-  it('is docs/errors.md', async () => {
+  it('the error catalogue is docs/errors.md', async () => {
     await expect(errorDocument()).toMatchFileSnapshot('../../docs/errors.md')
   })
 
-  it('has one section for each code, which doc_url leads to', () => {
+  it('the error catalogue has one section for each code, which doc_url leads to', () => {
     const ids = [...errorPage().matchAll(/<section id="(\w+)">/g)].map(([, id]) => id)
     expect(ids.toSorted()).toEqual(Object.keys(publicReasons).toSorted())
   })
 
-  it('names both statuses of a time-out', () => {
+  it('the error catalogue names both statuses of a time-out', () => {
     expect(errorPage()).toContain('TIMEOUT</a> <small>HTTP 408 or 504</small>')
   })
 
-  it('shows code as code and no text as markup', () => {
+  it('the error catalogue shows code as code and no text as markup', () => {
     expect(errorPage()).toContain('<code>Retry-After</code>')
     expect(errorPage()).not.toContain('`')
   })

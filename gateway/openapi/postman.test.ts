@@ -24,7 +24,7 @@ function unknownVariables(): string[] {
 }
 
 describe('the Postman collection', () => {
-  it('has a request for every route', () => {
+  it('the Postman collection has a request for every route', () => {
     const asked = new Set(
       items.map(({ request }) => `${request.method} /${request.url.path.join('/')}`),
     )
@@ -33,15 +33,15 @@ describe('the Postman collection', () => {
     )
   })
 
-  it('names each request once', () => {
+  it('the Postman collection names each request once', () => {
     expect(new Set(items.map(({ name }) => name)).size).toBe(items.length)
   })
 
-  it('uses no variable that nothing sets', () => {
+  it('the Postman collection uses no variable that nothing sets', () => {
     expect(unknownVariables()).toEqual([])
   })
 
-  it('holds no key and no word of the shell', () => {
+  it('the Postman collection holds no key and no word of the shell', () => {
     const text = JSON.stringify([collection, environment])
     expect(text).not.toMatch(/pwk_|pws_|\$\(|\$[A-Z]/)
     const filled = environment.values.filter(({ value }) => value !== '').map(({ key }) => key)
@@ -51,7 +51,7 @@ describe('the Postman collection', () => {
   it.each([
     ['payweave.postman_collection.json', collection],
     ['local.postman_environment.json', environment],
-  ])('is the committed one: %s', async (file, content) => {
+  ])('the Postman collection is the committed one: %s', async (file, content) => {
     const text = `${JSON.stringify(content, null, 2)}\n`
     await expect(text).toMatchFileSnapshot(`../../docs/postman/${file}`)
   })

@@ -43,7 +43,7 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
 }
 
 describe('an open request', () => {
-  it('shows the total with its fee, the deadline and every method of its channel', () => {
+  it('an open request shows the total with its fee, the deadline and every method of its channel', () => {
     const view = checkoutView(checkout({}), 'en')
     expect(view).toMatchObject({
       total: '102.90',
@@ -58,27 +58,27 @@ describe('an open request', () => {
     })
   })
 
-  it('opens what the payer chose, if the channel offers it', () => {
+  it('an open request opens what the payer chose, if the channel offers it', () => {
     expect(checkoutView(checkout({}), 'en', 'card').means).toBe('card')
     expect(checkoutView(checkout({}), 'en', 'cash').means).toBe('wallet')
     expect(checkoutView(checkout({ method: 'debit' }), 'en').means).toBe('card')
   })
 
-  it('shows a QR code in the store and a cash code at the agent', () => {
+  it('an open request shows a QR code in the store and a cash code at the agent', () => {
     expect(checkoutView(checkout({ channel: 'direct_pos' }), 'en').showsQr).toBe(true)
     const agent = checkoutView(checkout({ channel: 'agent', method: 'card' }), 'en')
     expect(agent).toMatchObject({ means: 'cash_code', cashCode: '1234 5678 9012', showsQr: false })
     expect(agent.otherMeans).toEqual([])
   })
 
-  it('says that an attempt was refused and how many are left', () => {
+  it('an open request says that an attempt was refused and how many are left', () => {
     const view = checkoutView({ ...checkout({}), refusedAttempts: 2 }, 'en')
     expect(view.title).toContain('declined')
     expect(view.notices).toEqual([expect.stringContaining('Attempts left: 3.')])
     expect(view).toMatchObject({ isAlert: true, phase: 'open', means: 'wallet' })
   })
 
-  it('of several payers says what others have paid and what remains', () => {
+  it('an open request of several payers says what others have paid and what remains', () => {
     const several = { ...checkout({}), requestAmountMinor: 16_000n }
     const untouched = checkoutView(several, 'en')
     expect(untouched.notices).toEqual(['This is your share of a total of 160.00 TTD.'])
@@ -95,7 +95,7 @@ describe('an open request', () => {
 })
 
 describe('a part that is paid', () => {
-  it('says what is paid of the whole and what others still have to pay', () => {
+  it('a part that is paid says what is paid of the whole and what others still have to pay', () => {
     const paid = { ...checkout({ state: 'paid' }), requestAmountMinor: 16_000n }
     const view = checkoutView({ ...paid, paymentState: partiallyPaid }, 'en')
     expect(view.notices).toEqual([
@@ -109,7 +109,7 @@ describe('a part that is paid', () => {
 
 describe('every other state', () => {
   const closed = payerStates.filter((state) => state !== 'Pending')
-  it.each(closed)('%s is said in words and offers nothing to pay', (state) => {
+  it.each(closed)('a page in state %s says it in words and offers nothing to pay', (state) => {
     const view = checkoutView(checkout({ state, channel: 'direct_pos' }), 'en')
     expect(view.title).not.toBe('Payment request')
     expect(view.phase).toBe(state === 'Processing' ? 'processing' : 'ended')
@@ -129,7 +129,7 @@ describe('every other state', () => {
     expect(new Set(titles).size).toBe(titles.length)
   })
 
-  it('leads back to where the merchant wants the payer', () => {
+  it('a page in every other state leads back to where the merchant wants the payer', () => {
     expect(checkoutView(checkout({ state: 'paid' }), 'en').returnUrl).toBe(
       'https://shop.example/thanks',
     )

@@ -6,7 +6,7 @@ import { directionOf, fill, languageCodes, languageOf, languages } from './langu
 const placesOf = (sentence: string) => (sentence.match(/\{\w+\}/g) ?? []).toSorted()
 
 describe('the messages', () => {
-  it.each(languageCodes)('say in %s all that they say in English', (code) => {
+  it.each(languageCodes)('the messages say in %s all that they say in English', (code) => {
     expect(Object.keys(languages[code])).toEqual(Object.keys(languages.en))
     for (const [key, sentence] of Object.entries(languages[code])) {
       expect(sentence.trim(), key).not.toBe('')
@@ -14,7 +14,7 @@ describe('the messages', () => {
     }
   })
 
-  it('are translated', () => {
+  it('the messages are translated', () => {
     const same = ['fee', 'total', 'languageName']
     for (const code of languageCodes.filter((other) => other !== 'en')) {
       const untranslated = Object.entries(languages[code])
@@ -24,14 +24,14 @@ describe('the messages', () => {
     }
   })
 
-  it('keep what is filled into Arabic in its own direction', () => {
+  it('the messages keep what is filled into Arabic in its own direction', () => {
     expect(directionOf('ar')).toBe('rtl')
     for (const sentence of Object.values(languages.ar)) {
       for (const place of placesOf(sentence)) expect(sentence).toContain(`\u2068${place}\u2069`)
     }
   })
 
-  it('show a value as it is', () => {
+  it('the messages show a value as it is', () => {
     expect(fill('Pay {total} {other}', { total: '$& 1.00' })).toBe('Pay $& 1.00 {other}')
   })
 })
@@ -53,11 +53,11 @@ describe('the language of a page', () => {
     ['*', 'en'],
     ['fr;q=2, es;q=x, ;;;,', 'en'],
     [`${'x,'.repeat(10_000)}fr`, 'en'],
-  ])('is what the browser prefers: %s', (accepted, language) => {
+  ])('the language of a page is what the browser prefers: %s', (accepted, language) => {
     expect(chosen(undefined, accepted)).toEqual({ language, chosen: undefined })
   })
 
-  it('is what the payer chose, if we have it', () => {
+  it('the language of a page is what the payer chose, if we have it', () => {
     expect(chosen('ar', 'fr')).toEqual({ language: 'ar', chosen: 'ar' })
     expect(chosen('PT-br', 'fr')).toEqual({ language: 'pt', chosen: 'pt' })
     for (const unknown of ['xx', '', ['ar', 'fr'], '"><script>', 'constructor']) {

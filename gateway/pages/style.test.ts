@@ -37,19 +37,19 @@ describe.each(palettes)('in the %s palette', (_, palette) => {
     ['muted', 'surface'],
     ['accent', 'surface'],
     ['on-action', 'action'],
-  ])('%s on %s can be read', (ink, ground) => {
+  ])(`in the ${_} palette, %s on %s can be read`, (ink, ground) => {
     expect(contrast(palette[ink], palette[ground])).toBeGreaterThanOrEqual(4.5)
   })
 
   it.each(['line', 'accent', 'good-line', 'bad-line', 'action'])(
-    '%s can be seen beside its ground',
+    `in the ${_} palette, %s can be seen beside its ground`,
     (line) => {
       expect(contrast(palette[line], palette['surface'])).toBeGreaterThanOrEqual(3)
     },
   )
 })
 
-it('nothing moves', () => {
+it('a page has no animation', () => {
   expect(style).not.toMatch(/animation|transition|@keyframes|scroll-behavior/)
 })
 

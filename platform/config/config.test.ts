@@ -30,7 +30,7 @@ function problemsOf(read: () => unknown): readonly string[] {
 }
 
 describe('defaults', () => {
-  it('place every local process in the block of ports', () => {
+  it('defaults place every local process in the block of ports', () => {
     const env = { ...stores, PORT_BASE: '9000' }
     expect(readSettings('gateway', env)).toMatchObject({ port: 8080, adminPort: 9010 })
     expect(readSettings('simulator', env)).toMatchObject({ port: 9007, adminPort: 9017 })
@@ -38,7 +38,7 @@ describe('defaults', () => {
     expect(readSettings('gateway', env).host).toBe('127.0.0.1')
   })
 
-  it('are short locally, long in the sandbox and strict in production', () => {
+  it('defaults are short locally, long in the sandbox and strict in production', () => {
     const local = readSettings('delivery', stores)
     expect(local.deliveryScheduleS).toEqual([1, 2, 5])
     expect(local.deliveryAllowLoopback).toBe(true)
@@ -54,7 +54,7 @@ describe('defaults', () => {
     })
   })
 
-  it('are all readable in every environment', () => {
+  it('defaults are all readable in every environment', () => {
     for (const environment of ['local', 'sandbox', 'production']) {
       for (const process of [...serving, 'migrate', 'launcher'] as const) {
         const given = environment === 'production' ? guarded : hosted
@@ -64,7 +64,7 @@ describe('defaults', () => {
     }
   })
 
-  it('hold the fees, fraud rules and limits of the product', () => {
+  it('defaults hold the fees, fraud rules and limits of the product', () => {
     const { feeSchedule, fraudRules } = readSettings('payments', stores)
     expect(feeSchedule.cardProcessingPercent).toBe('2.90')
     expect(fraudRules).toMatchObject({
@@ -79,11 +79,11 @@ describe('defaults', () => {
     })
   })
 
-  it('take an empty variable as one that is not set', () => {
+  it('defaults take an empty variable as one that is not set', () => {
     expect(readSettings('quotes', { ...stores, QUOTE_TTL_S: '' }).quoteTtlS).toBe(300)
   })
 
-  it('require stores of every server, but not of the launcher', () => {
+  it('defaults require stores of every server, but not of the launcher', () => {
     expect(readSettings('launcher', {}).databaseUrl).toBeUndefined()
     expect(problemsOf(() => readSettings('payments', {}))).toEqual([
       'DATABASE_URL must be set',
@@ -115,7 +115,7 @@ describe('a bad setting', () => {
   }
   for (const [name, values] of Object.entries(bad)) {
     for (const value of values) {
-      it(`is refused: ${name}=${value}`, () => {
+      it(`a bad setting is refused: ${name}=${value}`, () => {
         const problems = problemsOf(() => readSettings('quotes', { ...stores, [name]: value }))
         expect(problems).toHaveLength(1)
         expect(problems[0]).toMatch(new RegExp(`^${name} must`))
@@ -123,7 +123,7 @@ describe('a bad setting', () => {
     }
   }
 
-  it('is refused in lists: networks and schedules', () => {
+  it('a bad setting is refused in lists: networks and schedules', () => {
     for (const value of [
       '10.0.0.0',
       '10.1/8',
@@ -145,7 +145,7 @@ describe('a bad setting', () => {
     expect(readSettings('gateway', proxies).trustedProxies).toEqual(['10.0.0.0/8', 'fd00::/8'])
   })
 
-  it('is refused in JSON: every wrong shape, misspelt field, float and foreign currency', () => {
+  it('a bad setting is refused in JSON: every wrong shape, misspelt field, float and foreign currency', () => {
     const fees = { card_processing: '1', platform_processing: '1', agent_processing: '1' }
     const limits = { single: '1.00', daily: '2.00', monthly: '3.00' }
     const wrong: [string, unknown][] = [
@@ -183,7 +183,7 @@ describe('a bad setting', () => {
     }
   })
 
-  it('is reported together with all others, by name and never by value', () => {
+  it('a bad setting is reported together with all others, by name and never by value', () => {
     const env = {
       PORT: 'sesame',
       QUOTE_TTL_S: 'sesame',
@@ -200,7 +200,7 @@ describe('a bad setting', () => {
     expect(message).not.toContain('sesame')
   })
 
-  it('is an environment that does not exist', () => {
+  it('an environment that does not exist is a bad setting', () => {
     const env = { ...hosted, PAYWEAVE_ENV: 'staging' }
     expect(problemsOf(() => readSettings('quotes', env))).toEqual([
       'PAYWEAVE_ENV must be one of local, sandbox, production',
@@ -209,7 +209,7 @@ describe('a bad setting', () => {
 })
 
 describe('production', () => {
-  it('refuses to start any process with loopback receivers', () => {
+  it('production refuses to start any process with loopback receivers', () => {
     const env = { ...hosted, PAYWEAVE_ENV: 'production', DELIVERY_ALLOW_LOOPBACK: '1' }
     for (const process of serving) {
       expect(problemsOf(() => readSettings(process, env))).toContain(
@@ -218,7 +218,7 @@ describe('production', () => {
     }
   })
 
-  it('refuses links without TLS and a back end that was not configured', () => {
+  it('production refuses links without TLS and a back end that was not configured', () => {
     const env = { ...guarded, BACKEND_URL: '', PUBLIC_BASE_URL: 'http://api.example.com' }
     expect(problemsOf(() => readSettings('payments', env))).toEqual([
       'BACKEND_URL must be set',
@@ -226,7 +226,7 @@ describe('production', () => {
     ])
   })
 
-  it('refuses to talk in the clear to other processes and to the stores', () => {
+  it('production refuses to talk in the clear to other processes and to the stores', () => {
     const env = { ...guarded, ...stores, RPC_TLS: 'off', BACKEND_URL: 'http://rails' }
     expect(problemsOf(() => readSettings('payments', env))).toEqual([
       'RPC_TLS must be required in production',
@@ -242,7 +242,7 @@ describe('production', () => {
 })
 
 describe('addresses of services', () => {
-  it('are https exactly when the processes speak mutual TLS', () => {
+  it('addresses of services are https exactly when the processes speak mutual TLS', () => {
     const env = { ...stores, RPC_TLS: 'required' }
     expect(readSettings('gateway', env).accountsUrl).toBe('https://127.0.0.1:7102')
     const hostedTls = { ...hosted, ...env, PAYWEAVE_ENV: 'sandbox' }
@@ -253,7 +253,7 @@ describe('addresses of services', () => {
     ])
   })
 
-  it('may be several, of one scheme', () => {
+  it('addresses of services may be several, of one scheme', () => {
     const env = { ...stores, PAYMENTS_URL: 'http://a:1, http://b:2' }
     expect(readSettings('gateway', env).paymentsUrl).toBe('http://a:1,http://b:2')
     const mixed = { ...stores, PAYMENTS_URL: 'http://a:1,https://b:2' }
@@ -264,7 +264,7 @@ describe('addresses of services', () => {
 })
 
 describe('what is printed', () => {
-  it('shows settings and hides secrets', () => {
+  it('the printed settings hide secrets', () => {
     const text = describeSettings('payments', stores)
     expect(text).toContain('PAYMENT_TTL_AGENT_S=259200')
     expect(text).toContain('DATABASE_URL=[set]')
@@ -272,7 +272,7 @@ describe('what is printed', () => {
     expect(text).not.toContain('+1202')
   })
 
-  it('is a table with one row for each setting', () => {
+  it('the printed settings are a table with one row for each', () => {
     const lines = renderSettingsTable().trim().split('\n').slice(2)
     expect(lines.map((line) => line.split('`')[1])).toEqual(Object.keys(settings))
   })

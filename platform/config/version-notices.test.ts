@@ -5,11 +5,11 @@ import { versionNotices } from './version-notices.ts'
 const deprecation = '2027-07-01T00:00:00Z'
 
 describe('the notices of contract versions', () => {
-  it('are none in an empty object', () => {
+  it('the notices of contract versions may be an empty object', () => {
     expect(versionNotices.read('{}')).toEqual({})
   })
 
-  it('have a deprecation, and perhaps a sunset and a link', () => {
+  it('the notices of contract versions have a deprecation, and perhaps a sunset and a link', () => {
     const link = 'https://example.com/changes'
     const sunset = '2029-07-01T00:00:00Z'
     const text = JSON.stringify({ '2024-10-01': { deprecation, sunset, link } })
@@ -35,7 +35,7 @@ describe('the notices of contract versions', () => {
       'a link that would break the header',
       JSON.stringify({ '2024-10-01': { deprecation, link: 'https://a.example/">' } }),
     ],
-  ])('are refused with %s', (_what, text) => {
+  ])('the notices of contract versions are refused with %s', (_what, text) => {
     expect(() => versionNotices.read(text)).toThrow(/must|takes|are/)
   })
 })

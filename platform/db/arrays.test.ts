@@ -39,12 +39,15 @@ const all: [ArrayType, unknown[]][] = [
 ]
 
 describe('an array in binary form', () => {
-  it.each(all)('has the same elements of %s at the server', async (type, values) => {
-    expect(await roundTrip(type, values)).toEqual(values)
-    expect(await roundTrip(type, [])).toEqual([])
-  })
+  it.each(all)(
+    'an array in binary form has the same elements of %s at the server',
+    async (type, values) => {
+      expect(await roundTrip(type, values)).toEqual(values)
+      expect(await roundTrip(type, [])).toEqual([])
+    },
+  )
 
-  it('takes what is undefined as null, and a UUID in any case', async () => {
+  it('an array in binary form takes what is undefined as null, and a UUID in any case', async () => {
     expect(await roundTrip('text', [undefined, 'a'])).toEqual([null, 'a'])
     expect(await roundTrip('uuid', [uuids[1]?.toUpperCase()])).toEqual([uuids[1]])
   })
@@ -57,11 +60,11 @@ describe('an array in binary form', () => {
     ['an integer that is too large', 'integer', 2 ** 31],
     ['a bigint that is too large', 'bigint', 2n ** 63n],
     ['no time', 'timestamptz', new Date(Number.NaN)],
-  ])('is not made of %s', (_, type, value) => {
+  ])('an array in binary form is not made of %s', (_, type, value) => {
     expect(() => arrayParameter(type, [value])).toThrow(RangeError)
   })
 
-  it('with a character that no text has is refused by the server', async () => {
+  it('an array in binary form with a character that no text has is refused by the server', async () => {
     const refused: unknown = await roundTrip('text', ['a\0b']).catch((error: unknown) => error)
     expect(isRefused(refused)).toBe(true)
   })

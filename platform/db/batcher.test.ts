@@ -44,7 +44,7 @@ function harness() {
 }
 
 describe('work in groups', () => {
-  it('is batched with its turn while few are in flight, then with all that wait, up to a size', async () => {
+  it('a call is batched with those of its turn while few are in flight, then with all that wait, up to a size', async () => {
     const { work, calls, endAll } = harness()
     const first = ['a', 'b'].map((item) => work(item))
     await new Promise(setImmediate)
@@ -60,7 +60,7 @@ describe('work in groups', () => {
     expect(calls.slice(2)).toEqual([['d', 'e', 'f'], ['g']])
   })
 
-  it('is done one by one when one of a group was refused, and only that one is', async () => {
+  it('a batch is done one by one when one of it was refused, and only that one is refused', async () => {
     const { work, calls, endAll } = harness()
     const all = Promise.allSettled(['a', 'bad', 'b'].map((item) => work(item)))
     const outcomes = await endAll(all)
@@ -68,7 +68,7 @@ describe('work in groups', () => {
     expect(calls).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']])
   })
 
-  it('fails for all of a batch when its outcome is unknown', async () => {
+  it('a batch fails as a whole when its outcome is unknown', async () => {
     const { work, calls, endAll } = harness()
     const all = Promise.allSettled(['a', 'lost', 'b'].map((item) => work(item)))
     const outcomes = await endAll(all)

@@ -47,7 +47,7 @@ const killSelf = sql('kill_self', 'select pg_terminate_backend(pg_backend_pid())
 const backendPid = sql('backend_pid', 'select pg_backend_pid() as pid')
 
 describe('values', () => {
-  it('never turns an exact number or a calendar date into something inexact', async () => {
+  it('a value read from the database is never less exact than an exact number or a calendar date', async () => {
     const row = await db.row(
       sql(
         'all_types',
@@ -70,12 +70,12 @@ describe('values', () => {
     })
   })
 
-  it('takes bigint and undefined as parameters', async () => {
+  it('a parameter of a statement may be a bigint or undefined', async () => {
     const echo = sql('echo_params', 'select $1::bigint as big, $2::text as none')
     expect(await db.row(echo, [2n ** 62n, undefined])).toEqual({ big: 2n ** 62n, none: null })
   })
 
-  it('answers the number of rows that a statement touched', async () => {
+  it('a statement returns the number of rows that it touched', async () => {
     expect(await db.run(insertItem, [1, 5n])).toBe(1)
     expect(await db.run(addToItem, [404, 1n])).toBe(0)
     expect(await db.row(findItem, [404])).toBeUndefined()
@@ -83,7 +83,7 @@ describe('values', () => {
 })
 
 describe('a connection', () => {
-  it('enters the role, the schema and the limits before its first statement', async () => {
+  it('a connection enters the role, the schema and the limits before its first statement', async () => {
     const settings = sql(
       'show_settings',
       `select current_user::text as role, current_schema()::text as schema,
@@ -107,20 +107,20 @@ describe('a connection', () => {
     })
   })
 
-  it('cannot create tables or change the list of migrations', async () => {
+  it('a connection cannot create tables or change the list of migrations', async () => {
     const create = sql('create_stray', 'create table stray (id int)')
     const forget = sql('forget_migrations', 'delete from schema_migration')
     await expect(db.run(create, [])).rejects.toMatchObject({ code: '42501' })
     await expect(db.run(forget, [])).rejects.toMatchObject({ code: '42501' })
   })
 
-  it('refuses a URL whose options would replace ours', () => {
+  it('a connection refuses a URL whose options would replace ours', () => {
     expect(() => home.open({ url: `${home.url}?options=-c%20fsync%3Doff` })).toThrow('options')
   })
 })
 
 describe('a transaction', () => {
-  it('commits as one, and a refusal inside leaves nothing', async () => {
+  it('a transaction commits as one, and a refusal inside leaves nothing', async () => {
     await db.transaction(async (tx) => {
       await tx.run(insertItem, [10, 1n])
       await tx.run(addToItem, [10, 1n])
@@ -134,7 +134,7 @@ describe('a transaction', () => {
     expect(await db.row(findItem, [11])).toBeUndefined()
   })
 
-  it('is an error when a failed statement was ignored, since nothing was committed', async () => {
+  it('a transaction is an error when a failed statement was ignored, since nothing was committed', async () => {
     const ignored = db.transaction(async (tx) => {
       await tx.run(insertItem, [12, 1n])
       await tx.run(insertItem, [12, 1n]).catch(() => undefined)
@@ -143,7 +143,7 @@ describe('a transaction', () => {
     expect(await db.row(findItem, [12])).toBeUndefined()
   })
 
-  it('fails with the first failure, in any order of waiting for its statements', async () => {
+  it('a transaction fails with the first failure, in any order of waiting for its statements', async () => {
     const refuse = (state: string) =>
       sql(`refuse_${state}`, `do $$ begin raise exception 'no' using errcode = '${state}'; end $$`)
     const behind = (state: string) =>
@@ -164,7 +164,7 @@ describe('a transaction', () => {
     expect(await db.row(findItem, [14])).toBeUndefined()
   })
 
-  it('runs several statements in one trip, in their order', async () => {
+  it('a transaction runs several statements in one trip, in their order', async () => {
     const found = await db.transaction(async (tx) => {
       const [, , row] = await Promise.all([
         tx.run(insertItem, [13, 1n]),
@@ -176,12 +176,12 @@ describe('a transaction', () => {
     expect(found).toBe(3n)
   })
 
-  it('refuses a statement after its end', async () => {
+  it('a transaction refuses a statement after its end', async () => {
     const kept = await db.transaction(async (tx: Queryable) => tx)
     await expect(kept.run(addToItem, [10, 1n])).rejects.toThrow('after the end')
   })
 
-  it('is run again after a deadlock, so that both sides finish', async () => {
+  it('a transaction is run again after a deadlock, so that both sides finish', async () => {
     await db.run(insertItem, [20, 1n])
     await db.run(insertItem, [21, 1n])
     let runs = 0
@@ -200,7 +200,7 @@ describe('a transaction', () => {
     expect(await db.row(findItem, [20])).toEqual({ id: 20, amount_minor: 3n })
   })
 
-  it('is SERVICE_UNAVAILABLE when every run of it collides', async () => {
+  it('a transaction is SERVICE_UNAVAILABLE when every run of it collides', async () => {
     const collide = sql('collide', 'do $$ begin raise serialization_failure; end $$')
     let runs = 0
     const hopeless = db.transaction(async (tx) => {
@@ -213,7 +213,7 @@ describe('a transaction', () => {
 })
 
 describe('errors', () => {
-  it('leaves a constraint violation for the store to interpret', async () => {
+  it('the pool leaves a constraint violation for the store to interpret', async () => {
     await db.run(insertItem, [30, 1n])
     const twice = await db.run(insertItem, [30, 1n]).catch((error: unknown) => error)
     expect(isUniqueViolation(twice)).toBe(true)
@@ -224,7 +224,7 @@ describe('errors', () => {
     expect(isCheckViolation(negative, 'item_positive')).toBe(true)
   })
 
-  it('answers TIMEOUT for a statement, a lock or a connection that does not come in time', async () => {
+  it('the pool answers TIMEOUT for a statement, a lock or a connection that does not come in time', async () => {
     const hasty = home.open({
       poolSize: 2,
       limits: { statementMs: 1_500, lockMs: 100, acquireMs: 1_000 },
@@ -244,7 +244,7 @@ describe('errors', () => {
     await eventually(async () => expect(await hasty.ready()).toBe(true))
   })
 
-  it('answers SERVICE_UNAVAILABLE when the connection is lost, and the next call works', async () => {
+  it('the pool answers SERVICE_UNAVAILABLE when the connection is lost, and the next call works', async () => {
     // Only the superuser may end the session of a superuser, which the tests log in as.
     const single = home.open({ poolSize: 1, service: undefined })
     await expect(single.run(killSelf, [])).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
@@ -257,7 +257,7 @@ describe('errors', () => {
     expect(await db.row(findItem, [40])).toBeUndefined()
   })
 
-  it('survives the loss of an idle connection', async () => {
+  it('the pool survives the loss of an idle connection', async () => {
     const single = home.open({ poolSize: 1 })
     const idle = await single.row<{ pid: number }>(backendPid, [])
     await admin.run(sql('kill_other', 'select pg_terminate_backend($1)'), [idle?.pid])
@@ -265,7 +265,7 @@ describe('errors', () => {
     expect(await single.ready()).toBe(true)
   })
 
-  it('gives up on a server that does not answer at all, also inside a transaction', async () => {
+  it('the pool gives up on a server that does not answer at all, also inside a transaction', async () => {
     const single = home.open({ poolSize: 1, limits: { statementMs: 200 } })
     const frozen = await single.row<{ pid: number }>(backendPid, [])
     const thaw = await freeze(frozen?.pid ?? 0)
@@ -278,7 +278,7 @@ describe('errors', () => {
     }
   })
 
-  it('of a server that refuses to write close the connection', async () => {
+  it('errors of a server that refuses to write close the connection', async () => {
     const single = home.open({ poolSize: 1 })
     const before = await single.row<{ pid: number }>(backendPid, [])
     const readOnly = sql('read_only', "select set_config('transaction_read_only', 'on', true)")
@@ -291,7 +291,7 @@ describe('errors', () => {
     expect(after?.pid).not.toBe(before?.pid)
   })
 
-  it('uses a named statement again after the schema changed under it', async () => {
+  it('the pool uses a named statement again after the schema changed under it', async () => {
     const single = home.open({ poolSize: 1 })
     const all = sql('all_of_item', 'select item from (select item.* from item where id = 404) item')
     const wide = sql('wide_item', 'table item')
@@ -304,7 +304,7 @@ describe('errors', () => {
 })
 
 describe('the test clock', () => {
-  it('shifts clock_now() of the database that was given it, on every connection, and of no other', async () => {
+  it('the test clock shifts clock_now() of the database that was given it, on every connection, and of no other', async () => {
     const clock = createTestClock()
     const shifted = home.open({ testClock: clock, poolSize: 2 })
     const aheadS = sql(

@@ -27,7 +27,7 @@ const write = (name: string, text: string): Promise<void> => writeFile(path.join
 const countRows = sql('count_rows', 'select count(*) as count from thing')
 
 describe('migrate', () => {
-  it('runs each file once, in the order of its number', async () => {
+  it('migrate runs each file once, in the order of its number', async () => {
     await write('0002-second.sql', 'insert into thing values (2);')
     await write('0001-first.sql', 'create table thing (id int); insert into thing values (1);')
     expect(await home.migrate('moved', [own])).toEqual([
@@ -40,7 +40,7 @@ describe('migrate', () => {
     expect(await home.open().row(countRows, [])).toEqual({ count: 3n })
   })
 
-  it('keeps nothing of a file that fails, and everything before it', async () => {
+  it('migrate keeps nothing of a file that fails, and everything before it', async () => {
     await write('0001-first.sql', 'create table thing (id int);')
     await write('0002-broken.sql', 'insert into thing values (1); select 1 / 0;')
     await expect(home.migrate('moved', [own])).rejects.toThrow(
@@ -51,7 +51,7 @@ describe('migrate', () => {
     expect(await home.migrate('moved', [own])).toEqual(['migrations/0002-broken.sql'])
   })
 
-  it('contracts only on request, and only what has expanded', async () => {
+  it('migrate contracts only on request, and only what has expanded', async () => {
     await write('0001-first.sql', 'create table thing (id int, old int);')
     await write('0002-drop-old.contract.sql', 'alter table thing drop column old;')
     await write('0003-new.sql', 'alter table thing add column new int;')
@@ -62,7 +62,7 @@ describe('migrate', () => {
     expect(await go('contract')).toEqual(['migrations/0002-drop-old.contract.sql'])
   })
 
-  it('refuses to go on when an applied file has changed', async () => {
+  it('migrate refuses to go on when an applied file has changed', async () => {
     await write('0001-first.sql', 'create table thing (id int);')
     await home.migrate('moved', [own])
     await write('0001-first.sql', 'create table thing (id bigint);')
@@ -71,7 +71,7 @@ describe('migrate', () => {
     expect(await home.open().row(countRows, [])).toEqual({ count: 0n })
   })
 
-  it('has nothing to do when all files have run, none has changed and the role may enter', async () => {
+  it('migrate has nothing to do when all files have run, none has changed and the role may enter', async () => {
     const upToDate = () => areUpToDate(home.url, [{ service: 'moved', directories: [own] }])
     await write('0001-first.sql', 'create table thing (id int);')
     expect(await upToDate()).toBe(false)
@@ -88,13 +88,13 @@ describe('migrate', () => {
     await expect(areUpToDate(home.url, [other])).resolves.toBe(false)
   })
 
-  it('is run by one of several starting processes, and all of them continue', async () => {
+  it('migrate is run by one of several starting processes, and all of them continue', async () => {
     await write('0001-first.sql', 'create table thing (id int); insert into thing values (1);')
     const applied = await Promise.all([1, 2, 3, 4].map(() => home.migrate('moved', [own])))
     expect(applied.flat()).toEqual(['migrations/0001-first.sql'])
   })
 
-  it('allows databases of one server to create the same role concurrently', async () => {
+  it('migrate allows databases of one server to create the same role concurrently', async () => {
     const service = `race_${Math.random()
       .toString(36)
       .replace(/[^a-z]/g, '')}`
@@ -110,7 +110,7 @@ describe('migrate', () => {
     }
   })
 
-  it('gives the service its rows and not another service’s', async () => {
+  it('migrate gives the service its rows and not another service’s', async () => {
     await write('0001-first.sql', 'create table thing (id int);')
     await home.migrate('moved', [own])
     await home.migrate('neighbour', [])
@@ -121,14 +121,14 @@ describe('migrate', () => {
     })
   })
 
-  it('refuses files without a number of their own and folders of the same name', async () => {
+  it('migrate refuses files without a number of their own and folders of the same name', async () => {
     await write('0001-first.sql', 'select 1;')
     await write('0001-again.sql', 'select 1;')
     await expect(home.migrate('moved', [own])).rejects.toThrow('repeated migration number')
     await expect(home.migrate('moved', [own, own])).rejects.toThrow('different names')
   })
 
-  it('works for an administrator who may create roles but is no superuser', async () => {
+  it('migrate works for an administrator who may create roles but is no superuser', async () => {
     const admin = home.open({ service: undefined })
     const name = `owner_${Math.random()
       .toString(36)

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => db.close())
 
 describe('a pool', () => {
-  it('works again after PostgreSQL was killed and started', async () => {
+  it('a pool works again after PostgreSQL was killed and started', async () => {
     const server = await ownPostgres()
     const own = open({ url: server.url, limits: { acquireMs: 10_000 } })
     try {
@@ -39,7 +39,7 @@ describe('a pool', () => {
     }
   }, 60_000)
 
-  it('uses no connection to a standby, not even for reading', async () => {
+  it('a pool uses no connection to a standby, not even for reading', async () => {
     const server = await ownPostgres()
     const own = open({ url: server.url, poolSize: 1 })
     const addTable = sql('add_table', 'create table if not exists kept (id int)')
@@ -81,7 +81,7 @@ describe('a pool', () => {
 describe('a session', () => {
   const lock = sql('lock_session', 'select pg_try_advisory_lock(4711) as held')
 
-  it('keeps its locks until it is closed, also while it waits', async () => {
+  it('a database session keeps its locks until it is closed, also while it waits', async () => {
     const session = await db.session()
     expect(await session.row(lock, [])).toEqual({ held: true })
     expect(await db.row(lock, [])).toEqual({ held: false })
@@ -91,7 +91,7 @@ describe('a session', () => {
     await session.closed
   })
 
-  it('says when its connection is lost, and its place in the pool is free', async () => {
+  it('a database session says when its connection is lost, and its place in the pool is free', async () => {
     const own = open({ url, poolSize: 1 })
     const session = await own.session()
     const backend = await session.row<{ pid: number }>(backendPid, [])

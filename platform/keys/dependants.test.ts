@@ -39,7 +39,7 @@ async function countAll(sources: DependantSource[], keys = testKeys('untimed')()
 }
 
 describe('the dependants of keys', () => {
-  it('are counted by kind and key, in pages of a bounded size', async () => {
+  it('the dependants of keys are counted by kind and key, in pages of a bounded size', async () => {
     const keys = testKeys('untimed')()
     const many = Array.from({ length: 2_500 }, (_, n) =>
       row(n + 1, n % 5 === 0 ? null : 'aaaaaaaa'),
@@ -55,12 +55,12 @@ describe('the dependants of keys', () => {
     expect(pages).toBe(3 + 1 + 2)
   })
 
-  it('without a key id belong to no key where every key has a time', async () => {
+  it('the dependants of keys without a key id belong to no key where every key has a time', async () => {
     const { counts } = await countAll([source('old', [row(1, null)])], testKeys()())
     expect(counts).toEqual({ 'old ': 1 })
   })
 
-  it('of a file without any are none', async () => {
+  it('the dependants of keys of a file without any are none', async () => {
     expect(await countAll([])).toEqual({ counts: {}, pages: 1 })
   })
 
@@ -69,8 +69,11 @@ describe('the dependants of keys', () => {
     'MA',
     Buffer.from('9 ').toString('base64url'),
     Buffer.from("0 ' or 1").toString('base64url'),
-  ])('are not read from a place that is not ours: %s', async (token) => {
-    const counting = countPage([source('one', [])], testKeys()(), token)
-    await expect(counting).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
-  })
+  ])(
+    'the dependants of keys are not read from a page token that is not ours: %s',
+    async (token) => {
+      const counting = countPage([source('one', [])], testKeys()(), token)
+      await expect(counting).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
+    },
+  )
 })

@@ -28,7 +28,7 @@ async function read(file = 'link.key') {
 }
 
 describe('the readers of keys', () => {
-  it('say what they have read, each for itself, and again when a file has changed', async () => {
+  it('the readers of keys say what they have read, each for itself, and again when a file has changed', async () => {
     const keys = testKeys()
     const first = keys().current.keyId
     const stale = keys.asOfNow()
@@ -44,7 +44,7 @@ describe('the readers of keys', () => {
     await Promise.all([one.close(), other.close()])
   })
 
-  it('leave the list when they stop, and after a minute without a heartbeat', async () => {
+  it('the readers of keys leave the list when they stop, and after a minute without a heartbeat', async () => {
     const files = { 'link.key': testKeys(), 'page.key': testKeys() }
     const [stopped, killed] = [start('stopped', files), start('killed', files)]
     await Promise.all([stopped.note(), killed.note()])

@@ -32,14 +32,14 @@ async function get(path: string, method = 'GET'): Promise<{ status: number; text
 }
 
 describe('the admin port', () => {
-  it('is ready when every part is', async () => {
+  it('the admin port is ready when every part is', async () => {
     await start(async () => ({ database: true, nats: true }))
     const { status, text } = await get('/readyz')
     expect(status).toBe(200)
     expect(JSON.parse(text)).toEqual({ status: 'ready', parts: { database: true, nats: true } })
   })
 
-  it('names what is not ready, and is alive all the same', async () => {
+  it('the admin port names what is not ready, and is alive all the same', async () => {
     await start(async () => ({ database: false, nats: true }))
     const { status, text } = await get('/readyz')
     expect(status).toBe(503)
@@ -50,7 +50,7 @@ describe('the admin port', () => {
     expect((await get('/livez')).status).toBe(200)
   })
 
-  it('is not ready when the question fails or hangs', async () => {
+  it('the admin port is not ready when the question fails or hangs', async () => {
     await start(() => Promise.reject(new Error('no')))
     expect((await get('/readyz')).status).toBe(503)
     await admin?.close()
@@ -58,7 +58,7 @@ describe('the admin port', () => {
     expect((await get('/readyz')).status).toBe(503)
   })
 
-  it('is not ready as soon as the process is stopping', async () => {
+  it('the admin port is not ready as soon as the process is stopping', async () => {
     const stopping = new AbortController()
     await start(async () => ({ database: true }), stopping.signal)
     stopping.abort()
@@ -66,7 +66,7 @@ describe('the admin port', () => {
     expect((await get('/livez')).status).toBe(200)
   })
 
-  it('shows the numbers of the process, labelled with its part', async () => {
+  it('the admin port shows the numbers of the process, labelled with its part', async () => {
     await start(async () => ({}))
     const { status, text } = await get('/metrics')
     expect(status).toBe(200)
@@ -75,7 +75,7 @@ describe('the admin port', () => {
     expect(text).toMatch(/payweave_db_connections\{state="used",part="payments"\} 2/)
   })
 
-  it('serves nothing else', async () => {
+  it('the admin port serves nothing else', async () => {
     await start(async () => ({}))
     expect((await get('/')).status).toBe(404)
     expect((await get('/metrics', 'POST')).status).toBe(405)

@@ -59,7 +59,7 @@ async function startReady(behaviour: string): Promise<Sample> {
 }
 
 describe('a process', () => {
-  it('closes its parts in order and exits 0 on SIGTERM and SIGINT', async () => {
+  it('a process closes its parts in order and exits 0 on SIGTERM and SIGINT', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const started = await startReady('plain')
       started.child.kill(signal)
@@ -71,21 +71,21 @@ describe('a process', () => {
     }
   })
 
-  it('stops when its supervisor is gone', async () => {
+  it('a process stops when its supervisor is gone', async () => {
     const started = await startReady('plain')
     started.child.disconnect()
     expect(await started.exited).toBe(0)
     expect(started.output()).toContain('store closed')
   })
 
-  it('takes Ctrl-C and the supervisor’s SIGTERM after it for one wish', async () => {
+  it('a process takes Ctrl-C and the supervisor’s SIGTERM after it for one wish', async () => {
     const started = await startReady('plain')
     started.child.kill('SIGINT')
     started.child.kill('SIGTERM')
     expect(await started.exited).toBe(0)
   })
 
-  it('leaves a part that does not close, closes the rest, and exits 1', async () => {
+  it('a process leaves a part that does not close, closes the rest, and exits 1', async () => {
     const started = await startReady('hangs')
     started.child.kill('SIGTERM')
     expect(await started.exited).toBe(1)
@@ -93,7 +93,7 @@ describe('a process', () => {
     expect(started.output()).toContain('"step":"work"')
   })
 
-  it('exits at once at the same signal again', async () => {
+  it('a process exits at once at the same signal again', async () => {
     const started = await startReady('hangs-on')
     started.child.kill('SIGTERM')
     await started.says('work closing')
@@ -102,7 +102,7 @@ describe('a process', () => {
     expect(started.output()).not.toContain('store closed')
   })
 
-  it('begins when its supervisor says so, however early that was said', async () => {
+  it('a process begins when its supervisor says so, however early that was said', async () => {
     const started = startSample('plain', {}, [waitForStart])
     started.child.send('begin')
     const [message] = (await once(started.child, 'message')) as [unknown]
@@ -111,7 +111,7 @@ describe('a process', () => {
     expect(await started.exited).toBe(0)
   })
 
-  it('has begun nothing when it is stopped before it was started', async () => {
+  it('a process has begun nothing when it is stopped before it was started', async () => {
     const started = startSample('slow-start', {}, [waitForStart])
     await started.says('loaded')
     started.child.kill('SIGTERM')
@@ -120,7 +120,7 @@ describe('a process', () => {
     expect(started.output()).not.toContain('store closed')
   })
 
-  it('closes the rest when one part fails to close, and exits 1', async () => {
+  it('a process closes the rest when one part fails to close, and exits 1', async () => {
     const started = await startReady('bad-close')
     started.child.kill('SIGTERM')
     expect(await started.exited).toBe(1)
@@ -128,7 +128,7 @@ describe('a process', () => {
     expect(started.output()).not.toContain('secret words')
   })
 
-  it('closes what it has started when it is stopped during its start', async () => {
+  it('a process closes what it has started when it is stopped during its start', async () => {
     const started = startSample('slow-start')
     await started.says('starting')
     started.child.kill('SIGTERM')
@@ -136,7 +136,7 @@ describe('a process', () => {
     expect(started.output()).toContain('store closed')
   })
 
-  it('ends although the reader of its log is gone', async () => {
+  it('a process ends although the reader of its log is gone', async () => {
     const { child } = await startReady('')
     child.stdout?.destroy()
     // Its own output fails too, which is an uncaught error: the last lines are fatal ones.
@@ -145,7 +145,7 @@ describe('a process', () => {
     expect(code).not.toBeNull()
   })
 
-  it('exits 1 and logs an uncaught error', async () => {
+  it('a process exits 1 and logs an uncaught error', async () => {
     for (const behaviour of ['rejects', 'throws', 'bad-start']) {
       const started = startSample(behaviour)
       expect(await started.exited).toBe(1)
@@ -154,7 +154,7 @@ describe('a process', () => {
     }
   })
 
-  it('says to a person which settings are bad, and exits 1', async () => {
+  it('a process says to a person which settings are bad, and exits 1', async () => {
     const started = startSample('bad-settings', { QUOTE_TTL_S: '10abc' })
     expect(await started.exited).toBe(1)
     expect(started.output()).toContain('QUOTE_TTL_S must be a whole number')

@@ -40,7 +40,7 @@ function started(
 }
 
 describe('a loop', () => {
-  it('a loop works less and less often until it is notified, then often again', async () => {
+  it('a loop polls less and less often until it is notified, then often again', async () => {
     const { loop, roundsIn, close } = started({ pauseMs: 200, idlePauseMs: 1_000 })
     await roundsIn(10_000)
     expect(await roundsIn(10_050)).toBe(10)

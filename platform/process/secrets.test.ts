@@ -16,22 +16,22 @@ const idOf = (byte: number) => keyIdOf(Buffer.alloc(32, byte))
 const time = '2026-03-01T10:00:00.000Z'
 
 describe('a secret file', () => {
-  it('is 64 hex digits, with or without a final newline', () => {
+  it('a secret file is 64 hex digits, with or without a final newline', () => {
     const hex = 'a1'.repeat(32)
     writeFileSync(join(dir, 'pepper'), `${hex}\n`)
     expect(readKeys(dir, 'pepper').current.key).toEqual(Buffer.from(hex, 'hex'))
   })
 
-  it('is a list of keys', () => {
+  it('a secret file is a list of keys', () => {
     writeFileSync(join(dir, 'pepper'), `current ${hexOf(2)} ${time}\nold ${hexOf(1)}\n`)
     expect(readKeys(dir, 'pepper').keys.map(({ keyId }) => keyId)).toEqual([idOf(2), idOf(1)])
   })
 
-  it('is named when it is absent', () => {
+  it('a secret file is named when it is absent', () => {
     expect(() => readKeys(dir, 'absent.key')).toThrow(/absent\.key cannot be read/)
   })
 
-  it('is refused without its content being shown when it is not 32 bytes', () => {
+  it('a secret file is refused without its content being shown when it is not 32 bytes', () => {
     writeFileSync(join(dir, 'short.key'), 'c0ffee')
     expect(() => readKeys(dir, 'short.key')).toThrow(/short\.key must hold 64 hex digits/)
     expect(() => readKeys(dir, 'short.key')).not.toThrow(/c0ffee/)
@@ -39,7 +39,7 @@ describe('a secret file', () => {
 })
 
 describe('opened keys', () => {
-  it('follow their files, and keep the last good list when one is damaged', async () => {
+  it('opened keys follow their files, and keep the last good list when one is damaged', async () => {
     let nowMs = 0
     const warnings: unknown[] = []
     const metrics = new Registry()
@@ -70,7 +70,7 @@ describe('opened keys', () => {
     expect(JSON.stringify(warnings)).not.toContain('damaged')
   })
 
-  it('end the start of a process whose file cannot be read', () => {
+  it('opened keys end the start of a process whose file cannot be read', () => {
     const log = { warn: () => undefined }
     expect(() => openKeys({ dir, names: ['absent.key'], log })).toThrow(/absent\.key/)
   })

@@ -8,7 +8,7 @@ const one = { requestId: 'one', traceparent: '' }
 const two = { requestId: 'two', traceparent: '' }
 
 describe('a context', () => {
-  it('belongs to the work that was started in it, across waits', async () => {
+  it('a context belongs to the work that was started in it, across waits', async () => {
     const seen = await Promise.all(
       [one, two].map((context) =>
         runWithContext(context, async () => {
@@ -21,11 +21,11 @@ describe('a context', () => {
     expect(currentContext()).toBeUndefined()
   })
 
-  it('is not inherited by detached work', () => {
+  it('a context is not inherited by detached work', () => {
     expect(runWithContext(one, () => runDetached(currentContext))).toBeUndefined()
   })
 
-  it('is active in a generator, in any context of the consumer, and ends it', async () => {
+  it('a context is active in a generator, in any context of the consumer, and ends it', async () => {
     const seen: Array<string | undefined> = []
     async function* source() {
       try {

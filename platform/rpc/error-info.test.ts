@@ -43,12 +43,12 @@ function timeout(way: Way, value: string): Record<string, string> {
 const payweave = { domain: 'payweave' }
 
 describe.each(unaryWays)('over %s', (way) => {
-  it('a call that succeeds has none', async () => {
+  it(`over ${way}, a call that succeeds has no reason of an error`, async () => {
     const answer = await errorOf(way, { port, path, headers: known, body: seen(way, 'a') })
     expect(answer.code).toBe('ok')
   })
 
-  it('a call without a valid credential, or one that is not allowed', async () => {
+  it(`over ${way}, a call without a valid credential, or one that is not allowed, has a reason`, async () => {
     for (const authorization of ['', 'Bearer no']) {
       const headers = { authorization }
       expect(await errorOf(way, { port, path, headers, body: seen(way, 'a') })).toMatchObject({
@@ -63,7 +63,7 @@ describe.each(unaryWays)('over %s', (way) => {
     ).toMatchObject({ code: 'PermissionDenied', reason: 'PERMISSION_DENIED', ...payweave })
   })
 
-  it('a call that comes too late, and one whose handler has a bug', async () => {
+  it(`over ${way}, a call that comes too late, and one whose handler has a bug, has a reason`, async () => {
     const late = { port, path, headers: { ...known, ...timeout(way, '50') } }
     expect(await errorOf(way, { ...late, body: seen(way, 'wait') })).toMatchObject({
       code: 'DeadlineExceeded',
@@ -75,13 +75,13 @@ describe.each(unaryWays)('over %s', (way) => {
     expect(JSON.stringify(bug)).not.toContain('secret')
   })
 
-  it('an answer that is too large', async () => {
+  it(`over ${way}, an answer that is too large ends the call with a reason`, async () => {
     expect(
       await errorOf(way, { port, path, headers: known, body: seen(way, 'large') }),
     ).toMatchObject({ code: 'ResourceExhausted', reason: 'MESSAGE_TOO_LARGE', ...payweave })
   })
 
-  it('a health check of an unknown service', async () => {
+  it(`over ${way}, a health check of an unknown service has a reason`, async () => {
     const message = create(HealthCheckRequestSchema, { service: 'no.Such' })
     const body = way.includes('JSON')
       ? Buffer.from(toJsonString(HealthCheckRequestSchema, message))
@@ -102,7 +102,7 @@ describe.each(binaryWays)('over %s a message is malformed', (way) => {
     ['that ends within a field', Buffer.from([0x0a, 0x05, 0x61])],
     ['with a text that is no UTF-8', Buffer.from([0x0a, 0x02, 0xc3, 0x28])],
     ['with half of a surrogate pair', Buffer.from([0x0a, 0x03, 0xed, 0xa0, 0x80])],
-  ])('%s', async (_, body) => {
+  ])(`over ${way}, a malformed message has a reason: %s`, async (_, body) => {
     expect(await errorOf(way, { port, path, headers: known, body })).toMatchObject(malformed)
   })
 })
@@ -116,13 +116,13 @@ describe.each(jsonWays)('by %s a message is malformed', (way) => {
       Buffer.from([...Buffer.from('{"eventIds":["'), 0xc3, 0x28, ...Buffer.from('"]}')]),
     ],
     ['with half of a surrogate pair', Buffer.from('{"eventIds":["\\ud800"]}')],
-  ])('%s', async (_, body) => {
+  ])(`by ${way}, a malformed message has a reason: %s`, async (_, body) => {
     expect(await errorOf(way, { port, path, headers: known, body })).toMatchObject(malformed)
   })
 })
 
 describe.each(overHttp)('over %s', (way) => {
-  it('a method that is not there', async () => {
+  it(`over ${way}, a call of a method that does not exist has a reason`, async () => {
     for (const unknown of ['/events.v1.InboxService/Nothing', '/no.Such/Method']) {
       expect(await errorOf(way, { port, path: unknown, headers: known })).toMatchObject({
         code: 'Unimplemented',
@@ -132,14 +132,14 @@ describe.each(overHttp)('over %s', (way) => {
     }
   })
 
-  it('a time-out that is none', async () => {
+  it(`over ${way}, a call with a malformed time-out has a reason`, async () => {
     const headers = { ...known, ...timeout(way, 'soon') }
     expect(await errorOf(way, { port, path, headers, body: seen(way, 'a') })).toMatchObject(
       malformed,
     )
   })
 
-  it('a message that is too large', async () => {
+  it(`over ${way}, a call whose message is too large has a reason`, async () => {
     const body = seen(way, 'x'.repeat(5 << 20))
     expect(await errorOf(way, { port, path, headers: known, body })).toMatchObject({
       code: 'ResourceExhausted',
@@ -148,7 +148,7 @@ describe.each(overHttp)('over %s', (way) => {
     })
   })
 
-  it('a message that is compressed', async () => {
+  it(`over ${way}, a call whose message is compressed has a reason`, async () => {
     const name = ways[way].isEnveloped ? 'grpc-encoding' : 'content-encoding'
     const headers = { ...known, [name]: 'gzip' }
     expect(await errorOf(way, { port, path, headers, body: seen(way, 'a') })).toMatchObject({
@@ -169,13 +169,13 @@ describe.each(['1.1', '2'] as const)('in envelopes over HTTP/%s', (version) => {
     ['half of a message', enveloped(Buffer.from([0x0a]), 100)],
     ['two messages', Buffer.concat([whole, whole])],
     ['a compressed message', Buffer.concat([Buffer.from([1]), whole.subarray(1)])],
-  ])('%s is malformed', async (_, body) => {
+  ])(`in envelopes over HTTP/${version}, %s is malformed`, async (_, body) => {
     expect(await errorOfBytes(version, { port, path, headers: head, body })).toMatchObject(
       malformed,
     )
   })
 
-  it('a length that is too large is refused before the message has come', async () => {
+  it(`in envelopes over HTTP/${version}, a length that is too large is refused before the message has come`, async () => {
     const body = enveloped(Buffer.alloc(10), (4 << 20) + 1)
     expect(await errorOfBytes(version, { port, path, headers: head, body })).toMatchObject({
       code: 'ResourceExhausted',
@@ -187,7 +187,7 @@ describe.each(['1.1', '2'] as const)('in envelopes over HTTP/%s', (version) => {
 describe('a stream of Connect', () => {
   const watch = '/grpc.health.v1.Health/Watch'
 
-  it('says the reason in its last envelope', async () => {
+  it('a stream of Connect says the reason in its last envelope', async () => {
     const way = 'a stream of Connect'
     for (const body of [Buffer.from([0xff]), Buffer.from([0x0a, 0x02, 0xc3, 0x28])]) {
       expect(await errorOf(way, { port, path: watch, body })).toMatchObject(malformed)
@@ -206,7 +206,7 @@ describe('a stream of Connect', () => {
 })
 
 describe('a request that is no call', () => {
-  it('has a reason too, for its content type, HTTP method, version and host', async () => {
+  it('a request that is no call has a reason too, for its content type, HTTP method, version and host', async () => {
     for (const type of ['text/plain', 'application/x-unknown', 'application/grpc-web+proto']) {
       for (const version of ['1.1', '2'] as const) {
         const headers = { ...known, 'content-type': type }
@@ -239,7 +239,7 @@ describe('a request that is no call', () => {
   })
 
   it.each(['1.1', '2'] as const)(
-    'by GET over HTTP/%s is one, unless its text is no UTF-8',
+    'a GET over HTTP/%s is a call, unless its text is no UTF-8',
     async (version) => {
       const get = (message: string) =>
         errorOfBytes(

@@ -24,7 +24,7 @@ describe('a refusal on the wire', () => {
     (reason) => !Object.hasOwn(ofCalls, reason),
   )
 
-  it.each(kept)('keeps the reason %s', (reason) => {
+  it.each(kept)('a refusal on the wire keeps the reason %s', (reason) => {
     const failure = new Failure(reason, 'why', { details: { key: 'value' } })
     const error = toConnectError(failure)
     expect(statusName(error.code)).toBe(reasons[reason].rpc)
@@ -34,7 +34,7 @@ describe('a refusal on the wire', () => {
   })
 
   it.each(Object.entries(ofCalls))(
-    'about the call itself, %s, is %s to the caller',
+    'a refusal on the wire about the call itself, %s, is %s to the caller',
     (given, seen) => {
       const failure = new Failure(given as Reason, 'why', { details: { key: 'value' } })
       const error = toConnectError(failure)
@@ -47,7 +47,7 @@ describe('a refusal on the wire', () => {
     },
   )
 
-  it('has a reason also when it was thrown without one', () => {
+  it('a refusal on the wire has a reason also when it was thrown without one', () => {
     for (const code of Object.values(Code)) {
       if (typeof code !== 'number') continue
       const error = withReason(new ConnectError('x', code))
@@ -64,13 +64,16 @@ describe('a refusal on the wire', () => {
     [Code.PermissionDenied, 'INTERNAL_ERROR'],
     [Code.Unauthenticated, 'INTERNAL_ERROR'],
     [Code.Unimplemented, 'INTERNAL_ERROR'],
-  ] as const)('without a reason of ours, code %s, is %s and shows no text', (code, reason) => {
-    const failure = toFailure(new ConnectError('text of a stranger', code))
-    expect(failure.reason).toBe(reason)
-    expect(failure.message).not.toContain('stranger')
-  })
+  ] as const)(
+    'a refusal on the wire without a reason of ours, code %s, is %s and shows no text',
+    (code, reason) => {
+      const failure = toFailure(new ConnectError('text of a stranger', code))
+      expect(failure.reason).toBe(reason)
+      expect(failure.message).not.toContain('stranger')
+    },
+  )
 
-  it('ignores a reason of another domain or an unknown one', () => {
+  it('a refusal on the wire ignores a reason of another domain or an unknown one', () => {
     const infos = [
       { reason: 'PAYMENT_NOT_FOUND', domain: 'example.com' },
       { reason: 'NO_SUCH_REASON', domain: 'payweave' },

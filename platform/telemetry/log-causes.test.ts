@@ -80,7 +80,7 @@ describe('a database that cannot be used', () => {
     })
   }
 
-  it('because nothing listens is logged with its host and port', async () => {
+  it('a database that cannot be used because nothing listens is logged with its host and port', async () => {
     const [port] = await freePorts(1)
     expect(await problem(`postgres://x:${password}@127.0.0.1:${port}/x`)).toMatchObject({
       address: `127.0.0.1:${port}`,
@@ -91,14 +91,14 @@ describe('a database that cannot be used', () => {
     })
   })
 
-  it('because its name is not known is logged with the name', async () => {
+  it('a database that cannot be used because its name is not known is logged with the name', async () => {
     expect(await problem(`postgres://x:${password}@nowhere.invalid/x`)).toMatchObject({
       address: 'nowhere.invalid',
       err: { cause: { syscall: 'getaddrinfo', address: 'nowhere.invalid' } },
     })
   })
 
-  it('because it refuses the password is logged with its SQLSTATE', async () => {
+  it('a database that cannot be used because it refuses the password is logged with its SQLSTATE', async () => {
     const url = new URL(home.url)
     url.password = password
     expect(await problem(url.href)).toMatchObject({
@@ -107,7 +107,7 @@ describe('a database that cannot be used', () => {
     })
   })
 
-  it('because its password file is missing is logged with the file', async () => {
+  it('a database that cannot be used because its password file is missing is logged with the file', async () => {
     const file = path.join(folder, 'absent')
     expect(await problem(home.url, file)).toMatchObject({
       err: {
@@ -120,7 +120,7 @@ describe('a database that cannot be used', () => {
     })
   })
 
-  it('because its password file is missing leaves no connection behind', async () => {
+  it('a database that cannot be used because its password file is missing leaves no connection behind', async () => {
     let connections = 0
     const server = net.createServer(() => {
       connections += 1
@@ -148,7 +148,7 @@ describe('a broker that cannot be used', () => {
       return { stop: () => nats.close() }
     })
 
-  it('because nothing listens is logged with each server', async () => {
+  it('a broker that cannot be used because nothing listens is logged with each server', async () => {
     const ports = await freePorts(2)
     const servers = ports.map((port) => `127.0.0.1:${port}`)
     const url = servers.map((server) => `nats://x:${password}@${server}`).join(',')
@@ -158,7 +158,7 @@ describe('a broker that cannot be used', () => {
     expect(err.errors[0]).toMatchObject({ cause: { cause: { code: 'ECONNREFUSED' } } })
   })
 
-  it('because it refuses the password is logged with its answer', async () => {
+  it('a broker that cannot be used because it refuses the password is logged with its answer', async () => {
     const url = new URL(process.env['TEST_NATS_URL'] ?? '')
     url.password = password
     expect(await problem(url.href)).toMatchObject({
@@ -166,7 +166,7 @@ describe('a broker that cannot be used', () => {
     })
   })
 
-  it('because the password file is missing or empty is logged with the file', async () => {
+  it('a broker that cannot be used because the password file is missing or empty is logged with the file', async () => {
     const url = new URL(process.env['TEST_NATS_URL'] ?? '')
     const absent = path.join(folder, 'absent')
     expect(await problem(`nats://${url.host}`, { passwordFile: absent })).toMatchObject({
@@ -190,7 +190,7 @@ describe('a file of secrets', () => {
     throw new Error('it could be read')
   }
 
-  it('that is missing is named', () => {
+  it('a file of secrets that is missing is named', () => {
     expect(described(() => readKeys(folder, 'page.key'))).toMatchObject({
       message: `secret file ${path.join(folder, 'page.key')} cannot be read`,
       cause: { code: 'ENOENT' },
@@ -204,7 +204,7 @@ describe('a file of secrets', () => {
 })
 
 describe('an error with several causes', () => {
-  it('keeps those of each address and of each cause', () => {
+  it('an error with several causes keeps those of each address and of each cause', () => {
     const refused = (address: string) =>
       Object.assign(new Error(password), {
         code: 'ECONNREFUSED',

@@ -22,7 +22,7 @@ const messagesOf = (text: string): unknown[] =>
     .map((line) => (JSON.parse(line) as { msg: string }).msg)
 
 describe('the output of logs', () => {
-  it('writes lines of one moment together, without being asked', async () => {
+  it('the output of logs writes lines of one moment together, without being asked', async () => {
     const { writes, written, log } = listening()
     log.info('one')
     log.info('two')
@@ -31,14 +31,17 @@ describe('the output of logs', () => {
     expect(writes.map(messagesOf)).toEqual([['one', 'two']])
   })
 
-  it.each(['warn', 'error', 'fatal'] as const)('writes a line of %s at once, in order', (level) => {
-    const { writes, log } = listening()
-    log.info('before')
-    log[level]('trouble')
-    expect(writes.map(messagesOf)).toEqual([['before', 'trouble']])
-  })
+  it.each(['warn', 'error', 'fatal'] as const)(
+    'the output of logs writes a line of %s at once, in order',
+    (level) => {
+      const { writes, log } = listening()
+      log.info('before')
+      log[level]('trouble')
+      expect(writes.map(messagesOf)).toEqual([['before', 'trouble']])
+    },
+  )
 
-  it('does not hold more back than some kilobytes', () => {
+  it('the output of logs holds no more back than some kilobytes', () => {
     const { writes, log } = listening()
     for (let line = 0; line < 1_000; line += 1) log.info('one of many')
     expect(writes.length).toBeGreaterThan(1)
@@ -49,7 +52,7 @@ describe('the output of logs', () => {
     ['ends', ''],
     ['exits', 'process.exit(3)'],
     ['throws', "throw new Error('unforeseen')"],
-  ])('loses nothing when the process %s', (_, last) => {
+  ])('the output of logs loses nothing when the process %s', (_, last) => {
     const script = `import { createLogger } from './log.ts'
       const log = createLogger({ part: 'payments', level: 'info' })
       log.info('the last line')

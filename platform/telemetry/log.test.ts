@@ -50,7 +50,7 @@ const secretPieces = [
 ]
 
 describe('a log line', () => {
-  it('is JSON with time, level, part, message and the listed facts', () => {
+  it('a log line is JSON with time, level, part, message and the listed facts', () => {
     const [line] = capture((log) =>
       log.info(
         { requestId, status: 201, durationMs: 1.5, replayed: false, reason: 'TIMEOUT' },
@@ -70,7 +70,7 @@ describe('a log line', () => {
     expect(line?.['time']).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   })
 
-  it('has the fields of the current request', () => {
+  it('a log line has the fields of the current request', () => {
     const [line] = capture(
       (log) => log.info('done'),
       () => ({ requestId, phone: canaries.phone }),
@@ -78,7 +78,7 @@ describe('a log line', () => {
     expect(line).toMatchObject({ requestId, droppedFields: 1 })
   })
 
-  it('passes names of routes, RPCs, subjects, migrations and addresses', () => {
+  it('a log line passes names of routes, RPCs, subjects, migrations and addresses', () => {
     const facts = {
       route: '/payment/request/:id',
       rpc: 'payments.v1.PaymentsService/CreatePayment',
@@ -91,7 +91,7 @@ describe('a log line', () => {
     expect(capture((log) => log.info(facts, 'seen'))[0]).toMatchObject(facts)
   })
 
-  it('drops every field that is not listed', () => {
+  it('a log line drops every field that is not listed', () => {
     const lines = capture((log) => {
       log.info(canaries as never, 'request')
       log
@@ -104,7 +104,7 @@ describe('a log line', () => {
     expect(lines.map((line) => line['droppedFields'])).toEqual([10, 1, 2])
   })
 
-  it('drops a listed field whose value is a phone number, a token, a key or a URL', () => {
+  it('a log line drops a listed field whose value is a phone number, a token, a key or a URL', () => {
     const lines = capture((log) => {
       for (const [name, value] of Object.entries(canaries)) {
         if (name === 'name') continue
@@ -126,7 +126,7 @@ describe('a log line', () => {
     expect(found(lines)).toEqual([])
   })
 
-  it('scrubs numbers, tokens, addresses and queries out of a message', () => {
+  it('a log line scrubs numbers, tokens, addresses and queries out of a message', () => {
     const lines = capture((log) => {
       for (const [name, value] of Object.entries(canaries)) {
         if (name !== 'name' && name !== 'body') log.info(`failed for ${value} now`)
@@ -137,7 +137,7 @@ describe('a log line', () => {
     expect(found(lines)).toEqual([])
   })
 
-  it('keeps an id in a message', () => {
+  it('a log line keeps an id in a message', () => {
     expect(capture((log) => log.info(`no payment ${requestId}`))[0]?.['msg']).toBe(
       `no payment ${requestId}`,
     )
@@ -145,7 +145,7 @@ describe('a log line', () => {
 })
 
 describe('an error in a log line', () => {
-  it('is its type, code and frames, and never its message', () => {
+  it('an error in a log line is its type, code and frames, and never its message', () => {
     const error = Object.assign(new TypeError(`row ${Object.values(canaries).join(' ')}`), {
       code: '23505',
       constraint: 'payment_key',
@@ -162,7 +162,7 @@ describe('an error in a log line', () => {
     })
   })
 
-  it('keeps the message of a Failure, which is ours, and describes its cause', () => {
+  it('an error in a log line keeps the message of a Failure, which is ours, and describes its cause', () => {
     const cause = new Error(canaries.phone)
     const [line] = capture((log) =>
       log.error({ err: new Failure('TIMEOUT', 'no answer', { cause }) }, 'failed'),
@@ -176,7 +176,7 @@ describe('an error in a log line', () => {
     })
   })
 
-  it('is safe as the first argument, as a string, and with lines that look like frames', () => {
+  it('an error in a log line is safe as the first argument, as a string, and with lines that look like frames', () => {
     const lines = capture((log) => {
       ;(log.error as (...all: unknown[]) => void)(new Error(canaries.phone))
       ;(log.error as (...all: unknown[]) => void)(new Error(canaries.phone), 'failed')

@@ -51,7 +51,7 @@ async function traced(env: Record<string, string | undefined>, work: () => void 
 }
 
 describe('with a collector', () => {
-  it('a span hangs below the one that called it, in another process too', async () => {
+  it('with a collector, a span hangs below the one that called it, in another process too', async () => {
     const { url: endpoint, spans } = await collector()
     await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, () => {
       const edge = httpServerSpan('GET', '/payments/status', undefined)
@@ -83,7 +83,7 @@ describe('with a collector', () => {
     })
   })
 
-  it('an answer that is our fault is an error, by its code and without a text', async () => {
+  it('with a collector, an answer that is our fault is an error, by its code and without a text', async () => {
     const { url: endpoint, spans } = await collector()
     await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, () => {
       endRpcServerSpan(rpcServerSpan(rpc, {}), 'internal')
@@ -105,7 +105,7 @@ describe('with a collector', () => {
     expect(spans.flatMap(({ extra }) => extra)).toEqual([])
   })
 
-  it('inside, the flag of the caller decides; at the public edge the sampler does', async () => {
+  it('with a collector, the flag of the caller decides inside, and the sampler at the public edge', async () => {
     const { url: endpoint, spans } = await collector()
     const off = {
       OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
@@ -122,7 +122,7 @@ describe('with a collector', () => {
     expect(spans.map(({ name }) => name)).toEqual(['of/Somebody'])
   })
 
-  it('probes and polls are no traces', async () => {
+  it('with a collector, probes and polls are no traces', async () => {
     const { url: endpoint } = await collector()
     await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, () => {
       expect(httpServerSpan('GET', '/readyz', undefined)).toBeUndefined()
@@ -133,7 +133,7 @@ describe('with a collector', () => {
 })
 
 describe('without a collector', () => {
-  it('that takes them, spans are dropped and counted', async () => {
+  it('without a collector that takes them, spans are dropped and counted', async () => {
     const refusing = await listen((_, response) => response.writeHead(400).end())
     const before = spanCounts.export_failed
     const ended = traced({ OTEL_EXPORTER_OTLP_ENDPOINT: refusing }, () =>
@@ -143,7 +143,7 @@ describe('without a collector', () => {
     expect(spanCounts.export_failed - before).toBe(1)
   })
 
-  it('nothing is recorded while none is set, and no sooner than settings are good', async () => {
+  it('without a collector, nothing is recorded while none is set, and no sooner than settings are good', async () => {
     for (const env of [
       {},
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'x' },
@@ -153,7 +153,7 @@ describe('without a collector', () => {
     }
   })
 
-  it('that answers, spans beyond the queue are dropped and counted, and the stop does not wait for it', async () => {
+  it('without a collector that answers, spans beyond the queue are dropped and counted, and the stop does not wait for it', async () => {
     const silent = await listen(() => undefined)
     const before = { ...spanCounts }
     const tracing = await startTracing('test', { OTEL_EXPORTER_OTLP_ENDPOINT: silent }, log)

@@ -6,13 +6,13 @@ import { childTraceparent, newTraceparent } from './spans.ts'
 const form = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/
 
 describe('traceparent', () => {
-  it('is new for every trace', () => {
+  it('traceparent is new for every trace', () => {
     const made = new Set(Array.from({ length: 2_000 }, () => newTraceparent()))
     expect(made.size).toBe(2_000)
     for (const value of made) expect(value).toMatch(form)
   })
 
-  it('keeps the trace and the flags, and changes the span, for a child', () => {
+  it('traceparent keeps the trace and the flags, and changes the span, for a child', () => {
     const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00'
     const child = childTraceparent(parent)
     expect(child.slice(0, 35)).toBe(parent.slice(0, 35))
@@ -29,7 +29,7 @@ describe('traceparent', () => {
     `00-0af7651916cd43dd8448eb211c80319c-${'0'.repeat(16)}-01`,
     `ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`,
     `00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01`,
-  ])('starts a new trace when the parent is %s', (parent) => {
+  ])('traceparent starts a new trace when the parent is %s', (parent) => {
     expect(childTraceparent(parent)).toMatch(form)
   })
 })

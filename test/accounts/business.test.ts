@@ -21,7 +21,7 @@ const business = (more: object = {}) => ({
 })
 
 describe('a business account', () => {
-  it('is a merchant of the calling project with an API key that works there and nowhere else', async () => {
+  it('a business account is a merchant of the calling project with an API key that works there and nowhere else', async () => {
     const made = await harness.accounts.createBusinessAccount(business())
     expect(String(made.pin)).toMatch(/^[1-9]\d{5}$/)
     expect(made.apiKey).toMatch(/^[A-Za-z0-9]{32}$/)
@@ -33,7 +33,7 @@ describe('a business account', () => {
     expect(await refusal(elsewhere)).toBe('PW_INVALID_API_KEY')
   })
 
-  it('leaves none of its credentials in the database, and a line in the audit', async () => {
+  it('a business account leaves none of its credentials in the database, and a line in the audit', async () => {
     const made = await harness.accounts.createBusinessAccount(business())
     const row = await harness.db.row<{ text: string }>(
       sql(
@@ -50,7 +50,7 @@ describe('a business account', () => {
     }
   })
 
-  it('is refused when something is missing or cannot be', async () => {
+  it('a business account is refused when something is missing or cannot be', async () => {
     const wrong: [object, string][] = [
       [{ businessName: '' }, 'MISSING_PARAMETER business_name'],
       [{ businessName: ' Shop' }, 'INVALID_PARAMETER business_name'],

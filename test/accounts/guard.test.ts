@@ -44,15 +44,18 @@ async function passes(work: Promise<unknown>): Promise<boolean> {
 }
 
 describe('an account', () => {
-  it.each(statuses)('that is %s goes only where its machine leads', async (from) => {
-    const reached: string[] = []
-    for (const to of statuses.filter((status) => status !== from)) {
-      const accountId = randomUUID()
-      await harness.db.run(insertAccount, [accountId, from, accountId.slice(0, 8)])
-      if (await passes(harness.db.run(setStatus, [accountId, to]))) reached.push(to)
-    }
-    expect(reached.toSorted()).toEqual(Object.values(accountMachine[from]).toSorted())
-  })
+  it.each(statuses)(
+    'an account that is %s changes only as its state machine allows',
+    async (from) => {
+      const reached: string[] = []
+      for (const to of statuses.filter((status) => status !== from)) {
+        const accountId = randomUUID()
+        await harness.db.run(insertAccount, [accountId, from, accountId.slice(0, 8)])
+        if (await passes(harness.db.run(setStatus, [accountId, to]))) reached.push(to)
+      }
+      expect(reached.toSorted()).toEqual(Object.values(accountMachine[from]).toSorted())
+    },
+  )
 
   it('an available account has a number', async () => {
     const withoutNumber = sql(
@@ -62,7 +65,7 @@ describe('an account', () => {
     expect(await passes(harness.db.run(withoutNumber, []))).toBe(false)
   })
 
-  it('shares its number with no other of its institution', async () => {
+  it('an account shares its number with no other of its institution', async () => {
     const repeatNumber = sql(
       'test_repeat_number',
       "update account set account_number = '1000000100' where account_number = '1000000101'",
@@ -72,7 +75,7 @@ describe('an account', () => {
 })
 
 describe('what has ended', () => {
-  it('does not begin again, and keeps no token', async () => {
+  it('a review that has ended does not begin again, and keeps no token', async () => {
     const made = await harness.create({
       callbackUrl: 'https://client.example/hook',
       authorisationToken: 'client-token-0123456789',
@@ -94,7 +97,7 @@ describe('what has ended', () => {
     }
   })
 
-  it('as a question does not begin again either', async () => {
+  it('a question that has ended does not begin again', async () => {
     const { challengeId } = await harness.accounts.registerAccount({
       projectId: harness.projects.demo,
       institutionName: 'Demo Wallet',

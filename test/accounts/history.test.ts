@@ -45,7 +45,7 @@ async function credit(mobileNumber: string, amountMinor: bigint, reference: stri
 }
 
 describe('a balance', () => {
-  it('shows what the seeded people have', async () => {
+  it('a balance shows what the seeded people have', async () => {
     const amounts: [string, bigint, string][] = [
       ['+12025550100', 1_000_000n, 'USD'],
       ['+12025550103', 5_000n, 'USD'],
@@ -80,7 +80,7 @@ describe('a balance', () => {
 })
 
 describe('a history', () => {
-  it('shows what moved, newest first, under the names that the client gave', async () => {
+  it('a history shows what moved, newest first, under the names that the client gave', async () => {
     await credit(kofi, 1_200n, 'lunch-1')
     const { transactions } = await history(kofi)
     expect(transactions[0]).toMatchObject({
@@ -96,7 +96,7 @@ describe('a history', () => {
     expect(transactions.at(-1)?.description).toBe('Opening balance')
   })
 
-  it('holds what was posted before it was asked for, also when the clock has gone back since', async () => {
+  it('a history holds what was posted before it was asked for, also when the clock has gone back since', async () => {
     const endTime = timestampFromDate(new Date(Date.now() + 3_600_000))
     await credit(kofi, 3n, 'just-posted')
     // As after a fail-over to a server whose clock is behind.
@@ -108,7 +108,7 @@ describe('a history', () => {
     expect(explicit.transactions[0]?.transactionId).toBe('just-posted')
   })
 
-  it('takes the time of an entry as the end of a window, to the microsecond', async () => {
+  it('a history takes the time of an entry as the end of a window, to the microsecond', async () => {
     await credit(kofi, 4n, 'at-the-end')
     const { transactions } = await history(kofi)
     const endTime = transactions[0]?.postTime
@@ -119,7 +119,7 @@ describe('a history', () => {
     expect(from.transactions.map(({ transactionId }) => transactionId)).toEqual(['at-the-end'])
   })
 
-  it('shows of a movement by another project only that money moved', async () => {
+  it('a history shows of a movement by another project only that money moved', async () => {
     const transferId = await credit(kofi, 700n, 'secret-reference', harness.projects.other)
     const { transactions } = await history(kofi)
     expect(transactions[0]).toMatchObject({
@@ -130,7 +130,7 @@ describe('a history', () => {
     })
   })
 
-  it('goes page by page, and new movements change no page', async () => {
+  it('a history goes page by page, and new movements change no page', async () => {
     for (let count = 1; count <= 5; count += 1) await credit(esi, 1n, `e${count}`)
     const first = await history(esi, { pageSize: 2 })
     await credit(esi, 1n, 'late')
@@ -145,7 +145,7 @@ describe('a history', () => {
     expect(pages.map(({ transactions }) => transactions.length)).toEqual([2, 2, 2])
   })
 
-  it('refuses a page token that is not of this account, project and window', async () => {
+  it('a history refuses a page token that is not of this account, project and window', async () => {
     const { nextPageToken: pageToken } = await history(esi, { pageSize: 1 })
     const bytes = Buffer.from(pageToken, 'base64url')
     bytes.writeUInt8(bytes.readUInt8(bytes.length - 3) ^ 1, bytes.length - 3)
@@ -159,7 +159,7 @@ describe('a history', () => {
     for (const call of wrong) expect(await refusal(call())).toBe('INVALID_PARAMETER page_token')
   })
 
-  it('covers the last seven days by default, by the clock of the database', async () => {
+  it('a history covers the last seven days by default, by the clock of the database', async () => {
     await credit(kofi, 5n, 'before')
     harness.testClock.advance(7 * 86_400_000 + 60_000)
     await credit(kofi, 6n, 'after')

@@ -73,7 +73,7 @@ async function counted(file: string) {
   return counts
 }
 
-it('lists keys by id, state and time, and the processes that have read them', async () => {
+it('accounts lists keys by id, state and time, and the processes that have read them', async () => {
   const next = session.add()
   const { files } = await keys.listKeys({})
   expect(files.map(({ name }) => name)).toEqual(['pepper', 'seal.key', 'session.key'])
@@ -164,7 +164,7 @@ it('every step of a rotation is in the audit with who did it', async () => {
   ])
 })
 
-it('what is malformed is refused', async () => {
+it('a malformed request about keys is refused', async () => {
   expect(await refusal(keys.countDependants({ file: 'link.key' }))).toBe('INVALID_PARAMETER file')
   expect(await refusal(keys.countDependants({ file: 'pepper', pageToken: 'x' }))).toBe(
     'INVALID_PARAMETER page_token',

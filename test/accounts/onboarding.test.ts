@@ -62,14 +62,14 @@ describe('a profile', () => {
     })
   })
 
-  it('has the country that its details name by code, else that of the call', async () => {
+  it('a profile has the country that its details name by code, else that of the call', async () => {
     const ghana = await harness.create({ details: { country: 'Ghana' }, originCountry: 'TT' })
     expect(ghana.account?.country).toBe('TT')
     const code = await harness.create({ details: { country: 'GH' }, originCountry: 'TT' })
     expect(code.account?.country).toBe('GH')
   })
 
-  it('is refused when something in it cannot be', async () => {
+  it('a profile is refused when something in it cannot be', async () => {
     const wrong: [ProfileInit, string][] = [
       [{ firstName: '' }, 'MISSING_PARAMETER profile.first_name'],
       [{ lastName: 'x'.repeat(101) }, 'INVALID_PARAMETER profile.last_name'],
@@ -133,7 +133,7 @@ describe('a review', () => {
     expect(balance.currentBalance).toMatchObject({ currency: 'TTD', minorUnits: 0n })
   })
 
-  it('keeps its first outcome and calls back once', async () => {
+  it('a review keeps its first outcome and calls back once', async () => {
     const { account, reviewId } = await createWithReview(withCallback)
     await harness.reports.reportOnboarding({ reviewId, outcome: completed() })
     await harness.reports.reportOnboarding({ reviewId, outcome: completed({ accountLevel: 2 }) })
@@ -142,7 +142,7 @@ describe('a review', () => {
     expect(await harness.eventsOf(account?.accountId)).toHaveLength(1)
   })
 
-  it('keeps one outcome of many that come at once', async () => {
+  it('a review keeps one outcome of many that come at once', async () => {
     const { account, reviewId } = await createWithReview(withCallback)
     const outcomes = [completed(), rejected, completed(), rejected, completed(), rejected]
     await Promise.all(
@@ -197,7 +197,7 @@ describe('a review', () => {
     expect(await harness.eventsOf(account?.accountId)).toEqual([])
   })
 
-  it('rejects the second of two profiles that end well on one number, also at the same moment', async () => {
+  it('a review rejects the second of two profiles that end well on one number, also at the same moment', async () => {
     for (const together of [false, true]) {
       const mobileNumber = freshNumber()
       const profiles = [
@@ -217,7 +217,7 @@ describe('a review', () => {
     }
   })
 
-  it('is refused when it is unknown or its outcome cannot be', async () => {
+  it('a review is refused when it is unknown or its outcome cannot be', async () => {
     const { reviewId } = await createWithReview()
     const report = (more: object) => harness.reports.reportOnboarding({ reviewId, ...more })
     const of = (unknown: string) => report({ reviewId: unknown, outcome: completed() })

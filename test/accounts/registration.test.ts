@@ -48,7 +48,7 @@ const answer = (challengeId: string, said = RegistrationStatus.APPROVED) =>
   harness.reports.reportConsent({ challengeId, answer: said })
 
 describe('a registration', () => {
-  it('puts the question to the holder, by the name of the project', async () => {
+  it('a registration puts the question to the holder, by the name of the project', async () => {
     const beforeMs = harness.testClock.now().getTime()
     const { challengeId, expireTime } = await register()
     const afterMs = harness.testClock.now().getTime()
@@ -66,7 +66,7 @@ describe('a registration', () => {
     expect(begunMs).toBeLessThan(afterMs + 2_000)
   })
 
-  it('is refused unless the token is a live session of that very account', async () => {
+  it('a registration is refused unless the token is a live session of that very account', async () => {
     const other = await harness.tokenOf('+12025550101')
     const wrong = [
       { sessionToken: other },
@@ -81,7 +81,7 @@ describe('a registration', () => {
     for (const more of wrong) expect(await refusal(register(more))).toBe('SESSION_INVALID')
   })
 
-  it('is refused with a spent or an expired session', async () => {
+  it('a registration is refused with a spent or an expired session', async () => {
     const spent = await request()
     await harness.db.run(
       sql(
@@ -97,7 +97,7 @@ describe('a registration', () => {
     expect(await refusal(harness.accounts.registerAccount(expired))).toBe('SESSION_EXPIRED')
   })
 
-  it('is refused when the account was suspended meanwhile', async () => {
+  it('a registration is refused when the account was suspended meanwhile', async () => {
     const setStatus = sql(
       'test_set_status',
       `update account set status = $1::account_status where mobile_number = '+12025550100'`,
@@ -109,7 +109,7 @@ describe('a registration', () => {
     expect((await harness.accounts.registerAccount(wanted)).challengeId).toBeDefined()
   })
 
-  it('is refused when something in it cannot be', async () => {
+  it('a registration is refused when something in it cannot be', async () => {
     const wrong: [object, string][] = [
       [{ mobileNumber: '100' }, 'INVALID_PARAMETER mobile_number'],
       [{ firstName: '' }, 'MISSING_PARAMETER first_name'],
@@ -123,7 +123,7 @@ describe('a registration', () => {
 })
 
 describe("a holder's answer", () => {
-  it('reaches the client once; the first one stands', async () => {
+  it("a holder's answer reaches the client once; the first one stands", async () => {
     const requestId = randomUUID()
     const { challengeId } = await register({ requestId })
     await answer(challengeId)
@@ -132,7 +132,7 @@ describe("a holder's answer", () => {
     expect(await statuses(requestId)).toEqual([RegistrationStatus.APPROVED])
   })
 
-  it('comes with the number as it was sent, and the token is forgotten', async () => {
+  it("a holder's answer comes with the number as it was sent, and the token is forgotten", async () => {
     const requestId = randomUUID()
     const { challengeId } = await register({ requestId })
     await answer(challengeId, RegistrationStatus.REJECTED)
@@ -164,7 +164,7 @@ describe("a holder's answer", () => {
     expect(await statuses(requestId)).toEqual([RegistrationStatus.REJECTED])
   })
 
-  it('to an unknown question, or one that says nothing, is refused', async () => {
+  it("a holder's answer to an unknown question, or one that says nothing, is refused", async () => {
     const { challengeId } = await register()
     expect(await refusal(answer(randomUUID()))).toBe('REVIEW_NOT_FOUND')
     expect(await refusal(answer(''))).toBe('MISSING_PARAMETER challenge_id')

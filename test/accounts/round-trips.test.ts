@@ -76,7 +76,7 @@ it('opening a session is one round trip', async () => {
   expect(await cost(() => newToken())).toBe(1)
 })
 
-it('what a quote needs is one: the session, its account, another one and the room that the limits leave', async () => {
+it('the check of a quote is one round trip: the session, its account, another one and the room that the limits leave', async () => {
   const resolveSession = sessionResolver(customers)
   const token = { plain: await newToken() }
   const references = [{ mobileNumber: '+12025550101', accountNumber: '' }]
@@ -90,7 +90,7 @@ it('what a quote needs is one: the session, its account, another one and the roo
   })
 })
 
-it('forty that are asked for at once are two round trips, and each gets its own answer', async () => {
+it('forty sessions that are resolved at once are two round trips, and each gets its own answer', async () => {
   const resolveSession = sessionResolver(customers)
   const people = ['+12025550100', '+12025550101']
   const tokens = await Promise.all(people.map((number) => newToken(number)))
@@ -122,7 +122,7 @@ it('forty that are asked for at once are two round trips, and each gets its own 
   expect(results).toEqual(expected)
 })
 
-it('a sealed token costs one more, the first time that its key is met', async () => {
+it('a sealed token costs one more round trip, the first time that its key is used', async () => {
   const resolveSession = sessionResolver(customers)
   const { keyId, sharedKey } = credentials.institution
   const key = Buffer.from(sharedKey, 'base64')

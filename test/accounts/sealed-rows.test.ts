@@ -75,7 +75,7 @@ const secretsOf = (institutionId: string) =>
   signingSecrets(harness.db, harness.secrets, institutionId)
 
 describe('after the first rotation of seal.key', () => {
-  it('what the release before has sealed is still read, by its own row', async () => {
+  it('after the first rotation of seal.key, what the release before has sealed is still read, by its own row', async () => {
     const before = await onboarded()
     const { institution, key } = await newInstitution()
     keys.rotate()
@@ -85,7 +85,7 @@ describe('after the first rotation of seal.key', () => {
     expect(await harness.eventsOf(before.account?.accountId)).toHaveLength(1)
   })
 
-  it('a file that is put in the place of another customer’s opens nothing', async () => {
+  it('after the first rotation of seal.key, a file that is put in the place of another customer’s opens nothing', async () => {
     const [one, other] = [await onboarded(), await onboarded()]
     await harness.db.run(
       sql(
@@ -107,7 +107,7 @@ describe('after the first rotation of seal.key', () => {
     expect((await fileOf(other)).equals(other.content)).toBe(true)
   })
 
-  it('a token that is copied to another review is never sent', async () => {
+  it('after the first rotation of seal.key, a token that is copied to another review is never sent', async () => {
     const [one, other] = [await onboarded(), await onboarded()]
     await harness.db.run(
       sql(
@@ -123,7 +123,7 @@ describe('after the first rotation of seal.key', () => {
     expect(await harness.eventsOf(other.account?.accountId)).toHaveLength(1)
   })
 
-  it('a key that is copied to another institution signs nothing, nor does a secret in the column of the other', async () => {
+  it('after the first rotation of seal.key, a key that is copied to another institution signs nothing, nor does a secret in the column of the other', async () => {
     const [one, other, third] = await Promise.all([
       newInstitution(),
       newInstitution(),

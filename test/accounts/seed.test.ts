@@ -28,7 +28,7 @@ describe('the seed', () => {
     }
   })
 
-  it('gives the demo project a float of a million in two currencies, and no other project', async () => {
+  it('the seed gives the demo project a float of a million in two currencies, and no other project', async () => {
     const { demo, other } = harness.projects
     for (const [projectId, postedMinor] of [
       [demo, 100_000_000n],
@@ -41,7 +41,7 @@ describe('the seed', () => {
     }
   })
 
-  it('run again leaves every balance as it has become', async () => {
+  it('the seed run again leaves every balance as it has become', async () => {
     const { account } = await harness.open({
       lookupType: LookupType.MOBILE,
       lookupValue: '+12025550100',
@@ -61,7 +61,7 @@ describe('the seed', () => {
     expect(postedMinor).toBe(999_600n)
   })
 
-  it('is refused in production', async () => {
+  it('the seed is refused in production', async () => {
     await expect(seedAgain('production')).rejects.toThrow('production')
   })
 })

@@ -79,7 +79,7 @@ describe('a look-up', () => {
     await expect(call).rejects.toMatchObject({ details: { lookup_type: 'MOBILE' } })
   })
 
-  it('must fit the names when they are given, case and accents aside', async () => {
+  it('a look-up must fit the names when they are given, case and accents aside', async () => {
     const fits = { ...byMobile('+12025550100'), firstName: 'ÀMA', lastName: ' mensáh ' }
     expect((await harness.open(fits)).session).toBeDefined()
     for (const other of [{ firstName: 'Kofi' }, { lastName: 'Boateng' }, { email: 'x@y.zz' }]) {
@@ -88,7 +88,7 @@ describe('a look-up', () => {
     }
   })
 
-  it('is narrowed by the institution', async () => {
+  it('a look-up is narrowed by the institution', async () => {
     const lookup = byMobile('+12025550100')
     const own = await harness.open({ ...lookup, institutionName: 'Demo Wallet' })
     expect(own.session).toBeDefined()
@@ -97,14 +97,14 @@ describe('a look-up', () => {
     }
   })
 
-  it('finds nothing for a project without a grant', async () => {
+  it('a look-up finds nothing for a project without a grant', async () => {
     const projectId = harness.projects.stranger
     expect(await refusal(harness.open({ ...byMobile('+12025550100'), projectId }))).toBe(
       'ACCOUNT_NOT_FOUND',
     )
   })
 
-  it('does not see an unfinished or rejected profile', async () => {
+  it('a look-up does not see an unfinished or rejected profile', async () => {
     const { account } = await harness.create()
     const lookup = byMobile(account?.mobileNumber ?? '')
     expect(await refusal(harness.open(lookup))).toBe('ACCOUNT_NOT_FOUND')
@@ -124,7 +124,7 @@ describe('a look-up', () => {
 })
 
 describe('a request id', () => {
-  it('sent again with the same look-up gives the same session while it lives, then a new one', async () => {
+  it('a request id sent again with the same look-up gives the same session while it lives, then a new one', async () => {
     const ask = () =>
       harness.open({
         ...byMobile('+12025550101'),
@@ -140,7 +140,7 @@ describe('a request id', () => {
     expect((await ask()).session).toEqual(later.session)
   })
 
-  it('sent again with another look-up is refused, also when that one finds nothing', async () => {
+  it('a request id sent again with another look-up is refused, also when that one finds nothing', async () => {
     const requestId = randomUUID()
     const lookup = byMobile('+12025550100')
     await harness.open({ ...lookup, requestId, fingerprint: fingerprintOf('one') })
@@ -173,7 +173,7 @@ describe('a request id', () => {
     expect(theirs.session?.sessionToken).not.toBe(own.session?.sessionToken)
   })
 
-  it('sent fifty times at once gives one session', async () => {
+  it('a request id sent fifty times at once gives one session', async () => {
     const requestId = randomUUID()
     const lookup = { ...byMobile('+12025550100'), requestId, fingerprint: fingerprintOf('herd') }
     const answers = await Promise.all(Array.from({ length: 50 }, () => harness.open(lookup)))
@@ -289,7 +289,7 @@ describe('a session token', () => {
     expect((await resolve(form)).state).toBe(SessionState.LIVE)
   })
 
-  it('is worth nothing to a project that has lost its grants', async () => {
+  it('a session token is worth nothing to a project that has lost its grants', async () => {
     const projectId = harness.projects.other
     const { session } = await harness.open({ ...byMobile('+12025550100'), projectId })
     const form = { ...plain(session?.sessionToken ?? ''), projectId }
@@ -303,7 +303,7 @@ describe('a session token', () => {
     expect(await refusal(lookup)).toBe('ACCOUNT_NOT_FOUND')
   })
 
-  it('is answered as spent or expired when it is', async () => {
+  it('a session token is answered as spent or expired when it is', async () => {
     const spent = await harness.tokenOf('+12025550100')
     await harness.db.run(
       sql(
@@ -318,7 +318,7 @@ describe('a session token', () => {
     expect((await resolve(plain(expired))).state).toBe(SessionState.EXPIRED)
   })
 
-  it('is not in the database', async () => {
+  it('a session token is not in the database', async () => {
     const token = await harness.tokenOf('+12025550100')
     const row = await harness.db.row<{ text: string }>(
       sql('test_session_text', 'select session::text as text from session where token_hash = $1'),

@@ -70,7 +70,7 @@ const read = async (reviewId: string, artefactId: string): Promise<Buffer> => {
 }
 
 describe('an upload', () => {
-  it('makes an account whose artefacts the back end can read, byte for byte', async () => {
+  it('an upload makes an account whose artefacts the back end can read, byte for byte', async () => {
     const [front, selfie] = [picture(3 * chunkBytes + 17), picture(5_000)]
     const { account } = await upload(
       header(),
@@ -102,7 +102,7 @@ describe('an upload', () => {
     expect(mobileNumberAsSent).toBe(account?.mobileNumber)
   })
 
-  it('stores nothing in plain', async () => {
+  it('an upload stores nothing in plain', async () => {
     await upload(header(), artefact('selfie', picture(100_000)), profile())
     const { found } = (await harness.db.row<{ found: number }>(
       sql(
@@ -116,7 +116,7 @@ describe('an upload', () => {
     expect(found).toBe(0)
   })
 
-  it('in the wrong order is refused', async () => {
+  it('an upload in the wrong order is refused', async () => {
     const content = artefact('selfie', picture(1_000))
     const wrong: (Part | Iterable<Part>)[][] = [
       [],
@@ -190,7 +190,7 @@ describe('an artefact', () => {
     return { reviewId, artefactId: sent.artefacts[0]?.artefactId ?? '' }
   }
 
-  it('is read for its own review alone, and only while that is open', async () => {
+  it('an artefact is read for its own review alone, and only while that is open', async () => {
     const [one, other] = [await uploaded(), await uploaded()]
     const wrong: [string, string][] = [
       [one.reviewId, other.artefactId],

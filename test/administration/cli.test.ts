@@ -82,8 +82,8 @@ describe('payweave bootstrap institution', () => {
   const file = (name: string) =>
     readFileSync(path.join(out(), 'institutions/sandbox/Acme%20Bank', name), 'utf8')
 
-  it('makes it once, keeps its secrets and shows none', async () => {
-    expect((await make()).err).toContain('run "bootstrap"')
+  it('payweave bootstrap institution makes the institution once, keeps its secrets and shows none', async () => {
+    expect((await make()).err).toContain('say "bootstrap"')
     rmSync(out(), { recursive: true })
     await run('bootstrap', '--out', out())
     const made = await make('--currency', 'TTD')
@@ -102,7 +102,7 @@ describe('payweave bootstrap institution', () => {
     expect(await make()).toEqual({ code: 0, out: `institution  ${id}\n`, err: '' })
   })
 
-  it('says what to do when the answer with the secrets was lost', async () => {
+  it('payweave bootstrap institution says what to do when the answer with the secrets was lost', async () => {
     rmSync(path.join(out(), 'bootstrap.json'))
     const folder = path.join(out(), 'institutions/sandbox/Acme%20Bank')
     const requestId = file('request-id')
@@ -117,7 +117,7 @@ describe('payweave bootstrap institution', () => {
 })
 
 describe('payweave project and key', () => {
-  it('make a project that a person can use, rotate its key, and refuse a third', async () => {
+  it('payweave project and key make a project that a person can use, rotate its key, and refuse a third', async () => {
     const made = await run('project', 'create', 'Shop', '--allowed-ips', '203.0.113.7,10.0.0.0/8')
     expect(made.out).toMatch(/^project {6}[0-9a-f-]{36}$/m)
     expect(made.out).toContain('allowed ips  203.0.113.7, 10.0.0.0/8')
@@ -142,7 +142,7 @@ describe('payweave project and key', () => {
     expect(list.out).not.toContain('pwk_')
   })
 
-  it('change what is said and leave the rest', async () => {
+  it('payweave project and key change what is said and leave the rest', async () => {
     await run('project', 'create', 'Changing', '--allowed-ips', '10.0.0.1')
     const changed = await one('project', 'update', 'Changing', '--account-access', 'on')
     expect(changed).toMatchObject({ account_access: true, allowed_ips: ['10.0.0.1'] })
@@ -154,7 +154,7 @@ describe('payweave project and key', () => {
     expect(names).toContain('Changing')
   })
 
-  it('project and key create nothing twice for one request id, and print what was created', async () => {
+  it('payweave project and key create nothing twice for one request id, and print what was created', async () => {
     await run('project', 'create', 'Repeated')
     const words = ['key', 'issue', '--project', 'Repeated', '--request-id', randomUUID()]
     const { key_id: keyId = 'none' } = await one(...words)
@@ -164,7 +164,7 @@ describe('payweave project and key', () => {
     expect(again.err).toContain(keyId)
   })
 
-  it('project and key print how to proceed when the response is lost', async () => {
+  it('payweave project and key print how to proceed when the response is lost', async () => {
     const words = ['project', 'create', 'Lost', '--url', 'http://127.0.0.1:1', '--token', 'x']
     const { code, err } = await run(...words)
     expect(code).toBe(1)
@@ -173,7 +173,7 @@ describe('payweave project and key', () => {
 })
 
 describe('payweave merchant, institution, grant and audit', () => {
-  it('make a merchant whose key works, and rotate that key', async () => {
+  it('payweave merchant, institution, grant and audit make a merchant whose key works, and rotate that key', async () => {
     const { project_id: projectId = '' } = await one('project', 'create', 'Mall')
     const words = ['merchant', 'create', 'Mall Shop', '--mobile', '+12025550123']
     const made = await run(...words, '--project', projectId)
@@ -187,7 +187,7 @@ describe('payweave merchant, institution, grant and audit', () => {
     await expect(authenticateApiKey(db, secrets, projectId, apiKey)).rejects.toThrow('not valid')
   })
 
-  it('list the merchants of a project, oldest first', async () => {
+  it('payweave merchant, institution, grant and audit list the merchants of a project, oldest first', async () => {
     await run('project', 'create', 'Arcade')
     const make = (name: string, mobile: string) =>
       one('merchant', 'create', name, '--mobile', mobile, '--project', 'Arcade')
@@ -202,7 +202,7 @@ describe('payweave merchant, institution, grant and audit', () => {
     expect((await run('merchant', 'list')).code).toBe(2)
   })
 
-  it('make an institution, rotate its keys and grant its endpoints', async () => {
+  it('payweave merchant, institution, grant and audit make an institution, rotate its keys and grant its endpoints', async () => {
     await run('project', 'create', 'Granted')
     const made = await run('institution', 'create', 'City Bank', '--currency', 'TTD')
     expect(made.out).toMatch(/^shared key {6}\S{44}$/m)
@@ -247,11 +247,11 @@ it.each([
   ['a request id that is none', ['project', 'create', 'x', '--request-id', 'x'], 2],
   ['an address that is none', ['project', 'create', 'Ip', '--allowed-ips', 'x'], 1],
   ['help', ['key', 'issue', '--help'], 0],
-] as const)('ends after %s as documented', async (_what, words, code) => {
+] as const)('a command exits after %s with the documented code', async (_what, words, code) => {
   expect((await run(...words)).code).toBe(code)
 })
 
-it('is a process that ends with that code, and with nothing left open', async () => {
+it('the command line is a process that exits with the code of its command, with nothing left open', async () => {
   const made = await runProcess(dir, 'project', 'create', 'From a shell', '--json')
   expect(made).toMatchObject({ code: 0, err: '' })
   expect(JSON.parse(made.out)).toMatchObject({ name: 'From a shell' })

@@ -127,7 +127,7 @@ it('a key is used when every process has read it, and retired when none uses it'
   await eventually(async () => expect((await run('status', 'seal.key')).code).toBe(0))
 })
 
-it('gateways, which nobody can ask, are given time', async () => {
+it('a change of keys waits for gateways, which cannot be asked', async () => {
   expect((await run('rotate', 'page.key')).code).toBe(0)
   const early = await run('rotate', 'page.key', '--use')
   expect([early.code, early.err]).toEqual([1, expect.stringMatching(/wait 1[78]\d s more/)])

@@ -180,7 +180,7 @@ it('retire of page.key waits until no form of it can be submitted', async () => 
   expect((await run('retire', 'page.key', old, '--now')).code).toBe(0)
 })
 
-it('what is said wrongly changes nothing', async () => {
+it('a wrong use of the key commands changes nothing', async () => {
   const before = idsOf(list('payments/link.key'))
   for (const words of [
     ['rotate'],

@@ -79,7 +79,7 @@ describe('payweave biller and product', () => {
     'G\\d{6}',
   ]
 
-  it('make what can be paid at once, and take it away again', async () => {
+  it('payweave biller and product make what can be paid at once, and take it away again', async () => {
     expect(await done('biller', 'put', 'DEMO_GAS', '--name', 'Demo Gas')).toBe('')
     await done(...gas, '--range', 'USD:5.00-50.00,JPY:500-5000')
     const list = await done('biller', 'list')
@@ -98,7 +98,7 @@ describe('payweave biller and product', () => {
     ])
   })
 
-  it('print one object a line with --json', async () => {
+  it('payweave biller and product print one object a line with --json', async () => {
     const lines = (await done('biller', 'list', '--json')).trim().split('\n')
     const power = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
     expect(power).toContainEqual(
@@ -106,7 +106,7 @@ describe('payweave biller and product', () => {
     )
   })
 
-  it('say what was written wrongly', async () => {
+  it('payweave biller and product say what was written wrongly', async () => {
     for (const range of ['USD', 'USD:1.00', 'USD:1-2.001', 'usd:1-2', 'XXY:1-2', '']) {
       const { code, err } = await run(...gas, '--range', range)
       expect(code, range).toBe(2)
@@ -116,7 +116,7 @@ describe('payweave biller and product', () => {
     expect((await run('product', 'put', 'DEMO_GAS')).code).toBe(2)
   })
 
-  it('hand on what billing refuses', async () => {
+  it('payweave biller and product hand on what billing refuses', async () => {
     const unsafe = await run(...gas.with(7, '(a+)+'), '--range', 'USD:1-2')
     expect(unsafe).toMatchObject({ code: 1, out: '' })
     expect(unsafe.err).toContain('INVALID_PARAMETER: product.reference_pattern')
@@ -159,7 +159,7 @@ describe('payweave bill', () => {
     return ids
   }
 
-  it('lists what waits for a person, and takes the decision', async () => {
+  it('payweave bill lists what waits for a person, and takes the decision', async () => {
     const [first = '', second = '', third = ''] = await inReview(3)
     expect((await reviewPages(10)).toSorted()).toEqual([first, second, third].toSorted())
     const list = await done('bill', 'reviews')
@@ -195,7 +195,7 @@ describe('payweave bill', () => {
     ).toEqual(['review_paid', 'review_failed', 'review_again'])
   })
 
-  it('wants one decision and a note', async () => {
+  it('payweave bill wants one decision and a note', async () => {
     const decide = (...words: string[]) =>
       run('bill', 'resolve', 'bill_x', '--project', harness.projectId, ...words)
     for (const words of [[], ['--paid', '--again'], ['--paid', '--failed-with', 'X']]) {
@@ -205,7 +205,7 @@ describe('payweave bill', () => {
     expect((await decide('--paid', '--note', 'n')).err).toContain('BILL_PAYMENT_NOT_FOUND')
   })
 
-  it('writes a receipt for its owner, once, and prints the link', async () => {
+  it('payweave bill writes a receipt for its owner, once, and prints the link', async () => {
     const { bill } = await harness.pay()
     const file = path.join(dir, 'receipt.pdf')
     const words = ['bill', 'receipt', bill.transactionId, '--project', harness.projectId]

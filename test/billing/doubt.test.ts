@@ -29,7 +29,7 @@ function holds(): string[] {
 }
 
 describe('a payment that the biller did not answer for', () => {
-  it('is pending, repeats as pending, and succeeds by an enquiry with one execution', async () => {
+  it('a payment that the biller did not answer for is pending, repeats as pending, and succeeds by an enquiry with one execution', async () => {
     harness.billers.after = lost
     const idempotencyKey = randomUUID()
     expect((await harness.pay({ idempotencyKey })).bill.state).toBe('pending')
@@ -56,7 +56,7 @@ describe('a payment that the biller did not answer for', () => {
     expect(harness.billers.executed).toEqual([])
   })
 
-  it('is never failed by time-outs: after the schedule a person decides', async () => {
+  it('a payment that the biller did not answer for is never failed by time-outs: after the schedule a person decides', async () => {
     harness.billers.after = lost
     harness.billers.beforeEnquiry = lost
     await harness.pay()
@@ -82,7 +82,7 @@ describe('a person', () => {
   }
   const actor = { caller: 'internal', requestId: undefined }
 
-  it('may find that it was paid', async () => {
+  it('a person may find that it was paid', async () => {
     const payment = await inReview()
     const bill = await resolveReview(
       harness.billing,
@@ -98,7 +98,7 @@ describe('a person', () => {
     ).rejects.toMatchObject({ reason: 'REVIEW_NOT_FOUND' })
   })
 
-  it('may find that it was not', async () => {
+  it('a person may find that it was not', async () => {
     const payment = await inReview()
     const decision = { kind: 'failed', failureCode: 'NOT_RECEIVED' } as const
     const bill = await resolveReview(harness.billing, actor, payment, decision, 'biller says so')
@@ -106,7 +106,7 @@ describe('a person', () => {
     await eventually(() => expect(holds()[0]).toBe('voided'))
   })
 
-  it('may have the back end asked again', async () => {
+  it('a person may have the back end asked again', async () => {
     const payment = await inReview()
     harness.billers.beforeEnquiry = async () => {}
     await resolveReview(harness.billing, actor, payment, { kind: 'again' }, 'biller is back')
@@ -132,7 +132,7 @@ describe('a process that dies', () => {
     return wanted
   }
 
-  it('before the hold leaves a free key, and no money behind', async () => {
+  it('a process that dies before the hold leaves a free key, and no money behind', async () => {
     const wanted = await abandoned('claimed')
     expect((await only()).state).toBe('claimed')
     harness.testClock.advance(minuteMs + 1_000)
@@ -142,7 +142,7 @@ describe('a process that dies', () => {
     expect((await harness.pay(wanted)).bill.state).toBe('succeeded')
   })
 
-  it('before the hold, with nothing on the float, leaves nothing', async () => {
+  it('a process that dies before the hold, with nothing on the float, leaves nothing', async () => {
     harness.ledger.hold = async () => false
     const { idempotencyKey } = await abandoned('claimed')
     harness.testClock.advance(minuteMs + 1_000)
@@ -152,7 +152,7 @@ describe('a process that dies', () => {
     })
   })
 
-  it('between hold and biller leaves a free key and releases the hold', async () => {
+  it('a process that dies between hold and biller leaves a free key and releases the hold', async () => {
     const wanted = await abandoned('held')
     harness.testClock.advance(minuteMs + 1_000)
     await eventually(async () => expect((await harness.rows()).length).toBe(0))
@@ -164,7 +164,7 @@ describe('a process that dies', () => {
     expect(harness.billers.executed).toEqual([bill.billPaymentId])
   })
 
-  it('between biller and commit leaves a success with one execution', async () => {
+  it('a process that dies between biller and commit leaves a success with one execution', async () => {
     const wanted = await abandoned('executed')
     await expect(harness.pay(wanted)).rejects.toMatchObject({
       reason: 'IDEMPOTENCY_KEY_IN_PROGRESS',
@@ -176,7 +176,7 @@ describe('a process that dies', () => {
     expect((await harness.pay(wanted)).replayed).toBe(true)
   })
 
-  it('while others look after its payment writes nothing once it wakes', async () => {
+  it('a process that dies while others look after its payment writes nothing once it wakes', async () => {
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
     harness.billers.before = async () => {
@@ -196,7 +196,7 @@ describe('a process that dies', () => {
 })
 
 describe('a payment that lost its lease', () => {
-  it('is in progress until the worker that has it knows what became of it', async () => {
+  it('a payment that lost its lease is in progress until the worker that claimed it knows its outcome', async () => {
     const called = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
     const enquired = Promise.withResolvers<void>()

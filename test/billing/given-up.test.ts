@@ -49,7 +49,7 @@ async function repeat(wanted: ReturnType<typeof order>): Promise<void> {
 }
 
 describe('a payment whose biller cannot be reached', () => {
-  it('is refused, its hold is void, and the same key pays at once', async () => {
+  it('a payment whose biller cannot be reached is refused, its hold is void, and the same key pays at once', async () => {
     harness.billers.before = unreachable
     const wanted = order()
     await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
@@ -59,7 +59,7 @@ describe('a payment whose biller cannot be reached', () => {
     await repeat(wanted)
   })
 
-  it('leaves the key to another body as well', async () => {
+  it('a payment whose biller cannot be reached leaves the key to another body as well', async () => {
     harness.billers.before = unreachable
     const wanted = order()
     await expect(harness.pay(wanted)).rejects.toThrow('away')
@@ -67,7 +67,7 @@ describe('a payment whose biller cannot be reached', () => {
     await repeat({ ...wanted, amountMinor: 3_000n, fingerprint: Buffer.alloc(32, 2) })
   })
 
-  it('gives the money back before it answers: a repeat needs no more than that', async () => {
+  it('a payment whose biller cannot be reached gives the money back before it answers: a repeat needs no more than that', async () => {
     const poor = await startHarness({ fundsMinor: 2_000n })
     try {
       poor.billers.before = unreachable
@@ -80,7 +80,7 @@ describe('a payment whose biller cannot be reached', () => {
     }
   })
 
-  it('keeps its hold noted while the ledger is away, and frees the key all the same', async () => {
+  it('a payment whose biller cannot be reached keeps its hold noted while the ledger is away, and frees the key all the same', async () => {
     harness.billers.before = unreachable
     harness.ledger.before = async (call) => {
       if (call === 'release') await broken()
@@ -97,7 +97,7 @@ describe('a payment whose biller cannot be reached', () => {
     expect(holds().toSorted()).toEqual(['posted', 'voided'])
   })
 
-  it('and whose connection broke is pending, since the biller may have it', async () => {
+  it('a payment whose biller cannot be reached and whose connection broke is pending, since the biller may have it', async () => {
     harness.billers.before = broken
     const wanted = order()
     expect((await harness.pay(wanted)).bill.state).toBe('pending')
@@ -105,7 +105,7 @@ describe('a payment whose biller cannot be reached', () => {
     expect((await harness.pay(wanted)).replayed).toBe(true)
   })
 
-  it('frees its key as soon as the database can be written again', async () => {
+  it('a payment whose biller cannot be reached frees its key as soon as the database can be written again', async () => {
     const { run } = harness.db
     harness.billers.before = unreachable
     harness.db.run = (statement, values) =>
@@ -125,7 +125,7 @@ describe('a payment whose biller cannot be reached', () => {
 })
 
 describe('a payment whose claim', () => {
-  it('was written, while the answer of the database was lost, leaves its key free', async () => {
+  it('a payment whose claim was written, while the answer of the database was lost, leaves its key free', async () => {
     const { row } = harness.db
     harness.db.row = async <T>(...query: Parameters<typeof row>) => {
       const found = await row<T>(...query)
@@ -140,7 +140,7 @@ describe('a payment whose claim', () => {
 })
 
 describe('a payment whose ledger', () => {
-  it('cannot be reached leaves nothing, and the same key pays at once', async () => {
+  it('a payment whose ledger cannot be reached leaves nothing, and the same key pays at once', async () => {
     harness.ledger.before = unreachable
     const wanted = order()
     await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
@@ -152,16 +152,19 @@ describe('a payment whose ledger', () => {
   it.each([
     ['does not answer', late, 'TIMEOUT'],
     ['breaks the connection', broken, 'SERVICE_UNAVAILABLE'],
-  ])('%s, having made the hold, frees the key and voids it', async (_, fails, reason) => {
-    harness.ledger.afterHold = fails
-    const wanted = order()
-    await expect(harness.pay(wanted)).rejects.toMatchObject({ reason })
-    harness.ledger.afterHold = works
-    await repeat(wanted)
-    expect(holds().toSorted()).toEqual(['posted', 'voided'])
-  })
+  ])(
+    'a payment whose ledger %s, having made the hold, frees the key and voids it',
+    async (_, fails, reason) => {
+      harness.ledger.afterHold = fails
+      const wanted = order()
+      await expect(harness.pay(wanted)).rejects.toMatchObject({ reason })
+      harness.ledger.afterHold = works
+      await repeat(wanted)
+      expect(holds().toSorted()).toEqual(['posted', 'voided'])
+    },
+  )
 
-  it('gets the request for the hold late finds it void', async () => {
+  it('a payment whose ledger gets the request for the hold late finds the hold void', async () => {
     const arrives = Promise.withResolvers<void>()
     const { hold } = harness.ledger
     const lost: Promise<boolean>[] = []
@@ -178,7 +181,7 @@ describe('a payment whose ledger', () => {
     expect(holds()).not.toContain('open')
   })
 
-  it('refuses to make that hold is called until no request for it can come any more', async () => {
+  it('a ledger that refuses to make a hold is called until no request for that hold can come any more', async () => {
     const poor = await startHarness({ fundsMinor: 0n })
     try {
       const { hold } = poor.ledger

@@ -76,7 +76,7 @@ async function lapsed(amountMinor: bigint): Promise<BillMoney> {
 
 const posted = async () => (await readBalance(db, { address: float, currency })).postedMinor
 
-it('its money is paid once, from what the float has by then', async () => {
+it('the money of a bill whose hold lapsed is paid once, from what the float has by then', async () => {
   await fund(2_000n)
   const money = await lapsed(1_500n)
   await ledger.post(money)
@@ -84,7 +84,7 @@ it('its money is paid once, from what the float has by then', async () => {
   expect(await posted()).toBe(500n)
 })
 
-it('its money is paid once the float has enough', async () => {
+it('the money of a bill whose hold lapsed is paid once the float has enough', async () => {
   const money = await lapsed(400n)
   // As the ledger's own worker does with what has lapsed.
   await ledger.release(money)
@@ -95,7 +95,7 @@ it('its money is paid once the float has enough', async () => {
   expect(await posted()).toBe(100n)
 })
 
-it('its money stays where it is when the payment failed', async () => {
+it('the money of a bill whose hold lapsed stays where it is when the payment failed', async () => {
   const money = await lapsed(100n)
   await ledger.release(money)
   expect(await posted()).toBe(100n)

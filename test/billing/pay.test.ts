@@ -26,7 +26,7 @@ function reasonOf(error: unknown): string {
 }
 
 describe('a bill payment', () => {
-  it('is executed once, has a receipt, and its money goes to the biller', async () => {
+  it('a bill payment is executed once, has a receipt, and its money goes to the biller', async () => {
     const { bill, replayed } = await harness.pay()
     expect(replayed).toBe(false)
     expect(bill).toMatchObject({
@@ -81,7 +81,7 @@ describe('a bill payment', () => {
     expect(unknown.bill.transactionId).toBe(first.bill.transactionId)
   })
 
-  it('is refused under a key that another body has taken, also when that one could not be paid', async () => {
+  it('a bill payment is refused under a key that another body has taken, also when that one could not be paid', async () => {
     const idempotencyKey = randomUUID()
     await harness.pay({ idempotencyKey })
     const fingerprint = Buffer.alloc(32, 2)
@@ -101,7 +101,7 @@ describe('a bill payment', () => {
     expect(other.bill.transactionId).not.toBe(first.bill.transactionId)
   })
 
-  it('is made once by thirty calls at the same time', async () => {
+  it('a bill payment is made once by thirty calls at the same time', async () => {
     const idempotencyKey = randomUUID()
     const before = harness.billers.executed.length
     const results = await Promise.allSettled(
@@ -145,7 +145,7 @@ describe('a bill payment', () => {
     ['CUSTOMER_REFERENCE_INVALID', { customerReference: '1234567890123' }],
     ['CUSTOMER_REFERENCE_INVALID', { customerReference: '12345678\n' }],
     ['AMOUNT_OUT_OF_RANGE', { billerCode: 'DEMO_WATER', productCode: 'BILL', amountMinor: 2_501n }],
-  ] as const)('is refused with %s and keeps nothing', async (reason, changed) => {
+  ] as const)('a bill payment is refused with %s and keeps nothing', async (reason, changed) => {
     const wanted = order(changed)
     // Outcomes of other tests' payments may still be sent to the ledger.
     const keys = async () => (await harness.rows()).map(({ key }) => key)
@@ -156,7 +156,7 @@ describe('a bill payment', () => {
 })
 
 describe('a key whose payment was refused', () => {
-  it('can be used for another one', async () => {
+  it('a key whose payment was refused can be used for another one', async () => {
     const poor = await startHarness({ fundsMinor: 2_000n })
     try {
       const idempotencyKey = randomUUID()
@@ -172,7 +172,7 @@ describe('a key whose payment was refused', () => {
 })
 
 describe('the table', () => {
-  it('lets no end be changed and no payment be deleted', async () => {
+  it('the table of bill payments lets no end be changed and no payment be deleted', async () => {
     const { bill } = await harness.pay()
     const { db } = harness
     const run = (name: string, text: string) => db.run({ name, text }, [bill.billPaymentId])
@@ -188,7 +188,7 @@ describe('the table', () => {
     ).rejects.toThrow('kept for ever')
   })
 
-  it('keeps no document number', async () => {
+  it('the table of bill payments keeps no document number', async () => {
     const idempotencyKey = randomUUID()
     await harness.pay({ idempotencyKey, idType: 'NID', idNumber: 'CANARY-77' })
     const statement = {

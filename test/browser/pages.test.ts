@@ -74,47 +74,56 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     return tab.page
   }
 
-  it.each(states)('%s: small, quiet, and for everybody', async (name, shown) => {
-    const page = await open(pages.page(shown).url)
-    expect(await tab.weightBytes()).toBeLessThan(maxBytes)
-    const isFramed = name === 'open by card'
-    expect(tab.origins()).toEqual(isFramed ? [pages.origin, cardOrigin] : [pages.origin])
-    expect(await page.title()).toBe(await page.locator('h1').innerText())
-    expect(await page.locator('.total').innerText()).toContain('102.90 TTD')
-    await expectAccessible(page)
-    if (inTheDark.has(name)) await expectReadableInTheDark(page)
-    await expectNoSidewaysScroll(page)
-    expect(tab.complaints()).toEqual([])
-  })
+  it.each(states)(
+    'a page in state %s is small, asks no other origin, and is accessible',
+    async (name, shown) => {
+      const page = await open(pages.page(shown).url)
+      expect(await tab.weightBytes()).toBeLessThan(maxBytes)
+      const isFramed = name === 'open by card'
+      expect(tab.origins()).toEqual(isFramed ? [pages.origin, cardOrigin] : [pages.origin])
+      expect(await page.title()).toBe(await page.locator('h1').innerText())
+      expect(await page.locator('.total').innerText()).toContain('102.90 TTD')
+      await expectAccessible(page)
+      if (inTheDark.has(name)) await expectReadableInTheDark(page)
+      await expectNoSidewaysScroll(page)
+      expect(tab.complaints()).toEqual([])
+    },
+  )
 
-  it.each(languageCodes)('open, in %s: for everybody, in its direction', async (code) => {
-    const page = await open(`${pages.page({ refusedAttempts: 1 }).url}?lang=${code}`)
-    await expectAccessible(page)
-    await expectNoSidewaysScroll(page)
-    const isRightToLeft = directionOf(code) === 'rtl'
-    const row = page.locator('dl div').first()
-    const [name, value] = await Promise.all([
-      row.locator('dt').boundingBox(),
-      row.locator('dd').boundingBox(),
-    ])
-    expect((name?.x ?? 0) > (value?.x ?? 0)).toBe(isRightToLeft)
-    // A figure is read from left to right everywhere.
-    const figure = await page.locator('.total bdi').boundingBox()
-    const unit = await page.locator('.unit').boundingBox()
-    expect(unit?.x ?? 0).toBeGreaterThan(figure?.x ?? 0)
-    expect(tab.complaints()).toEqual([])
-  })
+  it.each(languageCodes)(
+    'an open page in %s is accessible, in the direction of its language',
+    async (code) => {
+      const page = await open(`${pages.page({ refusedAttempts: 1 }).url}?lang=${code}`)
+      await expectAccessible(page)
+      await expectNoSidewaysScroll(page)
+      const isRightToLeft = directionOf(code) === 'rtl'
+      const row = page.locator('dl div').first()
+      const [name, value] = await Promise.all([
+        row.locator('dt').boundingBox(),
+        row.locator('dd').boundingBox(),
+      ])
+      expect((name?.x ?? 0) > (value?.x ?? 0)).toBe(isRightToLeft)
+      // A figure is read from left to right everywhere.
+      const figure = await page.locator('.total bdi').boundingBox()
+      const unit = await page.locator('.unit').boundingBox()
+      expect(unit?.x ?? 0).toBeGreaterThan(figure?.x ?? 0)
+      expect(tab.complaints()).toEqual([])
+    },
+  )
 
-  it.each(['pay', 'receipts'])('/%s/<unknown> is a page that says so', async (path) => {
-    const page = await open(`${pages.origin}/${path}/${randomBytes(32).toString('base64url')}`)
-    expect(await page.locator('h1').innerText()).toBe(en.notFoundTitle)
-    await expectAccessible(page)
-    await expectNoSidewaysScroll(page)
-    expect(tab.origins()).toEqual([pages.origin])
-    expect(tab.complaints()).toEqual([expect.stringContaining('404 (Not Found)')])
-  })
+  it.each(['pay', 'receipts'])(
+    'in a browser, /%s/<unknown> is a page that says so',
+    async (path) => {
+      const page = await open(`${pages.origin}/${path}/${randomBytes(32).toString('base64url')}`)
+      expect(await page.locator('h1').innerText()).toBe(en.notFoundTitle)
+      await expectAccessible(page)
+      await expectNoSidewaysScroll(page)
+      expect(tab.origins()).toEqual([pages.origin])
+      expect(tab.complaints()).toEqual([expect.stringContaining('404 (Not Found)')])
+    },
+  )
 
-  it('a page that is open says by itself what others have paid, and that all is paid', async () => {
+  it('in a browser, a page that is open says by itself what others have paid, and that all is paid', async () => {
     const shared = { othersMinor: 6_000n }
     const payment = pages.page(shared)
     const { page, complaints, close } = await visit(browser)
@@ -135,7 +144,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await close()
   })
 
-  it('the keyboard reaches everything, in order, and one sees where it is', async () => {
+  it('in a browser, the keyboard reaches everything, in order, and one sees where it is', async () => {
     for (const shown of [{}, { channel: 'agent', method: 'cash' } as const]) {
       const page = await open(pages.page({ ...shown, payer: 'Pending' }).url)
       const stops = await stopsOf(page)
@@ -148,7 +157,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     }
   })
 
-  it('a malformed PIN is reported at the top, with a link to the field, and at the field', async () => {
+  it('in a browser, a malformed PIN is reported at the top, with a link to the field, and at the field', async () => {
     const { page, close } = await visit(browser, { javaScriptEnabled: false })
     await page.goto(pages.page({}).url)
     await page.locator('form').evaluate(uncheck)
@@ -162,7 +171,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await close()
   })
 
-  it('without JavaScript a payer is refused, tries again, pays and goes back', async () => {
+  it('in a browser without JavaScript a payer is refused, tries again, pays and goes back', async () => {
     const { page, complaints, close } = await visit(browser, { javaScriptEnabled: false })
     await page.route('https://shop.example/**', shopPage)
     await page.goto(pages.page({}).url)
@@ -178,7 +187,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await close()
   })
 
-  it('the return URL is the stored one, and query parameters cannot change it', async () => {
+  it('in a browser, the return URL is the stored one, and query parameters cannot change it', async () => {
     const { url } = pages.page({ payer: 'Expired', payment: 'Expired' })
     const page = await open(`${url}?error=https://evil.example&success=//evil.example&url=x`)
     const asked = page.waitForRequest(errorUrl)
@@ -187,7 +196,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     expect(page.url()).toBe(errorUrl)
   })
 
-  it('a cash code is large, larger on paper, and there alone', async () => {
+  it('in a browser, a cash code is large, larger on paper, and there alone', async () => {
     const page = await open(pages.page({ channel: 'agent', method: 'cash' }).url)
     const sizePx = () => page.locator('.code').evaluate(letterSizePx)
     expect(await page.locator('.code').innerText()).toBe('1234 5678 9012')
@@ -203,7 +212,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await page.setViewportSize(phone)
   })
 
-  it('a code at a point of sale is a picture in the page, and text', async () => {
+  it('in a browser, a code at a point of sale is a picture in the page, and text', async () => {
     const { url } = pages.page({ channel: 'direct_pos', method: 'qr_code' })
     const page = await open(url)
     const picture = await page.getByRole('img', { name: en.qrLabel }).boundingBox()
@@ -211,7 +220,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     expect(await page.locator('.link').innerText()).toContain(new URL(url).pathname)
   })
 
-  it('a receipt is shown as it was printed', async () => {
+  it('in a browser, a receipt is shown as it was printed', async () => {
     const { page, complaints, origins, close } = await visit(browser)
     const answer = await page.goto(`${pages.origin}/receipts/${receiptLink}`)
     expect(answer?.headers()).toMatchObject({ 'content-type': 'application/pdf' })
@@ -222,7 +231,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     await close()
   })
 
-  it('/docs shows every version, asks nobody else, and fits a phone', async () => {
+  it('in a browser, /docs shows every version, asks nobody else, and fits a phone', async () => {
     const { page, origins, complaints, close } = await visit(browser, { viewport: wide })
     await page.goto(`${pages.origin}/docs`)
     const paths = { '2024-10-01': '/payments/request', '2026-07-01': '/bill_payments/pay' }
@@ -242,12 +251,15 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     // The viewer is large, and reads everything anew for each version.
   }, 60_000)
 
-  it.each(contractVersions)('/openapi.json of %s is shown as it is', async (version) => {
-    tab.forget()
-    const answer = await tab.page.goto(`${pages.origin}/openapi.json?version=${version}`)
-    expect(await answer?.json()).toMatchObject({ openapi: '3.1.0', info: { version } })
-    expect(await tab.page.locator('body').innerText()).toContain(version)
-    expect(tab.origins()).toEqual([pages.origin])
-    expect(tab.complaints()).toEqual([])
-  })
+  it.each(contractVersions)(
+    'in a browser, /openapi.json of %s is shown as it is',
+    async (version) => {
+      tab.forget()
+      const answer = await tab.page.goto(`${pages.origin}/openapi.json?version=${version}`)
+      expect(await answer?.json()).toMatchObject({ openapi: '3.1.0', info: { version } })
+      expect(await tab.page.locator('body').innerText()).toContain(version)
+      expect(tab.origins()).toEqual([pages.origin])
+      expect(tab.complaints()).toEqual([])
+    },
+  )
 })

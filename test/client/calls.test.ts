@@ -35,14 +35,14 @@ function gone({ signal }: CallContext): Promise<void> {
 }
 
 describe('a call', () => {
-  it('carries bearer and typed messages', async () => {
+  it('a call carries bearer and typed messages', async () => {
     const { url, contexts } = await servePayments()
     const { payment } = await connect(url).payments.getPayment({ paymentId: 'one' })
     expect(payment).toMatchObject({ paymentId: 'one', amountMinor: 1_234n })
     expect(contexts[0]?.caller).toMatchObject({ kind: 'bearer', name: 'team-0' })
   })
 
-  it('has a request id of its own, or the given one', async () => {
+  it('a call has a request id of its own, or the given one', async () => {
     const { url, contexts } = await servePayments()
     const { payments } = connect(url)
     await payments.getPayment({})
@@ -55,7 +55,7 @@ describe('a call', () => {
     expect(ids[2]).toBe(given)
   })
 
-  it('goes on with the trace and request id of the work at hand', async () => {
+  it('a call goes on with the trace and request id of the work at hand', async () => {
     const { url, contexts } = await servePayments()
     const requestId = crypto.randomUUID()
     const traces = [traceparent, undefined]
@@ -101,7 +101,7 @@ describe('a call', () => {
     expect(allowedMs).toBeLessThanOrEqual(10_001 + Date.now() - startedMs)
   })
 
-  it('is cancelled at the service when its caller aborts', async () => {
+  it('a call is cancelled at the service when its caller aborts', async () => {
     const cancelled = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
     const { url } = await servePayments(async (context) => {
@@ -118,7 +118,7 @@ describe('a call', () => {
     await cancelled.promise
   })
 
-  it('is not made when its caller has aborted before', async () => {
+  it('a call is not made when its caller has aborted before', async () => {
     const { url, contexts } = await servePayments()
     const error = await errorOf(
       connect(url).payments.getPayment({}, { signal: AbortSignal.abort() }),
@@ -127,7 +127,7 @@ describe('a call', () => {
     expect(contexts).toEqual([])
   })
 
-  it('is not made after the client was closed; one in flight ends well', async () => {
+  it('a call is not made after the client was closed; one in flight ends well', async () => {
     const begun = Promise.withResolvers<void>()
     const closed = Promise.withResolvers<void>()
     const { url } = await servePayments(async () => {
@@ -144,13 +144,13 @@ describe('a call', () => {
     expect(error).toMatchObject({ status: 'CANCELLED', details: 'the client is closed' })
   })
 
-  it('can be made to any service of a part', async () => {
+  it('a call can be made to any service of a part', async () => {
     const { url } = await servePayments()
     const health = connect(url).service('payments', Health)
     expect((await health.check({})).status).toBe(Serving.SERVING)
   })
 
-  it('to a part without an address is a mistake of the caller', async () => {
+  it('a call to a part without an address is an error of the caller', async () => {
     const client = connect('', { address: { payments: 'http://127.0.0.1:1' } })
     await expect(client.accounts.getAccountBalance({})).rejects.toThrow(/no address of accounts/)
   })
@@ -182,13 +182,13 @@ describe('an error', () => {
     })
   })
 
-  it('has no reason where no service has decided', async () => {
+  it('an error has no reason where no service has decided', async () => {
     const nobody = connect('http://127.0.0.1:1', { retry: false })
     const error = await errorOf(nobody.payments.getPayment({}))
     expect(error).toMatchObject({ status: 'UNAVAILABLE', reason: undefined, metadata: {} })
   })
 
-  it('shows neither the bearer nor the message', async () => {
+  it('an error shows neither the bearer nor the message', async () => {
     const { url } = await servePayments(() => {
       throw new Error('a bug')
     })
@@ -201,7 +201,7 @@ describe('an error', () => {
 })
 
 describe('a bearer in a file', () => {
-  it('is read without its line end, and a missing file fails the call alone', async () => {
+  it('a bearer in a file is read without its line end, and a missing file fails the call alone', async () => {
     const folder = temporaryFolder('client-token')
     atEnd(() => rmSync(folder, { recursive: true }))
     const tokenFile = join(folder, 'token')
@@ -213,7 +213,7 @@ describe('a bearer in a file', () => {
     expect(contexts.map(({ caller }) => caller?.name)).toEqual(['team-1'])
   })
 
-  it('that is not believed is refused by the service', async () => {
+  it('a bearer in a file that is not believed is refused by the service', async () => {
     const { url } = await servePayments()
     const error = await errorOf(connect(url, { token: 'x'.repeat(43) }).payments.getPayment({}))
     expect(error).toMatchObject({ status: 'UNAUTHENTICATED' })

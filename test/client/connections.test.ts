@@ -15,7 +15,7 @@ function servePayments(paymentId: string, port = 0) {
 }
 
 describe('connections', () => {
-  it('go round all addresses of a service', async () => {
+  it('connections go round all addresses of a service', async () => {
     const servers = await Promise.all(['one', 'two', 'three'].map((name) => servePayments(name)))
     const address = `ipv4:${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
     const { payments } = connect(address)
@@ -32,7 +32,7 @@ describe('connections', () => {
     expect([...counts.values()]).toEqual([10, 10, 10])
   })
 
-  it('are made to names, as services in a cluster have them', async () => {
+  it('connections are made to names, as services in a cluster have them', async () => {
     const { port } = await servePayments('one')
     const { payment } = await connect(`dns:///localhost:${port}`).payments.getPayment({})
     expect(payment?.paymentId).toBe('one')
@@ -69,19 +69,19 @@ describe('TLS', () => {
     return { url: `https://127.0.0.1:${port}`, cert, key }
   }
 
-  it('is spoken to https addresses, with authorities of the caller', async () => {
+  it('the client uses TLS for https addresses, with the authorities of the caller', async () => {
     const { url, cert } = await serveTls('IP:127.0.0.1')
     const { payment } = await connect(url, { tls: { ca: cert } }).payments.getPayment({})
     expect(payment?.paymentId).toBe('secret')
   })
 
-  it('believes no stranger', async () => {
+  it('the client refuses a server whose certificate it does not trust', async () => {
     const { url } = await serveTls('IP:127.0.0.1')
     const error = await errorOf(connect(url, { retry: false }).payments.getPayment({}))
     expect(error).toMatchObject({ status: 'UNAVAILABLE' })
   })
 
-  it('checks the name that the caller expects', async () => {
+  it("the client checks the name in the server's certificate", async () => {
     const { url, cert: ca } = await serveTls('DNS:payments.internal')
     const wrong = connect(url, { tls: { ca }, retry: false })
     expect(await errorOf(wrong.payments.getPayment({}))).toMatchObject({ status: 'UNAVAILABLE' })
@@ -89,7 +89,7 @@ describe('TLS', () => {
     expect((await right.payments.getPayment({})).payment?.paymentId).toBe('secret')
   })
 
-  it('shows the certificate of the caller to a service that asks for one', async () => {
+  it('the client presents its certificate to a service that asks for one', async () => {
     const { url, cert, key } = await serveTls('IP:127.0.0.1', true)
     const unknown = connect(url, { tls: { ca: cert }, retry: false })
     expect(await errorOf(unknown.payments.getPayment({}))).toMatchObject({ status: 'UNAVAILABLE' })

@@ -93,7 +93,7 @@ function readJson(...place: string[]): Record<string, unknown> {
 }
 
 describe('the package', () => {
-  it.each([...nodes])('imports and calls under %s', async (node) => {
+  it.each([...nodes])('the package imports and calls under %s', async (node) => {
     const { url } = await serve((router) =>
       router.service(PaymentsService, {
         getPayment: ({ paymentId }) => ({ payment: { paymentId, state: 3 } }),
@@ -104,7 +104,7 @@ describe('the package', () => {
     expect(JSON.parse(stdout)).toEqual({ id: 'one', paid: true, refused: 'UNIMPLEMENTED' })
   })
 
-  it('has types for strict callers', () => {
+  it('the package has types for strict callers', () => {
     writeFileSync(join(folder, 'typed.mts'), typed)
     const strict = '--noEmit --strict --module nodenext --target es2022 --types node'.split(' ')
     symlinkSync(join(root, 'node_modules', '@types'), join(folder, 'node_modules', '@types'))
@@ -114,7 +114,7 @@ describe('the package', () => {
     expect(status).toBe(0)
   })
 
-  it('holds code, declarations and contracts, and nothing else', () => {
+  it('the package holds code, declarations and contracts, and nothing else', () => {
     const files = readdirSync(packageDir, { recursive: true, encoding: 'utf8' })
     const odd = files.filter((file) => !/^dist($|\/)|^package\.json$|^README\.md$/.test(file))
     expect(odd).toEqual([])
@@ -122,7 +122,7 @@ describe('the package', () => {
     expect(files.filter((file) => /(?<!\.d)\.ts$/.test(file))).toEqual([])
   })
 
-  it('wants the versions of its dependencies that are tested here', () => {
+  it('the package requires the versions of its dependencies that are tested here', () => {
     const { dependencies: wanted } = readJson(packageDir, 'package.json')
     const { dependencies: own, devDependencies } = readJson(root, 'package.json') as Record<
       string,

@@ -36,7 +36,7 @@ async function serveFailing(...failures: Failure[]) {
 }
 
 describe('a call that may be repeated', () => {
-  it('is made again while the service is unavailable, under the same request id', async () => {
+  it('a call that may be repeated is made again while the service is unavailable, under the same request id', async () => {
     const { payments } = connect(await serveFailing(unavailable(), unavailable()))
     await payments.getPayment({})
     expect(calls).toHaveLength(3)
@@ -47,7 +47,7 @@ describe('a call that may be repeated', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('waits as long as a service that is too busy asks for', async () => {
+  it('a call that may be repeated waits as long as a service that is too busy asks for', async () => {
     const busy = new Failure('RATE_LIMIT_EXCEEDED', 'too many', { retryAfterS: 0.3 })
     const { payments } = connect(await serveFailing(busy))
     await payments.createPayment({})
@@ -55,7 +55,7 @@ describe('a call that may be repeated', () => {
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(295)
   })
 
-  it('is not made again for any other refusal', async () => {
+  it('a call that may be repeated is not made again for any other refusal', async () => {
     for (const reason of [
       'INTERNAL_ERROR',
       'PAYMENT_NOT_FOUND',
@@ -91,7 +91,7 @@ describe('a call that may be repeated', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('is not made again once its caller has aborted the wait', async () => {
+  it('a call that may be repeated is not made again once its caller has aborted the wait', async () => {
     const busy = new Failure('SERVICE_UNAVAILABLE', 'restarting', { retryAfterS: 30 })
     const { payments } = connect(await serveFailing(busy))
     const startedMs = Date.now()
@@ -104,7 +104,7 @@ describe('a call that may be repeated', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('finds a service that starts only now', async () => {
+  it('a call that may be repeated finds a service that starts only now', async () => {
     const [port = 0] = await freePorts(1)
     const { payments } = connect(`http://127.0.0.1:${port}`, { retry: { maxAttempts: 50 } })
     const call = payments.getPayment({})
@@ -123,7 +123,7 @@ describe('a call that may not be repeated', () => {
 })
 
 describe('the wait before an attempt', () => {
-  it('is a random part of a ceiling that doubles up to a bound, after what the service asks for', () => {
+  it('the wait before an attempt is a random part of a ceiling that doubles up to a bound, after what the service asks for', () => {
     const ceilings = [1, 2, 3, 6, 9].map((attempt) =>
       backoffMs(defaultRetryPolicy, attempt, 0, () => 1),
     )
@@ -137,7 +137,7 @@ describe('the wait before an attempt', () => {
     )
   })
 
-  it('does not come once half of the budget is spent, until successes have filled it', () => {
+  it('the wait before an attempt does not come once half of the budget is spent, until successes have filled it', () => {
     const budget = createRetryBudget()
     const allowed = Array.from({ length: 60 }, () => budget.failed())
     expect(allowed.filter(Boolean)).toHaveLength(49)

@@ -34,7 +34,7 @@ async function collect<T>(answers: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('a stream of answers', () => {
-  it('is read as it comes, to its end', async () => {
+  it('a stream of answers is read as it comes, to its end', async () => {
     const read = Promise.withResolvers<void>()
     const { deliveries } = await serveTail(async function* () {
       yield heartbeat
@@ -50,12 +50,12 @@ describe('a stream of answers', () => {
     expect(cases).toEqual(['heartbeat', 'heartbeat'])
   })
 
-  it('may be empty', async () => {
+  it('a stream of answers may be empty', async () => {
     const { deliveries } = await serveTail(async function* () {})
     expect(await collect(deliveries.tailDeliveries({}))).toEqual([])
   })
 
-  it('is cancelled at the service when its reader stops', async () => {
+  it('a stream of answers is cancelled at the service when its reader stops', async () => {
     const gone = Promise.withResolvers<void>()
     const { deliveries } = await serveTail(async function* ({ signal }) {
       signal?.addEventListener('abort', () => gone.resolve())
@@ -66,7 +66,7 @@ describe('a stream of answers', () => {
     await expect(gone.promise).resolves.toBeUndefined()
   })
 
-  it('ends with the error of its caller, its time or its service', async () => {
+  it('a stream of answers ends with the error of its caller, its time or its service', async () => {
     const { deliveries } = await serveTail(async function* ({ signal }) {
       yield heartbeat
       await new Promise((resolve) => signal?.addEventListener('abort', resolve))
@@ -80,7 +80,7 @@ describe('a stream of answers', () => {
     expect(await errorOf(readAndAbort())).toMatchObject({ status: 'CANCELLED' })
   })
 
-  it('is asked for again before its first answer, never after', async () => {
+  it('a stream of answers is asked for again before its first answer, never after', async () => {
     const early = await serveTail(async function* (_, attempt) {
       if (attempt < 3) throw new Failure('SERVICE_UNAVAILABLE', 'not yet')
       yield heartbeat
@@ -125,13 +125,13 @@ describe('a stream of requests', () => {
     }
   }
 
-  it('may be longer than any message', async () => {
+  it('a stream of requests may be longer than any message', async () => {
     const { accounts } = await serveUpload()
     const answer = await accounts.uploadPersonalAccount(chunks(100))
     expect(answer.mobileNumberAsSent).toBe(String(100 * chunkBytes))
   })
 
-  it('stops when the service has refused it, and is not sent again', async () => {
+  it('a stream of requests stops when the service has refused it, and is not sent again', async () => {
     const { accounts, seen } = await serveUpload(chunkBytes)
     let made = 0
     async function* endless() {
@@ -151,7 +151,7 @@ describe('a stream of requests', () => {
     expect(seen.calls).toBe(2)
   })
 
-  it('fails by the error of its own maker', async () => {
+  it('a stream of requests fails by the error of its own maker', async () => {
     const { accounts, arrived } = await serveUpload()
     async function* broken() {
       yield* chunks(1)
@@ -161,7 +161,7 @@ describe('a stream of requests', () => {
     await expect(accounts.uploadPersonalAccount(broken())).rejects.toThrow('the disk is gone')
   })
 
-  it('is cancelled by its caller', async () => {
+  it('a stream of requests is cancelled by its caller', async () => {
     const { accounts, arrived } = await serveUpload()
     const abort = new AbortController()
     async function* slow() {

@@ -79,7 +79,7 @@ async function listed(...words: string[]): Promise<Shown[]> {
 }
 
 describe('payweave', () => {
-  it('tails, lists, shows and replays pushes', { timeout: 60_000 }, async () => {
+  it('payweave tails, lists, shows and replays pushes', { timeout: 60_000 }, async () => {
     receiver.answer(status(500))
     const tail = startProcess(dataDir, 'events', 'tail', ...forProject)
     await eventually(() => tail.err().includes('tailing'))
@@ -111,7 +111,7 @@ describe('payweave', () => {
     expect(again.all).toContain('DELIVERY_ENDED')
   })
 
-  it('receives pushes on this machine and prints them with headers and body', async () => {
+  it('payweave receives pushes on this machine and prints them with headers and body', async () => {
     const listening = startProcess(dataDir, 'listen', '--port', '0', '--count', '1')
     await eventually(() => listening.err().includes('listening on'))
     const [, url = ''] = /listening on (\S+)/.exec(listening.err()) ?? []
@@ -145,24 +145,24 @@ describe('payweave', () => {
       2,
     ],
     ['help', ['deliveries', 'replay', '--help'], 0],
-  ] as const)('ends after %s as documented', async (_what, words, code) => {
+  ] as const)('payweave ends after %s as documented', async (_what, words, code) => {
     expect((await run(...words)).code).toBe(code)
   })
 
-  it.concurrent('is a process that ends with that code', async () => {
+  it.concurrent('payweave is a process that exits with the code of its command', async () => {
     expect(await runProcess(dataDir)).toMatchObject({ code: 2 })
     const list = await runProcess(dataDir, 'deliveries', 'list', ...forProject, '--json')
     expect(list).toMatchObject({ code: 0, err: '' })
   })
 
   // Long enough for the tail to have begun, on a machine that stalls.
-  it.concurrent('ends a tail at the deadline that it was given', async () => {
+  it.concurrent('payweave ends a tail at the deadline that it was given', async () => {
     const { code, all } = await run('events', 'tail', ...forProject, '--for', '4')
     expect(code).toBe(0)
     expect(all).toBe('tailing\n')
   })
 
-  it.concurrent('never prints the bearer', async () => {
+  it.concurrent('payweave never prints the bearer', async () => {
     const { code, all } = await run(
       'deliveries',
       'list',
@@ -177,7 +177,7 @@ describe('payweave', () => {
 })
 
 describe('the RPCs', () => {
-  it('show how receivers are doing', async () => {
+  it('the RPCs show how receivers are doing', async () => {
     const { endpoints } = (await service.call('delivery.v1.EndpointService/ListEndpoints', {
       projectId,
     })) as { endpoints: { endpointId: string; origin: string; breaker: string }[] }
@@ -189,7 +189,7 @@ describe('the RPCs', () => {
     expect(await get({ projectId: randomUUID(), endpointId })).toMatchObject({ code: 'not_found' })
   })
 
-  it('show the lanes of a host page by page, each with its kind', async () => {
+  it('the RPCs show the lanes of a host page by page, each with its kind', async () => {
     const project = randomUUID()
     const urls = { notify: `${receiver.url}/lanes`, callback: `${receiver.url}/lanes` }
     const event = createdEvent({ projectId: project, ...urls, callbackSequence: 1 })
@@ -232,7 +232,7 @@ describe('the RPCs', () => {
       },
       'invalid_argument',
     ],
-  ])('refuse a replay with %s', async (_what, request, code) => {
+  ])('the RPCs refuse a replay with %s', async (_what, request, code) => {
     const answer = await service.call('delivery.v1.ReplayService/CreateReplayJob', {
       projectId,
       ...request,

@@ -44,7 +44,7 @@ async function claimOne(token: string = tokens[0]) {
 }
 
 describe('a worker that dies', () => {
-  it('before the POST leaves an attempt that becomes unknown, and the push comes from another', async () => {
+  it('a worker that dies before the POST leaves an attempt that becomes unknown, and the push comes from another', async () => {
     const [id = ''] = await harness.push({ url: receiver.url })
     await claimOne()
     expect(await harness.attempts(id)).toMatchObject([{ number: 1, outcome: 'started' }])
@@ -64,7 +64,7 @@ describe('a worker that dies', () => {
     expect(receiver.requests).toHaveLength(2)
   })
 
-  it('after the POST has the receiver see the same bytes twice', async () => {
+  it('a worker that dies after the POST has the receiver see the same bytes twice', async () => {
     const released = Promise.withResolvers<void>()
     receiver.answer((_request, response) => void released.promise.then(() => response.end()))
     const dying = harness.worker()
@@ -84,7 +84,7 @@ describe('a worker that dies', () => {
     ])
   })
 
-  it('after the 2xx and before it is recorded has the receiver see the same bytes twice', async () => {
+  it('a worker that dies after the 2xx and before it is recorded has the receiver see the same bytes twice', async () => {
     const { db } = harness
     let ends = 0
     const dying = harness.worker({
@@ -112,7 +112,7 @@ describe('a worker that dies', () => {
     ])
   })
 
-  it('does not use up the schedule', async () => {
+  it('a worker that dies does not use up the schedule', async () => {
     receiver.answer(status(500))
     const [id = ''] = await harness.push({ url: receiver.url })
     await claimOne()
@@ -206,7 +206,7 @@ describe('a stop', () => {
 })
 
 describe('workers side by side', () => {
-  it('send each push once', async () => {
+  it('workers side by side send each push once', async () => {
     const pushes = Array.from({ length: 200 }, (_, n) => ({
       url: `${receiver.url}/${n}`,
       projectId: harness.projectId,

@@ -57,7 +57,7 @@ describe('a push', () => {
     ])
   })
 
-  it('carries only the headers that are documented', async () => {
+  it('a push carries only the headers that are documented', async () => {
     const to = await receiver()
     harness.worker()
     const eventId = randomUUID()
@@ -77,7 +77,7 @@ describe('a push', () => {
     })
   })
 
-  it('has the same ids on each attempt, and attempts that are counted on over rounds', async () => {
+  it('a push has the same ids on each attempt, and attempts that are counted on over rounds', async () => {
     const to = await receiver(status(500))
     harness.worker({ scheduleS: [1] })
     const eventId = randomUUID()
@@ -92,7 +92,7 @@ describe('a push', () => {
     )
   })
 
-  it('to different URLs about one event has one event id and a delivery id each', async () => {
+  it('a push to different URLs about one event has one event id and a delivery id each', async () => {
     const to = await receiver()
     harness.worker()
     const eventId = randomUUID()
@@ -124,7 +124,7 @@ describe('a push', () => {
     ])
   })
 
-  it('waits as long as the schedule says', async () => {
+  it('a push waits as long as the schedule says', async () => {
     const to = await receiver(status(500))
     harness.worker({ scheduleS: [100, 200] })
     const [id = ''] = await harness.push({ url: to.url })
@@ -158,7 +158,7 @@ describe('a push', () => {
   })
 
   it.each([301, 302, 303, 307, 308])(
-    'that is redirected by %d has failed and follows nothing',
+    'a push that is redirected by %d has failed and follows nothing',
     async (code) => {
       const elsewhere = await receiver()
       const to = await receiver(status(code, { location: `${elsewhere.url}/` }))
@@ -178,23 +178,26 @@ describe('a push', () => {
     ['0', 2],
     ['in a minute, as a date,', 60],
     ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600],
-  ])('that is answered with 429 and Retry-After %s waits about %d s', async (header, expectedS) => {
-    const to = await receiver((request, response) => {
-      const inAMinute = new Date(Date.now() + 60_000).toUTCString()
-      const value = header.startsWith('in a minute') ? inAMinute : header
-      status(429, { 'retry-after': value })(request, response)
-    })
-    harness.worker({ scheduleS: [2, 2] })
-    const [id = ''] = await harness.push({ url: to.url })
-    // The second attempt may be under way already.
-    const first = async () => (await harness.attempts(id))[0]
-    await eventually(async () => (await first())?.nextAttemptAt != null)
-    const attempt = await first()
-    const nextS = (attempt?.nextAttemptAt?.getTime() ?? 0) / 1e3
-    const startedS = (attempt?.startedAt.getTime() ?? 0) / 1e3
-    expect(nextS - startedS).toBeGreaterThan(expectedS * 0.8)
-    expect(nextS - harness.clock.now().getTime() / 1e3).toBeLessThanOrEqual(expectedS + 0.5)
-  })
+  ])(
+    'a push that is answered with 429 and Retry-After %s waits about %d s',
+    async (header, expectedS) => {
+      const to = await receiver((request, response) => {
+        const inAMinute = new Date(Date.now() + 60_000).toUTCString()
+        const value = header.startsWith('in a minute') ? inAMinute : header
+        status(429, { 'retry-after': value })(request, response)
+      })
+      harness.worker({ scheduleS: [2, 2] })
+      const [id = ''] = await harness.push({ url: to.url })
+      // The second attempt may be under way already.
+      const first = async () => (await harness.attempts(id))[0]
+      await eventually(async () => (await first())?.nextAttemptAt != null)
+      const attempt = await first()
+      const nextS = (attempt?.nextAttemptAt?.getTime() ?? 0) / 1e3
+      const startedS = (attempt?.startedAt.getTime() ?? 0) / 1e3
+      expect(nextS - startedS).toBeGreaterThan(expectedS * 0.8)
+      expect(nextS - harness.clock.now().getTime() / 1e3).toBeLessThanOrEqual(expectedS + 0.5)
+    },
+  )
 
   it('a push that cannot connect has failed and is retried', async () => {
     const to = await receiver()
@@ -211,7 +214,7 @@ describe('a push', () => {
     ])
   })
 
-  it('reuses the connection of the one before', async () => {
+  it('a push reuses the connection of the one before', async () => {
     const to = await receiver()
     harness.worker()
     for (let n = 1; n <= 3; n += 1) {

@@ -51,7 +51,7 @@ describe('where loopback is not allowed', () => {
     `https://user@127.0.0.1:${port}/`,
   ]
 
-  it('every notation of this machine is blocked and nothing is connected', async () => {
+  it('where loopback is not allowed, every notation of this machine is blocked and nothing is connected', async () => {
     const ends = await Promise.all(literals(receiver.port).map((url) => post(url)))
     expect(ends.map(({ outcome, error }) => `${outcome} ${error}`)).toEqual(
       ends.map(() => 'blocked url'),
@@ -69,15 +69,18 @@ describe('where loopback is not allowed', () => {
     ['public and private addresses', ['8.8.8.8', '127.0.0.1']],
     ['private and public addresses', ['127.0.0.1', '2606:4700:4700::1111']],
     ['something unreadable', ['not an address']],
-  ])('a name that leads to %s is blocked and nothing is connected', async (_what, addresses) => {
-    const url = `https://receiver.example:${receiver.port}/`
-    const end = await post(url, { resolve: () => Promise.resolve(addresses) })
-    expect(end).toMatchObject({ outcome: 'blocked', error: 'resolved' })
-    expect(end.peerAddress).toBeUndefined()
-    expect(receiver.connections()).toBe(0)
-  })
+  ])(
+    'where loopback is not allowed, a name that leads to %s is blocked and nothing is connected',
+    async (_what, addresses) => {
+      const url = `https://receiver.example:${receiver.port}/`
+      const end = await post(url, { resolve: () => Promise.resolve(addresses) })
+      expect(end).toMatchObject({ outcome: 'blocked', error: 'resolved' })
+      expect(end.peerAddress).toBeUndefined()
+      expect(receiver.connections()).toBe(0)
+    },
+  )
 
-  it('a name is resolved once a connection, so the vetted address is the one that is called', async () => {
+  it('where loopback is not allowed, a name is resolved once a connection, so the vetted address is the one that is called', async () => {
     let asked = 0
     const resolve = () => {
       asked += 1
@@ -89,7 +92,7 @@ describe('where loopback is not allowed', () => {
     expect(receiver.connections()).toBe(0)
   })
 
-  it('a name that does not resolve is a failure that may pass', async () => {
+  it('where loopback is not allowed, a name that does not resolve is a failure that may pass', async () => {
     const resolve = () =>
       Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
     expect(await post('https://receiver.example/', { resolve })).toMatchObject({
@@ -100,12 +103,15 @@ describe('where loopback is not allowed', () => {
 })
 
 describe('where loopback is allowed', () => {
-  it.each(['127.0.0.1', 'localhost', 'LOCALHOST.', '2130706433'])('%s is reached', async (host) => {
-    const end = await post(`http://${host}:${receiver.port}/`, { allowLoopback: true })
-    expect(end).toMatchObject({ outcome: 'delivered', status: 200, peerAddress: '127.0.0.1' })
-  })
+  it.each(['127.0.0.1', 'localhost', 'LOCALHOST.', '2130706433'])(
+    'where loopback is allowed, %s is reached',
+    async (host) => {
+      const end = await post(`http://${host}:${receiver.port}/`, { allowLoopback: true })
+      expect(end).toMatchObject({ outcome: 'delivered', status: 200, peerAddress: '127.0.0.1' })
+    },
+  )
 
-  it('another name that leads to this machine is blocked all the same', async () => {
+  it('where loopback is allowed, another name that leads to this machine is blocked all the same', async () => {
     const before = receiver.connections()
     const end = await post(`https://receiver.example:${receiver.port}/`, {
       allowLoopback: true,
@@ -116,7 +122,7 @@ describe('where loopback is allowed', () => {
   })
 
   it.each(['10.0.0.1', '192.168.0.1', '169.254.169.254', '[fd00::1]'])(
-    'the private address %s is blocked all the same',
+    'where loopback is allowed, the private address %s is blocked all the same',
     async (host) => {
       const end = await post(`http://${host}:8080/`, { allowLoopback: true })
       expect(end).toMatchObject({ outcome: 'blocked', error: 'url' })
@@ -125,7 +131,7 @@ describe('where loopback is allowed', () => {
 })
 
 describe('over TLS', () => {
-  it('a receiver with a trusted certificate is reached', async () => {
+  it('over TLS, a receiver with a trusted certificate is reached', async () => {
     const tls = makeCertificate('IP:127.0.0.1,DNS:localhost')
     const to = await startReceiver(undefined, tls)
     const options = { allowLoopback: true, trustedCertificates: tls.cert }
@@ -142,7 +148,7 @@ describe('over TLS', () => {
     ['of another name', 'DNS:example.com', 1, true, 'err_tls_cert_altname_invalid'],
     ['that is over', 'IP:127.0.0.1', -1, true, 'cert_has_expired'],
   ])(
-    'a certificate %s is a failure and nothing is sent',
+    'over TLS, a certificate %s is a failure and nothing is sent',
     async (_what, subject, days, trusted, error) => {
       const tls = makeCertificate(subject, days)
       const to = await startReceiver(undefined, tls)

@@ -12,7 +12,7 @@ import { type Receiver, startReceiver } from './receiver.ts'
 const urls = { notify: 'https://m.example/notify?k=1', callback: 'https://m.example:8443/callback' }
 
 describe('an event', () => {
-  it('makes a notify for each notice and a callback when it has a number', () => {
+  it('an event makes a notify for each notice and a callback when it has a number', () => {
     const pushes = deliveriesOf(createdEvent({ ...urls, payers: 2, callbackSequence: 3 }))
     expect(pushes.map(({ kind, url, origin }) => [kind, url, origin])).toEqual([
       ['notify', urls.notify, 'https://m.example'],
@@ -23,19 +23,19 @@ describe('an event', () => {
     expect(pushes.every(({ subjectId }) => subjectId === 'payment-1')).toBe(true)
   })
 
-  it('makes nothing for a URL that the request does not have', () => {
+  it('an event makes nothing for a URL that the request does not have', () => {
     expect(deliveriesOf(createdEvent({ callbackSequence: 1 }))).toEqual([])
     const callbackOnly = createdEvent({ callback: urls.callback, callbackSequence: 1 })
     expect(deliveriesOf(callbackOnly).map(({ kind }) => kind)).toEqual(['callback'])
     expect(deliveriesOf(createdEvent({ callback: urls.callback }))).toEqual([])
   })
 
-  it('makes the same ids and bytes however often it comes', () => {
+  it('an event makes the same ids and bytes however often it comes', () => {
     const event = createdEvent({ ...urls, callbackSequence: 1 })
     expect(deliveriesOf(structuredClone(event))).toEqual(deliveriesOf(event))
   })
 
-  it('is rendered as the contract says', () => {
+  it('an event is rendered as the contract says', () => {
     const event = createdEvent({ ...urls, callbackSequence: 1 })
     const [notify, callback] = deliveriesOf(event).map(({ body }) => body.toString())
     expect(notify).toContain('"amount":100.50')
@@ -59,7 +59,7 @@ describe('an event', () => {
     ['bytes that are no message', () => ({ payload: new Uint8Array([255, 255, 255]) })],
     ['no payment', () => ({ payload: new Uint8Array() })],
     ['no time', () => ({ occurredTime: undefined })],
-  ])('with %s is poison', (_what, change) => {
+  ])('an event with %s is poison', (_what, change) => {
     const event = Object.assign(createdEvent(urls), change())
     expect(() => deliveriesOf(event)).toThrow(UnprocessableEvent)
   })
@@ -72,14 +72,14 @@ describe('an event', () => {
     ['a URL that is none', createdEvent({ notify: 'not a URL' })],
     ['a URL that no table keeps', createdEvent({ notify: 'https://m.example/\0' })],
     ['a URL that is too long', createdEvent({ notify: `https://m.example/${'a'.repeat(2_031)}` })],
-  ])('with %s is poison: no repeat would help', (_what, event) => {
+  ])('an event with %s is poison: no repeat would help', (_what, event) => {
     expect(() => deliveriesOf(event)).toThrow(UnprocessableEvent)
   })
 
   it.each([
     ['of a kind that is not known', { kind: NoticeKind.UNSPECIFIED, payerIndex: 0 }],
     ['about nobody', { kind: NoticeKind.PAYMENT_FAILED, payerIndex: 7 }],
-  ])('with a notice %s is poison', (_what, notice) => {
+  ])('an event with a notice %s is poison', (_what, notice) => {
     expect(() => deliveriesOf(createdEvent({ ...urls, notices: [notice] }))).toThrow(
       UnprocessableEvent,
     )
@@ -99,7 +99,7 @@ describe('intake', () => {
     await harness.drop()
   })
 
-  it('lays the pushes down once and they are sent with their frozen bytes', async () => {
+  it('intake stores the pushes once, and they are sent with their frozen bytes', async () => {
     const { url } = receiver
     const event = createdEvent({ notify: url, callback: url, payers: 20, callbackSequence: 1 })
     await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))

@@ -99,7 +99,7 @@ async function expectPushedAgain(id: string, error: string): Promise<void> {
 }
 
 describe('an instance that is killed while it pushes', () => {
-  it('has its push repeated by the next one within 5 s of its start', async () => {
+  it('an instance that is killed while it pushes has its push repeated by the next one within 5 s of its start', async () => {
     const held = holdAnswers()
     const [id = ''] = await harness.push({ url: receiver.url, body: Buffer.from('{"n":1}') })
     const killed = await start()
@@ -113,7 +113,7 @@ describe('an instance that is killed while it pushes', () => {
     expect(await between(started, startOf(id, 2))).toBeLessThan(withinMs)
   })
 
-  it('has its push repeated by another one within 5 s of its end', async () => {
+  it('an instance that is killed while it pushes has its push repeated by another one within 5 s of its end', async () => {
     const held = holdAnswers()
     const [id = ''] = await harness.push({ url: receiver.url })
     const killed = await start()
@@ -130,7 +130,7 @@ describe('an instance that is killed while it pushes', () => {
 })
 
 describe('an instance that lives', () => {
-  it('keeps its pushes when all sessions are ended, and registers again', async () => {
+  it('an instance that lives keeps its pushes when all sessions are ended, and registers again', async () => {
     const held = holdAnswers()
     const [id = ''] = await harness.push({ url: receiver.url })
     let checks = 0
@@ -204,14 +204,14 @@ describe('an instance that stops', () => {
     return harness.asOwner('select from delivery.instance')
   }
 
-  it('is forgotten, unless it leaves leases', async () => {
+  it('an instance that stops is forgotten, unless it leaves leases', async () => {
     expect(await stoppedWith(async () => undefined)).toHaveLength(0)
     expect(await stoppedWith(() => harness.push({ url: receiver.url }))).toHaveLength(1)
   })
 })
 
 describe('leases of an instance', () => {
-  it('are released while it has no session, and those of others are not', async () => {
+  it('leases of an instance are released while it has no session, and those of others are not', async () => {
     const [own, other] = [randomUUID(), randomUUID()]
     const session = await harness.db.session()
     expect(await registerInstance(session, own)).toBe(true)
@@ -231,7 +231,7 @@ describe('leases of an instance', () => {
     last.close()
   })
 
-  it('are released once more when a claim of it ends late, and the instance is forgotten in the end', async () => {
+  it('leases of an instance are released once more when a claim of it ends late, and the instance is forgotten in the end', async () => {
     const id = randomUUID()
     const session = await harness.db.session()
     await registerInstance(session, id)
@@ -247,7 +247,7 @@ describe('leases of an instance', () => {
     expect(await harness.asOwner('select from delivery.instance')).toHaveLength(0)
   })
 
-  it('cannot be those of two sessions', async () => {
+  it('leases of an instance cannot be those of two sessions', async () => {
     const id = randomUUID()
     const [first, second] = [await harness.db.session(), await harness.db.session()]
     expect(await registerInstance(first, id)).toBe(true)

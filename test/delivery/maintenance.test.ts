@@ -30,7 +30,7 @@ const nameOf = (day: Date) => `attempt_${day.toISOString().slice(0, 10).replaceA
 const inDays = (days: number) => new Date(harness.clock.now().getTime() + days * dayMs)
 
 describe('among many rows', () => {
-  it('those given up are not walked again and again while they are kept', async () => {
+  it('the rows of pushes that were given up are not read again and again while they are kept', async () => {
     await harness.push({ url: 'https://a.example/' })
     await copy(5_000, 'exhausted', 40)
     await copy(5, 'delivered', 31)
@@ -42,7 +42,7 @@ describe('among many rows', () => {
   })
 
   it.each(['exhausted', 'delivered', 'pending'] as const)(
-    'a project finds the few that are %s without reading the others',
+    'a project finds its few pushes that are %s without reading the others',
     async (state) => {
       await harness.push({ url: 'https://a.example/' })
       await copy(5_000, state === 'delivered' ? 'cancelled' : 'delivered', 1)
@@ -73,7 +73,7 @@ async function copy(count: number, state: string, daysAgo: number): Promise<void
 }
 
 describe('maintenance', () => {
-  it('keeps partitions for the days to come and drops those that are over', async () => {
+  it('maintenance keeps partitions for the days to come and drops those that are over', async () => {
     const first = nameOf(inDays(0))
     expect(await partitions()).toContain(first)
     await keepAttemptDays(harness.db, 5, 90)

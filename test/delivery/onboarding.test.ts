@@ -24,7 +24,7 @@ const registration = {
 }
 
 describe('an onboarding event', () => {
-  it('makes one callback with the body that the contract shows', () => {
+  it('an onboarding event makes one callback with the body that the contract shows', () => {
     const [callback, ...others] = deliveriesOf(onboardingEvent())
     expect(others).toEqual([])
     expect(callback).toMatchObject({ kind: 'onboarding', subjectId: 'account-1' })
@@ -63,7 +63,7 @@ describe('an onboarding event', () => {
     })
   })
 
-  it('makes the same id and bytes however often it comes', () => {
+  it('an onboarding event makes the same id and bytes however often it comes', () => {
     const event = onboardingEvent()
     expect(deliveriesOf(structuredClone(event))).toEqual(deliveriesOf(event))
   })
@@ -100,11 +100,11 @@ describe('an onboarding event', () => {
     ['a long token in the clear', onboardingEvent({ authorisationTokenSealed: 'A'.repeat(40) })],
     ['no token', onboardingEvent({ authorisationTokenSealed: '' })],
     ['a payload that is no message', onboardingEvent({}, { payload: new Uint8Array([255, 255]) })],
-  ])('with %s is poison', (_what, event) => {
+  ])('an onboarding event with %s is poison', (_what, event) => {
     expect(() => deliveriesOf(event)).toThrow(UnprocessableEvent)
   })
 
-  it('may have a URL of 200 characters', () => {
+  it('an onboarding event may have a URL of 200 characters', () => {
     const callbackUrl = `https://m.example/${'a'.repeat(182)}`
     expect(deliveriesOf(onboardingEvent({ callbackUrl }))).toHaveLength(1)
   })
@@ -196,7 +196,7 @@ describe('a callback that is laid down', () => {
     await eventually(async () => expect(await counted()).toBe('1'))
   })
 
-  it('waits as at first after a replay, however many attempts came before', async () => {
+  it('a callback of an onboarding waits as at first after a replay, however many attempts came before', async () => {
     const unavailable = { outcome: 'unsigned', error: 'signing_unavailable', totalMs: 0 } as const
     harness.worker({ sign: async () => ({ end: unavailable }) })
     const id = await layDown(receiver.url)
@@ -217,7 +217,7 @@ describe('a callback that is laid down', () => {
     expect(await waits()).toBeLessThan(4)
   })
 
-  it('is identified and signed on each attempt, and names no payment', async () => {
+  it('a callback of an onboarding is identified and signed on each attempt, and names no payment', async () => {
     receiver.answer(status(500))
     harness.worker({ scheduleS: [1], sign: async () => ({ headers }) })
     const id = await layDown(receiver.url)
@@ -252,20 +252,20 @@ describe('a callback that is laid down', () => {
     expect(receiver.requests).toHaveLength(0)
   })
 
-  it('to a plain http URL is blocked unsent where nothing but https is called', async () => {
+  it('a callback of an onboarding to a plain http URL is blocked unsent where only https is allowed', async () => {
     harness.worker({ allowLoopback: false, sign: async () => ({ headers }) })
     const id = await layDown('http://m.example/onboarded')
     await eventually(async () => expect(await harness.state(id)).toBe('blocked'))
     expect(await harness.attempts(id)).toMatchObject([{ outcome: 'blocked', error: 'url' }])
   })
 
-  it('is forgotten together with its sealed token', async () => {
+  it('a callback of an onboarding is deleted together with its sealed token', async () => {
     const id = await layDown(receiver.url)
     await harness.asOwner(`delete from delivery.delivery where delivery_id = '${id}'`)
     expect(await findSigning(harness.db, id)).toBeUndefined()
   })
 
-  it('ends with 410, and so does every later one of that account to that URL', async () => {
+  it('a callback of an onboarding ends with 410, and so does every later one of that account to that URL', async () => {
     receiver.answer(status(410))
     harness.worker({ sign: async () => ({ headers }) })
     const first = await layDown(receiver.url)

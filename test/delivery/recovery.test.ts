@@ -40,8 +40,10 @@ afterAll(async () => {
 // Their number: `npm run test:kill -- --thundering-herd N`.
 const pushCount = Number(process.env['HERD_PUSHES'] ?? '50000')
 
-describe('a thundering herd: pushes that are due at once', () => {
-  it('goes out whole, each once, within the limits', { timeout: 180_000 }, async () => {
+describe('a herd of pushes that are due at once', () => {
+  it('all pushes of a thundering herd are sent once each, within the limits', {
+    timeout: 180_000,
+  }, async () => {
     const origins = Array.from({ length: 50 }, (_, n) => `https://receiver-${n}.example`)
     await harness.push(...origins.map((url) => ({ url })))
     // In parts: one statement for all takes long on a busy machine.
@@ -98,28 +100,31 @@ describe('a hostname that many projects share', () => {
   it.each([
     ['a limit that is given', { hostLimit: 5 }, 5],
     ['the limit of 32 that nobody has to give', {}, 32],
-  ])('gets no more POSTs at once than %s, and all in the end', async (_which, changes, most) => {
-    const held: ServerResponse[] = []
-    receiver.answer((_request, response) => void held.push(response))
-    const projects = Array.from({ length: 12 }, () => randomUUID())
-    await harness.push(
-      ...projects.flatMap((projectId) =>
-        Array.from({ length: 8 }, () => ({ url: receiver.url, projectId })),
-      ),
-    )
-    await harness.asOwner('update delivery.endpoint set limit_now = 16')
-    harness.worker({ ...changes, timeoutMs: 15_000 })
-    await eventually(() => expect(held.length).toBe(most))
-    // The worker still claims for others, and no more for this one.
-    const other = await startReceiver()
-    await harness.push({ url: other.url.replace('127.0.0.1', 'localhost') })
-    await eventually(() => expect(other.requests).toHaveLength(1))
-    await other.close()
-    expect(held).toHaveLength(most)
-    receiver.answer(status(200))
-    for (const response of held) response.end()
-    await eventually(() => expect(receiver.requests.length).toBe(96))
-  })
+  ])(
+    'a hostname that many projects share gets no more POSTs at once than %s, and all in the end',
+    async (_which, changes, most) => {
+      const held: ServerResponse[] = []
+      receiver.answer((_request, response) => void held.push(response))
+      const projects = Array.from({ length: 12 }, () => randomUUID())
+      await harness.push(
+        ...projects.flatMap((projectId) =>
+          Array.from({ length: 8 }, () => ({ url: receiver.url, projectId })),
+        ),
+      )
+      await harness.asOwner('update delivery.endpoint set limit_now = 16')
+      harness.worker({ ...changes, timeoutMs: 15_000 })
+      await eventually(() => expect(held.length).toBe(most))
+      // The worker still claims for others, and no more for this one.
+      const other = await startReceiver()
+      await harness.push({ url: other.url.replace('127.0.0.1', 'localhost') })
+      await eventually(() => expect(other.requests).toHaveLength(1))
+      await other.close()
+      expect(held).toHaveLength(most)
+      receiver.answer(status(200))
+      for (const response of held) response.end()
+      await eventually(() => expect(receiver.requests.length).toBe(96))
+    },
+  )
 })
 
 describe('a delivery process', () => {
@@ -188,7 +193,7 @@ describe('a delivery process', () => {
 })
 
 describe('a restart of the database', () => {
-  it('delays pushes and loses none', { timeout: 120_000 }, async () => {
+  it('a restart of the database delays pushes and loses none', { timeout: 120_000 }, async () => {
     receiver.answer((_request, response) => void setTimeout(() => response.end(), 20))
     harness.worker()
     const bodies = Array.from({ length: 200 }, (_, n) => `{"n":${n}}`)

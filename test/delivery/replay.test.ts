@@ -81,7 +81,7 @@ async function runThrough(jobId: string): Promise<void> {
 }
 
 describe('a push that was given up', () => {
-  it('is sent again with the same bytes in a round of its own, once for each request id', async () => {
+  it('a push that was given up is sent again with the same bytes in a round of its own, once for each request id', async () => {
     receiver.answer(status(500))
     harness.worker({ scheduleS: [] })
     const [id = ''] = await harness.push({ url: receiver.url, body: Buffer.from('{"n":7}') })
@@ -100,7 +100,7 @@ describe('a push that was given up', () => {
     ])
   })
 
-  it('has the whole schedule again', async () => {
+  it('a push that was given up has the whole schedule again', async () => {
     receiver.answer(status(500))
     const [id = ''] = await givenUp(1, receiver.url)
     await replay(id)
@@ -111,14 +111,14 @@ describe('a push that was given up', () => {
   })
 
   it.each(['delivered', 'gone', 'blocked', 'cancelled'])(
-    'or is %s can be sent again',
+    'a push that was given up or is %s can be sent again',
     async (end) => {
       const [id = ''] = await givenUp(1, url, end)
       expect(await replay(id)).toMatchObject({ state: 'pending', round: 2 })
     },
   )
 
-  it('is not sent again for another project, nor by a request id of another push', async () => {
+  it('a push that was given up is not sent again for another project, nor by a request id of another push', async () => {
     const [first = '', second = ''] = await givenUp(2)
     await expect(replay(first, randomUUID(), randomUUID())).rejects.toMatchObject({
       reason: 'DELIVERY_NOT_FOUND',
@@ -143,7 +143,7 @@ describe('a push that was given up', () => {
 describe('a cancelled push', () => {
   const cancel = (id: string) => cancelDelivery(harness.db, harness.projectId, id)
 
-  it('is never sent, however often it is cancelled', async () => {
+  it('a cancelled push is never sent, however often it is cancelled', async () => {
     const [id = ''] = await harness.push({ url: receiver.url })
     expect((await cancel(id)).state).toBe('cancelled')
     expect((await cancel(id)).state).toBe('cancelled')
@@ -153,7 +153,7 @@ describe('a cancelled push', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  it('stays cancelled when its POST under way ends', async () => {
+  it('a cancelled push stays cancelled when its POST under way ends', async () => {
     const cancelled = Promise.withResolvers<void>()
     receiver.answer((_request, response) => void cancelled.promise.then(() => response.end()))
     harness.worker()
@@ -165,14 +165,14 @@ describe('a cancelled push', () => {
     expect(await harness.state(id)).toBe('cancelled')
   })
 
-  it('cannot be one that has ended otherwise', async () => {
+  it('a cancelled push cannot be one that has ended otherwise', async () => {
     const [id = ''] = await givenUp(1)
     await expect(cancel(id)).rejects.toMatchObject({ reason: 'DELIVERY_ENDED' })
   })
 })
 
 describe('a replay of many', () => {
-  it('takes those of its filter, each once, past everything between', async () => {
+  it('a bulk replay takes the pushes of its filter, each once, past everything between', async () => {
     const wanted = await givenUp(120, url)
     await givenUp(60, url, 'delivered')
     const later = await givenUp(30, url, 'blocked')
@@ -188,7 +188,7 @@ describe('a replay of many', () => {
     expect([...wanted, ...later]).toHaveLength(150)
   })
 
-  it('goes by kind and by the time at which the event was taken in', async () => {
+  it('a bulk replay filters by kind and by the time at which the event was taken in', async () => {
     await givenUp(2)
     harness.clock.advance(10_000)
     const fromAt = harness.clock.now()
@@ -203,7 +203,7 @@ describe('a replay of many', () => {
     expect(await harness.state(callback)).toBe('pending')
   })
 
-  it('asked for twice is one, and another wish under its key is refused', async () => {
+  it('a bulk replay requested twice is one, and another request under its key is refused', async () => {
     await givenUp(3)
     const idempotencyKey = 'key-1'
     const [first, second] = await Promise.all([job({ idempotencyKey }), job({ idempotencyKey })])
@@ -216,7 +216,7 @@ describe('a replay of many', () => {
     ).rejects.toMatchObject({ reason: 'IDEMPOTENCY_KEY_CONFLICT' })
   })
 
-  it('keeps its pace', async () => {
+  it('a bulk replay keeps its rate', async () => {
     await givenUp(4)
     await job({ ratePerS: 4 })
     const beforeMs = harness.clock.now().getTime()
@@ -234,7 +234,7 @@ describe('a replay of many', () => {
     expect(await stepReplay(harness.db, limits)).toBe(1)
   })
 
-  it('does not take what it has replayed and failed again', async () => {
+  it('a bulk replay does not take what it has replayed and failed again', async () => {
     const ids = await givenUp(3)
     const { jobId } = await job()
     await stepReplay(harness.db, limits)
@@ -282,7 +282,7 @@ describe('a replay of many', () => {
     expect(await jobNow(jobId)).toMatchObject({ state: 'done', replayed: 40n })
   })
 
-  it('on which several replicas work sends each push once', async () => {
+  it('a bulk replay on which several replicas work sends each push once', async () => {
     await givenUp(300, receiver.url)
     const runners = [1, 2, 3].map(() =>
       startReplayRunner({ db: harness.db, log: silentLog, onDue: () => undefined }),
@@ -302,7 +302,7 @@ describe('a replay of many', () => {
 })
 
 describe('a receiver', () => {
-  it('is shown with what waits for it, what is under way and its breaker', async () => {
+  it('a receiver is shown with what waits for it, what is under way and its breaker', async () => {
     await harness.push({ url }, { url }, { url: 'https://other.example/' })
     await harness.asOwner(
       `update delivery.endpoint set breaker = 'open', breaker_until = now() + interval '1 minute'

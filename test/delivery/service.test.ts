@@ -91,7 +91,7 @@ const list = (request: object) => call('delivery.v1.DeliveryService/ListDeliveri
 const get = (request: object) => call('delivery.v1.DeliveryService/GetDelivery', request)
 
 describe('the delivery process', () => {
-  it('turns an event into a push, confirms it and shows it to its project alone', async () => {
+  it('the delivery process turns an event into a push, confirms it and shows it to its project alone', async () => {
     const projectId = randomUUID()
     const event = createdEvent({ projectId, notify: `${receiver.url}/n?secret=1` })
     await publish(event)
@@ -120,7 +120,7 @@ describe('the delivery process', () => {
     expect(seen.known).toEqual([{ eventId: event.eventId, state: 'INBOX_STATE_SEEN' }])
   })
 
-  it('lists newest first, by page, kind, state and subject', async () => {
+  it('the delivery process lists newest first, by page, kind, state and subject', async () => {
     const projectId = randomUUID()
     const { url } = receiver
     await publish(
@@ -147,17 +147,17 @@ describe('the delivery process', () => {
     ['a malformed project', { projectId: 'p' }, 'invalid_argument'],
     ['a page that is too large', { projectId: randomUUID(), pageSize: 201 }, 'invalid_argument'],
     ['a forged page token', { projectId: randomUUID(), pageToken: 'abc' }, 'invalid_argument'],
-  ])('refuses %s', async (_what, request, code) => {
+  ])('the delivery process refuses %s', async (_what, request, code) => {
     expect(await list(request)).toMatchObject({ code })
   })
 
-  it('refuses a caller that it does not know', async () => {
+  it('the delivery process refuses a caller that it does not know', async () => {
     const rpc = 'delivery.v1.DeliveryService/ListDeliveries'
     const answer = await call(rpc, { projectId: randomUUID() }, 'someone-else-0123456789')
     expect(answer).toMatchObject({ code: 'unauthenticated' })
   })
 
-  it('counts what it does', async () => {
+  it('the delivery process counts what it does', async () => {
     const answer = await fetch(`http://127.0.0.1:${ports[1]}/metrics`)
     const text = await answer.text()
     expect(text).toMatch(

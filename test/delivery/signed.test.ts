@@ -77,7 +77,7 @@ function opened({ headers }: Received, key: Key, purpose = 'authorisation-token'
 }
 
 describe('the callback of an onboarding', () => {
-  it('arrives signed, with the token that only the shared key opens, and is confirmed', async () => {
+  it('the callback of an onboarding arrives signed, with the token that only the shared key opens, and is confirmed', async () => {
     const wallet = await institution()
     const other = await institution()
     const { callbackUrl, first } = ownPath()
@@ -117,7 +117,7 @@ describe('the callback of an onboarding', () => {
     expect(JSON.parse((await first()).body)).toMatchObject({ request_status: 'approved' })
   })
 
-  it('has the same body and token at each attempt, and a signature of its own time', async () => {
+  it('the callback of an onboarding has the same body and token at each attempt, and a signature of its own time', async () => {
     const wallet = await institution()
     const { callbackUrl, arrived } = ownPath()
     receiver.answer((request, response) =>
@@ -134,7 +134,7 @@ describe('the callback of an onboarding', () => {
 })
 
 describe('a rotation', () => {
-  it('signs with both live secrets at once, and with a retired one never again', async () => {
+  it('a rotation signs with both live secrets at once, and with a retired one never again', async () => {
     const wallet = await institution()
     const push = async () => {
       const { callbackUrl, first } = ownPath()
@@ -167,7 +167,7 @@ describe('a rotation', () => {
 })
 
 describe('without the secrets', () => {
-  it('a callback waits for accounts, unsent and at no cost, and goes out when it is back', async () => {
+  it('a callback without signing secrets waits for accounts, unsent and without using up attempts, and is sent when accounts is back', async () => {
     const wallet = await institution()
     const { callbackUrl, arrived } = ownPath()
     const projectId = randomUUID()

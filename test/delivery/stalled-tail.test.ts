@@ -178,7 +178,7 @@ describe('a reader who stops reading', () => {
   })
   afterAll(() => service.stop())
 
-  it('over HTTP/1.1 or HTTP/2 costs no memory and nobody else a change', {
+  it('a reader who stops reading over HTTP/1.1 or HTTP/2 costs no memory, and other readers miss no change', {
     timeout: 240_000,
   }, async () => {
     const reader = readWell(service.url)
@@ -203,51 +203,55 @@ describe('a stream that nobody reads', () => {
   it.each([
     ['HTTP/1.1', stallOverHttp1],
     ['HTTP/2', stallOverHttp2],
-  ])('over %s is cut, and one that is read goes on', { timeout: 120_000 }, async (_name, stall) => {
-    const folder = temporaryFolder('stalled')
-    const sha256 = createHash('sha256').update(bearer).digest('hex')
-    writeIdentities(folder, ['delivery'], [{ name: 'operator', sha256, rpcs: ['*'] }])
-    const identity = openIdentity({
-      name: 'delivery',
-      dir: path.join(folder, 'delivery'),
-      log: silentLog,
-    })
-    const tail = createTail({ nats, log: silentLog, heartbeatMs: 200, readerLimit: 2 })
-    const db = database.open()
-    const server = await serveRpc({
-      host: '127.0.0.1',
-      port: 0,
-      identity,
-      log: silentLog,
-      services: [DeliveryService],
-      stalledMs: 1_500,
-      routes: (router) => {
-        const handlers = deliveryService({ db, tail, onDue: () => undefined })
-        router.service(DeliveryService, handlers, { maxTimeoutMs: 3_600_000 })
-      },
-    })
-    const stalled = await stall(server.port)
-    const reader = readWell(`http://127.0.0.1:${server.port}`)
-    await eventually(() => expect(reader.seen.heartbeats).toBeGreaterThan(0))
-    // More than the system keeps for a socket, then silence for longer than a call may stand still.
-    await passBy(reader, 30)
-    const heartbeats = reader.seen.heartbeats
-    // There is room for two: a third is served once the one that stands still was cut off.
-    const next = await eventually(async () => {
-      const third = readWell(`http://127.0.0.1:${server.port}`)
-      if (await third.isServed()) return third
-      await third.stop()
-      return false
-    })
-    expect(await stalled.isCut()).toBe(true)
-    const last = randomUUID()
-    announce(1, last)
-    await eventually(() => expect(reader.seen.last).toBe(last))
-    await eventually(() => expect(reader.seen.heartbeats).toBeGreaterThan(heartbeats))
-    await next.stop()
-    await reader.stop()
-    tail.close()
-    await server.close()
-    fs.rmSync(folder, { recursive: true })
-  })
+  ])(
+    'a stream over %s that nobody reads is cut, and one that is read goes on',
+    { timeout: 120_000 },
+    async (_name, stall) => {
+      const folder = temporaryFolder('stalled')
+      const sha256 = createHash('sha256').update(bearer).digest('hex')
+      writeIdentities(folder, ['delivery'], [{ name: 'operator', sha256, rpcs: ['*'] }])
+      const identity = openIdentity({
+        name: 'delivery',
+        dir: path.join(folder, 'delivery'),
+        log: silentLog,
+      })
+      const tail = createTail({ nats, log: silentLog, heartbeatMs: 200, readerLimit: 2 })
+      const db = database.open()
+      const server = await serveRpc({
+        host: '127.0.0.1',
+        port: 0,
+        identity,
+        log: silentLog,
+        services: [DeliveryService],
+        stalledMs: 1_500,
+        routes: (router) => {
+          const handlers = deliveryService({ db, tail, onDue: () => undefined })
+          router.service(DeliveryService, handlers, { maxTimeoutMs: 3_600_000 })
+        },
+      })
+      const stalled = await stall(server.port)
+      const reader = readWell(`http://127.0.0.1:${server.port}`)
+      await eventually(() => expect(reader.seen.heartbeats).toBeGreaterThan(0))
+      // More than the system keeps for a socket, then silence for longer than a call may stand still.
+      await passBy(reader, 30)
+      const heartbeats = reader.seen.heartbeats
+      // There is room for two: a third is served once the one that stands still was cut off.
+      const next = await eventually(async () => {
+        const third = readWell(`http://127.0.0.1:${server.port}`)
+        if (await third.isServed()) return third
+        await third.stop()
+        return false
+      })
+      expect(await stalled.isCut()).toBe(true)
+      const last = randomUUID()
+      announce(1, last)
+      await eventually(() => expect(reader.seen.last).toBe(last))
+      await eventually(() => expect(reader.seen.heartbeats).toBeGreaterThan(heartbeats))
+      await next.stop()
+      await reader.stop()
+      tail.close()
+      await server.close()
+      fs.rmSync(folder, { recursive: true })
+    },
+  )
 })

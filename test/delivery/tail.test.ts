@@ -67,7 +67,7 @@ const valueOf = (item: TailItem | undefined) =>
   (item as { event: { value: Record<string, unknown> } }).event.value
 
 describe('a tail', () => {
-  it('shows attempts of every replica, of its project and kind alone, without path or query', async () => {
+  it('a tail shows attempts of every replica, of its project and kind alone, without path or query', async () => {
     const [here, there] = [await replica(), await replica()]
     const { next } = await open(here, 'callback')
     const wanted = ended({ kind: 'callback' })
@@ -119,7 +119,7 @@ describe('a tail', () => {
     expect(await rest).toBeUndefined()
   })
 
-  it('ends with its replica', async () => {
+  it('a tail ends with its replica', async () => {
     const tail = await replica()
     const { next } = await open(tail)
     tail.close()

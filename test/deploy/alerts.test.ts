@@ -52,7 +52,7 @@ function ownMetrics(): RegExp[] {
 }
 
 describe('alerts and dashboard', () => {
-  it('ask for metrics that exist', () => {
+  it('alerts and dashboard ask for metrics that exist', () => {
     const known = [
       ...ownMetrics(),
       /^(nodejs_eventloop_lag_p99_seconds|process_cpu_seconds_total|process_resident_memory_bytes)$/,
@@ -67,7 +67,7 @@ describe('alerts and dashboard', () => {
     expect(queries.length).toBeGreaterThan(40)
   })
 
-  it('have a runbook each, which shows the same expression, and no runbook is left over', () => {
+  it('alerts have a runbook each, which shows the same expression, and no runbook is left over', () => {
     for (const { alert, expr, labels, annotations } of rules) {
       const text = fs.readFileSync(path.join(root, annotations.runbook), 'utf8')
       expect(text).toContain(`# ${alert}\n`)
@@ -80,7 +80,7 @@ describe('alerts and dashboard', () => {
     expect(files.filter((name) => name !== 'README.md').toSorted()).toEqual(wanted.toSorted())
   })
 
-  it('are understood by Prometheus, and each alert is raised when it must be and only then', async (context) => {
+  it('Prometheus accepts alerts and dashboard, and each alert fires when it must and only then', async (context) => {
     const promtool = await promtoolOrSkip(context)
     if (promtool === undefined) return
     const recorded = panels.flatMap(({ targets }, panel) =>

@@ -250,7 +250,7 @@ afterAll(async () => {
 })
 
 describe('a database that was brought back to a moment', () => {
-  it('has every transfer and event that was acknowledged before it, and forgot later ones', async () => {
+  it('a database that was restored to a moment has every transfer and event that was acknowledged before it, and no later ones', async () => {
     const kept = await idsOf(accounts, transfers)
     const published = await idsOf(accounts, events, [subject])
     expect(before.filter(({ transferId }) => !kept.has(transferId))).toEqual([])
@@ -260,13 +260,13 @@ describe('a database that was brought back to a moment', () => {
     expect(after.length).toBeGreaterThan(20)
   })
 
-  it('has a ledger that is whole', async () => {
+  it('a database that was restored to a moment has a sound ledger', async () => {
     const { findings, transfersChecked } = await checkLedger(accounts)
     expect(findings).toEqual([])
     expect(transfersChecked).toBeGreaterThanOrEqual(BigInt(before.length))
   })
 
-  it('delivers every event that was not delivered, none twice and none lost', async () => {
+  it('a database that was restored to a moment delivers every event that was not delivered, none twice and none lost', async () => {
     const waiting = await accounts.row<{ n: number }>(unconfirmed, [subject])
     expect(waiting?.n).toBeGreaterThan(50)
     const again = await startEvents(accounts, delivery)

@@ -59,7 +59,7 @@ function process(part: string) {
 }
 
 describe('payweave bootstrap', () => {
-  it('makes what every process needs to know the others, for its owner alone', async () => {
+  it('payweave bootstrap makes what every process needs to know the others, for its owner alone', async () => {
     await made()
     for (const file of files()) expect(fs.statSync(file).mode & 0o777, file).toBe(0o600)
     expect(readKeys(path.join(out, 'accounts-secrets'), 'pepper').keys).toHaveLength(1)
@@ -71,7 +71,7 @@ describe('payweave bootstrap', () => {
     expect(nats).toContain(`BILLING_PASSWORD: "${own}"`)
   })
 
-  it('makes a password for the stream controller, and one by which the servers of NATS join', async () => {
+  it('payweave bootstrap makes a password for the stream controller, and one by which the servers of NATS join', async () => {
     await made('--kubernetes')
     const read = (...place: string[]) => fs.readFileSync(path.join(out, ...place), 'utf8')
     const own = read('stream-controller-secrets', 'nats-password')
@@ -86,7 +86,7 @@ describe('payweave bootstrap', () => {
     expect(manifests).not.toContain('name: nats-route')
   })
 
-  it('shows the operator’s bearer when asked, and otherwise no secret', async () => {
+  it('payweave bootstrap shows the operator’s bearer on request, and otherwise no secret', async () => {
     const printed = await made()
     const secrets = Object.values(contents()).flatMap((text) => text.match(/[\w+/-]{24,}/g) ?? [])
     expect(secrets.length).toBeGreaterThan(30)
@@ -96,14 +96,14 @@ describe('payweave bootstrap', () => {
     expect(caller).toMatchObject({ kind: 'bearer', name: 'operator', rpcs: ['*'] })
   })
 
-  it('said again, changes nothing and makes only what a newer version needs', async () => {
+  it('payweave bootstrap, run again, changes nothing and makes only what a newer version needs', async () => {
     await made()
     const before = contents()
     expect(await made()).toBe('')
     expect(contents()).toEqual(before)
   })
 
-  it('refuses to replace what was lost, and to write among the files of others', async () => {
+  it('payweave bootstrap refuses to replace what was lost, and to write among the files of others', async () => {
     await made()
     fs.rmSync(path.join(out, 'accounts-secrets', 'pepper'))
     expect(await refused()).toContain('accounts-secrets/pepper was made before and is gone')
@@ -111,7 +111,7 @@ describe('payweave bootstrap', () => {
     expect(await refused()).toContain('is not empty')
   })
 
-  it('writes the same as Kubernetes Secrets, but for what no pod may read', async () => {
+  it('payweave bootstrap writes the same as Kubernetes Secrets, but for what no pod may read', async () => {
     await made('--kubernetes', '--namespace', 'payments-mesh')
     const text = fs.readFileSync(path.join(out, 'kubernetes', 'secrets.yaml'), 'utf8')
     const secrets = parseAllDocuments(text).map(
@@ -148,7 +148,7 @@ describe('payweave bootstrap', () => {
 })
 
 describe('payweave bootstrap rotate', () => {
-  it('passes from one identity to the next while every call is understood', async () => {
+  it('payweave bootstrap rotate passes from one identity to the next while every call is understood', async () => {
     await made()
     const [gateway, payments] = [process('gateway'), process('payments')]
     const call = () => payments.recognise(gateway.authorization('payments'))?.name
@@ -171,7 +171,7 @@ describe('payweave bootstrap rotate', () => {
     expect(process('payments').recognise(old)).toBeUndefined()
   })
 
-  it('lets two bearers of the operator work until the old one is retired', async () => {
+  it('payweave bootstrap rotate lets two bearers of the operator work until the old one is retired', async () => {
     const old = (await made('--show-operator')).split('\n').at(-2) ?? ''
     await made('rotate', 'operator')
     const fresh = (await made('--show-operator')).trim()
@@ -183,7 +183,7 @@ describe('payweave bootstrap rotate', () => {
     expect(names()).toEqual([undefined, 'operator'])
   })
 
-  it('gives the operator a bearer that ends, after ninety days or at --expires', async () => {
+  it('payweave bootstrap rotate gives the operator a bearer that ends, after ninety days or at --expires', async () => {
     const first = (await made('--show-operator')).split('\n').at(-2) ?? ''
     const ofFirst = process('accounts').recognise(`Bearer ${first}`)
     const days = ((ofFirst?.expiresMs ?? 0) - Date.now()) / 86_400_000
@@ -200,7 +200,7 @@ describe('payweave bootstrap rotate', () => {
     nowMs = Date.now()
   })
 
-  it('warns of a bearer of an older version, which never expires', async () => {
+  it('payweave bootstrap rotate warns of a bearer of an older version, which never expires', async () => {
     await made()
     const file = path.join(out, 'bootstrap.json')
     const record = JSON.parse(fs.readFileSync(file, 'utf8'))
@@ -211,7 +211,7 @@ describe('payweave bootstrap rotate', () => {
     expect(ran.err).toContain('the bearer operator never expires')
   })
 
-  it('refuses steps out of their order', async () => {
+  it('payweave bootstrap rotate refuses steps out of their order', async () => {
     await made()
     expect(await refused('rotate', 'identity', 'gateway', '--use')).toContain('begin first')
     expect(await refused('rotate', 'identity', 'gateway', '--retire')).toContain('no old key')
@@ -228,7 +228,7 @@ describe('payweave bootstrap bearer', () => {
   const credential = (name: string) =>
     fs.readFileSync(path.join(out, 'bearers', name, 'credential'), 'utf8')
 
-  it('gives a team a bearer for some methods, one project and a time, and ends it', async () => {
+  it('payweave bootstrap bearer gives a team a bearer for some methods, one project and a time, and ends it', async () => {
     await made()
     const printed = await made('bearer', 'shop', '--rpcs', rpcs, '--project', projectId)
     expect(printed).not.toContain(credential('shop'))
@@ -245,7 +245,7 @@ describe('payweave bootstrap bearer', () => {
     expect(fs.existsSync(path.join(out, 'bearers', 'shop', 'credential'))).toBe(false)
   })
 
-  it('writes none into what pods read, but its digest', async () => {
+  it('payweave bootstrap bearer writes no bearer into what pods read, only its digest', async () => {
     expect(await refused('bearer', 'shop', '--rpcs', '*')).toContain('bootstrap first')
     fs.rmSync(out, { recursive: true })
     await made()
@@ -265,7 +265,7 @@ describe('payweave bootstrap bearer', () => {
     [['shop', '--rpcs', '*', '--expires', '0d'], '--expires'],
     [['shop', '--rpcs', '*', '--expires', 'soon'], '--expires'],
     [['nobody', '--revoke'], 'there is no bearer nobody'],
-  ])('refuses %j and changes nothing', async (words, message) => {
+  ])('payweave bootstrap bearer refuses %j and changes nothing', async (words, message) => {
     await made()
     const before = contents()
     expect(await refused('bearer', ...words)).toContain(message)

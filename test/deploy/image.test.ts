@@ -84,7 +84,7 @@ function filesBelow(top: string): string[] {
 }
 
 describe('the Dockerfile', () => {
-  it('begins from one release of the official image, by digest, in every stage', () => {
+  it('the Dockerfile begins from one release of the official image, by digest, in every stage', () => {
     const [base] = instructions
     expect(base).toEqual({
       name: 'ARG',
@@ -94,7 +94,7 @@ describe('the Dockerfile', () => {
     expect(stages).toEqual(['${NODE_IMAGE} AS packages', '${NODE_IMAGE}'])
   })
 
-  it('fetches nothing but what the lockfile pins, runs no script, and holds no secret', () => {
+  it('the Dockerfile fetches nothing but what the lockfile pins, runs no script, and holds no secret', () => {
     const runs = instructions.filter(({ name }) => name === 'RUN').map(({ args }) => args)
     expect(runs.filter((line) => /\b(curl|wget|apt|apk|npm (i|install)|npx)\b/.test(line))).toEqual(
       [],
@@ -109,7 +109,7 @@ describe('the Dockerfile', () => {
     ])
   })
 
-  it('starts Node.js itself, as the user of the manifests', () => {
+  it('the Dockerfile starts Node.js itself, as the user of the manifests', () => {
     expect(image.entrypoint).toEqual(['/usr/local/bin/node'])
     const [part] = ofKind(render('production'), 'Deployment')
     const { runAsUser, runAsGroup } = part?.spec.template.spec.securityContext ?? {}
@@ -119,7 +119,7 @@ describe('the Dockerfile', () => {
 })
 
 describe('the files of the image', () => {
-  it('are small, and neither tests nor tools nor programs are among them', () => {
+  it('the files of the image are small, and neither tests nor tools nor programs are among them', () => {
     const files = filesBelow(app)
     const bytes = files.reduce((sum, name) => sum + fs.statSync(path.join(app, name)).size, 0)
     expect(bytes).toBeLessThan(80 * mebibyte)
@@ -129,27 +129,27 @@ describe('the files of the image', () => {
     expect(files.filter((name) => /\.(node|so)$/.test(name))).toEqual([])
   })
 
-  it('hold everything that they import, without a package for development', () => {
+  it('the files of the image hold everything that they import, without a package for development', () => {
     const missing = filesBelow(app)
       .filter((name) => !name.startsWith('node_modules') && /\.(m?js|ts)$/.test(name))
       .flatMap((name) => missingImports(name))
     expect(missing).toEqual([])
   })
 
-  it('cannot be changed by the process', async () => {
+  it('the files of the image cannot be changed by the process', async () => {
     const script = "require('fs').writeFileSync('core/errors/errors.ts', '')"
     const { code, text } = await outputOf(start(['-e', script], {}))
     expect(code).toBe(1)
     expect(text).toMatch(/EACCES|EROFS|EPERM/)
   })
 
-  it('answer as the command line', async () => {
+  it('the files of the image run the command line', async () => {
     const { code, text } = await outputOf(start(image.command, {}))
     expect(code).toBe(0)
     expect(text).toContain('payweave')
   })
 
-  it('run a part of the sandbox until it is ready, and stop it in order', async () => {
+  it('the files of the image run a part of the sandbox until it is ready, and stop it in order', async () => {
     const accounts = ofKind(render('sandbox'), 'Deployment').find(
       ({ metadata }) => metadata.name === 'accounts',
     ) as Manifest

@@ -125,7 +125,7 @@ async function as(name: string, replicas = 1): Promise<Nats> {
 }
 
 describe('the users of the broker', () => {
-  it('payments publishes and delivery takes in', async () => {
+  it('the user of payments publishes and that of delivery consumes', async () => {
     const [payments, delivery] = await Promise.all([as('payments'), as('delivery')])
     const durable = { durable: 'delivery-pw-payments-all', subject: 'pw.payments.*' }
     const batches = await eventually(() => delivery.openDurable(durable))
@@ -136,7 +136,7 @@ describe('the users of the broker', () => {
     batches.stop()
   })
 
-  it('accounts publishes invalidations to the gateway and consumes settlements', async () => {
+  it('the user of accounts publishes news to the gateway and consumes settlements', async () => {
     const [accounts, gateway] = await Promise.all([as('accounts'), as('gateway')])
     const heard: string[] = []
     gateway.subscribe('pw.accounts.access', (payload) => {
@@ -168,7 +168,7 @@ describe('the users of the broker', () => {
 })
 
 describe('the servers of the broker', () => {
-  it('join by the password of the routes', async () => {
+  it('the servers of the broker join by the password of the routes', async () => {
     await eventually(async () => {
       expect(await Promise.all(['nats-0', 'nats-1'].map(routesOf))).toEqual([1, 1])
     })
@@ -177,7 +177,7 @@ describe('the servers of the broker', () => {
   it.each([
     ['no password', (text: string) => text.replaceAll(/route:[0-9a-f]+@|^authorization.*/gm, '')],
     ['another password', (text: string) => text.replaceAll(/[0-9a-f]{48}/g, 'f'.repeat(48))],
-  ])('do not let a stranger join that has %s', async (_, changeRoutes) => {
+  ])('the servers of the broker do not let a server join that has %s', async (_, changeRoutes) => {
     const { server, log } = startServer(stranger, changeRoutes)
     try {
       await eventually(() => expect(log()).toMatch(/Authorization Violation/i))
@@ -188,7 +188,7 @@ describe('the servers of the broker', () => {
     }
   })
 
-  it('let the third join, which has it', async () => {
+  it('the servers of the broker let the third join, which has the password', async () => {
     startServer('nats-2')
     await eventually(async () => expect(await routesOf('nats-2')).toBe(2))
   })

@@ -145,7 +145,7 @@ describe.each(overlays)('the network of %s', (overlay) => {
     }
   })
 
-  it('leads the internet to the gateway’s port, and to the simulator’s public one alone', () => {
+  it(`the network of ${overlay} leads the internet to the gateway’s port, and to the simulator’s public one alone`, () => {
     const manifests = render(overlay)
     const wanted: Record<string, unknown> = {
       gateway: settings.PORT.defaults[overlay],
@@ -158,7 +158,7 @@ describe.each(overlays)('the network of %s', (overlay) => {
     }
   })
 
-  it('lets those that read NATS_URL reach NATS', () => {
+  it(`the network of ${overlay} lets those that read NATS_URL reach NATS`, () => {
     for (const from of names.filter((name) => name !== 'nats')) {
       const may = (settings.NATS_URL.for as readonly string[]).includes(from)
       expect(connects(from, 'nats', 4222), from).toBe(may)
@@ -167,7 +167,7 @@ describe.each(overlays)('the network of %s', (overlay) => {
     expect(connects('nats', 'nats', 6222)).toBe(true)
   })
 
-  it('lets those that read DATABASE_URL reach PostgreSQL', () => {
+  it(`the network of ${overlay} lets those that read DATABASE_URL reach PostgreSQL`, () => {
     const egress = policies.find(
       ({ podSelector }) => podSelector.matchLabels?.['payweave.io/database'] === 'client',
     )
@@ -179,7 +179,7 @@ describe.each(overlays)('the network of %s', (overlay) => {
     expect(egress.egress[0].ports).toEqual([{ protocol: 'TCP', port: 5432 }])
   })
 
-  it('lets delivery alone reach the internet, and never a private address', () => {
+  it(`the network of ${overlay} lets delivery alone reach the internet, and never a private address`, () => {
     const ranges = policies.flatMap((policy) =>
       (policy.egress ?? []).flatMap((rule: Fields) =>
         rule.to

@@ -78,12 +78,12 @@ function environmentOf(container: Container, manifests: Manifest[]): Record<stri
 describe.each([...overlays, ...jobs])('pods of %s', (overlay) => {
   const manifests = render(overlay)
 
-  it('are restricted, bounded and come from a release', () => {
+  it(`pods of ${overlay} are restricted, bounded and come from a release`, () => {
     expect(faults(manifests, restrictedFaults)).toEqual([])
     for (const { spec } of ofKind(manifests, 'Cluster')) expect(spec.imageName).toMatch(pinnedImage)
   })
 
-  it('take only settings that exist, and nothing secret from their environment', () => {
+  it(`pods of ${overlay} take only settings that exist, and nothing secret from their environment`, () => {
     // The parts of DATABASE_URL, what Node.js reads, and NATS’s own.
     const others = ['DATABASE_HOST', 'DATABASE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_OPTIONS']
     const ofNats = ['SERVER_NAME', 'GOMEMLIMIT']
@@ -109,13 +109,13 @@ describe.each(overlays)('parts of %s', (overlay) => {
     ({ metadata }) => metadata.name !== 'stream-controller',
   )
 
-  it('are all of them, the simulator only in the sandbox', () => {
+  it(`parts of ${overlay} are complete, with the simulator only in the sandbox`, () => {
     const names = parts.map(({ metadata }) => metadata.name).toSorted()
     const wanted = serving.filter((name) => overlay === 'sandbox' || name !== 'simulator')
     expect(names).toEqual(wanted.toSorted())
   })
 
-  it('have one time for billers: the gateway waits as long as billing does', () => {
+  it(`parts of ${overlay} have one time for billers: the gateway waits as long as billing does`, () => {
     const timeouts = ['gateway', 'billing'].map((name) => {
       const part = parts.find(({ metadata }) => metadata.name === name)
       const [container] = part?.spec.template.spec.containers ?? []
@@ -126,7 +126,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     expect(settings.BILLER_TIMEOUT_S.for).toEqual(['gateway', 'billing'])
   })
 
-  it('trust no proxy by default', () => {
+  it(`parts of ${overlay} trust no proxy by default`, () => {
     const believed = faults(manifests, (container) => {
       const proxies = environmentOf(container, manifests)['TRUSTED_PROXIES'] ?? ''
       return proxies === '' ? [] : [proxies]
@@ -135,7 +135,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     expect(Object.values(settings.TRUSTED_PROXIES.defaults)).toEqual(['', '', ''])
   })
 
-  it('start as the process of their name, on the ports of their settings', () => {
+  it(`parts of ${overlay} start as the process of their name, on the ports of their settings`, () => {
     for (const { metadata, spec } of parts) {
       const [container] = spec.template.spec.containers
       const folder = folders[metadata.name] ?? `services/${metadata.name}`
@@ -156,7 +156,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     }
   })
 
-  it('have beside them the controller of the stream, once, and asked about its health', () => {
+  it(`parts of ${overlay} include the stream controller, once, with a health check`, () => {
     const controllers = ofKind(manifests, 'Deployment').filter((one) => !parts.includes(one))
     expect(controllers).toHaveLength(1)
     const { replicas, strategy, template } = controllers[0]?.spec ?? {}
@@ -173,7 +173,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' })
   })
 
-  it('have more time to stop than the process takes for it', () => {
+  it(`parts of ${overlay} have more time to stop than the process takes for it`, () => {
     const source = readFileSync(path.join(root, 'platform', 'process', 'lifecycle.ts'), 'utf8')
     const stopWithinS =
       Number(/stopWithinMs = ([\d_]+)/.exec(source)?.[1]?.replace('_', '')) / 1_000
@@ -185,7 +185,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     }
   })
 
-  it('are asked about their health where the kubelet can ask', () => {
+  it(`parts of ${overlay} have health checks where the kubelet can reach them`, () => {
     for (const { metadata, spec } of parts) {
       const { livenessProbe, readinessProbe } = spec.template.spec.containers[0]
       expect(livenessProbe.httpGet).toEqual({ path: '/livez', port: 'admin' })
@@ -197,7 +197,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     }
   })
 
-  it('have a nats-server beside them that is new enough for production', () => {
+  it(`parts of ${overlay} have a nats-server beside them that is new enough for production`, () => {
     const servers = ofKind(manifests, 'StatefulSet').filter(
       ({ metadata }) => metadata.name === 'nats',
     )
@@ -207,7 +207,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     expect(isAtLeast(version, minVersions.production), image).toBe(true)
   })
 
-  it('have an autoscaler and a budget that lets nodes be emptied', () => {
+  it(`parts of ${overlay} have an autoscaler and a budget that lets nodes be emptied`, () => {
     const scalers = ofKind(manifests, 'HorizontalPodAutoscaler')
     const budgets = ofKind(manifests, 'PodDisruptionBudget')
     for (const { metadata } of parts) {

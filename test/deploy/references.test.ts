@@ -44,7 +44,7 @@ describe.each([...overlays, ...jobs])('the objects of %s', (overlay) => {
   const manifests = render(overlay)
   const pods = podTemplates(manifests)
 
-  it('are all in one namespace, which has each name once', () => {
+  it(`the objects of ${overlay} are all in one namespace, which has each name once`, () => {
     const namespace = overlay.startsWith('sandbox') ? 'payweave-sandbox' : 'payweave'
     const others = manifests.filter(({ kind }) => kind !== 'Namespace')
     for (const { kind, metadata } of others) expect(metadata.namespace, kind).toBe(namespace)
@@ -52,7 +52,7 @@ describe.each([...overlays, ...jobs])('the objects of %s', (overlay) => {
     expect(names).toEqual([...new Set(names)])
   })
 
-  it('name ConfigMaps and accounts that are there', () => {
+  it(`the objects of ${overlay} name ConfigMaps and accounts that are there`, () => {
     const configMaps = namesOf(manifests, 'ConfigMap')
     const accounts = namesOf(manifests, 'ServiceAccount')
     for (const { owner, pod } of pods) {
@@ -70,7 +70,7 @@ describe.each([...overlays, ...jobs])('the objects of %s', (overlay) => {
     expect(unexplained).toEqual([])
   })
 
-  it('mount what they declare, and declare what they mount', () => {
+  it(`the objects of ${overlay} mount what they declare, and declare what they mount`, () => {
     for (const { owner, pod } of pods) {
       const claims = ofKind(manifests, 'StatefulSet').flatMap(({ spec }) =>
         spec.volumeClaimTemplates.map((claim: Fields) => claim.metadata.name),
@@ -91,7 +91,7 @@ describe.each(overlays)('the selectors of %s', (overlay) => {
   const selected = (selector: Record<string, string>) =>
     pods.filter(({ pod }) => matches(selector, pod.metadata.labels))
 
-  it('choose the pods of one part and no others', () => {
+  it(`the selectors of ${overlay} choose the pods of one part and no others`, () => {
     for (const { kind, metadata, spec } of manifests) {
       const selector = kind === 'Service' ? spec.selector : spec?.selector?.matchLabels
       if (!['Deployment', 'StatefulSet', 'Service', 'PodDisruptionBudget'].includes(kind)) continue

@@ -71,16 +71,16 @@ async function complaints(manifests: Manifest[]): Promise<string[]> {
 const everything = [...overlays, ...jobs].flatMap((overlay) => render(overlay))
 
 describe('the rendered manifests', () => {
-  it('have values that the API would take', async () => {
+  it('the rendered manifests have values that the API would take', async () => {
     const problems = await Promise.all(everything.map(problemsOf))
     expect(problems.flat()).toEqual([])
   })
 
-  it('have no key that the API does not know', async () => {
+  it('the rendered manifests have no key that the API does not know', async () => {
     expect(await complaints(everything)).toEqual([])
   })
 
-  it('would be refused with a wrong value or an unknown key', async () => {
+  it('the rendered manifests would be refused with a wrong value or an unknown key', async () => {
     const deployment = everything.find(({ kind }) => kind === 'Deployment')
     const wrong = structuredClone(deployment) as Manifest
     wrong.spec.template.spec.containers[0].readinesProbe = {}

@@ -7,7 +7,7 @@ import { pages, readPage, root } from './pages.ts'
 /** Patterns of file names, and files that every service has. */
 const elsewhere = new Set(['NNNN-name.contract.sql', 'main.ts', 'engine.ts'])
 
-it.each(pages())('%s names files that exist', (page) => {
+it.each(pages())('the page %s names files that exist', (page) => {
   const named = [...readPage(page).matchAll(/`([\w./-]+\.(?:ts|mjs|cjs|sql))`/g)]
   const missing = named
     .map(([, name = '']) => name)

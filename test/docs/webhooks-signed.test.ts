@@ -104,7 +104,9 @@ function say(language: string, missing: string | undefined): void {
 }
 
 describe.each(examples)('the $language example', (example) => {
-  it('takes the signatures that it must take and no other', { timeout: 60_000 }, ({ skip }) => {
+  it(`the ${example.language} example takes the signatures that it must take and no other`, {
+    timeout: 60_000,
+  }, ({ skip }) => {
     say(example.language, example.missing)
     skip(example.missing !== undefined, example.missing)
     const answers = example.verify(questions)
@@ -116,7 +118,9 @@ describe.each(examples)('the $language example', (example) => {
 describe.each(examples.filter(({ language }) => language !== 'shell'))(
   'the $language example',
   (example) => {
-    it('opens the tokens that it must open and no other', ({ skip }) => {
+    it(`the ${example.language} example opens the tokens that it must open and no other`, ({
+      skip,
+    }) => {
       say(example.language, example.missingToken)
       skip(example.missingToken !== undefined, example.missingToken)
       const asked = sealedCases.map(([, question]) => ({ sealed, keys: keysOf(key), ...question }))

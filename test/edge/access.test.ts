@@ -30,7 +30,7 @@ const get = (more: Record<string, string> = {}, without: string[] = []) => {
 const clockStopped = { nowMs: () => 0 }
 
 describe('headers', () => {
-  it('are all named when they are missing or malformed', async () => {
+  it('headers are all named when they are missing or malformed', async () => {
     edge = await startEdge()
     const bad = {
       'PW-origin-country': 'tt',
@@ -56,7 +56,7 @@ describe('headers', () => {
     { 'PW-ip-address': 'fe80::1%eth0' },
     { 'PW-request-id': '' },
     { 'User-Agent': 'a\tb' },
-  ])('%o is refused', async (bad) => {
+  ])('the header %o is refused', async (bad) => {
     edge = await startEdge()
     const seen = await get(bad)
     expect(seen.status).toBe(400)
@@ -64,13 +64,13 @@ describe('headers', () => {
     expect(seen.body['message']).toContain(Object.keys(bad)[0])
   })
 
-  it('may claim an IPv6 address, and any age where no tolerance is set', async () => {
+  it('headers may claim an IPv6 address, and any age where no tolerance is set', async () => {
     edge = await startEdge()
     const claims = { 'PW-ip-address': '2001:db8::1', 'PW-request-date': '1999-12-31 23:59:59' }
     expect((await get(claims)).status).toBe(200)
   })
 
-  it('must be recent where a tolerance is set', async () => {
+  it('headers must be recent where a tolerance is set', async () => {
     edge = await startEdge({ requestDateToleranceS: 900 })
     const at = (offsetS: number) => ({
       'PW-request-date': new Date(Date.now() + offsetS * 1_000)
@@ -84,7 +84,7 @@ describe('headers', () => {
     expect((await get(at(1_000))).body['errorCode']).toBe('INVALID_HEADER')
   })
 
-  it('account session requires a request id and Accept of JSON', async () => {
+  it('an account session requires a request id and an Accept of JSON', async () => {
     edge = await startEdge()
     const open = (more: Record<string, string>) =>
       call(edge.url, 'POST', '/account/account_session?version=2024-10-01', {
@@ -106,7 +106,7 @@ describe('headers', () => {
     }
   })
 
-  it('bill pay requires an Idempotency-Key of visible ASCII', async () => {
+  it('a bill payment requires an Idempotency-Key of visible ASCII', async () => {
     edge = await startEdge()
     const pay = (more: Record<string, string>) =>
       call(edge.url, 'POST', '/bill_payments/pay?version=2026-07-01', {
@@ -130,7 +130,7 @@ describe('headers', () => {
 })
 
 describe('a subscription key', () => {
-  it('gets one answer whether it is missing, short, long or unknown, and the same work', async () => {
+  it('a subscription key gets one answer whether it is missing, short, long or unknown, and the same work', async () => {
     edge = await startEdge({}, clockStopped)
     const answers = []
     for (const key of [undefined, '', 'short', `${keys.demo}x`, keys.unknown]) {
@@ -147,7 +147,7 @@ describe('a subscription key', () => {
     expect(edge.seen.keyLookups).toEqual(['', 'short', `${keys.demo}x`, keys.unknown])
   })
 
-  it('is asked for once by many requests at once, and again as soon as access changed', async () => {
+  it('a subscription key is asked for once by many requests at once, and again as soon as access changed', async () => {
     edge = await startEdge({}, clockStopped)
     const seen = await Promise.all(Array.from({ length: 20 }, () => get()))
     expect(seen.map((one) => one.status)).toEqual(Array(20).fill(200))
@@ -159,7 +159,7 @@ describe('a subscription key', () => {
     expect((await get()).status).toBe(401)
   })
 
-  it('is never logged, and a request is one line of allowed facts', async () => {
+  it('a subscription key is never logged, and a request is one line of allowed facts', async () => {
     edge = await startEdge()
     await call(edge.url, 'GET', target.replace(/[^=]*$/, 'unknown'), {
       headers: goodHeaders({ 'PW-request-id': paymentId }),
@@ -181,14 +181,14 @@ describe('a subscription key', () => {
 describe('an address list', () => {
   const restricted = { 'PW-subscription-key': keys.ipRestricted }
 
-  it('needs the claim and the observed address on it', async () => {
+  it('an address list needs the claim and the observed address on it', async () => {
     edge = await startEdge()
     const seen = await get(restricted)
     expect(seen.body['errorCode']).toBe('PW_IP_NOT_ALLOWED')
     expect(seen.body['observed_client_ip']).toMatchObject({ request_ip: '127.0.0.1' })
   })
 
-  it('believes a forwarded address from a trusted proxy only', async () => {
+  it('an address list believes a forwarded address from a trusted proxy only', async () => {
     edge = await startEdge()
     const forwarded = { ...restricted, 'X-Forwarded-For': allowedIp, 'CF-Connecting-IP': allowedIp }
     const seen = await get(forwarded)
@@ -199,7 +199,7 @@ describe('an address list', () => {
     })
   })
 
-  it('lets a listed client through a trusted proxy', async () => {
+  it('an address list lets a listed client through a trusted proxy', async () => {
     edge = await startEdge({ trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'] })
     const forwarded = { ...restricted, 'X-Forwarded-For': `6.6.6.6, ${allowedIp}, 10.1.2.3` }
     const seen = await get(forwarded)
@@ -215,7 +215,7 @@ describe('an address list', () => {
     )
   })
 
-  it('is shown on GET /account/account only on demand, and never in production', async () => {
+  it('an address list is shown on GET /account/account only on demand, and never in production', async () => {
     edge = await startEdge()
     const path = '/account/account?version=2024-10-01'
     const headers = goodHeaders()
@@ -231,8 +231,21 @@ describe('an address list', () => {
   })
 })
 
+describe('a rate limit', () => {
+  it('a rate limit counts each key on its own, divided by the processes, and says when to come back', async () => {
+    edge = await startEdge({ rateLimitRps: 4, gatewayReplicas: 2 }, clockStopped)
+    const states = []
+    for (let index = 0; index < 5; index += 1) states.push((await get()).status)
+    expect(states).toEqual([200, 200, 200, 200, 429])
+    const seen = await get()
+    expect(seen.body['errorCode']).toBe('RATE_LIMIT_EXCEEDED')
+    expect(seen.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect((await get({ 'PW-subscription-key': keys.paymentsOnly })).status).toBe(200)
+  })
+})
+
 describe('a service that is away', () => {
-  it('stalls no key that was accepted, unless access has changed since', async () => {
+  it('a service that is away stalls no key that was accepted, unless access has changed since', async () => {
     let nowMs = 0
     edge = await startEdge({}, { hearsChanges: true, nowMs: () => nowMs })
     expect((await get()).status).toBe(200)
@@ -245,7 +258,7 @@ describe('a service that is away', () => {
     expect((await get()).status).toBe(503)
   })
 
-  it('leaves an accepted key good for 30 s past its time', async () => {
+  it('a service that is away leaves an accepted key good for 30 s past its time', async () => {
     let nowMs = 0
     edge = await startEdge({}, { hearsChanges: true, nowMs: () => nowMs })
     expect((await get()).status).toBe(200)
@@ -269,7 +282,7 @@ describe('a service that is away', () => {
   const create = () =>
     call(edge.url, 'POST', '/payments/request?version=2024-10-01', { body: goodPayment() })
 
-  it('is a 503, and a key that was checked before is good for seconds only', async () => {
+  it('a service that is away leads to a 503, and a key that was checked before is good for seconds only', async () => {
     edge = await startEdge({}, clockStopped)
     expect((await get()).status).toBe(200)
     await edge.stopAccounts()
@@ -280,13 +293,13 @@ describe('a service that is away', () => {
     expect(seen.body).toMatchObject({ code: 503, errorCode: 'SERVICE_UNAVAILABLE' })
   })
 
-  it('is a 503 for payments too', async () => {
+  it('a service that is away leads to a 503 for payments too', async () => {
     edge = await startEdge()
     await edge.stopPayments()
     expect((await create()).body['errorCode']).toBe('SERVICE_UNAVAILABLE')
   })
 
-  it('is a 504 when it does not answer in time', async () => {
+  it('a service that does not answer in time leads to a 504', async () => {
     edge = await startEdge({ rpcTimeoutMs: 300 })
     const answer = Promise.withResolvers<never>()
     answer.promise.catch(() => undefined)
@@ -332,7 +345,7 @@ describe('a stop', () => {
 })
 
 describe('a stop with a client that never ends its request', () => {
-  it('does not wait for it', async () => {
+  it('a stop does not wait for a client that never ends its request', async () => {
     edge = await startEdge({ stopGraceMs: 200 })
     const answer = sendRaw(edge.port, 'POST /payments/request HTTP/1.1\r\nHost: x\r\n')
     await eventually(async () =>
@@ -344,7 +357,7 @@ describe('a stop with a client that never ends its request', () => {
 })
 
 describe('the open paths', () => {
-  it('need no key, and /readyz names what is not ready', async () => {
+  it('the open paths need no key, and /readyz names what is not ready', async () => {
     edge = await startEdge()
     const alive = await call(edge.url, 'GET', '/livez', { headers: {} })
     expect(alive).toMatchObject({ status: 200, body: { status: 'alive' } })

@@ -12,7 +12,7 @@ afterAll(() => edge.close())
 beforeEach(() => forget(edge))
 
 describe('GET /account/balance', () => {
-  it('answers the available balance at top level and all of them in data', async () => {
+  it('GET /account/balance answers the available balance at top level and all of them in data', async () => {
     const seen = await call(
       edge.url,
       'GET',
@@ -58,7 +58,7 @@ describe('POST /account/transaction_history', () => {
     )
   }
 
-  it('answers what moved with amounts, directions and dates', async () => {
+  it('POST /account/transaction_history answers what moved with amounts, directions and dates', async () => {
     const seen = await post(edge, 'transaction_history', { mobile_number })
     const common = {
       currency: 'USD',
@@ -101,7 +101,7 @@ describe('POST /account/transaction_history', () => {
     expect(secondsOf()).toEqual([undefined, undefined])
   })
 
-  it('turns pages', async () => {
+  it('POST /account/transaction_history turns pages', async () => {
     edge.seen.accounts.nextPageToken = 'page-2'
     const seen = await post(edge, 'transaction_history', {
       mobile_number,
@@ -112,7 +112,7 @@ describe('POST /account/transaction_history', () => {
     expect(edge.seen.accounts.histories[0]).toMatchObject({ pageSize: 2, pageToken: 'page-1' })
   })
 
-  it('widens a day to the whole of it and a time to its second', async () => {
+  it('POST /account/transaction_history widens a day to the whole of it and a time to its second', async () => {
     await post(edge, 'transaction_history', {
       mobile_number,
       start_date: '2026-01-01',
@@ -123,12 +123,12 @@ describe('POST /account/transaction_history', () => {
     expect(secondsOf()).toEqual([undefined, '2027-01-01T00:00:00'])
   })
 
-  it('ends a window no later than the last day that there is', async () => {
+  it('POST /account/transaction_history ends a window no later than the last day that there is', async () => {
     await post(edge, 'transaction_history', { mobile_number, end_date: '9999-12-31' })
     expect(secondsOf()).toEqual([undefined, '9999-12-31T23:59:59'])
   })
 
-  it('refuses a window that ends before it starts', async () => {
+  it('POST /account/transaction_history refuses a window that ends before it starts', async () => {
     const seen = await post(edge, 'transaction_history', {
       mobile_number,
       start_date: '2026-01-02',
@@ -140,7 +140,7 @@ describe('POST /account/transaction_history', () => {
     })
   })
 
-  it('names the field that the service refuses', async () => {
+  it('POST /account/transaction_history names the field that the service refuses', async () => {
     edge.seen.accounts.refuseWith = new Failure('INVALID_PARAMETER', 'page_token must be ours', {
       details: { field: 'page_token' },
     })

@@ -20,7 +20,7 @@ describe('POST /account/personal_account', () => {
     institution_name: 'Demo Wallet',
   }
 
-  it('answers the account that waits for its review, the number as it was sent', async () => {
+  it('POST /account/personal_account answers the account that waits for its review, the number as it was sent', async () => {
     const callback = {
       callback_url: 'https://example.com/done',
       authorisation_token: 'token-0123456789',
@@ -51,13 +51,13 @@ describe('POST /account/personal_account', () => {
     })
   })
 
-  it('returns ACCOUNT_EXISTS when the number has an account', async () => {
+  it('POST /account/personal_account returns ACCOUNT_EXISTS when the number has an account', async () => {
     edge.seen.accounts.refuseWith = 'ACCOUNT_EXISTS'
     const seen = await post(edge, 'personal_account', body)
     expect(seen.body).toMatchObject({ code: 409, errorCode: 'ACCOUNT_EXISTS' })
   })
 
-  it('names the field that the service refuses', async () => {
+  it('POST /account/personal_account names the field that the service refuses', async () => {
     edge.seen.accounts.refuseWith = new Failure(
       'INVALID_PARAMETER',
       'institution_name must be an institution of yours',
@@ -73,7 +73,7 @@ describe('POST /account/personal_account', () => {
 })
 
 describe('POST /account/business_account', () => {
-  it('answers the three credentials at top level', async () => {
+  it('POST /account/business_account answers the three credentials at top level', async () => {
     const seen = await post(edge, 'business_account', {
       ...person,
       business_name: 'Ama & Co',
@@ -102,7 +102,7 @@ describe('POST /account/register_account', () => {
     callback_url: 'https://example.com/done',
   }
 
-  it('answers the challenge', async () => {
+  it('POST /account/register_account answers the challenge', async () => {
     const seen = await post(edge, 'register_account', body)
     expect(seen.body).toMatchObject({
       code: 200,
@@ -117,9 +117,12 @@ describe('POST /account/register_account', () => {
     })
   })
 
-  it.each<Reason>(['SESSION_INVALID', 'SESSION_EXPIRED'])('returns %s as 401', async (reason) => {
-    edge.seen.accounts.refuseWith = reason
-    const seen = await post(edge, 'register_account', body)
-    expect(seen.body).toMatchObject({ code: 401, errorCode: reason })
-  })
+  it.each<Reason>(['SESSION_INVALID', 'SESSION_EXPIRED'])(
+    'POST /account/register_account returns %s as 401',
+    async (reason) => {
+      edge.seen.accounts.refuseWith = reason
+      const seen = await post(edge, 'register_account', body)
+      expect(seen.body).toMatchObject({ code: 401, errorCode: reason })
+    },
+  )
 })

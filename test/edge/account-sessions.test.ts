@@ -30,7 +30,7 @@ function isUnavailable(): void {
 }
 
 describe('POST /account/account_session', () => {
-  it('answers the account and its session, the request id and the version', async () => {
+  it('POST /account/account_session answers the account and its session, the request id and the version', async () => {
     const seen = await post(edge, 'account_session', lookup)
     expect(seen.status).toBe(200)
     expect(seen.body).toEqual({
@@ -61,7 +61,7 @@ describe('POST /account/account_session', () => {
     })
   })
 
-  it('hands on the whole look-up, the number in E.164, and a fingerprint of the known fields', async () => {
+  it('POST /account/account_session hands on the whole look-up, the number in E.164, and a fingerprint of the known fields', async () => {
     const body = {
       ...lookup,
       ...person,
@@ -89,7 +89,7 @@ describe('POST /account/account_session', () => {
     ])
   })
 
-  it('answers an unavailable account with 200 and no session', async () => {
+  it('POST /account/account_session answers an unavailable account with 200 and no session', async () => {
     isUnavailable()
     edge.seen.accounts.account.accountNumber = ''
     const seen = await post(edge, 'account_session', {
@@ -110,21 +110,24 @@ describe('POST /account/account_session', () => {
   it.each<[Reason, number]>([
     ['ACCOUNT_NOT_FOUND', 404],
     ['AMBIGUOUS_MATCH', 409],
-  ])('returns %s inside data only, with the lookup type', async (reason, code) => {
-    edge.seen.accounts.refuseWith = reason
-    const seen = await post(edge, 'account_session', lookup)
-    expect(seen.status).toBe(code)
-    expect(seen.body).toEqual({
-      status: 'error',
-      code,
-      message: expect.any(String),
-      request_id: requestId,
-      timestamp: expect.any(String),
-      doc_url: expect.stringMatching(new RegExp(`/docs/errors#${reason}$`)),
-      data: { errorCode: reason, details: { lookup_type: 'MOBILE' } },
-      observed_client_ip: expect.any(Object),
-    })
-  })
+  ])(
+    'POST /account/account_session returns %s inside data only, with the lookup type',
+    async (reason, code) => {
+      edge.seen.accounts.refuseWith = reason
+      const seen = await post(edge, 'account_session', lookup)
+      expect(seen.status).toBe(code)
+      expect(seen.body).toEqual({
+        status: 'error',
+        code,
+        message: expect.any(String),
+        request_id: requestId,
+        timestamp: expect.any(String),
+        doc_url: expect.stringMatching(new RegExp(`/docs/errors#${reason}$`)),
+        data: { errorCode: reason, details: { lookup_type: 'MOBILE' } },
+        observed_client_ip: expect.any(Object),
+      })
+    },
+  )
 
   it('an ambiguous match names the key that distinguishes the accounts', async () => {
     edge.seen.accounts.refuseWith = 'AMBIGUOUS_MATCH'
@@ -142,7 +145,7 @@ describe('POST /account/account_session', () => {
 })
 
 describe('GET /account/account', () => {
-  it('answers status and token at top level, and the address only when asked to', async () => {
+  it('GET /account/account answers status and token at top level, and the address only when asked to', async () => {
     const seen = await get(edge, 'account', { ...holder, sender_first_name: 'Any', email: '' })
     expect(seen.body).toEqual({
       status: 'success',
@@ -164,7 +167,7 @@ describe('GET /account/account', () => {
     })
   })
 
-  it('has no token for an unavailable account', async () => {
+  it('GET /account/account has no token for an unavailable account', async () => {
     isUnavailable()
     const seen = await get(edge, 'account', holder)
     expect(seen.body).toMatchObject({
@@ -183,7 +186,7 @@ describe('GET /account/account', () => {
     expect(seen.body['data']).toBeUndefined()
   })
 
-  it('never shows the address in production', async () => {
+  it('GET /account/account never shows the address in production', async () => {
     const production = await startEdge({ environment: 'production' })
     const target = `/account/account?${new URLSearchParams({ version, ...holder, diagnostics: 'true' }).toString()}`
     const seen = await call(production.url, 'GET', target)
@@ -237,7 +240,7 @@ describe('the limit of look-ups', () => {
     return statuses
   }
 
-  it('counts an e-mail address as accounts compares it, however it is spelled', async () => {
+  it('the limit of look-ups counts an e-mail address as accounts compares it, however it is spelled', async () => {
     const spellings = [
       'ama@example.com',
       'AMA@example.com',
@@ -250,14 +253,14 @@ describe('the limit of look-ups', () => {
     expect((await open('EMAIL', 'amá@example.com')).status).toBe(200)
   })
 
-  it('counts an account number as it is', async () => {
+  it('the limit of look-ups counts an account number as it is', async () => {
     const numbers = ['DW0000001234', 'DW0000001234', 'DW0000001234', 'dw0000001234']
     expect(await statusesOf(numbers.map((value) => () => open('ACCOUNT_NUMBER', value)))).toEqual([
       200, 200, 429, 200,
     ])
   })
 
-  it('lets balance and histories through six times as often, each on its own', async () => {
+  it('the limit of look-ups lets balances and histories through six times as often, each on its own', async () => {
     const query = (more: object) => new URLSearchParams({ version, ...more }).toString()
     const spellings = ['+18683501234', '18683501234', '868 350-1234']
     const reads: Array<(mobile_number: string) => Promise<Seen>> = [
@@ -285,7 +288,7 @@ describe('the limit of look-ups', () => {
 
 describe('trouble of our own', () => {
   it.each<Reason>(['SERVICE_UNAVAILABLE', 'TIMEOUT', 'INTERNAL_ERROR'])(
-    '%s says to retry later and nothing more',
+    'an internal error says to retry later and nothing more: %s',
     async (reason) => {
       edge.seen.accounts.refuseWith = new Failure(reason, 'relation "secret_table" is gone')
       for (const seen of [
@@ -302,7 +305,7 @@ describe('trouble of our own', () => {
 })
 
 describe('the log', () => {
-  it('holds no number, name, token or key of these calls', async () => {
+  it('the log holds no number, name, token or key of account sessions', async () => {
     edge.lines.length = 0
     await post(edge, 'account_session', lookup)
     await get(edge, 'account', holder)

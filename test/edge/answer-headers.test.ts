@@ -29,7 +29,7 @@ describe('Retry-After', () => {
     edge = await startEdge({}, { pages, ready })
   })
 
-  it.each(goodRequests)('is on a 503 and a 504 of $method $path', async (good) => {
+  it.each(goodRequests)('Retry-After is on a 503 and a 504 of $method $path', async (good) => {
     const { method, headers, body } = draftOf(good)
     for (const [reason, status] of [
       ['SERVICE_UNAVAILABLE', 503] as const,
@@ -45,7 +45,7 @@ describe('Retry-After', () => {
     }
   })
 
-  it('changes nothing about the body of an error of /quote', async () => {
+  it('Retry-After changes nothing about the body of an error of /quote', async () => {
     edge.seen.onKeyLookup = () => {
       throw new Failure('SERVICE_UNAVAILABLE', 'away')
     }
@@ -53,7 +53,7 @@ describe('Retry-After', () => {
     expect(Object.keys(body).toSorted()).toEqual(['code', 'message', 'status'])
   })
 
-  it('is the wait that a service names', async () => {
+  it('Retry-After is the wait that a service names', async () => {
     edge.seen.onCreate = () => {
       throw new Failure('SERVICE_UNAVAILABLE', 'restarting', { retryAfterS: 6.5 })
     }
@@ -65,7 +65,7 @@ describe('Retry-After', () => {
   })
 
   it.each([`/pay/${token}`, `/pay/${token}/state`, `/receipts/${token}`, '/readyz'])(
-    'is on a 503 of %s',
+    'Retry-After is on a 503 of %s',
     async (path) => {
       const answer = await fetch(`${edge.url}${path}`)
       expect(answer.status).toBe(503)
@@ -102,7 +102,7 @@ describe('Strict-Transport-Security', () => {
     ['headers that are too large', raw('GET /livez', `X-Large: ${'x'.repeat(17_000)}\r\n`)],
   ]
 
-  it('is on every answer when the public URL is https', async () => {
+  it('Strict-Transport-Security is on every answer when the public URL is https', async () => {
     edge = await startEdge({ publicBaseUrl: 'https://api.example.com' }, { pages, ready })
     for (const [name, bytes] of requests) {
       const text = await sendRaw(edge.port, bytes)
@@ -111,7 +111,7 @@ describe('Strict-Transport-Security', () => {
     }
   })
 
-  it('is on no answer when the public URL is http', async () => {
+  it('Strict-Transport-Security is on no answer when the public URL is http', async () => {
     edge = await startEdge({}, { pages, ready })
     for (const [name, bytes] of requests) {
       expect(await sendRaw(edge.port, bytes), name).not.toMatch(/strict-transport/i)

@@ -36,7 +36,7 @@ function read(path: string, id = billId) {
 }
 
 describe('POST /bill_payments/pay', () => {
-  it('answers 201 with the fields of the contract and no others', async () => {
+  it('POST /bill_payments/pay answers 201 with the fields of the contract and no others', async () => {
     const seen = await pay()
     expect(seen.status).toBe(201)
     expect(seen.body).toEqual({
@@ -57,7 +57,7 @@ describe('POST /bill_payments/pay', () => {
     })
   })
 
-  it('says that an answer is a stored one', async () => {
+  it('POST /bill_payments/pay says that an answer is replayed', async () => {
     edge.seen.bills.replayed = true
     expect((await pay()).headers.get('idempotency-replayed')).toBe('true')
   })
@@ -115,7 +115,7 @@ describe('POST /bill_payments/pay', () => {
     ['INSUFFICIENT_FUNDS', 409],
     ['IDEMPOTENCY_KEY_CONFLICT', 409],
     ['IDEMPOTENCY_KEY_IN_PROGRESS', 409],
-  ])('hands %s on', async (reason, status) => {
+  ])('POST /bill_payments/pay forwards %s', async (reason, status) => {
     edge.seen.bills.refusal = reason
     const seen = await pay()
     expect(seen.status).toBe(status)
@@ -133,7 +133,7 @@ describe('POST /bill_payments/pay', () => {
     expect(seen.headers.get('retry-after')).toBe(wait)
   })
 
-  it('takes no id_type without a number, and no number it could not echo', async () => {
+  it('POST /bill_payments/pay takes no id_type without a number, and no number it could not echo', async () => {
     expect((await pay({ id_type: 'DP' })).body['errorCode']).toBe('MISSING_PARAMETER')
     expect((await pay({ id_type: 'XX', id_number: '1' })).body['errorCode']).toBe(
       'INVALID_PARAMETER',
@@ -143,7 +143,7 @@ describe('POST /bill_payments/pay', () => {
 })
 
 describe('GET /bill_payments/status', () => {
-  it('answers all its fields, null where there is nothing', async () => {
+  it('GET /bill_payments/status answers all its fields, null where there is nothing', async () => {
     const seen = await read('status')
     expect(seen.body).toEqual({
       status: 'success',
@@ -166,7 +166,7 @@ describe('GET /bill_payments/status', () => {
 })
 
 describe('GET /bill_payments/receipt', () => {
-  it('answers the receipt, without a message', async () => {
+  it('GET /bill_payments/receipt answers the receipt, without a message', async () => {
     const seen = await read('receipt')
     expect(seen.body).toEqual({
       status: 'success',
@@ -186,7 +186,7 @@ describe('GET /bill_payments/receipt', () => {
   })
 
   it.each([BillPaymentState.PENDING, BillPaymentState.FAILED])(
-    'is not there before success (state %i)',
+    'GET /bill_payments/receipt is not there before success (state %i)',
     async (state) => {
       edge.seen.bills.answer = { state, receiptId: '' }
       const seen = await read('receipt')

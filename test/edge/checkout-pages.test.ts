@@ -37,57 +37,72 @@ const tagsOf = (html: string, name: string) =>
   html.match(new RegExp(`<${name}\\b[^>]*>`, 'g')) ?? []
 
 describe('a page, in every state and language,', () => {
-  it.each(everywhere)('%s, %s: says its state and the exact money', async (_, language, shown) => {
-    const { status, headers, html } = await show(shown, `?lang=${language}`)
-    expect(status).toBe(200)
-    expect(headers.get('content-language')).toBe(language)
-    const direction = language === 'ar' ? 'rtl' : 'ltr'
-    expect(html).toContain(`<html lang="${language}" dir="${direction}">`)
-    const text = textOf(html)
-    for (const part of ['Demo Store', '100.00 TTD', '2.90 TTD', '102.90 TTD']) {
-      expect(text).toContain(part)
-    }
-    const title = /<title>(.*)<\/title>/.exec(html)?.[1]
-    expect(html).toContain(`<h1>${title}</h1>`)
-    expect(Buffer.byteLength(html)).toBeLessThan(maxBytes)
-  })
+  it.each(everywhere)(
+    'a page in state %s and language %s says its state and the exact money',
+    async (_, language, shown) => {
+      const { status, headers, html } = await show(shown, `?lang=${language}`)
+      expect(status).toBe(200)
+      expect(headers.get('content-language')).toBe(language)
+      const direction = language === 'ar' ? 'rtl' : 'ltr'
+      expect(html).toContain(`<html lang="${language}" dir="${direction}">`)
+      const text = textOf(html)
+      for (const part of ['Demo Store', '100.00 TTD', '2.90 TTD', '102.90 TTD']) {
+        expect(text).toContain(part)
+      }
+      const title = /<title>(.*)<\/title>/.exec(html)?.[1]
+      expect(html).toContain(`<h1>${title}</h1>`)
+      expect(Buffer.byteLength(html)).toBeLessThan(maxBytes)
+    },
+  )
 
-  it.each(everywhere)('%s, %s: is built for everybody', async (_, language, shown) => {
-    const { html } = await show(shown, `?lang=${language}`)
-    expect(tagsOf(html, 'h1')).toHaveLength(1)
-    expect(tagsOf(html, 'main')).toHaveLength(1)
-    expect(html.indexOf('<h1')).toBeLessThan(html.includes('<h2') ? html.indexOf('<h2') : Infinity)
-    const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
-    expect(new Set(ids).size).toBe(ids.length)
-    for (const described of html.matchAll(/aria-describedby="([^"]+)"/g)) {
-      expect(ids).toEqual(expect.arrayContaining((described[1] ?? '').split(' ')))
-    }
-    for (const input of tagsOf(html, 'input')) {
-      const id = /\sid="([^"]+)"/.exec(input)?.[1]
-      expect(input.includes('type="hidden"') || html.includes(`<label for="${id}">`)).toBe(true)
-    }
-    for (const frame of tagsOf(html, 'iframe')) expect(frame).toMatch(/ title="[^"]+"/)
-    expect(html).not.toMatch(/tabindex|autofocus|user-scalable|maximum-scale|\sstyle=|\son[a-z]+=/)
-  })
+  it.each(everywhere)(
+    'a page in state %s and language %s is accessible',
+    async (_, language, shown) => {
+      const { html } = await show(shown, `?lang=${language}`)
+      expect(tagsOf(html, 'h1')).toHaveLength(1)
+      expect(tagsOf(html, 'main')).toHaveLength(1)
+      expect(html.indexOf('<h1')).toBeLessThan(
+        html.includes('<h2') ? html.indexOf('<h2') : Infinity,
+      )
+      const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+      for (const described of html.matchAll(/aria-describedby="([^"]+)"/g)) {
+        expect(ids).toEqual(expect.arrayContaining((described[1] ?? '').split(' ')))
+      }
+      for (const input of tagsOf(html, 'input')) {
+        const id = /\sid="([^"]+)"/.exec(input)?.[1]
+        expect(input.includes('type="hidden"') || html.includes(`<label for="${id}">`)).toBe(true)
+      }
+      for (const frame of tagsOf(html, 'iframe')) expect(frame).toMatch(/ title="[^"]+"/)
+      expect(html).not.toMatch(
+        /tabindex|autofocus|user-scalable|maximum-scale|\sstyle=|\son[a-z]+=/,
+      )
+    },
+  )
 
-  it.each(states)('%s: asks nothing of any other origin but the card frame', async (_, shown) => {
-    const { html, headers } = await show(shown)
-    const loaded = [...html.matchAll(/\ssrc="([^"]*)"|url\(([^)]*)\)|@import/g)]
-    const origins = loaded.map(([, address = '']) => new URL(unescaped(address), pages.url).origin)
-    const framed = html.includes('<iframe')
-    expect([pages.origin, cardOrigin]).toEqual(expect.arrayContaining(origins))
-    const policy = headers.get('content-security-policy') ?? ''
-    expect(policy).toContain("default-src 'none'")
-    expect(policy).toContain(framed ? `frame-src ${cardOrigin}` : "frame-src 'none'")
-    expect(policy).not.toMatch(/unsafe|\*|data:/)
-    expect(html).toContain(`<style nonce="${/'nonce-([^']+)'/.exec(policy)?.[1]}">`)
-  })
+  it.each(states)(
+    'a page in state %s asks nothing of any other origin but the card frame',
+    async (_, shown) => {
+      const { html, headers } = await show(shown)
+      const loaded = [...html.matchAll(/\ssrc="([^"]*)"|url\(([^)]*)\)|@import/g)]
+      const origins = loaded.map(
+        ([, address = '']) => new URL(unescaped(address), pages.url).origin,
+      )
+      const framed = html.includes('<iframe')
+      expect([pages.origin, cardOrigin]).toEqual(expect.arrayContaining(origins))
+      const policy = headers.get('content-security-policy') ?? ''
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toContain(framed ? `frame-src ${cardOrigin}` : "frame-src 'none'")
+      expect(policy).not.toMatch(/unsafe|\*|data:/)
+      expect(html).toContain(`<style nonce="${/'nonce-([^']+)'/.exec(policy)?.[1]}">`)
+    },
+  )
 })
 
 describe('a state', () => {
   const titleOf = ({ html }: { html: string }) => /<h1>(.*)<\/h1>/.exec(html)?.[1]
 
-  it('says how many attempts are left', async () => {
+  it("the payer's page says how many attempts are left", async () => {
     const { html } = await show({ refusedAttempts: 4 })
     expect(html).toMatch(/role="alert">\s*<p[^>]*>[^<]*Attempts left: 1\./)
     expect(html).toContain('name="pin"')
@@ -104,20 +119,20 @@ describe('a state', () => {
     }
   })
 
-  it('renews itself without scripts only while a payment is on its way', async () => {
+  it("the payer's page reloads without scripts only while a payment is in progress", async () => {
     const { html } = await show({ payer: 'Processing' }, '?lang=fr')
     const renewal = `<noscript><meta http-equiv="refresh" content="5;url=/pay/${pages.link}?lang=fr">`
     expect(html).toContain(renewal)
     expect((await show({})).html).not.toContain('http-equiv')
   })
 
-  it('at a point of sale shows the code as a picture and as text', async () => {
+  it("the payer's page at a point of sale shows the code as a picture and as text", async () => {
     const { html } = await show({ channel: 'direct_pos', method: 'qr_code' })
     expect(html).toMatch(/role="img" aria-label="[^"]+"><svg\b/)
     expect(textOf(html)).toContain(`http://127.0.0.1:8080/pay/${pages.link}`)
   })
 
-  it('at an agent shows a code large, and larger on paper', async () => {
+  it("the payer's page at an agent shows a code large, and larger on paper", async () => {
     const { html } = await show({ channel: 'agent', method: 'cash' })
     expect(html).toContain('class="code">1234 5678 9012<')
     expect(html).toMatch(/@media print \{[\s\S]*\.code \{\s*font-size: min\(3rem/)
@@ -130,7 +145,7 @@ describe('a state', () => {
     expect(html).not.toContain('<iframe')
   })
 
-  it('keeps the decimals of its currency', async () => {
+  it("the payer's page keeps the decimals of its currency", async () => {
     const amountMinor = 9_007_199_254_740_993n
     const yen = await show({ currency: 'JPY', amountMinor, feeMinor: 0n }, '?lang=ar')
     expect(textOf(yen.html)).toContain('9007199254740993 JPY')
@@ -143,7 +158,7 @@ describe('a state', () => {
 describe('a hostile name', () => {
   const hostile = `</title><script>alert(1)</script>"><img src=x onerror=a()>' {total} <%= 1 %>`
 
-  it.each(states)('%s: is a text like any other', async (_, shown) => {
+  it.each(states)('a hostile name is shown as text in state %s', async (_, shown) => {
     const { html } = await show({ description: hostile, ...shown, businessName: hostile })
     expect(html).not.toMatch(/<img|<script>|onerror=a\(\)>/i)
     expect(unescaped(html)).toContain(hostile)
@@ -157,7 +172,7 @@ describe('a hostile name', () => {
 })
 
 describe('the language', () => {
-  it('is what the browser prefers until the payer chooses', async () => {
+  it('the language is what the browser prefers until the payer chooses', async () => {
     const asked = { 'accept-language': 'pt-BR,pt;q=0.9,en;q=0.8' }
     const preferred = await show({}, '', asked)
     expect(preferred.html).toContain('<html lang="pt"')
@@ -183,7 +198,7 @@ describe('the language', () => {
     expect(answer.headers.get('location')).toBe(`/pay/${pages.link}`)
   })
 
-  it('goes along with the choice of a means', async () => {
+  it('the language goes along with the choice of a means', async () => {
     const { html } = await show({}, '?lang=fr')
     const card = /href="([^"]*method=card)"/.exec(html)?.[1] ?? ''
     const byCard = await open(new URL(unescaped(card), pages.url).href)
@@ -194,7 +209,7 @@ describe('the language', () => {
     }
   })
 
-  it.each(languageCodes)('%s is also that of refusals', async (code) => {
+  it.each(languageCodes)('a refusal is in the language of the page: %s', async (code) => {
     const unknown = await open(`${pages.origin}/pay/unknown?lang=${code}`)
     expect(unknown.status).toBe(404)
     expect(unescaped(unknown.html)).toContain(`<h1>${languages[code].notFoundTitle}</h1>`)
@@ -207,7 +222,7 @@ describe('the language', () => {
 })
 
 describe('the means that a payer chose', () => {
-  it('stays when the PIN is mistaken or refused', async () => {
+  it('the means that a payer chose stays selected when the PIN is mistyped or refused', async () => {
     const { url } = pages.page({ method: 'card' })
     const byWallet = await open(`${url}?method=wallet`)
     const mistaken = await submit(formOf(byWallet), { pin: '12' })
@@ -217,7 +232,7 @@ describe('the means that a payer chose', () => {
     expect(sent.headers.get('location')).toBe(`${new URL(url).pathname}?method=wallet`)
   })
 
-  it('is not asked for again once there is nothing to pay', async () => {
+  it('the means that a payer chose is not asked for again once there is nothing to pay', async () => {
     const form = formOf(await show({}))
     pages.show({ payer: 'Expired', payment: 'Expired' })
     const late = await submit(form, { pin: '12' })
@@ -255,7 +270,7 @@ describe('a page that watches its payment', () => {
     expect(new Set(stamps).size).toBe(states.length - 5)
   })
 
-  it('is one that can still change; every other has no script at all', async () => {
+  it('a page watches its payment only while it can change; every other page has no script', async () => {
     for (const [name, shown] of states) {
       const { html, headers } = await show(shown)
       const isOver = /^(paid|cancelled|expired|failed|refunded)$/.test(name)
@@ -264,7 +279,7 @@ describe('a page that watches its payment', () => {
     }
   })
 
-  it('loads one small script that stands by itself', async () => {
+  it('a page that watches its payment loads one small script that stands by itself', async () => {
     const { status, headers, html } = await open(`${pages.origin}/pay/live.js`)
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')
@@ -273,7 +288,7 @@ describe('a page that watches its payment', () => {
     expect(html).not.toMatch(/https?:|innerHTML|eval|import\s|document\.cookie/)
   })
 
-  it('left open many times does not keep others from paying', async () => {
+  it('a page that watches its payment does not keep others from paying when it is left open many times', async () => {
     const limited = await startPages({ rateLimitRps: 50 })
     const watching = await Promise.all(
       Array.from({ length: 100 }, () => open(`${limited.url}/state`)),

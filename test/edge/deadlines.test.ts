@@ -46,7 +46,7 @@ function expectLeft(leftMs: number | undefined, limitMs: number): void {
 }
 
 describe('a request', () => {
-  it('has 15 s, a bill payment 5 s more than its biller, and the answer half a second of them', () => {
+  it('a request has 15 s, a bill payment 5 s more than its biller, and the answer half a second of them', () => {
     expect(routeTimeouts).toEqual({ usualMs: 15_000, besideBillerMs: 5_000, answerMs: 500 })
     const nowMs = Date.now()
     const settings = { billerTimeoutMs: 8_000 }
@@ -98,7 +98,7 @@ describe('a page', () => {
     `/pay/${'A'.repeat(43)}`,
     `/pay/${'A'.repeat(43)}/state`,
     `/receipts/${'A'.repeat(43)}`,
-  ])('%s hands its deadline on', async (path) => {
+  ])('a page hands its deadline on: %s', async (path) => {
     const left: number[] = []
     const note = async () => {
       left.push((currentContext()?.deadline ?? 0) - Date.now())

@@ -24,7 +24,7 @@ const pageFiles = [
 ] as const
 
 describe('/openapi.json', () => {
-  it('answers without a key, with the first version unless another is asked for', async () => {
+  it('/openapi.json answers without a key, with the first version unless another is asked for', async () => {
     const answer = await get('/openapi.json')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -34,14 +34,14 @@ describe('/openapi.json', () => {
     expect(new URL(document.externalDocs.url).search).toBe('?version=2026-07-01')
   })
 
-  it('has the other version', async () => {
+  it('/openapi.json has the other version', async () => {
     const document = (await (await get('/openapi.json?version=2026-07-01')).json()) as Document
     expect(document.info.version).toBe('2026-07-01')
     expect(document.paths).toHaveProperty('/bill_payments/pay')
   })
 
   it.each(['2025-01-01', '', '2024-10-01&version=2026-07-01'])(
-    'refuses version=%s in the envelope',
+    '/openapi.json refuses version=%s in the envelope',
     async (version) => {
       const answer = await get(`/openapi.json?version=${version}`)
       expect(answer.status).toBe(400)
@@ -55,14 +55,14 @@ describe('/openapi.json', () => {
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
-  it.each(['HEAD', 'POST', 'DELETE'])('does not take %s', async (method) => {
+  it.each(['HEAD', 'POST', 'DELETE'])('/openapi.json does not take %s', async (method) => {
     const answer = await fetch(`${edge.url}/openapi.json`, { method })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
   })
 })
 
 describe('/docs', () => {
-  it('is a page that loads its own files alone', async () => {
+  it('/docs is a page that loads its own files alone', async () => {
     const answer = await get('/docs')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -79,20 +79,20 @@ describe('/docs', () => {
     expect(page).not.toMatch(/<style|<script>|style=|\son\w+=/)
   })
 
-  it.each(pageFiles)('has %s', async (name, type) => {
+  it.each(pageFiles)('/docs has %s', async (name, type) => {
     const answer = await get(`/${name}`)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toContain(type)
     expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(100)
   })
 
-  it('offers both versions', async () => {
+  it('/docs offers both versions', async () => {
     const script = await (await get('/docs/start.js')).text()
     expect(script).toContain('openapi.json?version=2024-10-01')
     expect(script).toContain('openapi.json?version=2026-07-01')
   })
 
-  it('is sent small to who can unpack it', async () => {
+  it('/docs is compressed for clients that accept it', async () => {
     const small = await get('/docs/swagger-ui-bundle.js', { 'accept-encoding': 'gzip' })
     expect(small.headers.get('content-encoding')).toBe('gzip')
     const plain = await get('/docs/swagger-ui-bundle.js', { 'accept-encoding': 'identity' })
@@ -101,7 +101,7 @@ describe('/docs', () => {
   })
 
   it.each(['/docs/', '/docs/other.js', '/docs/..%2fpackage.json'])(
-    'has nothing at %s',
+    '/docs has nothing at %s',
     async (path) => {
       const answer = await get(path)
       expect(answer.status).toBe(404)
@@ -109,13 +109,13 @@ describe('/docs', () => {
     },
   )
 
-  it.each(['/docs', '/docs/start.js'])('takes GET alone at %s', async (path) => {
+  it.each(['/docs', '/docs/start.js'])('/docs takes GET alone at %s', async (path) => {
     const answer = await fetch(`${edge.url}${path}`, { method: 'HEAD' })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET'])
   })
 })
 
-it('all of them can be made in advance', async () => {
+it('all documents can be made in advance', async () => {
   const early = await startEdge()
   await early.makeDocuments()
   for (const path of ['openapi.json', 'docs', ...pageFiles.map(([name]) => name)]) {

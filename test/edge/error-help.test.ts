@@ -15,7 +15,7 @@ type Body = Record<string, unknown>
 const pay = (body: Body) => call(edge.url, 'POST', target, { body })
 
 describe('a body without required fields', () => {
-  it('is refused with all of them in the message, and the first in field', async () => {
+  it('a body without required fields is refused with all of them in the message, and the first in field', async () => {
     const payers = [{ payment_channel: 'agent' }, { mobile_number: '+18683501234' }]
     const { body } = await pay({ transaction_request: { currency: 'TTD', payers } })
     expect(body).toMatchObject({ errorCode: 'MISSING_PARAMETER', field: 'api_key' })
@@ -31,14 +31,14 @@ describe('a body without required fields', () => {
     )
   })
 
-  it('names no more items of a list than the list may have', async () => {
+  it('a body without required fields names no more items of a list than the list may have', async () => {
     const payers = Array.from({ length: 5_000 }, () => ({}))
     const { body } = await pay({ transaction_request: { payers } })
     expect(body['message']).toContain('payers[19].')
     expect(body['message']).not.toContain('payers[20].')
   })
 
-  it('names every payer without an amount', async () => {
+  it('a body without required fields names every payer without an amount', async () => {
     const payer = {
       mobile_number: '+18683501234',
       payment_channel: 'agent',
@@ -57,14 +57,17 @@ describe('a value of another form', () => {
     ['transaction_request.amount', '1.005', /at most 2 decimals in TTD/],
     ['transaction_request.payers[0].mobile_number', '12', /E\.164, such as "\+18683501234"/],
     ['transaction_request.currency', 'TT', /ISO 4217 currency code, such as "TTD"/],
-  ])('%s is refused with the form that it must have', async (field, value, form) => {
-    const { body } = await pay(change(goodPayment(), field, value) as Body)
-    expect(body).toMatchObject({ errorCode: 'INVALID_PARAMETER', field })
-    expect(body['message']).toMatch(form)
-  })
+  ])(
+    'a value of another form is refused with the form that it must have: %s',
+    async (field, value, form) => {
+      const { body } = await pay(change(goodPayment(), field, value) as Body)
+      expect(body).toMatchObject({ errorCode: 'INVALID_PARAMETER', field })
+      expect(body['message']).toMatch(form)
+    },
+  )
 
   it.each(['yesterday', '2026-02-30'])(
-    'date %s: the message has the form of a date',
+    'a date of another form is refused with the form of a date: %s',
     async (day) => {
       const good = goodRequests.find(({ path }) => path === '/account/transaction_history')!
       const draft = draftOf(good)
@@ -80,7 +83,7 @@ describe('a value of another form', () => {
     },
   )
 
-  it('header: the message has the form, and field its name', async () => {
+  it('a header of another form is refused with the form, and field is its name', async () => {
     const headers = { ...draftOf(goodRequests[0]!).headers, 'pw-request-date': 'now' }
     const { body } = await call(edge.url, 'POST', target, { headers, body: goodPayment() })
     expect(body).toMatchObject({ errorCode: 'INVALID_HEADER', field: 'PW-request-date' })
@@ -89,7 +92,7 @@ describe('a value of another form', () => {
 })
 
 describe('a refusal', () => {
-  it('leads to a page that has its code', async () => {
+  it('a refusal leads to a page that has its code', async () => {
     const { body } = await pay({})
     const url = new URL(String(body['doc_url']))
     expect(url.hash).toBe('#MISSING_PARAMETER')
@@ -121,7 +124,7 @@ describe('unknown fields of a body', () => {
     return { status: seen.status, warning: seen.headers.get('pw-warning') }
   }
 
-  it('are named by their paths beside a success', async () => {
+  it('unknown fields of a body are named by their paths beside a success', async () => {
     const body = change(
       goodPayment({ url: {} }),
       'transaction_request.payers[0].nick name',
@@ -133,16 +136,16 @@ describe('unknown fields of a body', () => {
     })
   })
 
-  it('are named beside a refusal too', async () => {
+  it('unknown fields of a body are named beside a refusal too', async () => {
     const seen = await warningOf({ apikey: 'x' })
     expect(seen).toEqual({ status: 400, warning: 'apikey' })
   })
 
-  it('are not named when there are none', async () => {
+  it('unknown fields of a body are not named when there are none', async () => {
     expect(await warningOf(goodPayment())).toEqual({ status: 200, warning: null })
   })
 
-  it('are at most ten, in 1 KiB, and always a header that is one', async () => {
+  it('the header of unknown fields names at most ten, in 1 KiB, and is always well formed', async () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`x${index}`, 1]))
     expect((await warningOf({ ...goodPayment(), ...many })).warning?.split(', ')).toHaveLength(10)
     const long = Object.fromEntries(

@@ -144,7 +144,7 @@ describe('a form', () => {
     })
   })
 
-  it('may have its texts after its files', async () => {
+  it('a form may have its texts after its files', async () => {
     const seen = await sendBody(`${filePart('selfie', '%PDF-1.7')}${parts(person)}--b--\r\n`)
     expect(seen.status).toBe(200)
     expect((await endOfUpload())?.outcome).toBe('stored')
@@ -158,7 +158,7 @@ describe('a form', () => {
     await expectNothingStored()
   })
 
-  it('is checked like JSON', async () => {
+  it('a form is checked like JSON', async () => {
     const both = await send(form({}, { callback_url: 'https://example.com/x' }))
     expect(both.body['message']).toBe('authorisation_token is required.')
     const missing = form()
@@ -169,7 +169,7 @@ describe('a form', () => {
     await expectNothingStored()
   })
 
-  it('names a field once, text or file', async () => {
+  it('a form names a field once, text or file', async () => {
     const twice = form({ selfie: jpeg })
     twice.append('email', 'kofi@example.com')
     expect((await send(twice)).body).toMatchObject({
@@ -182,7 +182,7 @@ describe('a form', () => {
     await expectNothingStored()
   })
 
-  it('has texts as texts and files as files', async () => {
+  it('a form must have texts as texts and files as files', async () => {
     const text = await sendBody(`${parts({ ...person, selfie: 'me' })}--b--\r\n`)
     expect(text.body['message']).toBe('selfie must be a file.')
     const file = await sendBody(`${parts(person)}${filePart('dob', '1990-01-01')}--b--\r\n`)
@@ -190,7 +190,7 @@ describe('a form', () => {
     await expectNothingStored()
   })
 
-  it('has texts in UTF-8', async () => {
+  it('a form has texts in UTF-8', async () => {
     const start = Buffer.from(
       `${parts(person)}--b\r\nContent-Disposition: form-data; name="city"\r\n\r\n`,
     )
@@ -205,7 +205,7 @@ describe('a form', () => {
     expect(edge.seen.accounts.personal[0]?.profile?.details['city']).toBe('Übach \ufffd')
   })
 
-  it('is refused when an artefact is of another kind than its name says', async () => {
+  it('a form is refused when an artefact is of another kind than its name says', async () => {
     const seen = await send(form({ id_document1_file: Buffer.from('MZ not a picture') }))
     expect(seen.body).toMatchObject({
       code: 415,
@@ -217,7 +217,7 @@ describe('a form', () => {
     await expectNothingStored()
   })
 
-  it('may have 10 MiB a file and 25 MiB in all', async () => {
+  it('a form may have 10 MiB a file and 25 MiB in all', async () => {
     const big = Buffer.concat([jpeg, Buffer.alloc(9 * mebibyte)])
     expect((await send(form({ selfie: big }))).status).toBe(200)
     const [artefact] = (await endOfUpload())?.artefacts ?? []
@@ -252,7 +252,7 @@ describe('a form', () => {
     await expectNothingStored()
   })
 
-  it('is read only when the project may use the route', async () => {
+  it('a form is read only when the project may use the route', async () => {
     const files = { selfie: Buffer.alloc(26 * mebibyte) }
     for (const [key, code] of [
       [keys.unknown, 401],
@@ -264,7 +264,7 @@ describe('a form', () => {
     expect(edge.seen.accounts.uploads).toEqual([])
   })
 
-  it('may have at most 108 parts', async () => {
+  it('a form may have at most 108 parts', async () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, index) => part(`f${index}`, 'x')).join('')
     const few = await sendBody(`${parts(person)}${many(100)}--b--\r\n`)
@@ -299,7 +299,7 @@ describe('a form', () => {
   })
 
   it.each(['__proto__', 'constructor', 'toString'])(
-    'ignores a field named %s like any unknown one',
+    'a form ignores a field named %s like any unknown one',
     async (name) => {
       const both = `${part(name, 'x')}${filePart(name, 'file')}`
       expect((await sendBody(`${part(name, 'x')}${parts(person)}--b--\r\n`)).status).toBe(200)
@@ -314,7 +314,7 @@ describe('a form', () => {
     },
   )
 
-  it('is not taken on any other route', async () => {
+  it('a form is not accepted on any other route', async () => {
     const seen = await call(edge.url, 'POST', '/payments/request?version=2024-10-01', {
       body: form(),
     })
@@ -323,7 +323,7 @@ describe('a form', () => {
 })
 
 describe('an upload', () => {
-  it('is read no faster than it is taken', async () => {
+  it('an upload is read no faster than it is taken', async () => {
     const { promise: release, resolve } = Promise.withResolvers<void>()
     edge.seen.accounts.beforePart = () => release
     const body = Buffer.concat([

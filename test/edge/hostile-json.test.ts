@@ -74,7 +74,7 @@ describe.each(withBody)('a body of $method $path', (good: GoodRequest) => {
   const takesAny = ['/quote', '/bill_payments/pay'].includes(good.path)
   const places = placesOf({ ...good.body, ...(takesAny && { metadata: { list: [1] } }) })
 
-  it('is refused with a number that overflows, in any field', async () => {
+  it(`a body of ${good.method} ${good.path} is refused with a number that overflows, in any field`, async () => {
     for (const { path, text } of places) {
       for (const number of tooLarge) {
         const seen = await send(text.replace('%', number))
@@ -87,7 +87,7 @@ describe.each(withBody)('a body of $method $path', (good: GoodRequest) => {
     }
   })
 
-  it('never leads to a 500', async () => {
+  it(`a body of ${good.method} ${good.path} never leads to a 500`, async () => {
     for (const { path, text } of places) {
       for (const value of other) {
         const { status } = await send(text.replace('%', value))

@@ -65,7 +65,7 @@ const created = () => edge.seen.created.length
 const settled = async () => expect((await livez()).status).toBe(200)
 
 describe('on one connection', () => {
-  it('sixteen requests are in flight; further ones wait, and all are answered in order', async () => {
+  it('on one connection, sixteen requests are in flight; further ones wait, and all are answered in order', async () => {
     await startSlow()
     const { socket, codes } = await connect()
     socket.write((post + getUnknown).repeat(50))
@@ -80,7 +80,7 @@ describe('on one connection', () => {
     await eventually(() => expect(edge.inFlight.count()).toBe(0))
   })
 
-  it('reading stops after one read', async () => {
+  it('the gateway stops reading a connection at its limit after one read', async () => {
     await startSlow()
     const { socket } = await connect()
     const short = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -94,7 +94,7 @@ describe('on one connection', () => {
     expect(socket.writableLength).toBeGreaterThan(0)
   })
 
-  it('a malformed request is refused after the answers to those before it', async () => {
+  it('on one connection, a malformed request is refused after the answers to those before it', async () => {
     await startSlow()
     const { socket, codes, text } = await connect()
     socket.write(`${post.repeat(20)}hello\r\n\r\n`)
@@ -106,7 +106,7 @@ describe('on one connection', () => {
     expect(codes()).toEqual([...Array(20).fill('DUPLICATE_TRANSACTION_ID'), 'INVALID_HEADER'])
   })
 
-  it('a request that never ends is refused after the answers to those before it', async () => {
+  it('on one connection, a request that never ends is refused after the answers to those before it', async () => {
     await startSlow({ requestTimeoutMs: 1_500 })
     const { socket, codes, statuses } = await connect()
     const late = once(edge.app.server, 'clientError')
@@ -120,7 +120,7 @@ describe('on one connection', () => {
     expect(created()).toBe(1)
   })
 
-  it('a client of a paused connection gets no 408', async () => {
+  it('on one connection, a client of a paused connection gets no 408', async () => {
     await startSlow({ requestTimeoutMs: 1_500 })
     const { socket, codes } = await connect()
     const late = once(edge.app.server, 'clientError')
@@ -131,7 +131,7 @@ describe('on one connection', () => {
     expect(codes()).toEqual(Array(40).fill('DUPLICATE_TRANSACTION_ID'))
   })
 
-  it('a CONNECT is refused after the answers to those before it', async () => {
+  it('on one connection, a CONNECT is refused after the answers to those before it', async () => {
     await startSlow()
     const { socket, codes } = await connect()
     socket.write(post + head('CONNECT example.com:443 HTTP/1.1'))
@@ -141,7 +141,7 @@ describe('on one connection', () => {
     expect(codes()).toEqual(['DUPLICATE_TRANSACTION_ID', 'ENDPOINT_NOT_FOUND'])
   })
 
-  it('a stop ends it with the answers to what was begun', async () => {
+  it('on one connection, a stop ends it with the answers to what was begun', async () => {
     await startSlow()
     const { socket, codes, text } = await connect()
     socket.write(post.repeat(20))
@@ -174,7 +174,7 @@ describe('in the whole process', () => {
     return clients
   }
 
-  it('a request above the limit gets 503 with Retry-After, in the envelope of its route', async () => {
+  it('in the whole process, a request above the limit gets 503 with Retry-After, in the envelope of its route', async () => {
     await startSlow(few, pages)
     const clients = await fill()
     const full = await call(edge.url, 'POST', target, { body: goodPayment() })
@@ -192,7 +192,7 @@ describe('in the whole process', () => {
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
-  it('health checks are answered above the limit, and unknown paths stay 404', async () => {
+  it('in the whole process, health checks are answered above the limit, and unknown paths stay 404', async () => {
     await startSlow(few)
     await fill()
     for (const path of ['/livez', '/readyz'])
@@ -201,7 +201,7 @@ describe('in the whole process', () => {
     expect((await call(edge.url, 'PUT', '/quote')).status).toBe(405)
   })
 
-  it('a connection that pipelines above the limit of open requests is closed, and others go on', async () => {
+  it('in the whole process, a connection that pipelines above the limit of open requests is closed, and others go on', async () => {
     await startSlow(few)
     const { socket } = await connect()
     const gone = once(socket, 'close')
@@ -212,7 +212,7 @@ describe('in the whole process', () => {
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
-  it('unread answers do not count as requests in process', async () => {
+  it('unread answers do not count as requests in flight of the process', async () => {
     await startSlow({ inFlightLimits: { perConnection: 16, working: 3, open: 100 } })
     const { socket } = await connect()
     socket.pause()
@@ -240,7 +240,7 @@ describe('a client that disconnects', () => {
     ['with others waiting', post.repeat(40)],
     ['with an expectation', `${post}${head('GET /livez HTTP/1.1', { Expect: 'x' }).repeat(40)}`],
     ['with a broken target', `${post}${head('GET /pay/%zz HTTP/1.1').repeat(3)}`],
-  ])('%s leaves nothing behind', async (_name, bytes) => {
+  ])('a client that disconnects leaves nothing behind: %s', async (_name, bytes) => {
     await startSlow(one)
     const { socket } = await connect()
     socket.write(bytes)
@@ -253,7 +253,7 @@ describe('a client that disconnects', () => {
     expect((await call(edge.url, 'POST', target, { body: goodPayment() })).status).toBe(409)
   })
 
-  it('is logged as aborted', async () => {
+  it('a client that disconnects is logged as aborted', async () => {
     await startSlow()
     const { socket } = await connect()
     socket.write(post.repeat(2))
@@ -268,7 +268,7 @@ describe('a client that disconnects', () => {
 })
 
 describe('other forms of HTTP', () => {
-  it('HTTP/1.0 is answered and ends its connection', async () => {
+  it('a request of HTTP/1.0 is answered and ends its connection', async () => {
     await startSlow()
     const { socket, text } = await connect()
     socket.write('GET /livez HTTP/1.0\r\n\r\n')
@@ -284,7 +284,7 @@ describe('other forms of HTTP', () => {
     await eventually(() => expect(statuses()).toEqual([200]))
   })
 
-  it('hundreds of headers are as good as few', async () => {
+  it('hundreds of headers are accepted like few', async () => {
     await startSlow()
     const { socket, statuses } = await connect()
     socket.write(`GET /livez HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(500)}\r\n`)

@@ -67,7 +67,7 @@ function get(path: string, query: Record<string, string>): Promise<Seen> {
 }
 
 describe('POST /institution/transaction', () => {
-  it('answers the receipt', async () => {
+  it('POST /institution/transaction answers the receipt', async () => {
     const { status, body } = await post(asObjects)
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -81,7 +81,7 @@ describe('POST /institution/transaction', () => {
     })
   })
 
-  it('hands a body of objects on', async () => {
+  it('POST /institution/transaction hands a body of objects on', async () => {
     await post(asObjects)
     const [request] = edge.seen.transactions.created
     expect(request).toMatchObject({
@@ -107,7 +107,7 @@ describe('POST /institution/transaction', () => {
     expect(request?.requestFingerprint).toHaveLength(32)
   })
 
-  it('hands a body of lists on', async () => {
+  it('POST /institution/transaction hands a body of lists on', async () => {
     await post(asLists)
     const [request] = edge.seen.transactions.created
     expect(request).toMatchObject({
@@ -150,7 +150,7 @@ describe('POST /institution/transaction', () => {
     ],
     ['sender_amount', { sender_amount: '0' }],
     ['transaction_date', { transaction_date: '2026-02-30 00:00:00' }],
-  ])('refuses a bad %s by its path', async (path, more) => {
+  ])('POST /institution/transaction refuses a bad %s by its path', async (path, more) => {
     const { status, body } = await post({ ...asObjects, ...more })
     expect([status, body['errorCode']]).toEqual([400, 'INVALID_PARAMETER'])
     expect(String(body['message'])).toContain(path)
@@ -210,7 +210,7 @@ describe('POST /institution/transaction', () => {
         ...listed(['convenience', '1', 'TTD']),
       },
     ],
-  ])('refuses %s by its path: %s', async (path, rule, more) => {
+  ])('POST /institution/transaction refuses %s by its path: %s', async (path, rule, more) => {
     const { status, body } = await post({ ...asObjects, ...more })
     expect([status, body['errorCode']]).toEqual([400, 'INVALID_PARAMETER'])
     expect(String(body['message']).startsWith(`${path} `)).toBe(true)
@@ -236,7 +236,7 @@ describe('POST /institution/transaction', () => {
       'with a quote, a total of fees of both sides',
       { ...exchange, fees: { total: '9', sender_pays: '1', recipient_pays: '1' } },
     ],
-  ])('takes fees of %s', async (_, more) => {
+  ])('POST /institution/transaction takes fees of %s', async (_, more) => {
     const { status, body } = await post({ ...asObjects, ...more })
     expect(status, String(body['message'])).toBe(200)
   })
@@ -284,7 +284,7 @@ describe('GET /institution/transaction', () => {
     [TransactionStatus.COMPLETED, 'completed'],
     [TransactionStatus.FAILED, 'failed'],
     [TransactionStatus.CANCELLED, 'cancelled'],
-  ])('shows the status %s as %s', async (status, word) => {
+  ])('GET /institution/transaction shows the status %s as %s', async (status, word) => {
     edge.seen.transactions.more = { status }
     const { body } = await get('/institution/transaction', {
       transaction_id: 'transfer-1',
@@ -307,7 +307,7 @@ describe('GET /institution/transaction', () => {
     })
   })
 
-  it('does not know a foreign id', async () => {
+  it('GET /institution/transaction does not know a foreign id', async () => {
     const query = { transaction_id: 'unknown', institution_name }
     const { status, body } = await get('/institution/transaction', query)
     expect([status, body['errorCode']]).toEqual([404, 'TRANSACTION_NOT_FOUND'])
@@ -318,7 +318,7 @@ describe('GET /institution/transaction_history', () => {
   const path = '/institution/transaction_history'
   const mobile_number = '+1 202 555 0100'
 
-  it('shows a page with the numbers of both sides masked', async () => {
+  it('GET /institution/transaction_history shows a page with the numbers of both sides masked', async () => {
     edge.seen.transactions.nextPageToken = 'next'
     const { body } = await get(path, { mobile_number })
     expect(body['data']).toEqual({
@@ -348,7 +348,7 @@ describe('GET /institution/transaction_history', () => {
     })
   })
 
-  it('widens days to their whole, and takes a page’s size and place', async () => {
+  it('GET /institution/transaction_history widens days to their whole, and accepts a page size and token', async () => {
     const query = {
       start_datetime: '2026-01-01',
       end_datetime: '2026-01-02',
@@ -364,7 +364,7 @@ describe('GET /institution/transaction_history', () => {
     expect(times).toEqual(['2026-01-01T00:00:00.000Z', '2026-01-03T00:00:00.000Z'])
   })
 
-  it('shows no clearing date of what has not cleared', async () => {
+  it('GET /institution/transaction_history shows no clearing date of what has not cleared', async () => {
     edge.seen.transactions.more = { status: TransactionStatus.FAILED }
     const { body } = await get(path, { mobile_number })
     expect(body['data']).toMatchObject({ transactions: [{ cleared_date: null }] })
@@ -377,7 +377,7 @@ describe('GET /institution/transaction_history', () => {
     ['start_datetime', { start_datetime: '2026-01-03', end_datetime: '2026-01-02' }],
     ['end_datetime', { end_datetime: '2026-13-01' }],
     ['mobile_number', { mobile_number: '12' }],
-  ])('refuses a bad %s', async (name, more) => {
+  ])('GET /institution/transaction_history refuses a bad %s', async (name, more) => {
     const { status, body } = await get(path, { mobile_number, ...more })
     expect([status, body['errorCode']]).toEqual([400, 'INVALID_PARAMETER'])
     expect(String(body['message'])).toContain(name)

@@ -169,31 +169,37 @@ it('every documented route is served, and no other', () => {
 describe.each(goodRequests)('$method $path', (good) => {
   const applicable = mutations.filter((mutation) => mutation.applies?.(good) ?? true)
 
-  it.each(applicable)('refuses when $name', async ({ mutate, code, reason }) => {
-    const draft = draftOf(good)
-    mutate(draft, good)
-    // `PUT /quote/` and the like have no route of ours either way.
-    expect(shapeOf(await send(draft))).toEqual(refused(good, code, reason))
-  })
+  it.each(applicable)(
+    `${good.method} ${good.path} refuses when $name`,
+    async ({ mutate, code, reason }) => {
+      const draft = draftOf(good)
+      mutate(draft, good)
+      // `PUT /quote/` and the like have no route of ours either way.
+      expect(shapeOf(await send(draft))).toEqual(refused(good, code, reason))
+    },
+  )
 
-  it.each(applicable)('refuses when $name, also when later checks would fail', async (mutation) => {
-    const draft = draftOf(good)
-    // Later ones first, so that the tested one has the last word on what it changes.
-    for (const later of applicable.slice(applicable.indexOf(mutation)).toReversed()) {
-      later.mutate(draft, good)
-    }
-    const hasBodyToSend = good.method === 'POST' || mutation.name.startsWith('1')
-    if (!hasBodyToSend) draft.body = undefined
-    expect(shapeOf(await send(draft))).toEqual(refused(good, mutation.code, mutation.reason))
-  })
+  it.each(applicable)(
+    `${good.method} ${good.path} refuses when $name, also when later checks would fail`,
+    async (mutation) => {
+      const draft = draftOf(good)
+      // Later ones first, so that the tested one has the last word on what it changes.
+      for (const later of applicable.slice(applicable.indexOf(mutation)).toReversed()) {
+        later.mutate(draft, good)
+      }
+      const hasBodyToSend = good.method === 'POST' || mutation.name.startsWith('1')
+      if (!hasBodyToSend) draft.body = undefined
+      expect(shapeOf(await send(draft))).toEqual(refused(good, mutation.code, mutation.reason))
+    },
+  )
 
-  it('lets a good request through to its operation', async () => {
+  it(`${good.method} ${good.path} lets a good request through to its operation`, async () => {
     const { status, body } = await send(draftOf(good))
     const made = good.path === '/bill_payments/pay' ? 201 : 200
     expect([status, body['code'], body['status']]).toEqual([made, made, 'success'])
   })
 
-  it('names every parameter that is missing or empty, in the order of the contract', async () => {
+  it(`${good.method} ${good.path} names every parameter that is missing or empty, in the order of the contract`, async () => {
     const draft = draftOf(good)
     draft.query = good.required[1] === undefined ? {} : { [good.required[1]]: '' }
     const seen = await send(draft)
@@ -202,14 +208,17 @@ describe.each(goodRequests)('$method $path', (good) => {
     expect(seen.body['missing']).toEqual(isListed ? ['version', ...good.required] : undefined)
   })
 
-  it.each(['version', ...good.required])('refuses a repeated %s', async (name) => {
-    const draft = draftOf(good)
-    const { method, headers, body } = draft
-    const target = `${targetOf(draft)}&${name}=again`
-    expect(shapeOf(await call(edge.url, method, target, { headers, body }))).toEqual(
-      refused(good, 400, 'INVALID_PARAMETER'),
-    )
-  })
+  it.each(['version', ...good.required])(
+    `${good.method} ${good.path} refuses a repeated %s`,
+    async (name) => {
+      const draft = draftOf(good)
+      const { method, headers, body } = draft
+      const target = `${targetOf(draft)}&${name}=again`
+      expect(shapeOf(await call(edge.url, method, target, { headers, body }))).toEqual(
+        refused(good, 400, 'INVALID_PARAMETER'),
+      )
+    },
+  )
 
   it('a repeated unknown parameter is refused', async () => {
     const draft = draftOf(good)
@@ -222,30 +231,36 @@ describe.each(goodRequests)('$method $path', (good) => {
     expect(seen.body['message']).toBe('other must be given once.')
   })
 
-  it.each(good.required)('refuses NUL in %s', async (name) => {
+  it.each(good.required)(`${good.method} ${good.path} refuses NUL in %s`, async (name) => {
     const draft = draftOf(good)
     draft.query[name] = 'a\u0000b'
     expect(shapeOf(await send(draft))).toEqual(refused(good, 400, 'INVALID_PARAMETER'))
   })
 
-  it.each(good.fields ?? [])('names %s when it is missing', async (field) => {
-    const draft = draftOf(good)
-    draft.body = change(good.body, field)
-    const seen = await send(draft)
-    expect(shapeOf(seen)).toEqual(refused(good, 400, 'MISSING_PARAMETER'))
-    expect(seen.body['message']).toBe(`${field} is required.`)
-    expect(seen.body['missing']).toBeUndefined()
-  })
-
-  it.each(good.fields ?? [])('names %s when its type is wrong', async (field) => {
-    for (const value of [5, true, null]) {
+  it.each(good.fields ?? [])(
+    `${good.method} ${good.path} names %s when it is missing`,
+    async (field) => {
       const draft = draftOf(good)
-      draft.body = change(good.body, field, value)
+      draft.body = change(good.body, field)
       const seen = await send(draft)
-      expect(shapeOf(seen)).toEqual(refused(good, 400, 'INVALID_PARAMETER'))
-      expect(seen.body['message']).toMatch(new RegExp(`^${field.replaceAll(/[[\]]/g, '\\$&')} `))
-    }
-  })
+      expect(shapeOf(seen)).toEqual(refused(good, 400, 'MISSING_PARAMETER'))
+      expect(seen.body['message']).toBe(`${field} is required.`)
+      expect(seen.body['missing']).toBeUndefined()
+    },
+  )
+
+  it.each(good.fields ?? [])(
+    `${good.method} ${good.path} names %s when its type is wrong`,
+    async (field) => {
+      for (const value of [5, true, null]) {
+        const draft = draftOf(good)
+        draft.body = change(good.body, field, value)
+        const seen = await send(draft)
+        expect(shapeOf(seen)).toEqual(refused(good, 400, 'INVALID_PARAMETER'))
+        expect(seen.body['message']).toMatch(new RegExp(`^${field.replaceAll(/[[\]]/g, '\\$&')} `))
+      }
+    },
+  )
 
   const methods: string[] = goodRequests
     .filter((one) => one.path === good.path)
@@ -253,7 +268,7 @@ describe.each(goodRequests)('$method $path', (good) => {
   const others = ['OPTIONS', 'DELETE', 'PATCH', 'PUT', 'POST', 'GET', 'PROPFIND']
 
   it.each(others.filter((method) => !methods.includes(method)))(
-    'answers %s with 405 and Allow',
+    `${good.method} ${good.path} answers %s with 405 and Allow`,
     async (method) => {
       const draft = draftOf(good)
       const seen = await call(edge.url, method, targetOf(draft), { headers: draft.headers })
@@ -262,7 +277,7 @@ describe.each(goodRequests)('$method $path', (good) => {
     },
   )
 
-  it('answers HEAD with 405, Allow and no body', async () => {
+  it(`${good.method} ${good.path} answers HEAD with 405, Allow and no body`, async () => {
     const draft = draftOf(good)
     const seen = await call(edge.url, 'HEAD', targetOf(draft), { headers: draft.headers })
     expect([seen.status, seen.text]).toEqual([405, ''])
@@ -279,7 +294,7 @@ describe.each(goodRequests.filter(hasBody))('the body of $method $path', (good) 
     })
   }
 
-  it('may have 64 KiB', async () => {
+  it(`the body of ${good.method} ${good.path} may have 64 KiB`, async () => {
     expect(shapeOf(await post(`{"a":"${'x'.repeat(64 * 1024)}"}`))).toEqual(
       refused(good, 413, 'PAYLOAD_TOO_LARGE'),
     )
@@ -290,7 +305,7 @@ describe.each(goodRequests.filter(hasBody))('the body of $method $path', (good) 
   })
 
   it.each(['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'nonsense'])(
-    'is refused as %s',
+    `the body of ${good.method} ${good.path} is refused as %s`,
     async (type) => {
       expect(shapeOf(await post('{}', { 'content-type': type }))).toEqual(
         refused(good, 415, 'UNSUPPORTED_MEDIA_TYPE'),
@@ -298,14 +313,14 @@ describe.each(goodRequests.filter(hasBody))('the body of $method $path', (good) 
     },
   )
 
-  it('is refused in another charset and when it is compressed', async () => {
+  it(`the body of ${good.method} ${good.path} is refused in another charset and when it is compressed`, async () => {
     const latin = await post('{}', { 'content-type': 'application/json; charset=iso-8859-1' })
     expect(shapeOf(latin)).toEqual(refused(good, 415, 'UNSUPPORTED_MEDIA_TYPE'))
     const gzip = await post('{}', { 'content-encoding': 'gzip' })
     expect(shapeOf(gzip)).toEqual(refused(good, 415, 'UNSUPPORTED_MEDIA_TYPE'))
   })
 
-  it('must be one JSON object in UTF-8, at most 32 levels deep', async () => {
+  it(`the body of ${good.method} ${good.path} must be one JSON object in UTF-8, at most 32 levels deep`, async () => {
     const deep = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`
     const bad = [
       '',
@@ -328,13 +343,13 @@ describe.each(goodRequests.filter(hasBody))('the body of $method $path', (good) 
     expect(shapeOf(missing)).toEqual(refused(good, 400, 'INVALID_JSON'))
   })
 
-  it('takes JSON with a charset, and unknown fields of any kind', async () => {
+  it(`the body of ${good.method} ${good.path} takes JSON with a charset, and unknown fields of any kind`, async () => {
     const body = { ...good.body, constructor: 1, toString: [], nested: { deep: [{}] } }
     const seen = await post(body, { 'content-type': 'application/json; charset=UTF-8' })
     expect([200, 201]).toContain(seen.status)
   })
 
-  it('takes no harm from __proto__', async () => {
+  it(`the body of ${good.method} ${good.path} takes no harm from __proto__`, async () => {
     const text = JSON.stringify(good.body).replace('{', '{"__proto__":{"polluted":true},')
     expect([200, 201]).toContain((await post(text)).status)
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
@@ -343,7 +358,7 @@ describe.each(goodRequests.filter(hasBody))('the body of $method $path', (good) 
   })
 
   it.each(['\\u0000', '\\ud800', '\\udc00 x', '\\u0085', '\\u001b', '\u007f'])(
-    'holds no forbidden character: %j in a value or a key',
+    `the body of ${good.method} ${good.path} holds no forbidden character: %j in a value or a key`,
     async (character) => {
       const start = JSON.stringify(good.body).slice(0, -1)
       for (const bad of [`"x":"${character}"`, `"x${character}":1`, `"x":[{"y":"${character}"}]`]) {

@@ -27,7 +27,7 @@ const create = (body: unknown, headers = goodHeaders()) =>
   call(edge.url, 'POST', '/payments/request?version=2024-10-01', { headers, body })
 
 describe('POST /payments/request', () => {
-  it('answers the created payment in the envelope', async () => {
+  it('POST /payments/request answers the created payment in the envelope', async () => {
     const seen = await create(goodPayment(), goodHeaders({ 'PW-request-id': paymentId }))
     expect(seen.body).toEqual({
       status: 'success',
@@ -49,7 +49,7 @@ describe('POST /payments/request', () => {
     expect(seen.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('hands the whole request on in exact units', async () => {
+  it('POST /payments/request hands the whole request on in exact units', async () => {
     await create({
       ...goodPayment({
         description: 'two\nlines',
@@ -110,7 +110,7 @@ describe('POST /payments/request', () => {
     })
   })
 
-  it('reads a top-level fraud_check only when the inner one is absent', async () => {
+  it('POST /payments/request reads a top-level fraud_check only when the inner one is absent', async () => {
     await create({ ...goodPayment(), fraud_check: 1 })
     await create({ ...goodPayment({ fraud_check: 0 }), fraud_check: 1 })
     expect(edge.seen.created.map((request) => request.fraudCheck)).toEqual([true, false])
@@ -162,16 +162,19 @@ describe('an id that no payment has', () => {
   it.each([
     ['GET /payments/status', reading],
     ['POST /payments/cancel', cancelling],
-  ])('answers alike to %s, whether it could be one of ours or not', async (_, ask) => {
-    for (const id of ids) {
-      const { status, body } = await ask(id)
-      expect(status).toBe(404)
-      expect(body).toMatchObject({
-        status: 'error',
-        code: 404,
-        errorCode: 'PAYMENT_NOT_FOUND',
-        message: 'There is no such payment request.',
-      })
-    }
-  })
+  ])(
+    'an id that no payment has gets the same answer from %s, whether it could be one of ours or not',
+    async (_, ask) => {
+      for (const id of ids) {
+        const { status, body } = await ask(id)
+        expect(status).toBe(404)
+        expect(body).toMatchObject({
+          status: 'error',
+          code: 404,
+          errorCode: 'PAYMENT_NOT_FOUND',
+          message: 'There is no such payment request.',
+        })
+      }
+    },
+  )
 })

@@ -39,7 +39,7 @@ function get(path: string, query: Record<string, string> = {}): Promise<Seen> {
 }
 
 describe('POST /quote', () => {
-  it('answers exactly the fields of the contract', async () => {
+  it('POST /quote answers exactly the fields of the contract', async () => {
     const { status, body } = await post('/quote', asked)
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -53,7 +53,7 @@ describe('POST /quote', () => {
     })
   })
 
-  it('hands the parties on as the service knows them', async () => {
+  it('POST /quote hands the parties on as the service knows them', async () => {
     await post('/quote', {
       ...asked,
       debit_party: { mobile_number: '202 555 0100', country: 'US' },
@@ -102,7 +102,7 @@ describe('POST /quote', () => {
       { mobile_number: '12' },
       'credit_party.mobile_number must be a possible mobile number: E.164, such as "+18683501234", or a national number of the PW-origin-country.',
     ],
-  ])('refuses a bad %s: %j', async (field, value, message) => {
+  ])('POST /quote refuses a bad %s: %j', async (field, value, message) => {
     const { status, body } = await post('/quote', { ...asked, [field]: value })
     expect(status).toBe(400)
     expect(body).toEqual({ status: 'error', code: 400, message })
@@ -117,15 +117,18 @@ describe('POST /quote', () => {
     ['SERVICE_UNAVAILABLE', reasons.SERVICE_UNAVAILABLE.meaning],
     ['TIMEOUT', reasons.TIMEOUT.meaning],
   ]
-  it.each(refused)('returns %s as status, code and message only', async (reason, message) => {
-    edge.seen.quotes.refuseWith = new Failure(reason, 'inside')
-    const { status, body } = await post('/quote', asked)
-    const { http: code } = reasons[reason]
-    expect(status).toBe(code)
-    expect(body).toEqual({ status: 'error', code, message })
-  })
+  it.each(refused)(
+    'POST /quote returns %s as status, code and message only',
+    async (reason, message) => {
+      edge.seen.quotes.refuseWith = new Failure(reason, 'inside')
+      const { status, body } = await post('/quote', asked)
+      const { http: code } = reasons[reason]
+      expect(status).toBe(code)
+      expect(body).toEqual({ status: 'error', code, message })
+    },
+  )
 
-  it('names the field that a refusal of the service is about', async () => {
+  it('POST /quote names the field that a refusal of the service is about', async () => {
     const field = 'request_amount'
     const message = 'request_amount is worth less than the smallest amount of USD'
     edge.seen.quotes.refuseWith = new Failure('INVALID_PARAMETER', message, { details: { field } })
@@ -138,7 +141,7 @@ describe('POST /quote', () => {
 })
 
 describe('GET /quote', () => {
-  it('answers exactly the fields of the contract', async () => {
+  it('GET /quote answers exactly the fields of the contract', async () => {
     const { status, body } = await get('/quote')
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -156,13 +159,16 @@ describe('GET /quote', () => {
     })
   })
 
-  it.each(unknownIds)('answers 404 for the unknown quote %s, in the body too', async (unknown) => {
-    const { status, body } = await get('/quote', { quote_id: unknown })
-    expect(status).toBe(404)
-    expect(body).toEqual({ status: 'error', code: 404, message: 'There is no such quote.' })
-  })
+  it.each(unknownIds)(
+    'GET /quote answers 404 for the unknown quote %s, in the body too',
+    async (unknown) => {
+      const { status, body } = await get('/quote', { quote_id: unknown })
+      expect(status).toBe(404)
+      expect(body).toEqual({ status: 'error', code: 404, message: 'There is no such quote.' })
+    },
+  )
 
-  it('lists what is missing', async () => {
+  it('GET /quote lists what is missing', async () => {
     const { status, body } = await call(edge.url, 'GET', '/quote?version=2024-10-01')
     expect(status).toBe(400)
     expect(body['missing']).toEqual(['quote_id', 'institution_name'])
@@ -187,7 +193,7 @@ const envelope = {
 }
 
 describe('POST /institution/quote', () => {
-  it('answers the terms in the full envelope', async () => {
+  it('POST /institution/quote answers the terms in the full envelope', async () => {
     const { status, body } = await post('/institution/quote', asked)
     expect(status).toBe(200)
     const message = 'Quote created successfully.'
@@ -225,7 +231,7 @@ describe('GET /institution/post', () => {
     expect(body).toMatchObject({ ...institutionQuote, ...unused, request_date: '2026-01-02' })
   })
 
-  it('answers what used them', async () => {
+  it('GET /institution/post answers what used them', async () => {
     edge.seen.quotes.more = {
       status: QuoteStatus.USED,
       transactionId: 'transfer-1',
@@ -245,7 +251,7 @@ describe('GET /institution/post', () => {
     })
   })
 
-  it('answers 404 for an unknown quote and 403 where there is no grant', async () => {
+  it('GET /institution/post answers 404 for an unknown quote and 403 where there is no grant', async () => {
     for (const id of unknownIds) {
       const unknown = await get('/institution/post', { quote_id: id })
       expect([unknown.status, unknown.body['errorCode']]).toEqual([404, 'QUOTE_NOT_FOUND'])
@@ -259,7 +265,7 @@ describe('GET /institution/post', () => {
   })
 })
 
-it('prints every amount with the decimals of its currency', async () => {
+it('POST /quote prints every amount with the decimals of its currency', async () => {
   edge.seen.quotes.more = {
     requested: { currency: 'BHD', minorUnits: 1n },
     quoted: { currency: 'JPY', minorUnits: 397n },

@@ -42,21 +42,24 @@ describe('a flood of requests without a project', () => {
       'PW_INVALID_SUBSCRIPTION_KEY',
       raw(status, goodHeaders({ 'PW-subscription-key': keys.unknown })),
     ],
-  ])('is counted as %s and logged as a sample', async (reason, bytes) => {
-    const before = await refusals(reason)
-    const beginMs = performance.now()
-    await flood(bytes, times)
-    await eventually(async () => expect(await refusals(reason)).toBe(before + times))
-    const ofReason = () => edge.lines.filter((line) => line['reason'] === reason)
-    // The first, and one for each second of the flood.
-    expect(ofReason().length).toBeLessThanOrEqual(2 + (performance.now() - beginMs) / 1_000)
-    const accounted = () =>
-      ofReason().reduce((sum, line) => sum + 1 + Number(line['leftOut'] ?? 0), 0)
-    await eventually(() => expect(accounted()).toBe(times))
-    expect(ofReason()[0]?.['requestId']).toMatch(/^[0-9a-f-]{36}$/)
-  })
+  ])(
+    'a flood of requests without a project is counted as %s and logged as a sample',
+    async (reason, bytes) => {
+      const before = await refusals(reason)
+      const beginMs = performance.now()
+      await flood(bytes, times)
+      await eventually(async () => expect(await refusals(reason)).toBe(before + times))
+      const ofReason = () => edge.lines.filter((line) => line['reason'] === reason)
+      // The first, and one for each second of the flood.
+      expect(ofReason().length).toBeLessThanOrEqual(2 + (performance.now() - beginMs) / 1_000)
+      const accounted = () =>
+        ofReason().reduce((sum, line) => sum + 1 + Number(line['leftOut'] ?? 0), 0)
+      await eventually(() => expect(accounted()).toBe(times))
+      expect(ofReason()[0]?.['requestId']).toMatch(/^[0-9a-f-]{36}$/)
+    },
+  )
 
-  it('is counted and sampled below the router too', async () => {
+  it('a flood of requests without a project is counted and sampled below the router too', async () => {
     const before = await refusals('EXPECTATION_FAILED')
     const bytes = raw(status, { Expect: 'a-miracle', Connection: 'close' })
     await Promise.all(Array.from({ length: 50 }, () => sendRaw(edge.port, bytes)))
@@ -64,7 +67,7 @@ describe('a flood of requests without a project', () => {
     expect(edge.lines.length).toBeLessThan(50)
   })
 
-  it('is a sample of successes too', async () => {
+  it('a flood of requests without a project is a sample of successes too', async () => {
     await flood(raw('GET /livez'), times)
     const lines = edge.lines.filter((line) => line['route'] === '/livez')
     expect(lines.length).toBeLessThan(times)

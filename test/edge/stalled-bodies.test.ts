@@ -80,7 +80,7 @@ describe('a body that stops', () => {
     ['without the headers', noHeaders],
     ['with a malformed key', { ...good, 'PW-subscription-key': 'short' }],
     ['with a key that was refused before', unknownKey],
-  ])('%s gets 408 before others', async (_name, headers) => {
+  ])('a body that stops gets 408 before others: %s', async (_name, headers) => {
     await start(limits(300))
     if (headers === unknownKey) {
       const refused = { headers: goodHeaders({ 'PW-subscription-key': keys.unknown }) }
@@ -94,7 +94,7 @@ describe('a body that stops', () => {
     expect((await known.answer()).status).toBe(200)
   })
 
-  it('with a key that is not cached is looked up when it is late, and goes on when the key is accepted', async () => {
+  it('a body that stops has its key looked up when it is late, and goes on when the key is accepted', async () => {
     edge = await startEdge(limits(300))
     const unknown = await begin(head(unknownKey) + half)
     const known = await begin(head(good) + half)
@@ -108,7 +108,7 @@ describe('a body that stops', () => {
     expect((await known.answer()).status).toBe(200)
   })
 
-  it('in the form of its route', async () => {
+  it('a body that stops gets 408 in the form of its route', async () => {
     await start(limits(300))
     const quote = await begin(`${head(length, '/quote')}{`)
     expect(shapeOf(await quote.answer())).toEqual(refusedAs('quote', 408, 'TIMEOUT'))
@@ -117,16 +117,19 @@ describe('a body that stops', () => {
   it.each([
     ['with little time', limits(300), { ...good, 'PW-ip-address': 'x' }],
     ['with all the time there is', { ...limits(60_000), requestTimeoutMs: 1_500 }, good],
-  ])('%s and is completed after its 408 is not executed', async (_name, settings, headers) => {
-    await start(settings)
-    const late = await begin(head(headers) + half)
-    expect((await late.answer()).status).toBe(408)
-    late.socket.write(rest)
-    await eventually(() => expect(edge.inFlight.count()).toBe(0))
-    expect(edge.seen.created).toHaveLength(1)
-  })
+  ])(
+    'a body that stops %s and is completed after its 408 is not executed',
+    async (_name, settings, headers) => {
+      await start(settings)
+      const late = await begin(head(headers) + half)
+      expect((await late.answer()).status).toBe(408)
+      late.socket.write(rest)
+      await eventually(() => expect(edge.inFlight.count()).toBe(0))
+      expect(edge.seen.created).toHaveLength(1)
+    },
+  )
 
-  it('and is completed after its 408 is not executed as a form or from a page either', async () => {
+  it('a form, or a body from a page, that is completed after its 408 is not executed', async () => {
     const paid: string[] = []
     const checkout = {
       payWithWallet: ({ pin }: { pin: string }) => {
@@ -180,7 +183,7 @@ describe('a body that stops', () => {
     expect(paid).toEqual(['1234'])
   })
 
-  it('has all its time when its key is known', async () => {
+  it('a body that stops has all its time when its key is known', async () => {
     await start({ ...limits(100), requestTimeoutMs: 1_500 })
     const known = await begin(head(good) + half)
     const stalled = await begin(head(noHeaders) + half)
@@ -189,7 +192,7 @@ describe('a body that stops', () => {
     expect((await known.answer()).status).toBe(408)
   })
 
-  it('is refused in the order of the checks when it is completed in time', async () => {
+  it('a body that stops is refused in the order of the checks when it is completed in time', async () => {
     await start(limits(300))
     const whole = await begin(head({ 'Content-Length': '5' }))
     whole.socket.write('{"a":')
@@ -198,7 +201,7 @@ describe('a body that stops', () => {
 })
 
 describe('the memory for bodies without a known key', () => {
-  it('is limited: above it they get 503, while bodies with a known key go on', async () => {
+  it('the memory for bodies without a known key is limited: above it they get 503, while bodies with a known key go on', async () => {
     await start(limits(60_000, 100 * 1024))
     const stalled = await Promise.all(
       Array.from({ length: 20 }, () => begin(head(noHeaders) + half)),
@@ -218,7 +221,7 @@ describe('the memory for bodies without a known key', () => {
     expect(refused.body['errorCode']).toBe('INVALID_HEADER')
   })
 
-  it('is released when they end', async () => {
+  it('the memory for bodies without a known key is released when they end', async () => {
     await start(limits(60_000, 100 * 1024))
     for (let round = 0; round < 3; round += 1) {
       const stalled = await Promise.all(
@@ -231,7 +234,7 @@ describe('the memory for bodies without a known key', () => {
     }
   })
 
-  it('counts later chunks too', async () => {
+  it('the memory for bodies without a known key counts later chunks too', async () => {
     await start(limits(60_000, 100 * 1024))
     const large = { 'Content-Length': '60000' }
     const [one, other] = [await begin(head(large)), await begin(head(large))]

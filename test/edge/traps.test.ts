@@ -55,11 +55,11 @@ describe('a request that is not HTTP', () => {
       'a bad chunk size',
       `${head(`POST ${request} HTTP/1.1`, { 'Transfer-Encoding': 'chunked', 'Content-Type': 'application/json' })}zz\r\n{}\r\n0\r\n\r\n`,
     ],
-  ])('is answered in the envelope: %s', async (_name, bytes) => {
+  ])('a request that is not HTTP is answered in the envelope: %s', async (_name, bytes) => {
     expect(shapeOf(await send(bytes))).toEqual(refusedAs('full', 400, 'INVALID_HEADER'))
   })
 
-  it('is answered in the envelope over TLS too', async () => {
+  it('a request that is not HTTP is answered in the envelope over TLS too', async () => {
     expect(shapeOf(await send(Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3])))).toEqual(
       refusedAs('full', 400, 'INVALID_HEADER'),
     )
@@ -67,7 +67,7 @@ describe('a request that is not HTTP', () => {
 })
 
 describe('a method that nobody knows', () => {
-  it('is not allowed on our paths', async () => {
+  it('a method that nobody knows is not allowed on our paths', async () => {
     for (const method of ['FROB', 'get']) {
       const seen = await send(head(`${method} ${status} HTTP/1.1`))
       expect(shapeOf(seen)).toEqual(refusedAs('full', 405, 'METHOD_NOT_ALLOWED'))
@@ -78,14 +78,14 @@ describe('a method that nobody knows', () => {
     expect(quote.headers.get('allow')).toBe('GET, POST')
   })
 
-  it('does not make a path known', async () => {
+  it('a method that nobody knows does not make a path known', async () => {
     const seen = await send(head('FROB /nowhere HTTP/1.1'))
     expect(shapeOf(seen)).toEqual(refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'))
   })
 })
 
 describe('headers', () => {
-  it('may not be over 16 KiB', async () => {
+  it('headers may not be over 16 KiB', async () => {
     const large = await send(head(`GET ${status} HTTP/1.1`, { 'X-Large': 'x'.repeat(17_000) }))
     expect(shapeOf(large)).toEqual(refusedAs('full', 431, 'HEADERS_TOO_LARGE'))
     const long = await send(head(`GET ${status}&x=${'x'.repeat(17_000)} HTTP/1.1`))
@@ -94,20 +94,20 @@ describe('headers', () => {
     expect(shapeOf(fits)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
   })
 
-  it('must name a host in HTTP/1.1', async () => {
+  it('headers must name a host in HTTP/1.1', async () => {
     const bytes = head(`GET ${status} HTTP/1.1`).replace('Host: localhost\r\n', '')
     expect(shapeOf(await send(bytes))).toEqual(refusedAs('full', 400, 'INVALID_HEADER'))
     const old = await send(bytes.replace('HTTP/1.1', 'HTTP/1.0'))
     expect(shapeOf(old)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
   })
 
-  it('may not name two hosts', async () => {
+  it('headers may not name two hosts', async () => {
     const seen = await send(head(`GET ${status} HTTP/1.1`, { host: 'elsewhere' }))
     expect(shapeOf(seen)).toEqual(refusedAs('full', 400, 'INVALID_HEADER'))
     expect(seen.body['message']).toContain('Host')
   })
 
-  it('are refused when they are given twice', async () => {
+  it('headers are refused when they are given twice', async () => {
     for (const name of ['PW-origin-country', 'PW-request-date', 'PW-ip-address', 'PW-request-id']) {
       const value = { ...goodHeaders(), 'PW-request-id': '0198c000-0000-7000-8000-000000000001' }[
         name
@@ -125,7 +125,7 @@ describe('headers', () => {
     expect(shapeOf(twice)).toEqual(refusedAs('full', 401, 'PW_INVALID_SUBSCRIPTION_KEY'))
   })
 
-  it('may expect 100-continue and nothing else', async () => {
+  it('the header Expect may be 100-continue and nothing else', async () => {
     const other = await send(post('{}', { Expect: 'a-miracle' }))
     expect(shapeOf(other)).toEqual(refusedAs('full', 417, 'EXPECTATION_FAILED'))
     const unknown = await send(head('GET /nowhere HTTP/1.1', { Expect: 'a-miracle' }))
@@ -154,7 +154,7 @@ describe('a target', () => {
     '/..%2f',
     '/pay%00',
     '*',
-  ])('%s is an unknown path', async (target) => {
+  ])('the target %s is an unknown path', async (target) => {
     expect(shapeOf(await send(head(`GET ${target} HTTP/1.1`)))).toEqual(
       refusedAs('full', 404, 'ENDPOINT_NOT_FOUND'),
     )
@@ -179,7 +179,7 @@ describe('a target', () => {
     await withPages.close()
   })
 
-  it('may be in absolute form', async () => {
+  it('a request target may be in absolute form', async () => {
     const seen = await send(head(`GET http://localhost${status} HTTP/1.1`))
     expect(shapeOf(seen)).toEqual(refusedAs('full', 401, 'PW_INVALID_API_KEY'))
   })
@@ -239,14 +239,14 @@ describe('a slow client', { concurrent: true }, () => {
 })
 
 describe('an answer', () => {
-  it('to HEAD has the headers of an error and no body', async () => {
+  it('an answer to HEAD has the headers of an error and no body', async () => {
     const text = await sendRaw(edge.port, head(`HEAD ${status} HTTP/1.1`))
     expect(text).toMatch(/^HTTP\/1\.1 405 /)
     expect(text).toMatch(/allow: GET\r\n/i)
     expect(text.endsWith('\r\n\r\n')).toBe(true)
   })
 
-  it('keeps big numbers exact, by refusing them', async () => {
+  it('an answer keeps big numbers exact, by refusing them', async () => {
     for (const amount of [
       '12345678901234567890.10',
       '1e3',
@@ -270,7 +270,7 @@ describe('an answer', () => {
     expect(edge.seen.created.map((created) => created.amountMinor)).not.toContain(0n)
   })
 
-  it('to a pipelined request comes in order', async () => {
+  it('an answer to a pipelined request comes in order', async () => {
     const first = head(`GET ${status} HTTP/1.1`, { Connection: 'keep-alive' })
     const text = await sendRaw(edge.port, `${first}${head('GET /nowhere HTTP/1.1')}`)
     expect([...text.matchAll(/"errorCode":"(\w+)"/g)].map((match) => match[1])).toEqual([
@@ -279,7 +279,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('about a body that is too large arrives although the client is still sending', async () => {
+  it('an answer about a body that is too large arrives although the client is still sending', async () => {
     const chunk = 'x'.repeat(60_000)
     const seen = await new Promise<Seen>((resolve, reject) => {
       const socket = net.connect(edge.port, '127.0.0.1')
@@ -305,7 +305,7 @@ describe('an answer', () => {
     expect(shapeOf(seen)).toEqual(refusedAs('full', 413, 'PAYLOAD_TOO_LARGE'))
   })
 
-  it('never shows what went wrong inside', async () => {
+  it('an answer never shows what went wrong inside', async () => {
     edge.seen.onCreate = () => Promise.reject(new Error('relation "secret_table" does not exist'))
     const seen = await call(edge.url, 'POST', request, { body: goodPayment() })
     edge.seen.onCreate = undefined

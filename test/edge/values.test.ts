@@ -52,7 +52,7 @@ describe('a payment request', () => {
     [at('urls.callback'), 'http://127.0.0.1:9999/x'],
     [at('urls.notify'), 'http://example.com/n'],
     ['fraud_check', 1],
-  ])('takes %s = %j', async (path, value) => {
+  ])('a payment request takes %s = %j', async (path, value) => {
     // The decimals of a currency hold for all amounts.
     const isYen = value === 'JPY'
     const seen = await pay(path, value)
@@ -103,14 +103,14 @@ describe('a payment request', () => {
     [at('urls.callback'), 'https://10.0.0.1/x'],
     [at('urls.success'), 'javascript:alert(1)'],
     [at('urls.error'), `https://example.com/${'x'.repeat(2_048)}`],
-  ])('refuses %s = %j and names it', async (path, value) => {
+  ])('a payment request refuses %s = %j and names it', async (path, value) => {
     const seen = await pay(path, value)
     expect(seen.body).toMatchObject({ code: 400, errorCode: 'INVALID_PARAMETER' })
     expect(seen.body['message']).toContain(path)
     expect(seen.reached).toBe(0)
   })
 
-  it('needs an amount of each payer when there are several', async () => {
+  it('a payment request needs an amount of each payer when there are several', async () => {
     const seen = await pay(at('payers'), [{ ...payer, amount: '50' }, payer])
     expect(seen.body).toMatchObject({
       errorCode: 'MISSING_PARAMETER',
@@ -172,7 +172,7 @@ describe('a value of a route to come', () => {
   const goodOf = (name: string) =>
     goodRequests.find((good) => `${good.method} ${good.path}` === name) ?? goodRequests[0]!
 
-  it.each(refusedElsewhere)('%s refuses %s = %j', async (name, field, value, reason) => {
+  it.each(refusedElsewhere)('the route %s refuses %s = %j', async (name, field, value, reason) => {
     const good = goodOf(name)
     const draft = draftOf(good)
     const body = change(good.body, field, value)
@@ -205,20 +205,23 @@ describe('a value of a route to come', () => {
       ],
       'credit_party[1].key',
     ],
-  ])('in either shape of a transfer is named: %s = %j', async (field, value, path, reason) => {
-    const good = goodOf('POST /institution/transaction')
-    const body = change(good.body, field, value)
-    const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
-    expect(seen.body).toMatchObject({ code: 400, errorCode: reason ?? 'INVALID_PARAMETER' })
-    expect(String(seen.body['message']).startsWith(`${path} `)).toBe(true)
-  })
+  ])(
+    'a bad value in either shape of a transfer is named: %s = %j',
+    async (field, value, path, reason) => {
+      const good = goodOf('POST /institution/transaction')
+      const body = change(good.body, field, value)
+      const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
+      expect(seen.body).toMatchObject({ code: 400, errorCode: reason ?? 'INVALID_PARAMETER' })
+      expect(String(seen.body['message']).startsWith(`${path} `)).toBe(true)
+    },
+  )
 
   it.each<[string, unknown]>([
     ['fees', [fee('0', 'USD'), fee('1.5', 'TTD', 'tip')]],
     ['debit_party', { mobile_number: '868 350-1234', currency: 'TTD', metadata: 'two\nlines' }],
     ['credit_party', [{ key: 'mobile_number', value: '' }]],
     ['transaction_date', '2026-02-20T10:00:00.5Z'],
-  ])('in either shape of a transfer passes: %s = %j', async (field, value) => {
+  ])('a good value in either shape of a transfer passes: %s = %j', async (field, value) => {
     const good = goodOf('POST /institution/transaction')
     const body = change(good.body, field, value)
     const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
@@ -230,14 +233,14 @@ describe('a value of a route to come', () => {
     ['two\nlines', 200],
     [7, 400],
     [{ note: 'bell\u0007' }, 400],
-  ])('in the metadata of a quoted party may be a text or an object: %j', async (metadata, code) => {
+  ])('the metadata of a quoted party may be a text or an object: %j', async (metadata, code) => {
     const good = goodOf('POST /quote')
     const body = change(good.body, 'debit_party', { metadata })
     const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })
     expect(seen.body['code']).toBe(code)
   })
 
-  it('of a query is checked too', async () => {
+  it('a value of a query is checked too', async () => {
     const headers = draftOf(goodOf('GET /account/balance')).headers
     const get = (target: string) => call(edge.url, 'GET', target, { headers })
     const v = 'version=2024-10-01'
@@ -248,7 +251,7 @@ describe('a value of a route to come', () => {
     expect((await get(`${history}&start_datetime=2026-01-01%2000:00:00`)).status).toBe(200)
   })
 
-  it('quotes: the currencies of both parties exist', async () => {
+  it('a quote is refused unless the currencies of both parties exist', async () => {
     const good = goodOf('POST /quote')
     for (const party of ['debit_party', 'credit_party']) {
       const body = change(good.body, party, { currency: 'ZZZ' })
@@ -259,7 +262,7 @@ describe('a value of a route to come', () => {
     }
   })
 
-  it('quotes: an unknown currency is the plain three-field error', async () => {
+  it('a quote in an unknown currency is refused with the plain three-field error', async () => {
     const good = goodOf('POST /quote')
     const body = change(good.body, 'request_currency', 'ZZZ')
     const seen = await call(edge.url, 'POST', targetOf(draftOf(good)), { body })

@@ -91,7 +91,7 @@ async function areWhole(cluster: Cluster): Promise<void> {
 }
 
 describe('in a cluster of three, no event is lost and publication resumes by itself', () => {
-  it.concurrent('when the leader is killed and its store wiped while it is down', {
+  it.concurrent('in a cluster of three, no event is lost and publication resumes by itself when the leader is killed and its store wiped while it is down', {
     timeout,
   }, async () => {
     const { written, handled } = await underLoad(async ({ cluster, comeThrough }) => {
@@ -106,7 +106,9 @@ describe('in a cluster of three, no event is lost and publication resumes by its
     expect(handled).toEqual(written)
   })
 
-  it.concurrent('while the leader is frozen', { timeout }, async () => {
+  it.concurrent('in a cluster of three, no event is lost and publication resumes by itself while the leader is frozen', {
+    timeout,
+  }, async () => {
     const { written, handled } = await underLoad(async ({ cluster, comeThrough }) => {
       const leader = await cluster.leader()
       await leader.freeze()
@@ -115,7 +117,7 @@ describe('in a cluster of three, no event is lost and publication resumes by its
     expect(handled).toEqual(written)
   })
 
-  it.concurrent('while the leader is cut off from the others', {
+  it.concurrent('in a cluster of three, no event is lost and publication resumes by itself while the leader is cut off from the others', {
     timeout,
   }, async () => {
     const { written, handled } = await underLoad(async ({ cluster, comeThrough }) => {

@@ -105,7 +105,7 @@ describe('the way of an event', () => {
     expect(await harness.pendingRows()).toBe(0)
   })
 
-  it('writers that commit out of order lose nothing', async () => {
+  it('writers that commit out of order lose no event', async () => {
     harness.startConsumer()
     const producer = harness.startProducer()
     const written: string[] = []

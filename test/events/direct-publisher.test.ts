@@ -93,7 +93,7 @@ describe('a directly published event', () => {
     expect((await harness.handled()).toSorted()).toEqual([eventId, ordinary].toSorted())
   })
 
-  it('is handled once although a relay takes it too', async () => {
+  it('a directly published event is handled once although a relay takes it too', async () => {
     harness.startConsumer()
     const events = await Promise.all(Array.from({ length: 50 }, () => harness.writeLeased()))
     harness.clock.advance(directLeaseMs)
@@ -163,7 +163,7 @@ describe('a directly published event', () => {
     expect(await harness.row(event.eventId)).toMatchObject({ attempts: 0, published_at: null })
   })
 
-  it('is left to others at once by a writer that stops', async () => {
+  it('a directly published event is released to relays at once by a writer that stops', async () => {
     harness.startConsumer()
     const nats = harness.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))

@@ -28,7 +28,7 @@ function open(options: Partial<NatsOptions> = {}): Nats {
 }
 
 describe('a server without JetStream', () => {
-  it('takes connections, fails the check of the stream, and passes it once JetStream is back', async () => {
+  it('a server without JetStream takes connections, fails the check of the stream, and passes it once JetStream is back', async () => {
     const nats = open()
     const metrics = new Registry()
     jetStreamMetric(metrics, nats)
@@ -56,7 +56,7 @@ describe('a server that is too old', () => {
     return { nats: open({ log: watched, minVersion }), failures }
   }
 
-  it('is not used, and the log names its version and the minimum once', async () => {
+  it('a server that is too old is not used, and the log names its version and the minimum once', async () => {
     const { host, username, password } = new URL(server.url)
     const other = await connect({ servers: host, user: username, pass: password })
     const version = other.info?.version
@@ -72,7 +72,7 @@ describe('a server that is too old', () => {
     await expect(nats.publish('pw.test.event', Buffer.from('x'), 'id')).rejects.toThrow(Failure)
   })
 
-  it('is used where the minimum is its own version', async () => {
+  it('a server that is too old is used where the minimum is its own version', async () => {
     const { nats, failures } = openWatched('2.9.10')
     await eventually(() => nats.checkStream())
     expect(failures).not.toHaveBeenCalled()

@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 
 describe('a broker that loses events', () => {
-  it('acknowledged and then lost with the disk, an event is published again and seen', async () => {
+  it('an event that was acknowledged and then lost with the disk is published again and seen', async () => {
     const producer = harness.startProducer()
     const eventId = await harness.write()
     await eventually(async () => expect((await harness.row(eventId)).attempts).toBe(1))
@@ -110,7 +110,7 @@ describe('parts that are down', () => {
     await nats.close()
   })
 
-  it('connecting to a broker that never responds can be aborted', async () => {
+  it('a connection attempt to a broker that never responds can be aborted', async () => {
     await broker.kill()
     const nats = connectNats({ url: broker.url, name: 'test', log })
     await expect(nats.publish('pw.test.event', Buffer.from('x'), 'id')).rejects.toMatchObject({

@@ -165,35 +165,38 @@ function attempts(user: User): [api: string, request: object][] {
   ]
 }
 
-it.each(processes)('%s cannot change the stream, its messages or a consumer', async (user) => {
-  const watching = await connect({
-    servers: `127.0.0.1:${port}`,
-    user,
-    pass: `of-${user}`,
-    inboxPrefix: `_INBOX_${user}`,
-  })
-  const refused: string[] = []
-  const statuses = watching.status()
-  void (async () => {
-    for await (const { data, permissionContext } of statuses) {
-      if (data === 'PERMISSIONS_VIOLATION') refused.push(permissionContext?.subject ?? '')
-    }
-  })()
-  try {
-    const subjects = attempts(user).map(([api, request]) => {
-      watching.publish(`$JS.API.${api}`, JSON.stringify(request))
-      return `$JS.API.${api}`
+it.each(processes)(
+  'the user %s cannot change the stream, its messages or a consumer',
+  async (user) => {
+    const watching = await connect({
+      servers: `127.0.0.1:${port}`,
+      user,
+      pass: `of-${user}`,
+      inboxPrefix: `_INBOX_${user}`,
     })
-    // Each was refused before it reached JetStream.
-    await eventually(() => expect(refused.toSorted()).toEqual(subjects.toSorted()))
-  } finally {
-    await watching.close()
-  }
-  // Nothing has other settings than before.
-  await expect(as['stream-controller'].ensureStream(durablesOf(consumedSubjects))).resolves.toEqual(
-    { made: [], corrected: [] },
-  )
-})
+    const refused: string[] = []
+    const statuses = watching.status()
+    void (async () => {
+      for await (const { data, permissionContext } of statuses) {
+        if (data === 'PERMISSIONS_VIOLATION') refused.push(permissionContext?.subject ?? '')
+      }
+    })()
+    try {
+      const subjects = attempts(user).map(([api, request]) => {
+        watching.publish(`$JS.API.${api}`, JSON.stringify(request))
+        return `$JS.API.${api}`
+      })
+      // Each was refused before it reached JetStream.
+      await eventually(() => expect(refused.toSorted()).toEqual(subjects.toSorted()))
+    } finally {
+      await watching.close()
+    }
+    // Nothing has other settings than before.
+    await expect(
+      as['stream-controller'].ensureStream(durablesOf(consumedSubjects)),
+    ).resolves.toEqual({ made: [], corrected: [] })
+  },
+)
 
 it('a wiped broker has stream and consumers again, and every event comes through', async () => {
   const before = new Set(brokerUsers.filter((user) => as[user].ready()))

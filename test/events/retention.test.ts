@@ -36,7 +36,7 @@ async function writeEvents(number: number): Promise<string[]> {
 }
 
 describe('old rows', () => {
-  it('confirmed events go after a week with their answers, others stay', async () => {
+  it('a confirmed event is deleted after a week with its answers, and others stay', async () => {
     const [seen = '', poisoned = ''] = await writeEvents(3)
     const needs = [{ subject: 'pw.test.event', consumer: 'delivery' }]
     const ended = await db.transaction((tx) =>
@@ -75,7 +75,7 @@ describe('old rows', () => {
 })
 
 describe('the question which events were seen', () => {
-  it('knows seen from poisoned and leaves out the unknown', async () => {
+  it('the inbox distinguishes seen events from dead letters and leaves out unknown ones', async () => {
     const [seen, poisoned, both, unknown] = Array.from({ length: 4 }, randomId) as [
       string,
       string,
@@ -91,7 +91,7 @@ describe('the question which events were seen', () => {
     expect(states).toEqual({ [seen]: 1, [poisoned]: 2, [both]: 1 })
   })
 
-  it('takes two last answers that come at once as two, and the event ends', async () => {
+  it('two last confirmations that come at once count as two, and the event ends', async () => {
     const ids = await writeEvents(50)
     const needs = ['delivery', 'ledger'].map((consumer) => ({ subject: 'pw.test.event', consumer }))
     const answers = ids.map((eventId) => ({ eventId, state: 'seen' as const }))

@@ -34,7 +34,7 @@ describe('a name server that does not answer', () => {
     await nats?.close()
   })
 
-  it('is not asked for a name that the hosts file has', async () => {
+  it('a name server that does not answer is not asked for a name that the hosts file has', async () => {
     const url = new URL(shared)
     url.hostname = 'localhost'
     nats = connectNats({ url: url.href, name: url.username, log })
@@ -47,7 +47,7 @@ describe('a list of servers', () => {
   let nats: Nats | undefined
   afterEach(() => nats?.close())
 
-  it('is tried to its end', async () => {
+  it('a list of servers is tried to its end', async () => {
     const [closed = 0] = await freePorts(1)
     const dead = Array.from({ length: 3 }, (_, index) => {
       const url = new URL(shared)
@@ -91,21 +91,21 @@ describe('over TLS', () => {
   const connecting = (url: string) =>
     ensureOnce({ url, name: 'test', log, access: { caFile: authority.certificate } }, [])
 
-  it('a server is known by the name or the address that its URL has', async () => {
+  it('over TLS, a server is known by the name or the address that its URL has', async () => {
     const named = await serverWith('DNS:localhost')
     await expect(connecting(`tls://localhost:${named}`)).resolves.toMatch(/^\d+\./)
     const addressed = await serverWith('IP:127.0.0.1')
     await expect(connecting(`tls://127.0.0.1:${addressed}`)).resolves.toMatch(/^\d+\./)
   })
 
-  it('a server whose certificate has another name is refused', async () => {
+  it('over TLS, a server whose certificate has another name is refused', async () => {
     const other = await serverWith('DNS:other.test')
     await expect(connecting(`tls://localhost:${other}`)).rejects.toMatchObject(otherName)
     const named = await serverWith('DNS:localhost')
     await expect(connecting(`tls://127.0.0.1:${named}`)).rejects.toMatchObject(otherName)
   })
 
-  it('each server of a list is held against its own name', async () => {
+  it('over TLS, each server of a list is held against its own name', async () => {
     const other = await serverWith('DNS:other.test')
     const addressed = await serverWith('IP:127.0.0.1')
     const both = `tls://localhost:${other},tls://127.0.0.1:${addressed}`

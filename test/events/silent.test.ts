@@ -40,7 +40,7 @@ describe('a server that is frozen', () => {
     await resumes()
   })
 
-  it('is left although it has not taken all that was written to it', async () => {
+  it('the client leaves a server that is frozen although it has not taken all that was written to it', async () => {
     const large = Buffer.alloc(512 * 1024)
     const numbers = Array.from({ length: 60 }, (_, index) => index)
     const given = numbers.map((index) => nats.publish(subject, large, `large-${index}`))

@@ -275,7 +275,7 @@ async function live(kind: Kind, point?: Point): Promise<{ steps: Step[]; reached
 }
 
 describe.each(kinds)('a %s', (kind) => {
-  it('has one outcome wherever its process is killed', { timeout: 120_000 }, async () => {
+  it(`a ${kind} has one outcome wherever its process is killed`, { timeout: 120_000 }, async () => {
     const { steps } = await live(kind)
     expect(steps.length).toBeGreaterThan(2)
     const missed: Point[] = []

@@ -23,7 +23,7 @@ function pair() {
 }
 
 describe('a p2p transaction', () => {
-  it('moves the money at once, with one receipt and one event', async () => {
+  it('a p2p transaction moves the money at once, with one receipt and one event', async () => {
     const { ama, kofi, token, order } = pair()
     const asked = order()
     const made = await harness.create(asked)
@@ -40,7 +40,7 @@ describe('a p2p transaction', () => {
     expect(await harness.get(made.transactionId)).toEqual(made)
   })
 
-  it('adds the fees of the sender to the debit and takes those of the recipient from the credit', async () => {
+  it('a p2p transaction adds the fees of the sender to the debit and takes those of the recipient from the credit', async () => {
     const { ama, kofi, order } = pair()
     const fees = [
       { type: 'sender_pays', amount: '1.00', currency: 'USD' },
@@ -60,7 +60,7 @@ describe('a p2p transaction', () => {
     })
   })
 
-  it('counts all that leaves the account, fees included, in the currency of the limits and rounded up', async () => {
+  it('a p2p transaction counts all that leaves the account, fees included, in the currency of the limits and rounded up', async () => {
     const counted = async (more: Order) => {
       const { movementId } = await harness.create(pair().order(more))
       return harness.accounts.movements.get(movementId)?.request?.limitUse?.amount
@@ -76,7 +76,7 @@ describe('a p2p transaction', () => {
     expect(await counted({ fees })).toMatchObject({ currency: 'TTD', minorUnits: 68_847n })
   })
 
-  it('has a total of all its fees when none is stated', async () => {
+  it('a p2p transaction has a total of all its fees when none is stated', async () => {
     const fees = [
       { type: 'sender_pays', amount: '1.00' },
       { type: 'recipient_pays', amount: '0.25' },
@@ -89,7 +89,7 @@ describe('a p2p transaction', () => {
     }
   })
 
-  it('may have fees of as much as the amounts', async () => {
+  it('a p2p transaction may have fees of as much as the amounts', async () => {
     const { ama, kofi, order } = pair()
     const fees = [
       { type: 'sender_pays', amount: '100.00' },
@@ -101,7 +101,7 @@ describe('a p2p transaction', () => {
 })
 
 describe('the same transaction again', () => {
-  it('is answered as before, sealed anew and although its token is spent', async () => {
+  it('the same transaction again is answered as before, sealed anew and although its token is spent', async () => {
     const { kofi, order, token } = pair()
     const asked = order()
     const first = await harness.institution.createTransaction(asked)
@@ -115,7 +115,7 @@ describe('the same transaction again', () => {
     expect(kofi.balance).toBe(1_010_000n)
   })
 
-  it('is answered when its token has expired', async () => {
+  it('the same transaction again is answered when its token has expired', async () => {
     const { accounts } = harness
     const ama = accounts.person()
     const token = accounts.session(ama, 60_000)
@@ -125,7 +125,7 @@ describe('the same transaction again', () => {
     expect(await harness.create(asked)).toEqual(first)
   })
 
-  it('is a conflict with another body, even one that would be refused by itself', async () => {
+  it('the same transaction again is a conflict with another body, even one that would be refused by itself', async () => {
     const { order, token, ama, kofi } = pair()
     const asked = order()
     await harness.create(asked)
@@ -142,7 +142,7 @@ describe('the same transaction again', () => {
     expect(harness.accounts.isSpent(token)).toBe(true)
   })
 
-  it('is the same one thirty times at once', async () => {
+  it('the same transaction sent thirty times at once is one', async () => {
     const { ama, order } = pair()
     const asked = order()
     const before = harness.accounts.standing().length
@@ -152,7 +152,7 @@ describe('the same transaction again', () => {
     expect(ama.balance).toBe(990_000n)
   })
 
-  it('is another one with another id: of thirty on one token one is made', async () => {
+  it('the same transaction under another id is another one: of thirty on one token one is made', async () => {
     const { ama, order } = pair()
     const rows = await harness.rowCount()
     const answers = await Promise.allSettled(
@@ -164,7 +164,7 @@ describe('the same transaction again', () => {
     expect((await harness.rowCount()) - rows).toBe(1)
   })
 
-  it('is unknown to another project', async () => {
+  it('the same transaction again is unknown to another project', async () => {
     const { order } = pair()
     const { transactionId } = await harness.create(order())
     const asked = { projectId: randomUUID(), institutionName, transactionId }
@@ -335,15 +335,18 @@ describe('a refused transaction leaves nothing behind', () => {
       ({ order }) => order({ type: TransactionType.UNSPECIFIED }),
     ],
   ]
-  it.each(cases)('with %s: %s', async (_, expected, orderOf) => {
-    const one = pair()
-    const asked = orderOf(one)
-    const rows = await harness.rowCount()
-    expect(await refusal(harness.create(asked))).toBe(expected)
-    expect(await harness.rowCount()).toBe(rows)
-    expect(harness.accounts.isSpent(one.token)).toBe(false)
-    expect(one.ama.balance).toBe(1_000_000n)
-  })
+  it.each(cases)(
+    'a transaction that is refused with %s leaves nothing behind: %s',
+    async (_, expected, orderOf) => {
+      const one = pair()
+      const asked = orderOf(one)
+      const rows = await harness.rowCount()
+      expect(await refusal(harness.create(asked))).toBe(expected)
+      expect(await harness.rowCount()).toBe(rows)
+      expect(harness.accounts.isSpent(one.token)).toBe(false)
+      expect(one.ama.balance).toBe(1_000_000n)
+    },
+  )
 
   it('a transaction over the limits is refused for them before its funds are checked', async () => {
     const { order, token } = pair()
@@ -365,7 +368,7 @@ describe('a refused transaction leaves nothing behind', () => {
     expect(await refusal(harness.create(harness.order(stale, ama, kofi)))).toBe('SESSION_EXPIRED')
   })
 
-  it('and can be sent again, mended, under the same id', async () => {
+  it('a refused transaction can be sent again, corrected, under the same id', async () => {
     const { order } = pair()
     const asked = order({ amount: '10000.01' })
     expect(await refusal(harness.create(asked))).toBe('INSUFFICIENT_FUNDS')

@@ -53,7 +53,7 @@ const pairs = states.flatMap((from) =>
 
 describe('the database', () => {
   it.each(pairs)(
-    'lets a transaction go from %s to %s only where the machine does',
+    'the database lets a transaction go from %s to %s only where the state machine does',
     async (from, to) => {
       const movementId = await rowIn(from)
       const isAllowed = Object.values(transactionMachine[from]).includes(to)
@@ -65,12 +65,15 @@ describe('the database', () => {
     },
   )
 
-  it.each(states)('deletes one that is %s only when it is a claim', async (state) => {
-    const movementId = await rowIn(state)
-    const gone = await db.run(remove, [movementId]).then(
-      () => true,
-      () => false,
-    )
-    expect(gone).toBe(state === 'claimed')
-  })
+  it.each(states)(
+    'the database deletes a transaction that is %s only when it is a claim',
+    async (state) => {
+      const movementId = await rowIn(state)
+      const gone = await db.run(remove, [movementId]).then(
+        () => true,
+        () => false,
+      )
+      expect(gone).toBe(state === 'claimed')
+    },
+  )
 })

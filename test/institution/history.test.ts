@@ -43,14 +43,14 @@ function list(more: Asked = {}) {
 const idsOf = ({ transactions }: Awaited<ReturnType<typeof list>>) =>
   transactions.map(({ transactionId }) => transactionId)
 
-it('has the transactions of either side, newest first', async () => {
+it('the history of an account has the transactions of either side, newest first', async () => {
   const page = await list()
   expect(idsOf(page)).toEqual(ids)
   expect(page.nextPageToken).toBe('')
   expect(idsOf(await list({ mobileNumber: kofi.mobileNumber }))).toEqual(ids)
 })
 
-it('comes in pages that neither repeat nor leave out', async () => {
+it('the history of an account comes in pages that neither repeat nor leave out', async () => {
   const seen: string[] = []
   let pageToken = ''
   do {
@@ -61,7 +61,7 @@ it('comes in pages that neither repeat nor leave out', async () => {
   expect(seen).toEqual(ids)
 })
 
-it('has a window whose end is not in it', async () => {
+it('the history of an account has a window whose end is not in it', async () => {
   const { transactions } = await list()
   const times = transactions.map(({ createTime }) => createTime)
   const [newest, , middle] = times
@@ -70,14 +70,14 @@ it('has a window whose end is not in it', async () => {
   expect(idsOf(await list({ endTime: newest }))).toEqual(ids.slice(1))
 })
 
-it('holds what was made before it was asked for, also when the clock has gone back since', async () => {
+it('the history of an account holds what was made before it was requested, also when the clock has gone back since', async () => {
   // As after a fail-over to a server whose clock is behind.
   harness.testClock.advance(-6_000)
   expect(idsOf(await list())).toEqual(ids)
   harness.testClock.advance(6_000)
 })
 
-it('reaches seven days back unless another window is asked for, of ninety days at most', async () => {
+it('the history of an account reaches seven days back, or another window of ninety days at most', async () => {
   harness.testClock.advance(8 * day)
   expect(idsOf(await list())).toEqual([])
   const now = Date.now() + harness.testClock.offsetMs
@@ -91,13 +91,13 @@ it('reaches seven days back unless another window is asked for, of ninety days a
   harness.testClock.advance(-8 * day)
 })
 
-it('is refused for a page that is none of ours, and without a number', async () => {
+it('the history of an account is refused for a page token that is not ours, and without a number', async () => {
   expect(await refusal(list({ pageToken: 'nonsense' }))).toBe('INVALID_PARAMETER cursor')
   expect(await refusal(list({ pageSize: 201 }))).toBe('INVALID_PARAMETER page_size')
   expect(await refusal(list({ mobileNumber: '' }))).toBe('MISSING_PARAMETER mobile_number')
 })
 
-it('is empty for another project, and for one whose grant was taken back', async () => {
+it('the history of an account is empty for another project, and for one whose grant was revoked', async () => {
   expect(idsOf(await list({ projectId: randomUUID() }))).toEqual([])
   harness.accounts.state.granted = false
   expect(idsOf(await list())).toEqual([])

@@ -33,7 +33,7 @@ function exchange(more: Partial<Quote> = {}) {
 }
 
 describe('a quote', () => {
-  it('is executed: each side in its currency, through our position, the rounding apart', async () => {
+  it('a quote is executed: each side in its currency, through our position, the rounding apart', async () => {
     const before = new Map(harness.accounts.internal)
     const { ama, abena, quote, order } = exchange({
       rounding: { currency: 'TTD', minorUnits: -1n },
@@ -54,7 +54,7 @@ describe('a quote', () => {
     expect(made.quoteId).toBe(quote.quoteId)
   })
 
-  it('counts what recipients get in another currency, in its minor units', async () => {
+  it('a quote counts what recipients get in another currency, in its minor units', async () => {
     const exchanged = async () => {
       const text = await harness.registry.metrics()
       const name = 'payweave_institution_exchanged_minor_units_total'
@@ -72,7 +72,7 @@ describe('a quote', () => {
     )
   })
 
-  it('is refused for other amounts, when it has expired, and when it was used', async () => {
+  it('a quote is refused for other amounts, when it has expired, and when it was used', async () => {
     const { order, quote, token } = exchange()
     expect(await refusal(harness.create(order({ amount: '678.30' })))).toBe('QUOTE_MISMATCH')
     const used = exchange()
@@ -85,7 +85,7 @@ describe('a quote', () => {
     expect(harness.accounts.isSpent(token)).toBe(false)
   })
 
-  it('is not executed when it expires between its reservation and the movement', async () => {
+  it('a quote is not executed when it expires between its reservation and the movement', async () => {
     const { ama, order, quote, token } = exchange()
     const rows = await harness.rowCount()
     const { movements } = harness.accounts.peers
@@ -102,7 +102,7 @@ describe('a quote', () => {
     expect(await harness.rowCount()).toBe(rows)
   })
 
-  it('is free again when the movement is refused', async () => {
+  it('a quote is free again when the movement is refused', async () => {
     const { ama, order, quote } = exchange()
     ama.balance = 1n
     expect(await refusal(harness.create(order()))).toBe('INSUFFICIENT_FUNDS')
@@ -111,7 +111,7 @@ describe('a quote', () => {
     expect((await harness.create(order())).status).toBe(TransactionStatus.COMPLETED)
   })
 
-  it('is executed with a newer session of its account, and with none of another account', async () => {
+  it('a quote is executed with a newer session of its account, and with none of another account', async () => {
     const { ama, quote, orderWith } = exchange()
     const other = exchange()
     const rows = await harness.rowCount()
@@ -123,7 +123,7 @@ describe('a quote', () => {
     expect(made.status).toBe(TransactionStatus.COMPLETED)
   })
 
-  it('is executed once by many sessions of its account at once', async () => {
+  it('a quote is executed once by many sessions of its account at once', async () => {
     const { ama, orderWith } = exchange()
     const answers = await Promise.allSettled(
       Array.from({ length: 10 }, () => harness.create(orderWith(harness.accounts.session(ama)))),
@@ -131,7 +131,7 @@ describe('a quote', () => {
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('is given back later when it cannot be given back at once, and nothing is begun meanwhile', async () => {
+  it('a quote is given back later when it cannot be given back at once, and nothing is begun meanwhile', async () => {
     const { ama, order, quote } = exchange()
     const { quotes } = harness.quotes.peers
     const release = quotes.releaseQuote
@@ -158,7 +158,7 @@ describe('a quote', () => {
     expect([quote.reservedBy, ama.balance]).toEqual([undefined, 1_000_000n])
   })
 
-  it('follows its transfer to the end', async () => {
+  it('a quote follows its transfer to the end', async () => {
     const { order, quote, ama } = exchange()
     const asked = order({
       type: TransactionType.CASHOUT,
@@ -171,7 +171,7 @@ describe('a quote', () => {
     expect(ama.balance).toBe(1_000_000n)
   })
 
-  it('has fees of each side in its own currency, and so no total of both', async () => {
+  it('a quote has fees of each side in its own currency, and so no total of both', async () => {
     const sender = { type: 'sender_pays', amount: '100.00' }
     const recipient = { type: 'recipient_pays', amount: '678.29' }
     const fees = [sender, recipient]

@@ -32,7 +32,7 @@ function receiver(type: TransactionType, more: Order = {}) {
 }
 
 describe('a transfer to the outside', () => {
-  it('keeps the money back, with the fees, until it arrives', async () => {
+  it('a transfer to the outside holds the money, with the fees, until it arrives', async () => {
     const fees = [{ type: 'sender_pays', amount: '2.00' }]
     const { ama, asked } = sender({ fees })
     const made = await harness.create(asked)
@@ -53,7 +53,7 @@ describe('a transfer to the outside', () => {
     expect(await harness.create(asked)).toEqual(ended)
   })
 
-  it('gives the money back when it fails', async () => {
+  it('a transfer to the outside gives the money back when it fails', async () => {
     const { ama, asked } = sender({ type: TransactionType.CASHOUT })
     const made = await harness.create(asked)
     await harness.end(made.movementId, TransferOutcome.FAILED)
@@ -83,7 +83,7 @@ describe('a transfer to the outside', () => {
     })
   })
 
-  it('goes to the holder’s own account elsewhere, but not to the one that it comes from', async () => {
+  it('a transfer to the outside goes to the holder’s own account elsewhere, but not to the one that it comes from', async () => {
     const { ama, token, asked } = sender()
     const same = { ...asked, creditParty: { mobileNumber: ama.mobileNumber } }
     expect(await refusal(harness.create(same))).toBe('SAME_PARTIES')
@@ -95,7 +95,7 @@ describe('a transfer to the outside', () => {
 
 describe('a transfer from the outside', () => {
   it.each([TransactionType.DEPOSIT, TransactionType.INTTRANSFER])(
-    'holds nothing and credits the holder once it arrived (%s)',
+    'a transfer from the outside holds nothing and credits the holder once it arrived (%s)',
     async (type) => {
       const fees = [{ type: 'recipient_pays', amount: '1.00' }]
       const { ama, asked } = receiver(type, { fees })
@@ -107,7 +107,7 @@ describe('a transfer from the outside', () => {
     },
   )
 
-  it('is not the debit party’s to make when it is a deposit', async () => {
+  it('a deposit from the outside cannot be made by the debit party', async () => {
     const { asked } = sender({ type: TransactionType.DEPOSIT })
     expect(await refusal(harness.create(asked))).toBe('PARTY_NOT_ALLOWED')
     const { asked: cashout } = receiver(TransactionType.CASHOUT)
@@ -116,7 +116,7 @@ describe('a transfer from the outside', () => {
 })
 
 describe('an outcome that nobody reports', () => {
-  it('is enquired for on schedule', async () => {
+  it('an outcome that nobody reports is enquired for on schedule', async () => {
     const { asked } = sender()
     const { movementId, transactionId } = await harness.create(asked)
     const transfer = await eventually(() => harness.backend.transfers.get(movementId) ?? false)
@@ -126,7 +126,7 @@ describe('an outcome that nobody reports', () => {
     await harness.becomes(transactionId, TransactionStatus.COMPLETED)
   })
 
-  it('is a failure when the back end does not know the transfer and will refuse it for ever', async () => {
+  it('an outcome that nobody reports is a failure when the back end does not know the transfer and will refuse it for ever', async () => {
     const { ama, asked } = sender()
     const { movementId, transactionId } = await harness.create(asked)
     await eventually(() => harness.backend.transfers.get(movementId) ?? false)
@@ -153,7 +153,7 @@ describe('an outcome that nobody reports', () => {
     expect(await harness.events(transactionId)).toEqual(['ACCEPTED', 'CANCELLED'])
   })
 
-  it('is what it had become when the deadline came too late', async () => {
+  it('an outcome that nobody reports is that of the back end when the deadline came too late', async () => {
     const { ama, asked } = sender()
     const { movementId, transactionId } = await harness.create(asked)
     const transfer = await eventually(() => harness.backend.transfers.get(movementId) ?? false)
@@ -163,7 +163,7 @@ describe('an outcome that nobody reports', () => {
     expect(ama.balance).toBe(990_000n)
   })
 
-  it('is no failure while the back end cannot be reached', async () => {
+  it('an outcome that nobody reports is no failure while the back end cannot be reached', async () => {
     const { ama, asked } = sender()
     harness.backend.state.isDown = true
     const { movementId, transactionId } = await harness.create(asked)
@@ -179,7 +179,7 @@ describe('an outcome that nobody reports', () => {
     await harness.becomes(transactionId, TransactionStatus.COMPLETED)
   })
 
-  it('is asked for when the back end refuses the transfer itself', async () => {
+  it('an outcome that nobody reports is enquired for when the back end refuses the transfer itself', async () => {
     harness.backend.state.refusesAll = true
     const { ama, asked } = sender()
     const { transactionId } = await harness.create(asked)

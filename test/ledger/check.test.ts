@@ -96,7 +96,7 @@ describe('a whole ledger', () => {
     expect(balance.postedMinor).toBe(300n)
   })
 
-  it('is checked while a transfer is under way', async () => {
+  it('a sound ledger is checked while a transfer is in progress', async () => {
     await db.transaction(async (tx) => {
       const lines = moving({ accountId }, clearing, 1n)
       await postTransfer(tx, { projectId, transferId: newId(), lines })
@@ -106,19 +106,19 @@ describe('a whole ledger', () => {
 })
 
 describe('the checker finds', () => {
-  it('L1: a transfer that does not sum to zero', async () => {
+  it('the checker finds L1: a transfer that does not sum to zero', async () => {
     const change = 'update posting set amount_minor = amount_minor + 5 where line = 1'
     expect(await rulesAfter(change)).toContain('L1')
   })
 
-  it('L2: money out of nothing, and a folded balance that is lost', async () => {
+  it('the checker finds L2: money out of nothing, and a rolled-up balance that is lost', async () => {
     const more = 'update ledger_account set posted_minor = posted_minor + 1'
     expect(await rulesAfter(more)).toEqual(['L2', 'L3'])
     const lost = `delete from internal_balance where internal = 'opening'`
     expect(await rulesAfter((tx) => rollUpInternal(tx), lost)).toEqual(['L2', 'L3'])
   })
 
-  it('L3: money that changed its holder, and lines that changed their account', async () => {
+  it('the checker finds L3: money that changed its holder, and lines that changed their account', async () => {
     const holder = `update ledger_account
       set posted_minor = posted_minor + case holder_id when '${accountId}' then 5 else -5 end`
     expect(await rulesAfter(holder)).toEqual(['L3'])
@@ -126,12 +126,12 @@ describe('the checker finds', () => {
     expect(await rulesAfter(lines)).toEqual(['L3'])
   })
 
-  it('L3: held money without a hold', async () => {
+  it('the checker finds L3: held money without a hold', async () => {
     const change = 'update ledger_account set held_minor = held_minor + 1'
     expect(await rulesAfter(change)).toEqual(['L3'])
   })
 
-  it('L4: a balance below its floor', async () => {
+  it('the checker finds L4: a balance below its floor', async () => {
     const findings = await rulesAfter(
       'alter table ledger_account drop constraint ledger_account_available',
       (tx) => {
@@ -142,7 +142,7 @@ describe('the checker finds', () => {
     expect(findings).toEqual(['L4'])
   })
 
-  it('L5: lines that were removed, and lines that were added', async () => {
+  it('the checker finds L5: lines that were removed, and lines that were added', async () => {
     const removed = `delete from posting where transfer_id = '${transferId}'`
     expect(await rulesAfter(removed)).toContain('L5')
     const added = `insert into posting
@@ -152,7 +152,7 @@ describe('the checker finds', () => {
     expect(await rulesAfter(added)).toContain('L5')
   })
 
-  it('L5: a transfer that was taken back twice, and not as it was posted', async () => {
+  it('the checker finds L5: a transfer that was taken back twice, and not as it was posted', async () => {
     const findings = await findingsAfter(
       'drop index transfer_reversed_once',
       `insert into transfer (project_id, transfer_id, fingerprint, line_count, reverses_id, reference,
@@ -165,7 +165,7 @@ describe('the checker finds', () => {
     expect(descriptions).toContain(`does not take back ${transferId}`)
   })
 
-  it('L5: a protection that is gone', async () => {
+  it('the checker finds L5: a protection that is gone', async () => {
     const findings = await findingsAfter(
       'alter table posting disable trigger posting_immutable',
       'grant update on transfer to payweave_accounts',
@@ -176,7 +176,7 @@ describe('the checker finds', () => {
     ])
   })
 
-  it('L6: a hold that was never released, and one with a wrong final state', async () => {
+  it('the checker finds L6: a hold that was never released, and one with a wrong final state', async () => {
     const later = (seconds: number) =>
       `select set_config('payweave.clock_offset', '${seconds} seconds', true)`
     const short: Planting = (tx) => hold(tx, 5)
@@ -187,7 +187,7 @@ describe('the checker finds', () => {
     expect(await rulesAfter(posted)).toEqual(['L6'])
   })
 
-  it('shows what fx_rounding has in each currency, folded or not, of all projects', async () => {
+  it('the checker shows what fx_rounding has in each currency, rolled up or not, of all projects', async () => {
     const registry = new Registry()
     const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
     const rounding = { internal: 'fx_rounding' } as const
@@ -212,7 +212,7 @@ describe('the checker finds', () => {
     await checks.close()
   })
 
-  it('no more than 100 of a rule, and shows their number as a metric', async () => {
+  it('the checker finds at most 100 of a rule, and shows their number as a metric', async () => {
     const many = `insert into accounts.ledger_account (holder_id, holder, currency, posted_minor)
       select gen_random_uuid(), 'customer', 'USD', 1 from generate_series(1, 150)`
     await owner.run(statement(many), [])

@@ -38,7 +38,7 @@ async function held(amountMinor: bigint, balanceMinor = 1_000n, feeMinor = 0n) {
 }
 
 describe('a hold', () => {
-  it('keeps money back from everybody else, and answers a repeat as before', async () => {
+  it('a hold keeps money back from everybody else, and answers a repeat as before', async () => {
     const { made, accountId, ...wanted } = await held(700n)
     const { projectId } = wanted
     expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 700n })
@@ -69,7 +69,7 @@ describe('a hold', () => {
     await expect(voidHold(db, projectId, holdId)).rejects.toMatchObject({ reason: 'HOLD_CLOSED' })
   })
 
-  it('is not posted for more than its amount, nor to debit somebody else', async () => {
+  it('a hold is not posted for more than its amount, nor to debit somebody else', async () => {
     const { projectId, holdId, accountId } = await held(700n)
     const stranger = await newCustomer(db, { projectId, amountMinor: 1_000n })
     for (const lines of [
@@ -95,7 +95,7 @@ describe('a hold', () => {
     expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 0n })
   })
 
-  it('is of one project and unknown to every other', async () => {
+  it('a hold is of one project and unknown to every other', async () => {
     const { holdId, accountId } = await held(1n)
     const projectId = newId()
     const lines = moving({ accountId }, clearing, 1n)
@@ -104,7 +104,7 @@ describe('a hold', () => {
     await expect(voidHold(db, projectId, holdId)).rejects.toMatchObject(refused)
   })
 
-  it('shares no UUID with a transfer', async () => {
+  it('a hold shares no UUID with a transfer', async () => {
     const { made: _, accountId, ...wanted } = await held(10n)
     const { projectId, holdId } = wanted
     const lines = moving({ accountId }, clearing, 10n)
@@ -118,7 +118,7 @@ describe('a hold', () => {
     await expect(createHold(db, same)).rejects.toMatchObject(taken)
   })
 
-  it('waits in the history of the account until it is posted', async () => {
+  it('a hold waits in the history of the account until it is posted', async () => {
     const { projectId, holdId, accountId } = await held(700n, 1_000n, 20n)
     const window = { accountId, startUs: 0n, endUs: undefined, limit: 10 }
     expect((await listAccountPostings(db, window)).postings[0]).toMatchObject({
@@ -134,14 +134,14 @@ describe('a hold', () => {
 })
 
 describe('the fees of a hold', () => {
-  it.each([-1n, 701n])('are not %i of 700', async (feeMinor) => {
+  it.each([-1n, 701n])('the fees of a hold of 700 cannot be %i', async (feeMinor) => {
     const wanted = held(700n, 1_000n, feeMinor)
     await expect(wanted).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
   })
 })
 
 describe('a hold past its time', () => {
-  it('is not posted, and a worker lets it go', async () => {
+  it('a hold past its time is not posted, and a worker lets it go', async () => {
     const { made: _, accountId, ...wanted } = await held(700n)
     const { projectId, holdId } = wanted
     const other = await held(5n)
@@ -164,7 +164,7 @@ describe('a hold past its time', () => {
     await expect(createHold(db, late)).rejects.toMatchObject({ reason: 'INVALID_PARAMETER' })
   })
 
-  it('ends in one way when it is posted, voided and lapses at once', async () => {
+  it('a hold past its time ends in one way when it is posted, voided and lapses at once', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { projectId, holdId, accountId } = await held(700n)
       const lines = moving({ accountId }, clearing, 650n)

@@ -186,7 +186,7 @@ async function expectWhole({ projectId, addresses }: Made): Promise<void> {
 }
 
 describe('any history', () => {
-  it('keeps the rules of the ledger when its steps come one by one', async () => {
+  it('any history keeps the rules of the ledger when its steps come one by one', async () => {
     const steps = fc.array(stepArbitrary, { minLength: 5, maxLength: 40 })
     const property = fc.asyncProperty(steps, async (history) => {
       const made = await newLedger()
@@ -196,7 +196,7 @@ describe('any history', () => {
     await fc.assert(property, { numRuns: 25 })
   }, 60_000)
 
-  it('keeps the rules of the ledger when its steps come all at once', async () => {
+  it('any history keeps the rules of the ledger when its steps come all at once', async () => {
     const steps = fc.array(stepArbitrary, { minLength: 20, maxLength: 60 })
     const property = fc.asyncProperty(steps, steps, async (first, second) => {
       const made = await newLedger()
@@ -209,7 +209,7 @@ describe('any history', () => {
 })
 
 describe('40 writers', () => {
-  it('do not overdraw an account that they share, and lose nothing', async () => {
+  it('40 concurrent writers do not overdraw an account that they share, and lose nothing', async () => {
     const projectId = newId()
     const shared = await newCustomer(db, { projectId, amountMinor: 10_000n })
     const others = await Promise.all(
@@ -234,7 +234,7 @@ describe('40 writers', () => {
     expect((await checkLedger(db)).findings).toEqual([])
   }, 60_000)
 
-  it('move money in circles without a deadlock', async () => {
+  it('40 concurrent writers move money in circles without a deadlock', async () => {
     const projectId = newId()
     const accounts = await Promise.all(
       Array.from({ length: 6 }, () => newCustomer(db, { projectId, amountMinor: 1_000n })),

@@ -77,7 +77,7 @@ describe('limits', () => {
     [0, 50_000n],
     [1, 500_000n],
     [2, 2_500_000n],
-  ])('of level %i hold for one movement', async (level, maxMinor) => {
+  ])('limits of level %i hold for one movement', async (level, maxMinor) => {
     await useLevel(level)
     await expect(use(maxMinor + 1n)).rejects.toMatchObject(refused)
     await expect(check(maxMinor + 1n)).rejects.toMatchObject(refused)
@@ -85,12 +85,12 @@ describe('limits', () => {
     await use(maxMinor)
   })
 
-  it('hold for the largest amount that there is', async () => {
+  it('limits hold for the largest amount that there is', async () => {
     await expect(use(2n ** 63n - 1n)).rejects.toMatchObject(refused)
     await expect(check(2n ** 63n - 1n)).rejects.toMatchObject(refused)
   })
 
-  it('hold for a UTC day by the clock of the database', async () => {
+  it('limits hold for a UTC day by the clock of the database', async () => {
     goBefore('day', 3_600_000)
     await use(50_000n)
     await use(50_000n)
@@ -103,7 +103,7 @@ describe('limits', () => {
     await use(50_000n)
   })
 
-  it('hold for a UTC month', async () => {
+  it('limits hold for a UTC month', async () => {
     goBefore('month', 12 * dayMs)
     for (let day = 0; day < 5; day += 1) {
       await use(50_000n)
@@ -116,7 +116,7 @@ describe('limits', () => {
     await use(50_000n)
   })
 
-  it('get an amount back in the day and month in which it was counted', async () => {
+  it('limits get an amount back in the day and month in which it was counted', async () => {
     goBefore('day', 60_000)
     const yesterday = await use(50_000n)
     await use(50_000n)
@@ -128,7 +128,7 @@ describe('limits', () => {
     await expect(use(1n)).rejects.toMatchObject(refused)
   })
 
-  it('hold under a race', async () => {
+  it('limits hold under a race', async () => {
     const answers = await Promise.allSettled(Array.from({ length: 30 }, () => use(7_000n)))
     // 14 times 70 is 980 of 1,000.
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(14)

@@ -94,7 +94,7 @@ async function expectUnchanged(movementId: string): Promise<void> {
 }
 
 describe('a movement that posts at once', () => {
-  it('spends the token, counts the limits and moves the money', async () => {
+  it('a movement that posts at once spends the token, counts the limits and moves the money', async () => {
     const wanted = posting()
     expect(await begin(wanted)).toMatchObject({ repeated: false })
     expect(await isSpent()).toBe(true)
@@ -104,7 +104,7 @@ describe('a movement that posts at once', () => {
     expect(transfer.details).toMatchObject({ reference: 'T-1', method: 'p2p' })
   })
 
-  it('answers a repeat as before though its token is spent and has expired', async () => {
+  it('a movement that posts at once answers a repeat as before though its token is spent and has expired', async () => {
     const wanted = posting()
     const { beginTime } = await begin(wanted)
     harness.clock.advance(1_000_000)
@@ -121,7 +121,7 @@ describe('a movement that posts at once', () => {
     })
   })
 
-  it('happens once for concurrent repeats', async () => {
+  it('a movement that posts at once happens once for concurrent repeats', async () => {
     const wanted = posting()
     const answers = await Promise.all(Array.from({ length: 20 }, () => begin(wanted)))
     expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1)
@@ -130,7 +130,7 @@ describe('a movement that posts at once', () => {
 })
 
 describe('a token', () => {
-  it('has one winner among 50 clients', async () => {
+  it('a token has one winner among 50 clients', async () => {
     for (let round = 0; round < 3; round += 1) {
       token = await newSession(db, shop, accountId)
       const amountMinor = 100n
@@ -155,7 +155,7 @@ describe('a token', () => {
     expect(await isSpent()).toBe(false)
   })
 
-  it('is not spent by a movement that comes at the end of its time or later', async () => {
+  it('a token is not spent by a movement that comes at the end of its time or later', async () => {
     const { movementId } = posting()
     const late = posting({ movementId, beginBefore: new Date(Date.now() - 1) })
     await expect(begin(late)).rejects.toMatchObject({ reason: 'QUOTE_EXPIRED' })
@@ -191,7 +191,7 @@ describe('a token', () => {
 })
 
 describe('a refusal', () => {
-  it('comes in the order token, accounts, limits, funds, and changes nothing', async () => {
+  it('a movement is refused in the order token, accounts, limits, funds, and then changes nothing', async () => {
     const poor = posting({ lines: moving({ accountId }, clearing, 100_001n) })
     await expect(begin(poor)).rejects.toMatchObject({ reason: 'INSUFFICIENT_FUNDS' })
     const limitUse = { accountId, currency: 'TTD', amountMinor: 50_001n }
@@ -213,7 +213,7 @@ describe('a refusal', () => {
     ).toBe(0n)
   })
 
-  it('meets accounts that are unknown or of an institution without a grant', async () => {
+  it('a movement is refused for accounts that are unknown or of an institution without a grant', async () => {
     const stranger = await newAccount(db, await newShop(db), {})
     for (const other of [stranger, randomId()]) {
       const lines = moving({ accountId }, { accountId: other }, 1n)
@@ -223,7 +223,7 @@ describe('a refusal', () => {
     }
   })
 
-  it('meets both postings and a hold, and limits in another currency', async () => {
+  it('postings and holds are both refused, and limits in another currency too', async () => {
     const { hold } = holding()
     const limitUse = { accountId, currency: 'USD', amountMinor: 1n }
     for (const changes of [{ hold }, { limitUse }]) {
@@ -233,7 +233,7 @@ describe('a refusal', () => {
 })
 
 describe('a movement that waits', () => {
-  it('keeps the money back until it is completed, for less if need be', async () => {
+  it('a movement that waits keeps the money back until it is completed, for less if need be', async () => {
     const wanted = holding()
     const { projectId } = shop
     const { movementId } = wanted
@@ -263,7 +263,7 @@ describe('a movement that waits', () => {
     expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 120_000n, heldMinor: 0n })
   })
 
-  it('gives money and limit back when it is cancelled, once, and the token stays spent', async () => {
+  it('a movement that waits gives money and limit back when it is cancelled, once, and the token stays spent', async () => {
     const wanted = holding()
     await begin(wanted)
     await Promise.all(Array.from({ length: 5 }, () => cancelMovement(movements, wanted)))
@@ -275,7 +275,7 @@ describe('a movement that waits', () => {
     await expect(begin(wanted)).rejects.toMatchObject({ reason: 'HOLD_CLOSED' })
   })
 
-  it('can never begin once it was cancelled', async () => {
+  it('a movement that waits can never begin once it was cancelled', async () => {
     const wanted = holding()
     await cancelMovement(movements, wanted)
     await cancelMovement(movements, wanted)
@@ -283,7 +283,7 @@ describe('a movement that waits', () => {
     expect(await isSpent()).toBe(false)
   })
 
-  it('ends in one way when it is completed and cancelled at once', async () => {
+  it('a movement that waits ends in one way when it is completed and cancelled at once', async () => {
     token = await newSession(db, shop, accountId, { singleUse: false })
     for (let round = 0; round < 10; round += 1) {
       const before = await balanceOf(db, accountId)
@@ -301,7 +301,7 @@ describe('a movement that waits', () => {
     }
   })
 
-  it('is not completed past the time of its hold, and still gives its limit back', async () => {
+  it('a movement that waits is not completed past the time of its hold, and still gives its limit back', async () => {
     const wanted = holding()
     await begin(wanted)
     harness.clock.advance(600_000)

@@ -91,7 +91,7 @@ function pay(minorUnits: bigint, id = accountId) {
 }
 
 describe('the ledger over RPC', () => {
-  it('posts, reads and takes back a transfer', async () => {
+  it('the ledger over RPC posts, reads and takes back a transfer', async () => {
     const { projectId } = shop
     const details = { reference: 'T-1', description: 'Water', method: 'bill', metadata: { a: 'b' } }
     const transferId = newId()
@@ -109,7 +109,7 @@ describe('the ledger over RPC', () => {
     expect((await ledger.getLedgerBalance(read)).available?.minorUnits).toBe(50_000n)
   })
 
-  it('holds, posts and lets go', async () => {
+  it('the ledger over RPC places, posts and voids a hold', async () => {
     const { projectId } = shop
     const [holdId, other] = [newId(), newId()]
     const details = { reference: 'H-1', description: 'Water', method: 'bill', metadata: { a: 'b' } }
@@ -147,7 +147,7 @@ describe('the ledger over RPC', () => {
     ['control characters', { details: { reference: '\u0000' } }],
     ['lines that do not sum to zero', { extra: 1n }],
   ])(
-    'refuses %s',
+    'the ledger over RPC refuses %s',
     async (_, { reason = 'INVALID_PARAMETER', postings, extra = 0n, ...bad }: BadTransfer) => {
       const { projectId } = shop
       const { transferId, details, internal } = bad
@@ -168,7 +168,7 @@ describe('the ledger over RPC', () => {
     },
   )
 
-  it('keeps projects apart', async () => {
+  it('the ledger over RPC keeps projects apart', async () => {
     const { projectId } = shop
     const other = await newShop(harness.db)
     const only = withProject(other.projectId)
@@ -217,7 +217,7 @@ function wrongInternal(value: number) {
 }
 
 describe('movements over RPC', () => {
-  it('begin, complete, cancel and check limits', async () => {
+  it('movements over RPC begin, complete, are cancelled and check limits', async () => {
     const { projectId, institutionId } = shop
     const sessionTokenHash = await newSession(harness.db, shop, accountId)
     const [movementId, never] = [newId(), newId()]

@@ -27,7 +27,7 @@ async function internalBalance(projectId: string, currency = 'TTD'): Promise<big
 }
 
 describe('a transfer', () => {
-  it('moves money between customers and answers a repeat as before', async () => {
+  it('a transfer moves money between customers and answers a repeat as before', async () => {
     const projectId = newId()
     const payer = await newCustomer(db, { projectId, amountMinor: 10_000n })
     const payee = await newCustomer(db, { projectId, amountMinor: 0n })
@@ -41,7 +41,7 @@ describe('a transfer', () => {
     expect(await balanceOf(db, payee)).toEqual({ postedMinor: 2_500n, heldMinor: 0n })
   })
 
-  it('refuses the same UUID with other content, and another project may use it', async () => {
+  it('a transfer refuses the same UUID with other content, and another project may use it', async () => {
     const [projectId, other] = [newId(), newId()]
     const transferId = newId()
     const lines = moving(clearing, { internal: 'held' }, 100n)
@@ -60,7 +60,7 @@ describe('a transfer', () => {
     expect(await internalBalance(projectId)).toBe(-100n)
   })
 
-  it('is written once by concurrent repeats', async () => {
+  it('a transfer is written once by concurrent repeats', async () => {
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, amountMinor: 1_000n })
     const lines = moving({ accountId }, clearing, 300n)
@@ -71,7 +71,7 @@ describe('a transfer', () => {
     expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 700n, heldMinor: 0n })
   })
 
-  it('refuses to overdraw and leaves nothing', async () => {
+  it('a transfer refuses to overdraw and leaves nothing', async () => {
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, amountMinor: 99n })
     const transferId = newId()
@@ -102,7 +102,7 @@ describe('a transfer', () => {
     }
   })
 
-  it('opens a float with its first money', async () => {
+  it('a transfer opens a float with its first money', async () => {
     const projectId = newId()
     const float = { floatProjectId: projectId }
     expect((await readBalance(db, { address: float, currency: 'TTD' })).postedMinor).toBe(0n)
@@ -129,7 +129,7 @@ describe('amounts', () => {
     ['JPY', 500n],
     ['TTD', 12_345n],
     ['BHD', 1_234_567n],
-  ])('in %s stay exact', async (currency, amountMinor) => {
+  ])('amounts in %s stay exact', async (currency, amountMinor) => {
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, currency, amountMinor })
     const lines = moving({ accountId }, clearing, amountMinor - 1n, currency)
@@ -138,7 +138,7 @@ describe('amounts', () => {
     expect(await internalBalance(projectId, currency)).toBe(amountMinor - 1n)
   })
 
-  it('may be as large as 64 bits hold, and what would pass them is refused', async () => {
+  it('amounts may be as large as 64 bits hold, and what would pass them is refused', async () => {
     const most = 2n ** 63n - 1n
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, amountMinor: most })
@@ -192,7 +192,7 @@ describe('a reversal', () => {
     })
   })
 
-  it('has one winner among many, and needs the money to be there', async () => {
+  it('a reversal has one winner among many, and needs the money to be there', async () => {
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, amountMinor: 0n })
     const [received, spent] = [newId(), newId()]
@@ -214,7 +214,7 @@ describe('a reversal', () => {
 })
 
 describe('what was posted', () => {
-  it('is never changed, by the service or by its owner', async () => {
+  it('a posting is never changed, by the service or by its owner', async () => {
     const owner = harness.database.open({ service: undefined })
     await newCustomer(db, { projectId: newId(), amountMinor: 5n })
     for (const table of ['posting', 'transfer']) {
@@ -230,7 +230,7 @@ describe('what was posted', () => {
     }
   })
 
-  it('must sum to zero when the transaction commits', async () => {
+  it('postings must sum to zero when the transaction commits', async () => {
     const insert = statement(
       `insert into posting (project_id, transfer_id, line, internal, currency, amount_minor,
          fee_minor, post_time)
@@ -244,7 +244,7 @@ describe('what was posted', () => {
     await expect(commits).rejects.toMatchObject({ constraint: 'transfer_sums_to_zero' })
   })
 
-  it('is the history of the account, newest first, page by page, in the window', async () => {
+  it('postings are the history of the account, newest first, page by page, in the window', async () => {
     const projectId = newId()
     const accountId = await newCustomer(db, { projectId, amountMinor: 100n })
     for (let index = 1; index <= 5; index += 1) {

@@ -23,7 +23,7 @@ function note(ledger: Awaited<ReturnType<typeof newLedger>>): void {
 }
 
 describe('any history', () => {
-  it('makes no money and keeps the limits when its steps come one by one', async () => {
+  it('any history makes no money and keeps the limits when its steps come one by one', async () => {
     const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' })
     const property = fc.asyncProperty(steps, async (history) => {
       const ledger = await newLedger(harness)
@@ -35,7 +35,7 @@ describe('any history', () => {
     await fc.assert(property, { numRuns: 14, ...whole })
   })
 
-  it('makes no money and keeps the limits when its steps come all at once', async () => {
+  it('any history makes no money and keeps the limits when its steps come all at once', async () => {
     const steps = fc.array(step, { minLength: 15, maxLength: 30, size: 'max' })
     const property = fc.asyncProperty(steps, steps, async (first, second) => {
       const ledger = await newLedger(harness)
@@ -48,7 +48,7 @@ describe('any history', () => {
     await fc.assert(property, { numRuns: 6, ...whole })
   })
 
-  it('of these had transactions, exchanges and every refusal that counts', () => {
+  it('the generated histories had transactions, exchanges and every refusal that counts', () => {
     expect(seen.made).toBeGreaterThan(50)
     expect(seen.exchanged).toBeGreaterThan(20)
     for (const reason of [

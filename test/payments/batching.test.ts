@@ -116,7 +116,7 @@ const countRows = sql(
      (select count(distinct payload)::integer from outbox) as events`,
 )
 
-it('forty that come at once have all their rows and take a few statements', async () => {
+it('forty payments that are created at once have all their rows and take a few statements', async () => {
   const made = await Promise.all(
     Array.from({ length: 40 }, () => createPayment(payments, request())),
   )
@@ -133,7 +133,7 @@ it('forty that come at once have all their rows and take a few statements', asyn
   })
 })
 
-it('one of many is stored as it would be alone', async () => {
+it('a payment of a batch is stored as it would be alone', async () => {
   const alone = await createPayment(payments, request())
   const others = await Promise.all(
     Array.from({ length: 8 }, () => createPayment(payments, request())),
@@ -153,7 +153,7 @@ it('one of many is stored as it would be alone', async () => {
   expect(await read(batched)).toBe(await read(alone))
 })
 
-it('one that the table refuses is refused alone', async () => {
+it('a payment that the table refuses is refused alone', async () => {
   const good = Array.from({ length: 9 }, () => rowsOf(request()))
   const bad = rowsOf(request(), -1n)
   const outcomes = await Promise.allSettled(
@@ -170,7 +170,7 @@ it('one that the table refuses is refused alone', async () => {
   ).toHaveLength(10)
 })
 
-it('one that cannot even be sent with others is refused alone', async () => {
+it('a payment that cannot be sent in a batch is refused alone', async () => {
   const bad = rowsOf({ ...request(), merchantId: 'nobody' })
   const outcomes = await Promise.allSettled(
     [rowsOf(request()), bad, rowsOf(request())].map((rows) => store(rows)),
@@ -185,7 +185,7 @@ it("many concurrent requests with one merchant's id create one payment", async (
   expect(made.filter(({ replayed }) => !replayed)).toHaveLength(1)
 })
 
-it('groups with the same ids in another order do not lock each other up', async () => {
+it('batches with the same ids in another order cause no deadlock', async () => {
   const asked = Array.from({ length: 12 }, () => request())
   const all = [...asked, ...asked.toReversed(), ...asked, ...asked.toReversed()]
   const made = await Promise.all(all.map((one) => createPayment(payments, one)))
@@ -193,7 +193,7 @@ it('groups with the same ids in another order do not lock each other up', async 
   expect(made.filter(({ replayed }) => !replayed)).toHaveLength(12)
 })
 
-it('reads that come at once get each its own payment, or none, in a few statements', async () => {
+it('reads that come at once each get their own payment, or none, in a few statements', async () => {
   const made = await Promise.all(
     Array.from({ length: 10 }, () => createPayment(payments, request())),
   )

@@ -34,7 +34,7 @@ async function stateOf(paymentId: string): Promise<string[]> {
 }
 
 describe('a payer’s page', () => {
-  it('shows the merchant, the amount and the means that the channel allows', async () => {
+  it('a payer’s page shows the merchant, the amount and the means that the channel allows', async () => {
     const { linkToken } = await announced({ paymentMethod: PaymentMethod.CARD })
     const { checkout } = await harness.checkouts.getCheckout({ linkToken })
     expect(checkout).toMatchObject({
@@ -63,15 +63,18 @@ describe('a payer’s page', () => {
     expect(checkout?.cashCode).toBe(harness.backend.received.charges.get(payerId)?.cashCode)
   })
 
-  it.each(['', 'x'.repeat(43), 'short'])('does not exist for the token %j', async (linkToken) => {
-    const { checkouts } = harness
-    expect(await refusal(checkouts.getCheckout({ linkToken }))).toBe('PAYMENT_NOT_FOUND')
-    const paying = checkouts.payWithWallet({ linkToken, pin: '123456' })
-    expect(await refusal(paying)).toBe('PAYMENT_NOT_FOUND')
-    expect(await refusal(checkouts.openCardFrame({ linkToken }))).toBe('PAYMENT_NOT_FOUND')
-  })
+  it.each(['', 'x'.repeat(43), 'short'])(
+    'a payer’s page does not exist for the token %j',
+    async (linkToken) => {
+      const { checkouts } = harness
+      expect(await refusal(checkouts.getCheckout({ linkToken }))).toBe('PAYMENT_NOT_FOUND')
+      const paying = checkouts.payWithWallet({ linkToken, pin: '123456' })
+      expect(await refusal(paying)).toBe('PAYMENT_NOT_FOUND')
+      expect(await refusal(checkouts.openCardFrame({ linkToken }))).toBe('PAYMENT_NOT_FOUND')
+    },
+  )
 
-  it('is found by the token’s hash; the token itself is not stored', async () => {
+  it('a payer’s page is found by the token’s hash; the token itself is not stored', async () => {
     const { linkToken } = await announced()
     const stored = sql('test_payer_text', 'select p::text as text from payer p')
     const rows = await harness.db.rows<{ text: string }>(stored, [])
@@ -80,7 +83,7 @@ describe('a payer’s page', () => {
 })
 
 describe('paying with a wallet', () => {
-  it('completes the request', async () => {
+  it('paying with a wallet completes the request', async () => {
     const { linkToken, paymentId } = await announced()
     const answer = await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(answer.refused).toBe(false)
@@ -88,7 +91,7 @@ describe('paying with a wallet', () => {
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
-  it('counts once when the back end reports what it has answered already', async () => {
+  it('paying with a wallet counts once when the back end reports what it has answered already', async () => {
     const { linkToken, paymentId, payerId } = await announced()
     await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     const attemptId = at([...harness.backend.received.attempts.keys()].slice(-1))
@@ -118,7 +121,7 @@ describe('paying with a wallet', () => {
     expect(await stateOf(paymentId)).toEqual(['FAILED', 'FAILED'])
   })
 
-  it('submitted twice at once is one attempt', async () => {
+  it('paying with a wallet submitted twice at once is one attempt', async () => {
     const { linkToken, paymentId } = await announced()
     const before = harness.backend.received.walletCalls
     const submit = () => harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
@@ -127,7 +130,7 @@ describe('paying with a wallet', () => {
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
-  it('shows as processing while the back end does not answer, and ends as it answers an enquiry', async () => {
+  it('paying with a wallet shows as processing while the back end does not answer, and ends as it answers an enquiry', async () => {
     const { linkToken, paymentId } = await announced()
     const answered = Promise.withResolvers<void>()
     harness.backend.state.wallet = async (attemptId) => {
@@ -161,7 +164,7 @@ describe('paying with a wallet', () => {
     expect(again.checkout?.payerState).toBe(PayerState.PAID)
   })
 
-  it('is still asked for when a report of another charge names it', async () => {
+  it('paying with a wallet is still asked for when a report of another charge names it', async () => {
     const [one, other] = [await announced(), await announced()]
     let attemptId = ''
     harness.backend.state.wallet = (id) => {
@@ -205,7 +208,7 @@ describe('paying with a wallet', () => {
     expect(await stateOf(paymentId)).toEqual(['PAID', 'PAID'])
   })
 
-  it('need not wait for the announcement of the charge', async () => {
+  it('paying with a wallet need not wait for the announcement of the charge', async () => {
     const { linkToken, paymentId, payerId } = await announced()
     harness.backend.received.charges.delete(payerId)
     await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
@@ -229,7 +232,7 @@ describe('paying with a wallet', () => {
     ['123', 'INVALID_PARAMETER'],
     ['abcd', 'INVALID_PARAMETER'],
     ['1234567890123', 'INVALID_PARAMETER'],
-  ])('refuses the PIN %j', async (pin, reason) => {
+  ])('paying with a wallet refuses the PIN %j', async (pin, reason) => {
     const { linkToken, paymentId } = await announced()
     const before = harness.backend.received.walletCalls
     const paying = harness.checkouts.payWithWallet({ linkToken, pin })
@@ -238,14 +241,14 @@ describe('paying with a wallet', () => {
     expect(await harness.events(paymentId)).toHaveLength(1)
   })
 
-  it('is refused at an agent', async () => {
+  it('paying with a wallet is refused at an agent', async () => {
     const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CASH }
     const { linkToken } = await announced(agent)
     const paying = harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
     expect(await refusal(paying)).toBe('INVALID_PARAMETER link_token')
   })
 
-  it('leaves a share alone that has ended', async () => {
+  it('paying with a wallet leaves a share alone that has ended', async () => {
     const { linkToken, paymentId } = await announced()
     await harness.cancel(paymentId)
     const before = harness.backend.received.walletCalls
@@ -259,13 +262,13 @@ describe('paying with a wallet', () => {
 })
 
 describe('paying by card', () => {
-  it('opens the back end’s form, which leads back to the page', async () => {
+  it('paying by card opens the back end’s form, which leads back to the page', async () => {
     const { linkToken, payerId } = await announced({ paymentMethod: PaymentMethod.CARD })
     const { frameUrl } = await harness.checkouts.openCardFrame({ linkToken })
     expect(frameUrl).toBe(`http://cards.test/${payerId}?back=https://pay.test/pay/${linkToken}`)
   })
 
-  it('is refused at an agent, and for a share that is not pending', async () => {
+  it('paying by card is refused at an agent, and for a share that is not pending', async () => {
     const agent = { paymentChannel: PaymentChannel.AGENT, paymentMethod: PaymentMethod.CARD }
     const { linkToken } = await announced(agent)
     expect(await refusal(harness.checkouts.openCardFrame({ linkToken }))).toBe(

@@ -29,12 +29,12 @@ const eventIdVersions = sql(
 )
 
 describe('a new payment request', () => {
-  it('has an id of 64 characters at most, however wide they are', async () => {
+  it('a new payment request has an id of 64 characters at most, however wide they are', async () => {
     const transactionId = '😀'.repeat(64)
     expect(await harness.create({ transactionId })).toMatchObject({ transactionId })
   })
 
-  it('is pending, costs what the schedule says, and goes to the merchant when nobody else is named', async () => {
+  it('a new payment request is pending, costs what the schedule says, and goes to the merchant when nobody else is named', async () => {
     const made = await harness.create({
       payers: [payer(0n, { paymentMethod: PaymentMethod.CARD })],
       amountMinor: 10_000n,
@@ -57,17 +57,17 @@ describe('a new payment request', () => {
     expect(life).toBe(86_400)
   })
 
-  it('has events whose ids lie side by side in the indexes of millions', async () => {
+  it('a new payment request has events with time-ordered ids', async () => {
     await harness.create()
     expect(await harness.db.rows(eventIdVersions, [])).toEqual([{ version: 7 }])
   })
 
-  it('can be read as it was answered', async () => {
+  it('a new payment request can be read as it was answered', async () => {
     const made = await harness.create()
     expect(await harness.get(made.paymentId)).toEqual(made)
   })
 
-  it('writes one event, without link tokens and times, with a notice for every payer', async () => {
+  it('a new payment request writes one event, without link tokens and times, with a notice for every payer', async () => {
     const made = await harness.create({ payers: [payer(4_000n), payer(6_000n)] })
     const events = await harness.events(made.paymentId)
     expect(events).toMatchObject([
@@ -85,7 +85,7 @@ describe('a new payment request', () => {
     expect(event?.occurredAt.getTime()).toBe(createdMs)
   })
 
-  it('is announced to the back end with what each payer is charged', async () => {
+  it('a new payment request is announced to the back end with what each payer is charged', async () => {
     const made = await harness.create({
       feeTerms: { paysFees: true },
       payers: [
@@ -111,7 +111,7 @@ describe('a new payment request', () => {
     expect(announced.get(second ?? '')?.cashCode).toMatch(/^\d{12}$/)
   })
 
-  it('is announced once the back end is back when it was down', async () => {
+  it('a new payment request is announced once the back end is back when it was down', async () => {
     harness.backend.state.isDown = true
     const made = await harness.create()
     harness.backend.state.isDown = false
@@ -121,7 +121,7 @@ describe('a new payment request', () => {
     expect(announced.amount?.minorUnits).toBe(10_000n)
   })
 
-  it('takes twenty payers and twenty payees, in their order', async () => {
+  it('a new payment request takes twenty payers and twenty payees, in their order', async () => {
     const payers = Array.from({ length: 20 }, (_, index) => payer(BigInt(index + 1)))
     const payees = payers.map(({ amountMinor }, index) => ({
       mobileNumberE164: `+120255501${10 + index}`,
@@ -138,7 +138,7 @@ describe('a new payment request', () => {
     )
   })
 
-  it('asks accounts about a merchant once', async () => {
+  it('a new payment request asks accounts about a merchant once', async () => {
     await harness.create()
     const { questions } = harness.accounts.counted
     await harness.create()
@@ -147,7 +147,7 @@ describe('a new payment request', () => {
 })
 
 describe('the fraud rules', () => {
-  it('pass a request that breaks none', async () => {
+  it('the fraud rules pass a request that breaks none', async () => {
     const made = await harness.create({
       fraudCheck: true,
       payers: [payer(0n, { mobileNumberE164: '+12025550101' })],
@@ -159,24 +159,27 @@ describe('the fraud rules', () => {
   it.each<[string, Order]>([
     ['a blocked number', { payers: [payer(0n, { mobileNumberE164: '+12025550106' })] }],
     ['an amount over the ceiling', { amountMinor: 1_000_001n }],
-  ])('stop %s: stored as failed, without links, announced to nobody', async (_, order) => {
-    const made = await harness.create({ ...order, fraudCheck: true })
-    expect(made.fraudCheckStatus).toBe(FraudCheckStatus.FAILED)
-    expect(states(made)).toEqual(['FAILED', 'FAILED'])
-    expect(at(made.payers).linkToken).toBe('')
-    expect(await harness.events(made.paymentId)).toMatchObject([
-      { transition: 'FAILED', notices: ['PAYMENT_FAILED 0'], callbackSequence: 1 },
-    ])
-    const [event] = await harness.events(made.paymentId)
-    expect(event?.payment?.createTime).toEqual(made.createTime)
-    expect(await harness.get(made.paymentId)).toEqual(made)
-    expect(await refusal(harness.report(at(made.payers).payerId, ChargeOutcome.PAID))).toBe(
-      'CHARGE_NOT_FOUND',
-    )
-    expect(harness.backend.received.charges.has(at(made.payers).payerId)).toBe(false)
-  })
+  ])(
+    'the fraud rules stop %s: the request is stored as failed, without links, announced to nobody',
+    async (_, order) => {
+      const made = await harness.create({ ...order, fraudCheck: true })
+      expect(made.fraudCheckStatus).toBe(FraudCheckStatus.FAILED)
+      expect(states(made)).toEqual(['FAILED', 'FAILED'])
+      expect(at(made.payers).linkToken).toBe('')
+      expect(await harness.events(made.paymentId)).toMatchObject([
+        { transition: 'FAILED', notices: ['PAYMENT_FAILED 0'], callbackSequence: 1 },
+      ])
+      const [event] = await harness.events(made.paymentId)
+      expect(event?.payment?.createTime).toEqual(made.createTime)
+      expect(await harness.get(made.paymentId)).toEqual(made)
+      expect(await refusal(harness.report(at(made.payers).payerId, ChargeOutcome.PAID))).toBe(
+        'CHARGE_NOT_FOUND',
+      )
+      expect(harness.backend.received.charges.has(at(made.payers).payerId)).toBe(false)
+    },
+  )
 
-  it('fraud rules stop the thirty-first request of a payer in a minute and allow later ones', async () => {
+  it('the fraud rules stop the thirty-first request of a payer in a minute and allow later ones', async () => {
     const order = { fraudCheck: true, payers: [payer(0n, { mobileNumberE164: '+12025550150' })] }
     const checks: FraudCheckStatus[] = []
     for (let round = 0; round < 31; round += 1) {
@@ -188,7 +191,7 @@ describe('the fraud rules', () => {
     expect((await harness.create(order)).fraudCheckStatus).toBe(FraudCheckStatus.PASSED)
   })
 
-  it('are not asked when the request does not want them', async () => {
+  it('the fraud rules are not asked when the request does not want them', async () => {
     const made = await harness.create({ payers: [payer(0n, { mobileNumberE164: '+12025550106' })] })
     expect(made.fraudCheckStatus).toBe(FraudCheckStatus.SKIPPED)
   })
@@ -226,7 +229,7 @@ describe('a repeat', () => {
     expect(sameBody.replayed).toBe(true)
   })
 
-  it('sent thirty times at once makes one payment', async () => {
+  it('a repeat sent thirty times at once makes one payment', async () => {
     const order = harness.order()
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => harness.payments.createPayment(order)),
@@ -248,7 +251,7 @@ describe('a repeat', () => {
 })
 
 describe('a cancelled request', () => {
-  it('takes its payers with it, withdraws the charges, and calls back once', async () => {
+  it('a cancelled request takes its payers with it, withdraws the charges, and calls back once', async () => {
     const { paymentId } = await harness.create({ payers: [payer(4_000n), payer(6_000n)] })
     const cancelled = await harness.cancel(paymentId)
     expect(states(cancelled)).toEqual(['CANCELLED', 'CANCELLED', 'CANCELLED'])

@@ -16,7 +16,7 @@ const { PAID, REFUSED, PROCESSING } = ChargeOutcome
 const hourMs = 3_600_000
 
 describe('a request whose time runs out', () => {
-  it('expires with its payers and calls back', async () => {
+  it('a request whose time runs out expires with its payers and calls back', async () => {
     const { paymentId, payerId } = await harness.one()
     await harness.expireNow(paymentId)
     expect(await harness.stateOf(paymentId)).toEqual(['EXPIRED', 'EXPIRED'])
@@ -91,7 +91,7 @@ describe('a request whose time runs out', () => {
 })
 
 describe('money that comes too late', () => {
-  it('for a cancelled request goes to suspense and back, once; the request stays cancelled', async () => {
+  it('money that comes too late for a cancelled request goes to suspense and back, once; the request stays cancelled', async () => {
     const { paymentId, payerId } = await harness.one()
     await harness.cancel(paymentId)
     expect(await harness.report(payerId, PAID, 'a')).toBe('REFUNDED')
@@ -110,14 +110,14 @@ describe('money that comes too late', () => {
     })
   })
 
-  it('for an expired request goes back too', async () => {
+  it('money that comes too late for an expired request goes back too', async () => {
     const { paymentId, payerId } = await harness.one()
     await harness.expireNow(paymentId)
     expect(await harness.report(payerId, PAID)).toBe('REFUNDED')
     expect(await harness.stateOf(paymentId)).toEqual(['EXPIRED', 'REFUNDED'])
   })
 
-  it('for a failed share goes back, and the share stays failed', async () => {
+  it('money that comes too late for a failed share goes back, and the share stays failed', async () => {
     const { paymentId, payerId } = await harness.one()
     for (let round = 0; round < 5; round += 1) await harness.report(payerId, REFUSED)
     expect(await harness.report(payerId, PAID)).toBe('FAILED')
@@ -125,7 +125,7 @@ describe('money that comes too late', () => {
     expect(await harness.movements(paymentId)).toEqual(['late_receipt 10000', 'refund 10000'])
   })
 
-  it('is taken after a refusal of the same attempt, since money counts whenever it comes', async () => {
+  it('money that comes too late is taken after a refusal of the same attempt, since money counts whenever it comes', async () => {
     const { paymentId, payerId } = await harness.one()
     await harness.report(payerId, REFUSED, 'a')
     expect(await harness.report(payerId, PAID, 'a')).toBe('PAID')
@@ -135,7 +135,7 @@ describe('money that comes too late', () => {
 
 describe('cancelling', () => {
   it.each(['processing', 'partially paid', 'paid', 'expired', 'failed', 'refunded'])(
-    'is refused when the request is %s',
+    'cancelling is refused when the request is %s',
     async (state) => {
       const { paymentId, payerIds } = await harness.shared(4_000n, 6_000n)
       const [first = '', second = ''] = payerIds
@@ -152,7 +152,7 @@ describe('cancelling', () => {
     },
   )
 
-  it('against paying has one winner, and no money is kept by mistake, fifty times over', async () => {
+  it('cancelling against paying has one winner, and no money is kept by mistake, fifty times over', async () => {
     const rounds = await Promise.all(
       Array.from({ length: 50 }, async () => {
         const { paymentId, payerId } = await harness.one()
@@ -217,7 +217,7 @@ describe('refunding', () => {
     expect(await harness.movements(made.paymentId)).toHaveLength(4)
   })
 
-  it('after the payout was sent makes the merchant owe it', async () => {
+  it('refunding after the payout was sent makes the merchant owe it', async () => {
     const { paymentId, payerId } = await harness.one()
     await harness.report(payerId, PAID)
     const payeeId = at((await harness.get(paymentId)).payees).payeeId
@@ -248,7 +248,7 @@ describe('refunding', () => {
     ])
   })
 
-  it('is refused unless the request is paid', async () => {
+  it('refunding is refused unless the request is paid', async () => {
     const { paymentId } = await harness.one()
     expect(await refusal(harness.refund(paymentId))).toBe('PAYMENT_NOT_REFUNDABLE')
     await harness.cancel(paymentId)

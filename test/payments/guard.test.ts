@@ -88,10 +88,13 @@ describe.each([
   { table: 'payer', column: 'state', type: 'payer_state', machine: payerMachine },
   { table: 'payee', column: 'payout_state', type: 'payout_state', machine: payoutMachine },
 ])('the $table table', ({ machine, ...table }) => {
-  it.each(pairsOf(machine))('has the answer of the machine for $from to $to', async (pair) => {
-    const guard = table.table === 'payee' ? 'payout_transition' : `${table.table}_transition`
-    expect(await tries(table, pair.from, pair.to)).toBe(pair.allowed ? 'done' : guard)
-  })
+  it.each(pairsOf(machine))(
+    `the ${table.table} table allows $from to $to exactly where the state machine does`,
+    async (pair) => {
+      const guard = table.table === 'payee' ? 'payout_transition' : `${table.table}_transition`
+      expect(await tries(table, pair.from, pair.to)).toBe(pair.allowed ? 'done' : guard)
+    },
+  )
 })
 
 describe('a settlement row', () => {
@@ -102,7 +105,7 @@ describe('a settlement row', () => {
      values (gen_random_uuid(), '${id}', '${id}', $1::settlement_kind, '${id}', $2, 100, 'USD', now())`,
   )
 
-  it('exists once per payer, and once per duplicate', async () => {
+  it('a settlement row exists once per payer, and once per duplicate', async () => {
     await db.run(insert, ['payer_receipt', 'a'])
     await expect(db.run(insert, ['late_receipt', 'b'])).rejects.toMatchObject({
       constraint: 'settlement_one_per_payer',
@@ -117,7 +120,7 @@ describe('a settlement row', () => {
     'update settlement set amount_minor = 1',
     'delete from settlement',
     'truncate settlement',
-  ])('cannot be touched by the service: %s', async (text) => {
+  ])('a settlement row cannot be touched by the service: %s', async (text) => {
     const statement = sql(`test_touch_${text.split(' ')[0]}`, text)
     await expect(db.run(statement, [])).rejects.toThrow(/permission denied/)
     const asOwner = database.open({ service: undefined })

@@ -17,7 +17,7 @@ const { PAID, REFUSED, PROCESSING } = ChargeOutcome
 const hourMs = 3_600_000
 
 describe('a payer who pays', () => {
-  it('completes the request, schedules the payout, and brings one settlement', async () => {
+  it('a payer who pays completes the request, schedules the payout, and brings one settlement', async () => {
     const { paymentId, payerId } = await harness.one()
     expect(await harness.report(payerId, PAID)).toBe('PAID')
     const paid = await harness.get(paymentId)
@@ -32,7 +32,7 @@ describe('a payer who pays', () => {
     expect(await harness.movements(paymentId)).toContain('fee 50')
   })
 
-  it('says in the callback’s snapshot what a reader gets', async () => {
+  it('a payer who pays leads to a callback with the snapshot that a reader gets', async () => {
     const { paymentId, payerIds } = await harness.shared(4_000n, 6_000n)
     await harness.report(at(payerIds), PAID)
     await harness.report(at(payerIds, 1), PAID)
@@ -42,7 +42,7 @@ describe('a payer who pays', () => {
     expect((await harness.lastEvent(paymentId)).payment).toEqual(read)
   })
 
-  it('is one of several: the request is partially paid until the last one has', async () => {
+  it('a payer who pays as one of several leaves the request partially paid until the last one has', async () => {
     const { paymentId, payerIds } = await harness.shared(4_000n, 6_000n)
     await harness.report(at(payerIds, 1), PAID)
     expect(await harness.stateOf(paymentId)).toEqual(['PARTIALLY_PAID', 'PENDING', 'PAID'])
@@ -67,7 +67,7 @@ describe('a payer who pays', () => {
     expect(at((await harness.get(paymentId)).payers).paymentMethod).toBe(paymentMethod)
   })
 
-  it('keeps the kind of card that was asked for when the back end sees just a card', async () => {
+  it('a payer who pays keeps the kind of card that was asked for when the back end sees just a card', async () => {
     const made = await harness.create({
       payers: [payer(0n, { paymentMethod: PaymentMethod.CREDIT })],
     })
@@ -81,7 +81,7 @@ describe('a payer who pays', () => {
     expect(at(paid.payers).paymentMethod).toBe(PaymentMethod.CREDIT)
   })
 
-  it('is settled once however often and in however many voices it is reported', async () => {
+  it('a payer who pays is settled once, however often and in however many ways it is reported', async () => {
     const { paymentId, payerId } = await harness.one()
     await Promise.all(Array.from({ length: 20 }, () => harness.report(payerId, PAID, 'same')))
     expect(await harness.report(payerId, PAID, 'same')).toBe('PAID')
@@ -93,7 +93,7 @@ describe('a payer who pays', () => {
     ])
   })
 
-  it('pays twice by mistake: the second money goes back, once per attempt', async () => {
+  it('a payer who pays twice by mistake gets the second payment back, once per attempt', async () => {
     const { paymentId, payerId } = await harness.one()
     await harness.report(payerId, PAID, 'first')
     await harness.report(payerId, PAID, 'second')
@@ -110,7 +110,7 @@ describe('a payer who pays', () => {
 })
 
 describe('a payer who is refused', () => {
-  it('may try again, and fails the request with the fifth refusal', async () => {
+  it('a payer who is refused may try again, and fails the request with the fifth refusal', async () => {
     const { paymentId, payerId } = await harness.one()
     for (const round of [1, 2, 3, 4]) {
       await harness.report(payerId, PROCESSING, `try ${round}`)
@@ -131,7 +131,7 @@ describe('a payer who is refused', () => {
     expect(await harness.movements(paymentId)).toEqual([])
   })
 
-  it('counts a refusal once, however often it is reported', async () => {
+  it('a refusal of a payer counts once, however often it is reported', async () => {
     const { paymentId, payerId } = await harness.one()
     for (let round = 0; round < 6; round += 1) await harness.report(payerId, REFUSED, 'same')
     expect(at((await harness.get(paymentId)).payers).refusedAttempts).toBe(1)
@@ -155,7 +155,7 @@ describe('a payer who is refused', () => {
     expect(harness.backend.received.withdrawals.has(first)).toBe(false)
   })
 
-  it('stays in an attempt that another, older attempt’s refusal does not end', async () => {
+  it('a payer stays in an attempt when an older attempt is refused', async () => {
     const { paymentId, payerId } = await harness.one()
     await harness.report(payerId, PROCESSING, 'new')
     expect(await harness.report(payerId, REFUSED, 'old')).toBe('PROCESSING')
@@ -164,7 +164,7 @@ describe('a payer who is refused', () => {
     expect(await harness.report(payerId, PAID, 'new')).toBe('PAID')
   })
 
-  it('is not brought back to paying by a report that comes late', async () => {
+  it('a payer who was refused is not brought back to paying by a late report', async () => {
     const { paymentId, payerId } = await harness.one()
     await harness.report(payerId, REFUSED, 'a')
     expect(await harness.report(payerId, PROCESSING, 'a')).toBe('PENDING')
@@ -173,7 +173,7 @@ describe('a payer who is refused', () => {
 })
 
 describe('a report that cannot be', () => {
-  it('is refused and changes nothing', async () => {
+  it('a report that does not fit the payment is refused and changes nothing', async () => {
     const { paymentId, payerId } = await harness.one()
     expect(await refusal(harness.report(randomUUID(), PAID))).toBe('CHARGE_NOT_FOUND')
     expect(await refusal(harness.report('nonsense', PAID))).toBe('INVALID_PARAMETER charge_id')
@@ -195,7 +195,7 @@ describe('a report that cannot be', () => {
 })
 
 describe('a payout', () => {
-  it('is held for its days, then sent with the fees taken off, and ends as the back end says', async () => {
+  it('a payout is held for its days, then sent with the fees taken off, and ends as the back end says', async () => {
     const payees = [
       { mobileNumberE164: '+12025550111', amountMinor: 4_000n, delayDays: 2 },
       { mobileNumberE164: '+12025550112', amountMinor: 6_000n },

@@ -140,7 +140,7 @@ describe('a refused request', () => {
       { requestFingerprint: new Uint8Array(31) },
     ],
     ['no merchant', 'MISSING_PARAMETER', 'merchant_id', { merchantId: '' }],
-  ])('with %s leaves no row and no event', async (_, reason, field, order) => {
+  ])('a refused request with %s leaves no row and no event', async (_, reason, field, order) => {
     const before = await quietCounts(harness)
     expect(await refusal(harness.create(order))).toBe(`${reason} ${field}`)
     expect(await rowCounts(harness)).toEqual(before)
@@ -162,22 +162,25 @@ describe('a refused request', () => {
       PaymentChannel.PAYMENT_LINK,
       [PaymentMethod.WALLET, PaymentMethod.CARD, PaymentMethod.CREDIT, PaymentMethod.DEBIT],
     ],
-  ])('on channel %s is one whose method the channel does not offer', async (channel, offered) => {
-    const answers = await Promise.all(
-      everyMethod.map(async (paymentMethod) => {
-        const payers = [payer(0n, { paymentChannel: channel, paymentMethod })]
-        return harness.create({ payers }).then(
-          () => 'made',
-          () => refusal(harness.create({ payers })),
-        )
-      }),
-    )
-    expect(answers).toEqual(
-      everyMethod.map((method) =>
-        offered.includes(method) ? 'made' : 'UNSUPPORTED_CHANNEL_METHOD payers[0].payment_method',
-      ),
-    )
-  })
+  ])(
+    'a request on channel %s is refused for a method that the channel does not offer',
+    async (channel, offered) => {
+      const answers = await Promise.all(
+        everyMethod.map(async (paymentMethod) => {
+          const payers = [payer(0n, { paymentChannel: channel, paymentMethod })]
+          return harness.create({ payers }).then(
+            () => 'made',
+            () => refusal(harness.create({ payers })),
+          )
+        }),
+      )
+      expect(answers).toEqual(
+        everyMethod.map((method) =>
+          offered.includes(method) ? 'made' : 'UNSUPPORTED_CHANNEL_METHOD payers[0].payment_method',
+        ),
+      )
+    },
+  )
 
   it('a request of an unknown merchant is answered like an unknown key, and stores nothing', async () => {
     const before = await quietCounts(harness)
@@ -203,7 +206,7 @@ describe('an id that is not the caller’s', () => {
     expect(refused).toBe('PAYMENT_NOT_FOUND')
   })
 
-  it('is refused by its name when it is no id at all', async () => {
+  it('an id is refused by its name when it is malformed', async () => {
     const { payments, projectId } = harness
     const key = { projectId, paymentId: 'nonsense' }
     for (const call of [payments.getPayment, payments.cancelPayment, payments.refundPayment]) {
@@ -211,7 +214,7 @@ describe('an id that is not the caller’s', () => {
     }
   })
 
-  it('is any of the project for a caller who names no merchant', async () => {
+  it('an id may be any of the project for a caller who names no merchant', async () => {
     const { paymentId } = await harness.create()
     const { payment } = await harness.payments.getPayment({
       projectId: harness.projectId,

@@ -112,7 +112,7 @@ async function kept(): Promise<Record<string, number>> {
   return state.subjects ?? {}
 }
 
-it('they end without delivery, those with one URL go through it, and the stream keeps both', async () => {
+it('unaddressed events end without delivery, those with one URL are delivered, and the stream keeps both', async () => {
   harness.publishBy(startRelay(declared()).publish)
   const quiet = await harness.create({ urls: nowhere })
   await harness.cancel(quiet.paymentId)
@@ -134,7 +134,7 @@ it('unaddressed events whose writer died after the commit are published by a rel
   expect(await inDelivery()).toEqual([])
 })
 
-it('taken by a relay of an older release, they stay open until one that knows them takes them', async () => {
+it('unaddressed events stay open at a relay of an older release until one that knows them takes them', async () => {
   const { [unaddressed]: _, ...known } = declared()
   await harness.create({ urls: nowhere })
   const older = startRelay(known)

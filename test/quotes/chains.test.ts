@@ -38,7 +38,7 @@ const hop = fc.record({
 })
 
 describe('a chain of quotes', () => {
-  it('into every currency never makes an amount worth more', () => {
+  it('a chain of quotes into every currency never makes an amount worth more', () => {
     fc.assert(
       fc.property(amountMinor, currency, fc.array(hop, { maxLength: 12 }), (minor, begun, hops) => {
         let held: Amount = { amountMinor: minor, currency: begun }
@@ -63,7 +63,7 @@ describe('a chain of quotes', () => {
     )
   })
 
-  it('there and back, of every small amount between every two currencies, returns no more', () => {
+  it('a chain of quotes there and back, of every small amount between every two currencies, returns no more', () => {
     const gains: string[] = []
     for (const from of currencies) {
       for (const to of currencies) {

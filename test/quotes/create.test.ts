@@ -44,7 +44,7 @@ async function refused(asked: Asked = {}): Promise<string> {
 }
 
 describe('a quote', () => {
-  it('has the rate as the source gives it, the amount rounded down, and what rounding took', async () => {
+  it('a quote has the rate as the source gives it, the amount rounded down, and what rounding took', async () => {
     const quote = await harness.quote()
     expect(quote).toMatchObject({
       projectId: harness.projectId,
@@ -66,7 +66,7 @@ describe('a quote', () => {
     })
   })
 
-  it('lives for its time in whole seconds of the database clock', async () => {
+  it('a quote lives for its time in whole seconds of the database clock', async () => {
     const beforeMs = harness.testClock.now().getTime()
     const { quoteTime, expireTime } = await harness.quote()
     if (quoteTime === undefined || expireTime === undefined) throw new Error('no times')
@@ -77,13 +77,13 @@ describe('a quote', () => {
     expect(quotedMs).toBeLessThanOrEqual(harness.testClock.now().getTime())
   })
 
-  it('reads back as it was made', async () => {
+  it('a quote reads back as it was made', async () => {
     const quote = await harness.quote({ requested: money('JPY', 12_345n) })
     expect(quote.rate).toBe('0.04541613')
     expect(await harness.get(quote.quoteId)).toEqual(quote)
   })
 
-  it('shows a rate of fewer decimals with four', async () => {
+  it('a quote shows a rate of fewer decimals with four', async () => {
     const { rate } = await harness.quote({ creditParty: { currency: 'JPY' } })
     expect(rate).toBe('149.3500')
   })
@@ -110,7 +110,7 @@ describe('the currency that is quoted', () => {
     ['the session’s when the party is unknown', { mobileNumber: '+12025550177' }, 'USD'],
     ['the session’s when the party says nothing', {}, 'USD'],
     ['the session’s when there is no party', undefined, 'USD'],
-  ])('is %s', async (_, creditParty, currency) => {
+  ])('the currency that is quoted is %s', async (_, creditParty, currency) => {
     const kind = QuoteKind.INSTITUTION
     const quote = await harness.quote(creditParty === undefined ? { kind } : { creditParty })
     expect(quote.quoted?.currency).toBe(currency)
@@ -122,7 +122,7 @@ describe('the currency that is quoted', () => {
     expect(await harness.quote({ creditParty: { ...several, currency: 'TTD' } })).toBeDefined()
   })
 
-  it('needs one question about session, party and limits together', async () => {
+  it('the currency that is quoted takes one call about session, party and limits together', async () => {
     await harness.quote({ creditParty: { mobileNumber: '+12025550105' } })
     expect(harness.accounts.asked.sessions.map(({ references }) => references.length)).toEqual([1])
     expect(harness.accounts.asked.limits).toEqual([])
@@ -133,7 +133,7 @@ describe('a session', () => {
   it.each([
     ['spent', SessionState.SPENT, 'SESSION_INVALID'],
     ['run out', SessionState.EXPIRED, 'SESSION_EXPIRED'],
-  ])('that is %s gets no quote', async (_, session, reason) => {
+  ])('a session that is %s gets no quote', async (_, session, reason) => {
     harness.accounts.state.session = session
     expect(await refused()).toBe(reason)
   })
@@ -154,7 +154,7 @@ describe('a session', () => {
 })
 
 describe('the limits', () => {
-  it('count the requested amount in their currency, rounded up', async () => {
+  it('the limits count the requested amount in their currency, rounded up', async () => {
     const inYen = { requested: money('USD', 1_000n), creditParty: { currency: 'JPY' } }
     harness.accounts.state.limitMinor = 6_783n
     expect(await harness.quote(inYen)).toBeDefined()
@@ -167,14 +167,14 @@ describe('the limits', () => {
     expect(await refused(least)).toBe('LIMIT_EXCEEDED')
   })
 
-  it('refuse what is above them, and take what is exactly at them', async () => {
+  it('the limits refuse what is above them, and take what is exactly at them', async () => {
     harness.accounts.state.limitMinor = 6_783n
     expect(await harness.quote()).toBeDefined()
     harness.accounts.state.limitMinor = 6_782n
     expect(await refused()).toBe('LIMIT_EXCEEDED')
   })
 
-  it('are asked for by themselves where accounts is of the release before', async () => {
+  it('the limits are requested by themselves where accounts is of the release before', async () => {
     Object.assign(harness.accounts.state, { showsRoom: false, limitMinor: 6_783n })
     expect(await harness.quote()).toBeDefined()
     expect(harness.accounts.asked.limits[0]?.limitUse).toMatchObject({
@@ -185,7 +185,7 @@ describe('the limits', () => {
     expect(await refused()).toBe('LIMIT_EXCEEDED')
   })
 
-  it('are looked at after the session, the currency and the rate', async () => {
+  it('the limits are looked at after the session, the currency and the rate', async () => {
     harness.accounts.state.limitMinor = 0n
     const requested = money('MXN', 100n)
     expect(await refused({ requested })).toBe('CURRENCY_NOT_SUPPORTED credit_party.currency')
@@ -195,7 +195,7 @@ describe('the limits', () => {
     expect(await refused()).toBe('SESSION_EXPIRED')
   })
 
-  it('refuse what is more than any amount in their currency', async () => {
+  it('the limits refuse what is more than any amount in their currency', async () => {
     const requested = money('BHD', 10n ** 18n - 1n)
     expect(await refused({ requested, creditParty: { currency: 'BHD' } })).toBe('LIMIT_EXCEEDED')
   })
@@ -225,7 +225,7 @@ describe('a rate', () => {
     expect(await harness.quote()).toBeDefined()
   })
 
-  it('is asked for once in some seconds, and the last one serves while the source is down', async () => {
+  it('a rate is asked for once in some seconds, and the last one serves while the source is down', async () => {
     await harness.quote()
     const before = harness.source.asked.length
     await Promise.all([harness.quote(), harness.quote(), harness.quote()])
@@ -238,7 +238,7 @@ describe('a rate', () => {
     expect(await refused()).toBe('SERVICE_UNAVAILABLE')
   })
 
-  it.each(['0', '-1.0000', 'NaN', '1e3', ''])('of %j is none', async (rate) => {
+  it.each(['0', '-1.0000', 'NaN', '1e3', ''])('the rate %j is refused', async (rate) => {
     harness.source.state.rate = rate
     const requested = money('EUR', 100n)
     harness.testClock.advance(1_000_000)

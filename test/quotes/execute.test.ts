@@ -46,7 +46,7 @@ describe('a reservation', () => {
     expect(new Set(answers.map((answer) => answer.quoteId))).toEqual(new Set([quoteId]))
   })
 
-  it('answers the terms that the money is to move by', async () => {
+  it('a reservation answers the terms that the money is to move by', async () => {
     const { quoteId, movementId } = await fresh()
     expect(await harness.reserve(quoteId, movementId)).toMatchObject({
       quoteId,
@@ -56,7 +56,7 @@ describe('a reservation', () => {
     })
   })
 
-  it('is refused from the second on in which the quote expires, and before it is not', async () => {
+  it('a reservation is refused from the second on in which the quote expires, and before it is not', async () => {
     const late = await fresh()
     expire()
     expect(await refusal(harness.reserve(late.quoteId, late.movementId))).toBe('QUOTE_EXPIRED')
@@ -72,13 +72,13 @@ describe('a reservation', () => {
     ['another credit', { credit: money('TTD', 6_783n) }],
     ['another currency', { debit: money('EUR', 1_000n) }],
     ['amounts the other way round', { debit: money('TTD', 6_782n), credit: money('USD', 1_000n) }],
-  ])('is refused for %s, and the quote stays free', async (_, amounts) => {
+  ])('a reservation is refused for %s, and the quote stays free', async (_, amounts) => {
     const { quoteId, movementId } = await fresh()
     expect(await refusal(harness.reserve(quoteId, movementId, amounts))).toBe('QUOTE_MISMATCH')
     expect(await harness.reserve(quoteId, randomUUID())).toBeDefined()
   })
 
-  it('of an institution’s quote is for who gets the quoted amount, never for who would pay it', async () => {
+  it('a reservation of an institution’s quote is for who gets the quoted amount, never for who would pay it', async () => {
     // 0.10 TTD are worth 0.0147 USD: paying 0.01 USD for them would make money.
     const asked = { kind: QuoteKind.INSTITUTION, requested: money('TTD', 10n) }
     const { quoteId, requested, quoted } = await harness.quote(asked)
@@ -89,7 +89,7 @@ describe('a reservation', () => {
     expect(await harness.reserve(quoteId, randomUUID(), forth)).toBeDefined()
   })
 
-  it('is for the account that the quote was made for, and no other', async () => {
+  it('a reservation is for the account that the quote was made for, and no other', async () => {
     const { quoteId, movementId } = await fresh()
     const other = { accountId: randomUUID() }
     expect(await refusal(harness.reserve(quoteId, movementId, other))).toBe('PARTY_NOT_ALLOWED')
@@ -110,7 +110,7 @@ describe('a reservation', () => {
     expect(await harness.reserve(quoteId, movementId, { accountId: '' })).toBeDefined()
   })
 
-  it('finds no quote of another institution or project, none that is unknown, and no text', async () => {
+  it('a reservation finds no quote of another institution or project, no unknown one, and none by a malformed id', async () => {
     const { quoteId, movementId } = await fresh()
     const other = randomUUID()
     for (const more of [{ institutionId: other }, { projectId: other }, { quoteId: other }]) {
@@ -120,7 +120,7 @@ describe('a reservation', () => {
     expect(await refusal(text)).toBe('INVALID_PARAMETER quote_id')
   })
 
-  it('does not end with time: the movement may have begun', async () => {
+  it('a reservation does not end with time: the movement may have begun', async () => {
     const { quoteId, movementId } = await fresh()
     await harness.reserve(quoteId, movementId)
     harness.testClock.advance(24 * 3_600_000)
@@ -148,7 +148,7 @@ describe('a confirmation', () => {
     expect((await harness.get(quoteId)).status).toBe(QuoteStatus.USED)
   })
 
-  it('twice changes nothing, and reserving again answers the same', async () => {
+  it('a confirmation twice changes nothing, and reserving again answers the same', async () => {
     const { quoteId, movementId } = await fresh()
     await harness.reserve(quoteId, movementId)
     await harness.confirm(quoteId, movementId, COMPLETED)
@@ -176,7 +176,7 @@ describe('a confirmation', () => {
 })
 
 describe('a release', () => {
-  it('lets another movement have the quote, and never the same one again', async () => {
+  it('a release lets another movement have the quote, and never the same one again', async () => {
     const { quoteId, movementId } = await fresh()
     await harness.reserve(quoteId, movementId)
     await harness.release(quoteId, movementId)
@@ -186,7 +186,7 @@ describe('a release', () => {
     expect(await harness.reserve(quoteId, randomUUID())).toBeDefined()
   })
 
-  it('after the end of its time leaves it expired', async () => {
+  it('a release after the end of its time leaves it expired', async () => {
     const { quoteId, movementId } = await fresh()
     await harness.reserve(quoteId, movementId)
     expire()
@@ -242,7 +242,7 @@ describe('a release', () => {
     expect((await harness.get(late.quoteId)).status).toBe(QuoteStatus.EXPIRED)
   })
 
-  it('and reservations in a race never leave two holders', async () => {
+  it('a release and reservations in a race never leave two holders', async () => {
     const { quoteId } = await fresh()
     const held: string[] = []
     await Promise.all(
@@ -265,7 +265,7 @@ describe('a release', () => {
 })
 
 describe('the transaction of a used quote', () => {
-  it('is kept current until it has an outcome, which stands', async () => {
+  it('the transaction of a used quote is kept current until it has an outcome, which stands', async () => {
     for (const outcome of [COMPLETED, FAILED, CANCELLED]) {
       const { quoteId, movementId } = await fresh()
       await harness.reserve(quoteId, movementId)
@@ -288,7 +288,7 @@ describe('the transaction of a used quote', () => {
 })
 
 describe('reading', () => {
-  it('finds no quote of another institution or project', async () => {
+  it('a read finds no quote of another institution or project', async () => {
     const { quoteId } = await fresh()
     const cases = [{ institutionName: 'Other Bank' }, { projectId: randomUUID() }]
     for (const more of cases)
@@ -297,7 +297,7 @@ describe('reading', () => {
     expect(await refusal(harness.get('quote-1'))).toBe('INVALID_PARAMETER quote_id')
   })
 
-  it('shows the reservations that wait', async () => {
+  it('the open reservations of quotes can be read', async () => {
     const text = await harness.registry.metrics()
     expect(text).toMatch(/payweave_quotes_reservations_open [1-9]/)
     expect(text).toMatch(/payweave_quotes_reservation_oldest_seconds [1-9]/)

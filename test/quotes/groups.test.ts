@@ -55,7 +55,7 @@ function draft(more: Partial<DraftQuote> = {}): DraftQuote {
   }
 }
 
-it('forty that come at once are stored in two round trips, each as it was drafted', async () => {
+it('forty quotes that come at once are stored in two round trips, each as it was drafted', async () => {
   const drafts = Array.from({ length: 40 }, () => draft())
   const before = wire.roundTrips()
   const made = await Promise.all(drafts.map((one) => store(one)))
@@ -66,7 +66,7 @@ it('forty that come at once are stored in two round trips, each as it was drafte
   }
 })
 
-it('one of many is stored as it would be alone', async () => {
+it('a quote of a batch is stored as it would be alone', async () => {
   const one = draft()
   const alone = await storingQuote(db, ttlS)({ ...one, quoteId: newId() })
   const others = await Promise.all([1, 2, 3, 4].map(() => store({ ...one, quoteId: newId() })))
@@ -76,7 +76,7 @@ it('one of many is stored as it would be alone', async () => {
   expect(new Set([quoteId, ...others.map((other) => other.quoteId)]).size).toBe(5)
 })
 
-it('one that the table refuses is refused alone', async () => {
+it('a quote that the table refuses is refused alone', async () => {
   const good = Array.from({ length: 9 }, () => draft())
   const bad = draft({ requested: { amountMinor: 0n, currency: 'USD' } })
   const outcomes = await Promise.allSettled([...good, bad, draft()].map((one) => store(one)))

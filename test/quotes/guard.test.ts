@@ -58,11 +58,14 @@ async function reach(state: QuoteState): Promise<void> {
 }
 
 describe('a quote in the database', () => {
-  it.each(pairs)('goes from $from to $to only as the machine says', async ({ from, to }) => {
-    await reach(from)
-    const allowed: string[] = Object.values(quoteMachine[from])
-    expect(await set(`pair_${from}_${to}`, filled[to])).toBe(from === to || allowed.includes(to))
-  })
+  it.each(pairs)(
+    'a quote in the database goes from $from to $to only as the state machine allows',
+    async ({ from, to }) => {
+      await reach(from)
+      const allowed: string[] = Object.values(quoteMachine[from])
+      expect(await set(`pair_${from}_${to}`, filled[to])).toBe(from === to || allowed.includes(to))
+    },
+  )
 
   it.each([
     ['requested_minor', 'requested_minor + 1'],
@@ -70,18 +73,18 @@ describe('a quote in the database', () => {
     ['quoted_currency', "'USD'"],
     ['rate', 'rate + 1'],
     ['expire_time', "expire_time + interval '1 second'"],
-  ])('keeps its %s', async (column, value) => {
+  ])('a quote in the database keeps its %s', async (column, value) => {
     expect(await set(`terms_${column}`, `${column} = ${value}`)).toBe(false)
   })
 
-  it('does not change hands while it is reserved or used', async () => {
+  it('a quote in the database does not change hands while it is reserved or used', async () => {
     await reach('reserved')
     expect(await set('other_movement', `movement_id = '${other}'`)).toBe(false)
     await reach('used')
     expect(await set('other_movement', `movement_id = '${other}'`)).toBe(false)
   })
 
-  it('is not reserved late', async () => {
+  it('a quote in the database is not reserved late', async () => {
     const late = filled.reserved.replace('now()', "now() + interval '300 seconds'")
     expect(await set('late', late)).toBe(false)
   })

@@ -45,7 +45,7 @@ it('a quote above the limits is one call and no round trip', async () => {
   harness.accounts.state.limitMinor = 2_500_000n
 })
 
-it('reading one is one round trip and no call', async () => {
+it('reading a quote is one round trip and no call', async () => {
   const { quoteId } = await harness.quote()
   harness.accounts.asked.sessions.length = 0
   expect(await cost(() => harness.get(quoteId))).toBe(1)

@@ -83,7 +83,7 @@ describe.each(['quotes', 'billing'] as const)('%s', (name) => {
   afterEach(() => service?.stop())
   afterAll(() => database.drop())
 
-  it.each(floods[name])('bears 256 unfinished requests: %s', async (title) => {
+  it.each(floods[name])(`${name} survives 256 unfinished requests: %s`, async (title) => {
     service = await startServiceProcess(name, database.url)
     await warmUp(service.port, ownPath)
     const residentBytes = service.residentBytes()

@@ -40,7 +40,7 @@ async function settlementIds(): Promise<string[]> {
 }
 
 describe('the backfill', () => {
-  it('posts what was written before the ledger heard of it, page by page', async () => {
+  it('the backfill posts what was written before the ledger heard of it, page by page', async () => {
     await payTimes(3)
     harness.settle()
     const small = { listSettlements: () => harness.list.listSettlements({ pageSize: 2 }) }
@@ -53,7 +53,7 @@ describe('the backfill', () => {
     expect(await harness.balances()).toEqual({ clearing: -150n, fee_income: 150n })
   })
 
-  it('leaves settlements of the last minute for later', async () => {
+  it('the backfill leaves settlements of the last minute for later', async () => {
     await payTimes(1)
     expect(await backfillPage(harness.job)).toEqual({ caughtUp: true })
     expect(await postedIds()).toEqual([])
@@ -62,7 +62,7 @@ describe('the backfill', () => {
     expect(await postedIds()).toEqual(await settlementIds())
   })
 
-  it('races events and other replicas, and posts each settlement once', async () => {
+  it('the backfill races events and other replicas, and posts each settlement once', async () => {
     await payTimes(10)
     harness.settle()
     const events = await harness.settledEvents()
@@ -78,7 +78,7 @@ describe('the backfill', () => {
     expect(await readBackfill(ledger)).toMatchObject({ checkedCount: 30n })
   })
 
-  it('sent back to the first settlement, looks at all again and posts nothing twice', async () => {
+  it('the backfill, sent back to the first settlement, looks at all again and posts nothing twice', async () => {
     await payTimes(2)
     harness.settle()
     await backfillPage(harness.job)
@@ -96,7 +96,7 @@ describe('the backfill', () => {
     })
   })
 
-  it('waits for payments to come up', async () => {
+  it('the backfill waits for payments to come up', async () => {
     await payTimes(1)
     harness.settle()
     let down = true
@@ -121,7 +121,7 @@ describe('the backfill', () => {
 })
 
 describe('the list of settlements', () => {
-  it('is the same as what events carry', async () => {
+  it('the list of settlements is the same as what events carry', async () => {
     await payTimes(1)
     harness.settle()
     const { settlements } = await harness.list.listSettlements({})
@@ -132,7 +132,7 @@ describe('the list of settlements', () => {
     expect(settlements).toEqual(inOrder)
   })
 
-  it('refuses a page that is too large and a token that is none', async () => {
+  it('the list of settlements refuses a page that is too large and a token that is none', async () => {
     const { listSettlements } = harness.list
     await expect(listSettlements({ pageSize: 1_001 })).rejects.toThrow('page_size')
     await expect(listSettlements({ pageToken: 'x' })).rejects.toThrow('page_token')
@@ -140,7 +140,7 @@ describe('the list of settlements', () => {
 })
 
 describe('a settlement that the ledger has otherwise', () => {
-  it('is rejected permanently, visibly, while the others are posted', async () => {
+  it('a settlement that the ledger has otherwise is rejected permanently, visibly, while the others are posted', async () => {
     await payTimes(1)
     harness.settle()
     const [first = ''] = await settlementIds()

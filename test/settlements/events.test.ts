@@ -43,7 +43,7 @@ function total(balances: Record<string, bigint>): bigint {
 }
 
 describe('a payment in the ledger', () => {
-  it('of two payers, paid out and refunded, leaves nothing held and what the merchant owes', async () => {
+  it('a payment of two payers, paid out and refunded, leaves nothing held in the ledger, and what the merchant owes', async () => {
     const { paymentId, payerIds } = await harness.shared(6_000n, 4_000n)
     await harness.report(at(payerIds), PAID)
     await eventually(async () => expect((await harness.balances())['held']).toBe(6_000n))
@@ -62,7 +62,7 @@ describe('a payment in the ledger', () => {
     expect(new Set(transfers.map(({ reference }) => reference))).toEqual(new Set([transactionId]))
   })
 
-  it('posts every kind of settlement once, and its accounts sum to zero', async () => {
+  it('a payment in the ledger posts every kind of settlement once, and its accounts sum to zero', async () => {
     await everyKind()
     await allNotified()
     const settlements = await harness.settlements()
@@ -74,7 +74,7 @@ describe('a payment in the ledger', () => {
     expect(total(await harness.balances())).toBe(0n)
   })
 
-  it('posts nothing again when events come again', async () => {
+  it('a payment in the ledger posts nothing again when events come again', async () => {
     await allNotified()
     const before = await harness.balances()
     const events = await harness.settledEvents()

@@ -36,7 +36,7 @@ const unanswered = { reason: 'TIMEOUT' }
 const refusedForEver = { reason: 'REFERENCE_REFUSED' }
 
 describe('a biller', () => {
-  it('takes a bill at once, and the log shows its one execution', async () => {
+  it('a biller takes a bill at once, and the log shows its one execution', async () => {
     const bill = newBill('12345678')
     const outcome = await pay(bill)
     expect(outcome).toMatchObject({ state: BillState.PAID, failureCode: '', retryCategory: 0 })
@@ -49,7 +49,7 @@ describe('a biller', () => {
   it.each([
     ['12340402', 'CUSTOMER_REFERENCE_REJECTED'],
     ['W1230409', 'BILL_ALREADY_PAID'],
-  ])('refuses reference %s with %s, permanently', async (reference, failureCode) => {
+  ])('a biller refuses reference %s with %s, for good', async (reference, failureCode) => {
     const bill = newBill(reference)
     const refused = { state: BillState.REFUSED, failureCode }
     const retryCategory = RetryCategory.NON_RETRIABLE
@@ -60,7 +60,7 @@ describe('a biller', () => {
     expect(await executionsOf(bill)).toEqual([])
   })
 
-  it('answers for reference 0408 after five seconds; until then the bill is pending', async () => {
+  it('a biller answers for reference 0408 after five seconds; until then the bill is pending', async () => {
     const bill = newBill('12340408')
     const startedMs = Date.now()
     const paying = pay(bill)
@@ -74,7 +74,7 @@ describe('a biller', () => {
     expect(await executionsOf(bill)).toHaveLength(1)
   })
 
-  it('does not answer for reference 0504, and the first enquiry finds the bill paid', async () => {
+  it('a biller does not answer for reference 0504, and the first enquiry finds the bill paid', async () => {
     const bill = newBill('12340504')
     await expect(pay(bill, 400)).rejects.toMatchObject(unanswered)
     await expect(pay(bill, 400)).rejects.toMatchObject(unanswered)
@@ -84,7 +84,7 @@ describe('a biller', () => {
     expect(await executionsOf(bill)).toHaveLength(1)
   })
 
-  it('does not answer for reference 0404, and an enquiry ends it for ever', async () => {
+  it('a biller does not answer for reference 0404, and an enquiry ends it for ever', async () => {
     const bill = newBill('12340404')
     await expect(pay(bill, 400)).rejects.toMatchObject(unanswered)
     expect(await enquire(bill)).toMatchObject({ state: BillState.NOT_FOUND, providerReference: '' })
@@ -95,7 +95,7 @@ describe('a biller', () => {
     expect(await executionsOf(bill)).toEqual([])
   })
 
-  it('never pays a bill that it once called unknown, over a restart too', async () => {
+  it('a biller never pays a bill that it once called unknown, over a restart too', async () => {
     const bill = newBill('12345678')
     expect((await enquire(bill))?.state).toBe(BillState.NOT_FOUND)
     await harness.restart()
@@ -106,14 +106,14 @@ describe('a biller', () => {
 })
 
 describe('a bill that is sent again', () => {
-  it('thirty times at once is paid once, with one outcome for all', async () => {
+  it('a bill that is sent thirty times at once is paid once, with one outcome for all', async () => {
     const bill = newBill('87654321')
     const outcomes = await Promise.all(Array.from({ length: 30 }, () => pay(bill)))
     expect(new Set(outcomes.map((outcome) => outcome?.providerReference)).size).toBe(1)
     expect(await executionsOf(bill)).toHaveLength(1)
   })
 
-  it('while enquiries race with it, is either paid or unknown for ever', async () => {
+  it('a bill that is sent again while enquiries race with it is either paid or unknown for ever', async () => {
     for (let round = 0; round < 20; round += 1) {
       const bill = newBill('87654321')
       const [paid, ...enquiries] = await Promise.all([
@@ -128,7 +128,7 @@ describe('a bill that is sent again', () => {
     }
   })
 
-  it('after a restart in the middle of its payment is paid once', async () => {
+  it('a bill that is sent again after a restart in the middle of its payment is paid once', async () => {
     const bill = newBill('12340408')
     const paying = pay(bill).catch((error: unknown) => error)
     // An enquiry that came first would make it unknown for ever.

@@ -111,7 +111,7 @@ async function executionsOf(kind: string, ids: string[]): Promise<string[]> {
   return found
 }
 
-it('killed under load, it executes each id at most once and keeps every word', async () => {
+it('a simulator that is killed under load executes each id at most once and keeps every answer', async () => {
   await start()
   const { bills, transfers, words, stop } = load()
   for (let kill = 0; kill < kills; kill += 1) {
@@ -144,7 +144,7 @@ it('killed under load, it executes each id at most once and keeps every word', a
   expect((await executionsOf('transfer', transfers)).toSorted()).toEqual(transfers.toSorted())
 })
 
-it('killed with everything under way, it ends all of it after the next start', async () => {
+it('a simulator that is killed with everything in progress ends all of it after the next start', async () => {
   const { bills, transfers, reviews, accounts, institution } = standIns
   const [billPaymentId, transferId, reviewId, challengeId] = [1, 2, 3, 4].map(() => randomUUID())
   if (!billPaymentId || !transferId || !reviewId || !challengeId) throw new Error('no ids')

@@ -37,7 +37,7 @@ describe('the card form', () => {
   const openFrameOf = (chargeId: string, target = returnUrl) =>
     harness.charges.openCardFrame({ chargeId, returnUrl: target })
 
-  it('shows merchant and amount, and may be framed by the payer’s pages alone', async () => {
+  it('the card form shows merchant and amount, and may be framed by the payer’s pages alone', async () => {
     const { url } = await openFrame()
     const { status, headers, html } = await open(url)
     expect(status).toBe(200)
@@ -54,7 +54,7 @@ describe('the card form', () => {
     )
   })
 
-  it('approves 4242 4242 4242 4242 and leads back to the payer’s page', async () => {
+  it('the card form approves 4242 4242 4242 4242 and leads back to the payer’s page', async () => {
     const { chargeId, url } = await openFrame()
     const { status, html } = await submit(url, good)
     expect(status).toBe(200)
@@ -71,14 +71,17 @@ describe('the card form', () => {
     ['4000 0000 0000 0002', 'declined'],
     ['4000-0000-0000-9995', 'insufficient funds'],
     ['5555 5555 5555 4444', 'declined'],
-  ])('declines %s with the word %s, and lets the payer try again', async (number, word) => {
-    const { chargeId, url } = await openFrame()
-    const refused = await submit(url, { ...good, number })
-    expect(refused.html).toContain('data-outcome="declined"')
-    expect(refused.html).toContain(word)
-    expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'REFUSED'])
-    expect((await submit(url, good)).html).toContain('data-outcome="approved"')
-  })
+  ])(
+    'the card form declines %s with the word %s, and lets the payer try again',
+    async (number, word) => {
+      const { chargeId, url } = await openFrame()
+      const refused = await submit(url, { ...good, number })
+      expect(refused.html).toContain('data-outcome="declined"')
+      expect(refused.html).toContain(word)
+      expect(await reportsOf(chargeId, 2)).toEqual(['PROCESSING', 'REFUSED'])
+      expect((await submit(url, good)).html).toContain('data-outcome="approved"')
+    },
+  )
 
   it.each([
     ['number', '4242', 'Enter the card number'],
@@ -86,7 +89,7 @@ describe('the card form', () => {
     ['expiry', '12/20', 'has expired'],
     ['expiry', '13/99', 'MM/YY'],
     ['cvc', '1', 'security code'],
-  ])('asks to correct %s %s and makes no attempt', async (name, value, message) => {
+  ])('the card form asks to correct %s %s and makes no attempt', async (name, value, message) => {
     const { chargeId, url } = await openFrame()
     const { status, html } = await submit(url, { ...good, [name]: value })
     expect(status).toBe(422)
@@ -107,7 +110,7 @@ describe('the card form', () => {
     await reportsOf(chargeId, 2)
   })
 
-  it('refuses what was withdrawn or has expired', async () => {
+  it('the card form refuses what was withdrawn or has expired', async () => {
     const withdrawn = await openFrame()
     await withdraw(withdrawn.chargeId)
     expect((await open(withdrawn.url)).html).toContain('withdrawn')
@@ -119,7 +122,7 @@ describe('the card form', () => {
     expect(harness.payments.of(late.chargeId)).toEqual([])
   })
 
-  it('leads back over TLS or to the payer’s pages only', async () => {
+  it('the card form leads back over TLS or to the payer’s pages only', async () => {
     const { chargeId } = await announce()
     await openFrameOf(chargeId, 'https://shop.example/thanks')
     const elsewhere = ['http://shop.example/', 'javascript:alert(1)', 'https://u:p@shop.example/']
@@ -139,7 +142,7 @@ describe('the card form', () => {
 })
 
 describe('the agent’s till', () => {
-  it('shows what a cash code is for and collects it once', async () => {
+  it('the agent’s till shows what a cash code is for and collects it once', async () => {
     const { chargeId, cashCode } = await announce({ channel: ChargeChannel.AGENT })
     expect((await open(`${harness.publicUrl}/agent`)).html).toContain('name="cash_code"')
     const shown = await submit(`${harness.publicUrl}/agent`, { cash_code: cashCode })

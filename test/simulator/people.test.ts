@@ -126,7 +126,7 @@ describe('wallets', () => {
   const enquire = async (attemptId: string) =>
     (await harness.charges.getAttempt({ attemptId })).outcome
 
-  it('PIN 123456 pays; 000002 and every other PIN declines', async () => {
+  it('a wallet pays with PIN 123456 and declines 000002 and every other PIN', async () => {
     const { chargeId } = await announce({})
     expect(await pay(chargeId, '000002')).toBe(AttemptOutcome.REFUSED)
     expect(await pay(chargeId, '999999')).toBe(AttemptOutcome.REFUSED)
@@ -282,7 +282,7 @@ describe('reports and requests', () => {
     )
   })
 
-  it('only payments may call', async () => {
+  it('only payments may call the RPCs for charges', async () => {
     await expect(harness.strangers.getAttempt({ attemptId: randomUUID() })).rejects.toMatchObject({
       cause: { code: Code.PermissionDenied },
     })

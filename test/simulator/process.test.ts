@@ -23,7 +23,7 @@ afterAll(async () => {
 it.each([
   [{ PAYWEAVE_ENV: 'production' }, 'PAYWEAVE_ENV must not be production'],
   [{ PAYWEAVE_ENV: 'sandbox', SIMULATOR_PUBLIC_URL: '' }, 'SIMULATOR_PUBLIC_URL must be set'],
-])('refuses to start with %j', async (env, reason) => {
+])('the simulator refuses to start with %j', async (env, reason) => {
   const started = process.run(env)
   const [code] = (await once(started.child, 'exit')) as [number]
   expect(code).toBe(1)

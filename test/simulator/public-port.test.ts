@@ -31,7 +31,7 @@ describe('the public port', () => {
     '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
     '/backend.v1.ChargeService/AnnounceCharges',
     '/backend.v1.PayoutService/CreatePayout',
-  ])('knows no RPC: %s', async (path) => {
+  ])('the public port knows no RPC: %s', async (path) => {
     for (const type of ['application/json', 'application/proto', 'application/grpc']) {
       const answer = await fetch(`${harness.publicUrl}${path}`, {
         method: 'POST',
@@ -45,7 +45,7 @@ describe('the public port', () => {
     }
   })
 
-  it('speaks no HTTP/2', async () => {
+  it('the public port speaks no HTTP/2', async () => {
     const session = http2.connect(harness.publicUrl)
     const [error] = (await once(session, 'error')) as [Error]
     expect(error.message).toMatch(/Protocol error|ECONNRESET/)
@@ -53,11 +53,11 @@ describe('the public port', () => {
     expect(await answerTo(harness.publicPort, preface)).toMatch(/^HTTP\/1\.1 400 /)
   })
 
-  it('speaks no frames of our own', async () => {
+  it('the public port speaks no frames of our own', async () => {
     expect(await answerTo(harness.publicPort, linkPreface)).toMatch(/^HTTP\/1\.1 400 /)
   })
 
-  it('names the methods of a path that was asked in another way', async () => {
+  it('the public port names the methods of a path that was called with another', async () => {
     const asked: [string, string, string][] = [
       ['GET', '/receivers/ok/some-tag', 'POST'],
       ['DELETE', '/receivers/log', 'GET'],
@@ -73,7 +73,7 @@ describe('the public port', () => {
     expect((await fetch(`${harness.publicUrl}/`)).status).toBe(404)
   })
 
-  it('keeps its answers from caches, type guesses and other sites', async () => {
+  it('the public port keeps its answers from caches, type guesses and other sites', async () => {
     for (const path of ['/receivers/log?tag=some-tag', '/executions', '/agent', '/nowhere']) {
       const { headers } = await fetch(`${harness.publicUrl}${path}`)
       expect(headers.get('cache-control')).toBe('no-store')
@@ -93,7 +93,7 @@ describe('the port of the RPCs', () => {
     ['GET', '/executions?kind=bill&id=00000000-0000-4000-8000-000000000000'],
     ['GET', '/receivers/log?tag=some-tag'],
     ['POST', '/receivers/ok/some-tag'],
-  ])('has no page: %s %s', async (method, path) => {
+  ])('the port of the RPCs serves no page: %s %s', async (method, path) => {
     const answer = await fetch(`${harness.url}${path}`, { method })
     expect([answer.status, await answer.json()]).toMatchObject([401, { code: 'unauthenticated' }])
   })

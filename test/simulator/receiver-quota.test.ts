@@ -48,7 +48,7 @@ function receiving(quotas: Partial<typeof receiverQuotas>, on = db) {
 }
 
 describe('a tag', () => {
-  it('keeps its newest requests, at most a sixteenth more than its number', async () => {
+  it('a tag keeps its newest requests, at most a sixteenth more than its number', async () => {
     const receive = receiving({ perTag: { requests: 32, bytes: 1_000_000 } })
     await receive('other', 'other')
     for (let count = 1; count <= 100; count += 1) await receive('tag', `${count}`)
@@ -59,7 +59,7 @@ describe('a tag', () => {
     expect(await kept('other')).toEqual(['other'])
   })
 
-  it('keeps its newest requests, at most a sixteenth more than its bytes', async () => {
+  it('a tag keeps its newest requests, at most a sixteenth more than its bytes', async () => {
     const receive = receiving({ perTag: { requests: 1_000, bytes: 32_000 } })
     for (let count = 1; count <= 100; count += 1) await receive('tag', `${count}`, 1_000)
     const paths = await kept('tag')
@@ -68,7 +68,7 @@ describe('a tag', () => {
     expect(paths.at(-1)).toBe('100')
   })
 
-  it('keeps no more over restarts, nor when it was forgotten for others', async () => {
+  it('a tag keeps no more over restarts, nor when it was forgotten for others', async () => {
     const perTag = { requests: 32, bytes: 1_000_000 }
     for (let restart = 0; restart < 40; restart += 1) await receiving({ perTag })('tag', 'restart')
     expect((await kept('tag')).length).toBeLessThanOrEqual(33)
@@ -80,7 +80,7 @@ describe('a tag', () => {
     expect((await kept('tag')).length).toBeLessThanOrEqual(33)
   })
 
-  it('keeps no more when its requests come at once', async () => {
+  it('a tag keeps no more when its requests come at once', async () => {
     const receive = receiving({ perTag: { requests: 64, bytes: 1_000_000 } })
     for (let round = 0; round < 20; round += 1) {
       await Promise.all(Array.from({ length: 16 }, () => receive('tag', `${round}`)))
@@ -93,7 +93,7 @@ describe('all tags together', () => {
   it.each([
     ['number', { requests: 32, bytes: 1_000_000 }],
     ['bytes', { requests: 1_000, bytes: 3_200 }],
-  ])('keep the newest requests within their %s', async (_, total) => {
+  ])('all tags together keep the newest requests within their %s', async (_, total) => {
     const receive = receiving({ total })
     const tags = Array.from({ length: 100 }, (_, index) => `tag-${index}`)
     for (const tag of tags) await receive(tag, tag)
@@ -104,7 +104,7 @@ describe('all tags together', () => {
   })
 })
 
-it('what could not be deleted is deleted with the next request', async () => {
+it('a request that could not be deleted is deleted with the next one', async () => {
   let fails = false
   const failing: Database = {
     ...db,

@@ -49,7 +49,7 @@ it('a tag of 16 characters is taken, and its log shows its own requests alone', 
 })
 
 it.each(['/receivers', '/receivers/', '/receivers/log', '/receivers/ok', '/receivers/log?tag=%25'])(
-  '%s lists nothing',
+  'the path %s lists no received requests',
   async (path) => {
     const tag = randomUUID()
     await ask(`/receivers/ok/${tag}`, 'POST')

@@ -33,7 +33,7 @@ it.each([
   ['fail', 500, null],
   ['redirect', 302, '/receivers/ok/'],
   ['gone', 410, null],
-])('%s answers %i and keeps the request', async (kind, status, target) => {
+])('the receiver %s answers %i and keeps the request', async (kind, status, target) => {
   const tag = randomUUID()
   const response = await post(kind, tag)
   const location = target === null ? null : `${target}${tag}`
@@ -41,13 +41,13 @@ it.each([
   expect(await logOf(tag)).toHaveLength(1)
 })
 
-it('slow answers after five seconds', async () => {
+it('the receiver slow answers after five seconds', async () => {
   const startedMs = Date.now()
   expect((await post('slow', randomUUID())).status).toBe(200)
   expect(Date.now() - startedMs).toBeGreaterThanOrEqual(4_990)
 })
 
-it('flaky takes each body of a tag the third time', async () => {
+it('the receiver flaky accepts each body of a tag the third time', async () => {
   const tag = randomUUID()
   const statuses: number[] = []
   for (const body of ['one', 'one', 'two', 'one', 'two', 'two', 'one']) {
@@ -73,7 +73,7 @@ it('the log shows path, headers, raw body and time, newest last, and survives a 
   expect([second?.body, second?.headers['x-mine'], third?.body]).toEqual(['café\u0000', 'yes', ''])
 })
 
-it('reads 256 KiB of a body and no more', async () => {
+it('a receiver reads 256 KiB of a body and no more', async () => {
   const tag = randomUUID()
   expect((await post('ok', tag, 'x'.repeat(256 * 1024))).status).toBe(200)
   expect((await post('ok', tag, 'x'.repeat(256 * 1024 + 1))).status).toBe(413)

@@ -70,7 +70,7 @@ async function ask(number: string, { livesMs = 600_000 } = {}) {
 }
 
 describe('onboarding', () => {
-  it('is decided after two seconds: a profile alone leads to level 1 with limited access', async () => {
+  it('onboarding is decided after two seconds: a profile alone leads to level 1 with limited access', async () => {
     const startedMs = Date.now()
     const { reviewId: id } = await submit('+12025550113')
     const access = FundsAccessStatus.LIMITED
@@ -85,14 +85,14 @@ describe('onboarding', () => {
     ['identity and address', ['id_document2_file', 'poa_file'], 2, FundsAccessStatus.FULL],
     ['identity alone', ['id_document1_file', 'selfie'], 1, FundsAccessStatus.LIMITED],
     ['address alone', ['poa_file'], 1, FundsAccessStatus.LIMITED],
-  ])('with proof of %s leads to its level', async (_what, fields, level, access) => {
+  ])('onboarding with proof of %s leads to its level', async (_what, fields, level, access) => {
     const artefacts = fields.map((field) => artefact(field))
     const { reviewId: id } = await submit('+12025550114', artefacts)
     harness.testClock.advance(2_000)
     await expectSoon(() => harness.accounts.of(id), [{ id, outcome: 'COMPLETED', level, access }])
   })
 
-  it('is rejected for number 07 and left pending for number 08', async () => {
+  it('onboarding is rejected for number 07 and left pending for number 08', async () => {
     const [rejected, pending] = [await submit('+12025550107'), await submit('+12025550108')]
     harness.testClock.advance(86_400_000)
     await expectSoon(() => outcomesOf(rejected.reviewId), ['REJECTED'])
@@ -100,7 +100,7 @@ describe('onboarding', () => {
     expect(outcomesOf(pending.reviewId)).toEqual([])
   })
 
-  it('reads an artefact of many chunks to its end', async () => {
+  it('onboarding reads an artefact of many chunks to its end', async () => {
     const bytes = Buffer.concat([pdf, randomBytes(6_000_000)])
     const file = artefact('poa_file', { bytes, mediaType: 'application/pdf' })
     const { reviewId } = await submit('+12025550115', [file])
@@ -113,20 +113,20 @@ describe('onboarding', () => {
     ['longer than announced', { bytes: png, held: Buffer.concat([png, pdf]) }],
     ['of another type', { bytes: png, held: Buffer.from('notapng!') }],
     ['empty', { bytes: png, held: Buffer.alloc(0) }],
-  ])('is rejected when an artefact is %s', async (_what, held) => {
+  ])('onboarding is rejected when an artefact is %s', async (_what, held) => {
     const { reviewId } = await submit('+12025550116', [artefact('id_document1_file', held)])
     harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(reviewId), ['REJECTED'])
   })
 
-  it('is rejected when accounts does not know an artefact', async () => {
+  it('onboarding is rejected when accounts does not know an artefact', async () => {
     const unknown = { ...artefact('poa_file'), artefactId: randomUUID() }
     const { reviewId } = await submit('+12025550117', [unknown])
     harness.testClock.advance(2_000)
     await expectSoon(() => outcomesOf(reviewId), ['REJECTED'])
   })
 
-  it('waits for an artefact that cannot be read just now', async () => {
+  it('onboarding waits for an artefact that cannot be read just now', async () => {
     const file = artefact('poa_file')
     harness.accounts.refuse(file.artefactId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
     const { reviewId } = await submit('+12025550118', [file])
@@ -134,7 +134,7 @@ describe('onboarding', () => {
     await expectSoon(() => outcomesOf(reviewId), ['COMPLETED'])
   })
 
-  it('is rejected when an artefact fails inside accounts again and again', async () => {
+  it('onboarding is rejected when an artefact fails inside accounts again and again', async () => {
     const file = artefact('poa_file')
     harness.accounts.refuse(
       file.artefactId,
@@ -147,7 +147,7 @@ describe('onboarding', () => {
     })
   })
 
-  it('handed in many times at once is decided and reported once', async () => {
+  it('onboarding submitted many times at once is decided and reported once', async () => {
     const review = profile('+12025550120')
     await Promise.all(Array.from({ length: 20 }, () => harness.reviews.submitOnboarding(review)))
     harness.testClock.advance(2_000)
@@ -158,7 +158,7 @@ describe('onboarding', () => {
     expect(outcomesOf(review.reviewId)).toEqual(['COMPLETED'])
   })
 
-  it('is reported again until accounts accepts', async () => {
+  it('onboarding is reported again until accounts accepts', async () => {
     const review = profile('+12025550121')
     harness.accounts.refuse(review.reviewId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'TIMEOUT')
     await harness.reviews.submitOnboarding(review)
@@ -169,7 +169,7 @@ describe('onboarding', () => {
     })
   })
 
-  it('goes on after a restart', async () => {
+  it('onboarding goes on after a restart', async () => {
     const { reviewId } = await submit('+12025550122', [artefact('poa_file')])
     // However long the restart takes.
     harness.testClock.advance(-60_000)
@@ -200,7 +200,7 @@ describe('onboarding', () => {
       { artefacts: [{ ...noArtefact(), sizeBytes: 0n }] },
     ],
     ['INVALID_PARAMETER', 'artefacts', { artefacts: Array.from({ length: 9 }, noArtefact) }],
-  ])('is refused with %s %s', async (reason, field, fault) => {
+  ])('onboarding is refused with %s %s', async (reason, field, fault) => {
     const call = harness.reviews.submitOnboarding({ ...profile('+12025550113'), ...fault })
     await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
@@ -211,7 +211,7 @@ function noArtefact() {
 }
 
 describe('consent', () => {
-  it('is given after two seconds, and refused by number 11', async () => {
+  it('consent is given after two seconds, and refused by number 11', async () => {
     const startedMs = harness.testClock.now().getTime()
     const [given, refused] = [await ask('+12025550100'), await ask('+12025550111')]
     harness.testClock.advance(1_400)
@@ -220,14 +220,14 @@ describe('consent', () => {
     await expectSoon(() => outcomesOf(refused.challengeId), ['REJECTED'])
   })
 
-  it('is not given to a question that has expired', async () => {
+  it('consent is not given to a question that has expired', async () => {
     const { challengeId } = await ask('+12025550100', { livesMs: 1_000 })
     harness.testClock.advance(2_000)
     await workIsDone()
     expect(outcomesOf(challengeId)).toEqual([])
   })
 
-  it('asked for many times at once is given once, also after a restart', async () => {
+  it('consent requested many times at once is given once, also after a restart', async () => {
     const question = await ask('+12025550101')
     await Promise.all(Array.from({ length: 20 }, () => harness.reviews.requestConsent(question)))
     await harness.restart()
@@ -243,7 +243,7 @@ describe('consent', () => {
     ['INVALID_PARAMETER', 'challenge_id', { challengeId: 'x' }],
     ['MISSING_PARAMETER', 'client_name', { clientName: '' }],
     ['MISSING_PARAMETER', 'expire_time', { expireTime: undefined }],
-  ])('is refused with %s %s', async (reason, field, fault) => {
+  ])('consent is refused with %s %s', async (reason, field, fault) => {
     const question = { ...(await ask('+12025550100')), ...fault }
     const call = harness.reviews.requestConsent(question)
     await expect(call).rejects.toMatchObject({ reason, details: { field } })

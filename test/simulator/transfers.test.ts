@@ -54,7 +54,7 @@ const refusedForEver = { reason: 'REFERENCE_REFUSED' }
 
 describe('a transfer', () => {
   it.each([TransferType.INTTRANSFER, TransferType.DEPOSIT, TransferType.CASHOUT])(
-    'of type %i completes after a second and is executed once',
+    'a transfer of type %i completes after a second and is executed once',
     async (type) => {
       const startedMs = Date.now()
       const transfer = { ...newTransfer(), type }
@@ -72,7 +72,7 @@ describe('a transfer', () => {
     },
   )
 
-  it('to an account ending 0402 fails, with a reason and no execution', async () => {
+  it('a transfer to an account ending 0402 fails, with a reason and no execution', async () => {
     const transfer = await create('200300402')
     harness.testClock.advance(1_000)
     await expectReports(transfer, ['FAILED'])
@@ -82,7 +82,7 @@ describe('a transfer', () => {
     expect(await executionsOf(transfer)).toEqual([])
   })
 
-  it('to an account ending 0504 stays pending until it is cancelled', async () => {
+  it('a transfer to an account ending 0504 stays pending until it is cancelled', async () => {
     const transfer = await create('200300504')
     harness.testClock.advance(86_400_000)
     await workIsDone()
@@ -107,7 +107,7 @@ describe('a transfer', () => {
     expect(await executionsOf(done)).toHaveLength(1)
   })
 
-  it('created many times at once is executed and reported once', async () => {
+  it('a transfer created many times at once is executed and reported once', async () => {
     const transfer = newTransfer()
     await Promise.all(Array.from({ length: 30 }, () => harness.transfers.createTransfer(transfer)))
     harness.testClock.advance(1_000)
@@ -119,7 +119,7 @@ describe('a transfer', () => {
     expect(await executionsOf(transfer)).toHaveLength(1)
   })
 
-  it('goes on after a restart, and is reported until the institution service accepts', async () => {
+  it('a transfer goes on after a restart, and is reported until the institution service accepts', async () => {
     const transfer = await create()
     harness.institution.refuse(transfer.transferId, 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR')
     await harness.restart()
@@ -131,7 +131,7 @@ describe('a transfer', () => {
     expect(await executionsOf(transfer)).toHaveLength(1)
   })
 
-  it('waits with its report while the institution service is down', async () => {
+  it('a transfer waits with its report while the institution service is down', async () => {
     await harness.institution.stop()
     const transfer = await create()
     harness.testClock.advance(1_000)
@@ -149,7 +149,7 @@ describe('a transfer', () => {
     ['MISSING_PARAMETER', 'institution_name', { institutionName: '' }],
     ['INVALID_PARAMETER', 'debit_amount', { debitAmount: { currency: 'USD', minorUnits: 0n } }],
     ['INVALID_PARAMETER', 'credit_amount', { creditAmount: { currency: 'XXX', minorUnits: 1n } }],
-  ])('is refused with %s %s', async (reason, field, fault) => {
+  ])('a transfer is refused with %s %s', async (reason, field, fault) => {
     const call = harness.transfers.createTransfer({ ...newTransfer(), ...fault })
     await expect(call).rejects.toMatchObject({ reason, details: { field } })
   })
@@ -176,7 +176,7 @@ describe('a transfer that was given up before it came', () => {
     expect(await executionsOf(transfer)).toEqual([])
   })
 
-  it('while its creation races with both, ends in one way for everybody', async () => {
+  it('a transfer whose creation races with an enquiry and a cancellation ends in one way for everybody', async () => {
     for (let round = 0; round < 20; round += 1) {
       const transfer = newTransfer('0504')
       const giveUp = round % 2 === 0 ? cancel : async (it: Transfer) => (await enquire(it)).state
@@ -194,7 +194,7 @@ describe('a transfer that was given up before it came', () => {
     }
   })
 
-  it('while it is due, is either executed or cancelled', async () => {
+  it('a transfer that is cancelled while it is due is either executed or cancelled', async () => {
     const transfers = await Promise.all(Array.from({ length: 20 }, () => create()))
     harness.testClock.advance(1_000)
     const states = await Promise.all(transfers.map(cancel))
@@ -208,7 +208,7 @@ describe('a transfer that was given up before it came', () => {
 })
 
 describe('rates', () => {
-  it('are given as of now', async () => {
+  it('rates are those of this moment', async () => {
     const beforeMs = Date.now()
     const { rate, sourceTime } = await harness.rates.getRate({
       baseCurrency: 'USD',
@@ -220,7 +220,7 @@ describe('rates', () => {
     expect(sourceMs).toBeLessThan(Date.now() + 2_000)
   })
 
-  it('are refused for a currency without one', async () => {
+  it('rates are refused for a currency without one', async () => {
     const call = harness.rates.getRate({ baseCurrency: 'USD', quotedCurrency: 'GHS' })
     await expect(call).rejects.toMatchObject({ reason: 'CURRENCY_NOT_SUPPORTED' })
   })

@@ -30,7 +30,7 @@ async function freezer(dataDir: string) {
 }
 
 describe('a frozen server', () => {
-  it('stands still until it is let go', async () => {
+  it('a frozen server stands still until it is resumed', async () => {
     const server = await ownNats()
     onTestFinished(() => server.remove())
     const thaw = await freeze(server.pid())
@@ -41,7 +41,7 @@ describe('a frozen server', () => {
     thaw()
   })
 
-  it('ends when the process that froze it is killed', async () => {
+  it('a frozen server ends when the process that froze it is killed', async () => {
     const folder = temporaryFolder('frozen')
     onTestFinished(() => fs.rmSync(folder, { recursive: true }))
     const { child, serverPid } = await freezer(path.join(folder, 'nats'))

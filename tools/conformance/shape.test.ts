@@ -33,6 +33,6 @@ it.each([
     { timestamp: twoDecimals },
     'timestamp is "2026-11-21T03:18:56.923Z", not an amount with two decimals',
   ],
-])('%j differs', (shape, words) => {
+])('the shape %j is found to differ', (shape, words) => {
   expect(differences(answer, shape)).toEqual([words])
 })

@@ -49,7 +49,7 @@ it('a sample of refusals says how many were left out', () => {
 })
 
 it.each(['', 'text', '{', '{"msg":"ready"}', '{"msg":"request"}', 'null'])(
-  '%j is no request',
+  'a log line that is no request is ignored: %j',
   (line) => {
     expect(readEntry(line)).toBeUndefined()
   },
@@ -72,7 +72,7 @@ it.each([
   expect(entry && isWanted(entry, filter)).toBe(wanted)
 })
 
-it('lines are followed as they come, over a truncation and a new file', async () => {
+it('log lines are followed as they come, over a truncation and a new file', async () => {
   const ended = new AbortController()
   fs.writeFileSync(file, 'early\nhalf')
   const lines = followLines(file, { follow: true, signal: ended.signal })

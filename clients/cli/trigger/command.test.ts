@@ -52,7 +52,7 @@ it('the requests are printed for a shell, with the keys masked, and then the out
   expect(out).not.toMatch(/for-nobody|secret-key/)
 })
 
-it('another outcome ends with 1, as JSON too', async () => {
+it('an unexpected outcome of a trigger exits with 1, as JSON too', async () => {
   const words = ['--base-url', baseUrl, '--within', '1', '--json']
   const { code, err } = await payweave('trigger', 'payment.paid', ...words)
   expect([code, err]).toEqual([1, 'payweave: payment paid: not within 1 s\n'])
@@ -62,6 +62,6 @@ it.each([
   ['no outcome', []],
   ['an unknown outcome', ['payment.lost']],
   ['an outcome that needs a receiver', ['push.ok']],
-])('%s is used wrongly', async (_title, words) => {
+])('a wrong use of the command is refused: %s', async (_title, words) => {
   expect((await payweave('trigger', ...words, '--base-url', baseUrl)).code).toBe(2)
 })

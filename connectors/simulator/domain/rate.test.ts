@@ -27,7 +27,7 @@ describe('a rate from the dollar', () => {
     ['JMD', '157.2000'],
     ['BHD', '0.3760'],
     ['XOF', '604.1000'],
-  ])('to %s is %s', (quoted, rate) => {
+  ])('a rate from the dollar to %s is %s', (quoted, rate) => {
     expect(rateBetween('USD', quoted)).toBe(rate)
   })
 })
@@ -39,11 +39,11 @@ describe('a cross', () => {
     ['XOF', 'BHD', '0.00062241'],
     ['BHD', 'JPY', '397.20744680'],
     ['JMD', 'TTD', '0.04314821'],
-  ])('from %s to %s is %s', (base, quoted, rate) => {
+  ])('a cross from %s to %s is %s', (base, quoted, rate) => {
     expect(rateBetween(base, quoted)).toBe(rate)
   })
 
-  it('is the largest eighth decimal that is not above the exact quotient', () => {
+  it('a cross is the largest eighth decimal that is not above the exact quotient', () => {
     assert(
       property(currency, currency, (base, quoted) => {
         pre(base !== 'USD' && base !== quoted)
@@ -62,7 +62,7 @@ describe('a cross', () => {
 })
 
 describe('any circle of rates', () => {
-  it('multiplies to one at most, so that going round it makes no money', () => {
+  it('any circle of rates multiplies to one at most, so that going round it makes no money', () => {
     const places = array(currency, { minLength: 2, maxLength: 8 })
     assert(
       property(places, (circle) => {
@@ -78,7 +78,7 @@ describe('any circle of rates', () => {
 })
 
 describe('every rate', () => {
-  it('is a plain decimal above zero with at least four decimals', () => {
+  it('every rate is a plain decimal above zero with at least four decimals', () => {
     for (const base of currencies) {
       for (const quoted of currencies) {
         expect(rateBetween(base, quoted)).toMatch(/^(?=.*[1-9])(0|[1-9]\d*)\.\d{4,}$/)
@@ -86,7 +86,7 @@ describe('every rate', () => {
     }
   })
 
-  it.each(['USD', 'TTD', 'JPY', 'GHS'])('of %s to itself is one', (code) => {
+  it.each(['USD', 'TTD', 'JPY', 'GHS'])('every rate of %s to itself is one', (code) => {
     expect(rateBetween(code, code)).toBe('1.0000')
   })
 
@@ -97,7 +97,7 @@ describe('every rate', () => {
     ['usd', 'TTD'],
     ['', ''],
     ['toString', 'USD'],
-  ])('from "%s" to "%s" is refused', (base, quoted) => {
+  ])('every rate from "%s" to "%s" is refused', (base, quoted) => {
     expect(() => rateBetween(base, quoted)).toThrow(
       expect.objectContaining({ reason: 'CURRENCY_NOT_SUPPORTED' }),
     )

@@ -79,7 +79,7 @@ const request = (path: string, header: string) =>
 const post = (path: string, length = 0) => request(path, `content-length: ${length}`)
 
 describe('requests in flight', () => {
-  it('above their number are answered 503 and may come again', async () => {
+  it('requests in flight above their number are answered 503 and may come again', async () => {
     const { port, answer, taken } = await start({ maxRequests: 2 })
     const busy = [connect(port), connect(port)]
     for (const one of busy) one.write(post('/work'))
@@ -109,7 +109,7 @@ describe('requests in flight', () => {
     expect(taken()).toBe(2)
   })
 
-  it('hold no place while they only wait', async () => {
+  it('requests in flight hold no place while they only wait', async () => {
     const { port, taken } = await start({ maxRequests: 1 })
     for (const count of [1, 2, 3]) {
       connect(port).write(post('/wait'))
@@ -118,7 +118,7 @@ describe('requests in flight', () => {
     expect(taken()).toBe(3)
   })
 
-  it('have a budget for the bodies that they announce, and for chunks as much as a body may be', async () => {
+  it('requests in flight have a budget for the bodies that they announce, and for chunks as much as a body may be', async () => {
     const { port, taken } = await start({ maxBodyBytes: 100, maxBodiesBytes: 250 })
     for (const length of ['content-length: 100', 'transfer-encoding: chunked']) {
       const unfinished = connect(port)
@@ -132,7 +132,7 @@ describe('requests in flight', () => {
     await eventually(() => expect(taken()).toBe(1))
   })
 
-  it('on one connection are limited: a client that sends more without reading is disconnected', async () => {
+  it('requests in flight on one connection are limited: a client that sends more without reading is disconnected', async () => {
     const { port, taken } = await start({ maxPipelined: 3 })
     const greedy = connect(port)
     greedy.write(post('/wait').repeat(100))
@@ -145,7 +145,7 @@ describe('requests in flight', () => {
 })
 
 describe('a connection', () => {
-  it('that does not finish its request in time is answered 408 and closed', async () => {
+  it('a connection that does not finish its request in time is answered 408 and closed', async () => {
     const { port } = await start({ requestTimeoutMs: 50 })
     const [silent, slow] = [connect(port), connect(port)]
     slow.write(`${post('/work', 10)}x`)
@@ -153,7 +153,7 @@ describe('a connection', () => {
     expect(await silent.closed).toMatch(/^(HTTP\/1\.1 408 |$)/)
   })
 
-  it('is refused headers and bodies that are too large', async () => {
+  it('a connection is refused headers and bodies that are too large', async () => {
     const { port } = await start({ maxHeaderBytes: 1_000, maxBodyBytes: 100 })
     const header = connect(port)
     header.write(`GET / HTTP/1.1\r\nhost: simulator\r\nx: ${'x'.repeat(1_000)}\r\n\r\n`)
@@ -163,7 +163,7 @@ describe('a connection', () => {
     expect(await body.closed).toMatch(/^HTTP\/1\.1 413 /)
   })
 
-  it('that does not read its response is closed', async () => {
+  it('a connection that does not read its response is closed', async () => {
     const { port } = await start({ stalledMs: 100, maxRequests: 1 })
     const stalled = net.connect({ port, host: '127.0.0.1' })
     sockets.push(stalled)
@@ -184,7 +184,7 @@ describe('a connection', () => {
     expect(stalled.destroyed).toBe(true)
   })
 
-  it('above their number is dropped', async () => {
+  it('a connection above the maximum number is dropped', async () => {
     const { port, taken } = await start({ maxConnections: 2 })
     for (const count of [1, 2]) {
       connect(port).write(post('/wait'))
@@ -193,7 +193,7 @@ describe('a connection', () => {
     expect(await connect(port).closed).toBe('')
   })
 
-  it('does not keep the port from closing', async () => {
+  it('a connection does not keep the port from closing', async () => {
     const { port, close, taken } = await start({})
     const stuck = connect(port)
     stuck.write(post('/wait'))
@@ -204,7 +204,7 @@ describe('a connection', () => {
 })
 
 describe('what the port says of itself', () => {
-  it('is only over TLS where browsers come by https', async () => {
+  it('the public port sends Strict-Transport-Security only where browsers come by https', async () => {
     for (const [url, policy] of [
       ['https://simulator.test', 'max-age=31536000'],
       ['http://simulator.test', null],
@@ -215,7 +215,7 @@ describe('what the port says of itself', () => {
     }
   })
 
-  it('is JSON for a malformed path too', async () => {
+  it('the public port answers a malformed path in JSON too', async () => {
     const { port } = await start({})
     const answer = await fetch(`http://127.0.0.1:${port}/work%ff`, { method: 'POST' })
     expect([answer.status, await answer.json()]).toEqual([

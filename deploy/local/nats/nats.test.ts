@@ -16,7 +16,7 @@ function open(url: string) {
 }
 
 describe('the local NATS server', () => {
-  it('keeps a stream over a stop and a start', async () => {
+  it('the local NATS server keeps a stream over a stop and a start', async () => {
     server = await ownNats()
     const before = await open(server.url)
     const manager = await before.jetstreamManager()
@@ -31,7 +31,7 @@ describe('the local NATS server', () => {
     expect(stream.state.messages).toBe(1)
   })
 
-  it('refuses a client without the password', async () => {
+  it('the local NATS server refuses a client without the password', async () => {
     server = await ownNats()
     const { host } = new URL(server.url)
     await expect(connect({ servers: host, reconnect: false })).rejects.toThrow(/authorization/i)

@@ -74,13 +74,13 @@ function obtain(sha256: string): Promise<string> {
 const sum = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
 describe('the nats-server program', () => {
-  it('is the installed one where there is one', async () => {
+  it('the nats-server program is the installed one where there is one', async () => {
     bareMachine([])
     const installed = program(path.join(folder, 'bin'), 'v2.9.10')
     expect(await obtain('none')).toBe(installed)
   })
 
-  it('is downloaded once and then taken from the cache', async () => {
+  it('the nats-server program is downloaded once and then taken from the cache', async () => {
     bareMachine(['tar', 'gzip', 'sh'])
     const downloaded = await obtain(sum(archive))
     server.close()
@@ -89,7 +89,7 @@ describe('the nats-server program', () => {
     expect(fs.readdirSync(path.dirname(downloaded))).toEqual(['nats-server'])
   })
 
-  it('is not taken from a download with another checksum; the error names an installation', async () => {
+  it('the nats-server program is not taken from a download with another checksum; the error names an installation', async () => {
     bareMachine(['tar', 'gzip', 'sh'])
     const refused = obtain(sum(Buffer.from('another archive')))
     await expect(refused).rejects.toThrow('sudo apt-get install nats-server')
@@ -97,9 +97,12 @@ describe('the nats-server program', () => {
     expect(fs.readdirSync(path.join(folder, 'a cache'))).toEqual([])
   })
 
-  it.each(['v2.7.4', 'v2.9.9'])('is not an installed %s, which is too old', async (version) => {
-    bareMachine(['tar', 'gzip', 'sh'])
-    program(path.join(folder, 'bin'), version)
-    expect(await obtain(sum(archive))).toContain('a cache')
-  })
+  it.each(['v2.7.4', 'v2.9.9'])(
+    'the nats-server program is not an installed %s, which is too old',
+    async (version) => {
+      bareMachine(['tar', 'gzip', 'sh'])
+      program(path.join(folder, 'bin'), version)
+      expect(await obtain(sum(archive))).toContain('a cache')
+    },
+  )
 })

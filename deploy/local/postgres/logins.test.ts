@@ -59,7 +59,7 @@ function urlOf(databaseUrl: string, dataDir: string, loginOf: LoginOf): string {
 }
 
 describe('the logins of services', () => {
-  it('are their own roles on our server, with passwords that stay', async () => {
+  it('the logins of services are their own roles on our server, with passwords that stay', async () => {
     const databaseUrl = await makeDatabase('own')
     const dataDir = path.join(folder, 'own')
     await prepareLogins(databaseUrl, dataDir, ownLogin)
@@ -73,7 +73,7 @@ describe('the logins of services', () => {
     expect(rows).toEqual([{ login: 'payweave_payments' }])
   })
 
-  it('are other ones for each database of a server that somebody shares', async () => {
+  it('the logins of services are other ones for each database of a server that somebody shares', async () => {
     const installations = await Promise.all(
       ['first', 'second'].map(async (name) => {
         const databaseUrl = await makeDatabase(`shared_${name}`)
@@ -101,7 +101,7 @@ describe('the logins of services', () => {
     expect(first).not.toBe(second)
   })
 
-  it('are made by a login that is no superuser and may make roles', async () => {
+  it('the logins of services are made by a login that is no superuser and may make roles', async () => {
     const serverOfItsOwn = await ownPostgres({ fsync: 'off', shared_buffers: '16MB' })
     onTestFinished(() => serverOfItsOwn.remove())
     const admin = new Client({ connectionString: serverOfItsOwn.url })
@@ -120,7 +120,7 @@ describe('the logins of services', () => {
     await expect(requireLogin(url.href, dataDir, loginOf)).resolves.toBeUndefined()
   })
 
-  it('that the server refuses are named with the remedy', async () => {
+  it('the logins of services that the server refuses are named with the remedy', async () => {
     const databaseUrl = await makeDatabase('closed')
     const dataDir = path.join(folder, 'closed')
     const loginOf = loginOnDatabase(databaseUrl)

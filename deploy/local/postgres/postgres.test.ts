@@ -52,7 +52,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 describe('the local PostgreSQL', () => {
-  it('keeps every committed row when it is killed', async () => {
+  it('the local PostgreSQL keeps every committed row when it is killed', async () => {
     const server = await own()
     await query(server.url, 'create table kept (id int primary key)')
     await query(server.url, 'insert into kept select generate_series(1, 1000)')
@@ -63,7 +63,7 @@ describe('the local PostgreSQL', () => {
     ])
   })
 
-  it('starts over a pid file whose process is another program', async () => {
+  it('the local PostgreSQL starts over a pid file whose process is another program', async () => {
     const folder = temporaryFolder('stale')
     folders.push(folder)
     const first = await startIn(folder)
@@ -77,7 +77,7 @@ describe('the local PostgreSQL', () => {
     expect(await query(second.adminUrl, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('takes over from a server that an earlier start left running', async () => {
+  it('the local PostgreSQL takes over from a server that an earlier start left running', async () => {
     const folder = temporaryFolder('orphan')
     folders.push(folder)
     const first = await startIn(folder)
@@ -86,7 +86,7 @@ describe('the local PostgreSQL', () => {
     expect(await query(second.adminUrl, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  it('is durable and speaks UTF-8 without locale surprises', async () => {
+  it('the local PostgreSQL is durable and speaks UTF-8 without locale surprises', async () => {
     const names = [
       'fsync',
       'synchronous_commit',
@@ -106,13 +106,13 @@ describe('the local PostgreSQL', () => {
     ])
   })
 
-  it('refuses connections without the password', async () => {
+  it('the local PostgreSQL refuses connections without the password', async () => {
     const url = new URL(shared.url)
     url.password = 'guess'
     await expect(query(url.href, 'select 1')).rejects.toThrow(/password authentication failed/)
   })
 
-  it('runs from a folder with spaces that its owner alone can enter', async () => {
+  it('the local PostgreSQL runs from a folder with spaces that its owner alone can enter', async () => {
     const folder = temporaryFolder('closed')
     folders.push(folder)
     fs.chmodSync(folder, 0o700)
@@ -122,7 +122,7 @@ describe('the local PostgreSQL', () => {
     expect(fs.statSync(path.join(inside, 'password')).mode & 0o777).toBe(0o600)
   })
 
-  it('never runs with the rights of root', async () => {
+  it('the local PostgreSQL never runs with the rights of root', async () => {
     const status = fs.readFileSync(`/proc/${shared.pid()}/status`, 'utf8')
     expect(/^CapEff:\s*0+$/m.test(status)).toBe(true)
   })

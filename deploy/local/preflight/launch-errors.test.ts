@@ -90,7 +90,7 @@ function withDisk(target: string, options: string): string[] {
 }
 
 describe('a data folder that cannot be used is named', () => {
-  it('when it, or a folder above it, is a file', async () => {
+  it('a data folder that cannot be used is named when it, or a folder above it, is a file', async () => {
     const file = path.join(folder, 'a file')
     fs.writeFileSync(file, '')
     for (const dataDir of [file, path.join(file, 'below')]) {
@@ -101,12 +101,12 @@ describe('a data folder that cannot be used is named', () => {
     }
   })
 
-  it('when it cannot be made', async () => {
+  it('a data folder that cannot be used is named when it cannot be made', async () => {
     const { line } = await failedStart({ PAYWEAVE_DATA_DIR: '/proc/payweave/data' })
     expect(line).toMatch(/^PAYWEAVE_DATA_DIR: \/proc\/payweave cannot be made|may not be/)
   })
 
-  it('when this user may not write in it', async () => {
+  it('a data folder that cannot be used is named when this user may not write in it', async () => {
     const closed = path.join(folder, 'closed')
     fs.mkdirSync(closed, { mode: 0o555 })
     const { line } = await failedStart({ PAYWEAVE_DATA_DIR: closed }, unprivileged)
@@ -116,7 +116,7 @@ describe('a data folder that cannot be used is named', () => {
     )
   })
 
-  it('when another user has started in it before', async (context) => {
+  it('a data folder that cannot be used is named when another user has started in it before', async (context) => {
     context.skip(!isRoot, 'only root can make files of another user')
     const others = path.join(folder, 'others')
     fs.mkdirSync(others)
@@ -134,19 +134,22 @@ describe('a data folder that cannot be used is named', () => {
       /^(PostgreSQL|nats-server) did not start: no space is left on the disk of .*; make room, or set/,
     ],
     ['cannot be written', 'size=400m,ro', /is on a file system that cannot be written; set PAYW/],
-  ] as const)('when its disk %s', async ([, options, expected], context) => {
-    const disk = fs.mkdtempSync(path.join(folder, 'disk-'))
-    fs.chmodSync(disk, 0o777)
-    const mounted = withDisk(disk, options)
-    const why = hindrance([...mounted, 'true'])
-    context.skip(why !== undefined, `no disk can be mounted here: ${why}`)
-    const { line } = await failedStart({ PAYWEAVE_DATA_DIR: path.join(disk, 'data') }, mounted)
-    expect(line).toMatch(expected)
-  })
+  ] as const)(
+    'a data folder that cannot be used is named when its disk %s',
+    async ([, options, expected], context) => {
+      const disk = fs.mkdtempSync(path.join(folder, 'disk-'))
+      fs.chmodSync(disk, 0o777)
+      const mounted = withDisk(disk, options)
+      const why = hindrance([...mounted, 'true'])
+      context.skip(why !== undefined, `no disk can be mounted here: ${why}`)
+      const { line } = await failedStart({ PAYWEAVE_DATA_DIR: path.join(disk, 'data') }, mounted)
+      expect(line).toMatch(expected)
+    },
+  )
 })
 
 describe('what PostgreSQL cannot run with is named', () => {
-  it('too little shared memory', async (context) => {
+  it('too little shared memory for PostgreSQL is named', async (context) => {
     const mounted = withDisk('/dev/shm', 'size=4k')
     const why = hindrance([...mounted, 'true'])
     context.skip(why !== undefined, `no disk can be mounted here: ${why}`)
@@ -157,7 +160,7 @@ describe('what PostgreSQL cannot run with is named', () => {
     )
   })
 
-  it('the files of another version', async () => {
+  it('a data folder with the files of another PostgreSQL version is refused', async () => {
     const dataDir = path.join(folder, 'other version')
     const cluster = path.join(dataDir, 'postgres', 'cluster')
     fs.mkdirSync(cluster, { recursive: true, mode: 0o700 })
@@ -172,7 +175,7 @@ describe('what PostgreSQL cannot run with is named', () => {
 })
 
 describe('a port that is taken is named', () => {
-  it('with the process that listens on it and the setting that changes it', async () => {
+  it('a port that is taken is named with the process that listens on it and the setting that changes it', async () => {
     const holder = net.createServer().listen(port, '127.0.0.1')
     ended.push(() => holder.close())
     await once(holder, 'listening')
@@ -215,17 +218,20 @@ describe('a database of somebody else that cannot be used is named, without its 
       'the name of the host is not known',
       (url: URL) => (url.hostname = 'nowhere.invalid'),
     ],
-  ])('when %s', async (_, problem, change) => {
-    const databaseUrl = urlWith(change)
-    const { line } = await failedStart({ DATABASE_URL: databaseUrl })
-    const { host, pathname, password } = new URL(databaseUrl)
-    expect(line).toMatch(new RegExp(`^DATABASE_URL: ${problem} `))
-    expect(line).toContain(`(${host}${pathname} as postgres)`)
-    expect(line).toContain(unset)
-    expect(line).not.toContain(password)
-  })
+  ])(
+    'a database of somebody else that cannot be used is named, without its password, when %s',
+    async (_, problem, change) => {
+      const databaseUrl = urlWith(change)
+      const { line } = await failedStart({ DATABASE_URL: databaseUrl })
+      const { host, pathname, password } = new URL(databaseUrl)
+      expect(line).toMatch(new RegExp(`^DATABASE_URL: ${problem} `))
+      expect(line).toContain(`(${host}${pathname} as postgres)`)
+      expect(line).toContain(unset)
+      expect(line).not.toContain(password)
+    },
+  )
 
-  it('when something else than PostgreSQL answers', async () => {
+  it('a database of somebody else that cannot be used is named, without its password, when something else than PostgreSQL answers', async () => {
     const other = net.createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
     ended.push(() => other.close())
     await once(other, 'listening')
@@ -235,7 +241,7 @@ describe('a database of somebody else that cannot be used is named, without its 
     expect(line).toMatch(/^DATABASE_URL: (no PostgreSQL answers|the connection was closed) /)
   })
 
-  it('when it is too old', async () => {
+  it('a database of somebody else that cannot be used is named, without its password, when it is too old', async () => {
     const { port: realPort } = new URL(server.url)
     const old = olderServer(Number(realPort)).listen(0, '127.0.0.1')
     ended.push(() => old.close())
@@ -249,7 +255,7 @@ describe('a database of somebody else that cannot be used is named, without its 
     )
   })
 
-  it('when its login may not make roles', async () => {
+  it('a database of somebody else that cannot be used is named, without its password, when its login may not make roles', async () => {
     await asOwner("create role plain login password 'hunter2'")
     await asOwner('create database plain owner plain')
     const databaseUrl = urlWith((url) => {
@@ -268,7 +274,7 @@ describe('a database of somebody else that cannot be used is named, without its 
 describe('a broker of somebody else that cannot be used is named, without its password', () => {
   const unset = 'or unset NATS_URL: then a server is started here'
 
-  it('when nothing listens, within ten seconds', async () => {
+  it('a broker of somebody else that cannot be used is named, without its password, when nothing listens, within ten seconds', async () => {
     const [nowhere = 0] = await freePorts(1)
     const { line, tookMs } = await failedStart({
       NATS_URL: `nats://payweave:hunter2@127.0.0.1:${nowhere}`,
@@ -279,7 +285,7 @@ describe('a broker of somebody else that cannot be used is named, without its pa
     expect(tookMs).toBeLessThan(10_000)
   })
 
-  it('when the login is refused', async () => {
+  it('a broker of somebody else that cannot be used is named, without its password, when the login is refused', async () => {
     const server = await ownNats()
     ended.push(() => server.remove())
     const url = new URL(server.url)
@@ -290,7 +296,7 @@ describe('a broker of somebody else that cannot be used is named, without its pa
     )
   })
 
-  it('when it is older than a local start needs', async () => {
+  it('a broker of somebody else that cannot be used is named, without its password, when it is older than a local start needs', async () => {
     const server = await ownNats()
     ended.push(() => server.remove())
     const proxy = changingServer(
@@ -310,7 +316,7 @@ describe('a broker of somebody else that cannot be used is named, without its pa
     expect(line).toContain(unset)
   })
 
-  it('when it has no JetStream', async () => {
+  it('a broker of somebody else that cannot be used is named, without its password, when it has no JetStream', async () => {
     const [plainPort = 0] = await freePorts(1)
     const program = await natsProgram({ fallbackDir: folder, log: () => {} })
     const server = spawn(program, ['-a', '127.0.0.1', '-p', String(plainPort)], { stdio: 'ignore' })

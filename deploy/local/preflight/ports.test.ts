@@ -37,7 +37,7 @@ async function takenByOther(): Promise<{ port: number; pid: number }> {
 }
 
 describe('the check of ports before a start', () => {
-  it('names every port in use with its part, its process, and the setting that changes it', async () => {
+  it('the check of ports before a start names every port in use with its part, its process, and the setting that changes it', async () => {
     const [first, second, third] = [await taken(), await taken(), await taken()]
     const [free = 0] = await freePorts(1)
     const looked = requireFreePorts(
@@ -55,7 +55,7 @@ describe('the check of ports before a start', () => {
     )
   })
 
-  it('names each process that holds one of several ports', async (context) => {
+  it('the check of ports before a start names each process that holds one of several ports', async (context) => {
     context.skip(process.platform !== 'linux', 'only Linux says who listens')
     const [mine, other] = [await taken(), await takenByOther()]
     const looked = requireFreePorts(
@@ -67,7 +67,7 @@ describe('the check of ports before a start', () => {
     )
   })
 
-  it('waits for parts of a killed launcher to release their ports', async () => {
+  it('the check of ports before a start waits for parts of a killed launcher to release their ports', async () => {
     const port = await taken()
     setTimeout(() => holders.pop()?.close(), 150)
     const looked = requireFreePorts([{ part: 'gateway', port, setting: 'PORT' }], 5_000)

@@ -29,14 +29,14 @@ async function otherHolder() {
 }
 
 describe('the lock of a data folder', () => {
-  it('is held by one launcher at a time', async () => {
+  it('the lock of a data folder is held by one launcher at a time', async () => {
     const other = await otherHolder()
     expect(() => takeLock(folder)).toThrow(`launcher ${other.pid}`)
     other.kill('SIGKILL')
     await once(other, 'exit')
   })
 
-  it('is taken over from a launcher that was killed', async () => {
+  it('the lock of a data folder is taken over from a launcher that was killed', async () => {
     const other = await otherHolder()
     other.kill('SIGKILL')
     await once(other, 'exit')
@@ -45,7 +45,7 @@ describe('the lock of a data folder', () => {
     lock.release()
   })
 
-  it('is free again after its release', () => {
+  it('the lock of a data folder is free again after its release', () => {
     takeLock(folder).release()
     const lock = takeLock(folder)
     expect(lock.takenOver).toBe(false)
@@ -53,7 +53,7 @@ describe('the lock of a data folder', () => {
     expect(fs.readdirSync(folder)).toEqual([])
   })
 
-  it('does not take a later process with the same pid for its holder', () => {
+  it('the lock of a data folder does not take a later process with the same pid for its holder', () => {
     const holder = { pid: process.pid, startedAt: '1' }
     fs.writeFileSync(path.join(folder, 'launcher.lock'), JSON.stringify(holder))
     const lock = takeLock(folder)
@@ -61,7 +61,7 @@ describe('the lock of a data folder', () => {
     lock.release()
   })
 
-  it('is taken over when its file was truncated', () => {
+  it('the lock of a data folder is taken over when its file was truncated', () => {
     fs.writeFileSync(path.join(folder, 'launcher.lock'), '')
     expect(takeLock(folder).takenOver).toBe(true)
   })

@@ -11,7 +11,7 @@ function envOf(name: string, env: NodeJS.ProcessEnv = {}): Record<string, string
 }
 
 describe('the environment of a part', () => {
-  it('holds only what the part needs', () => {
+  it('the environment of a part holds only what the part needs', () => {
     const env = {
       CLOUD_SECRET: 'x',
       FEE_SCHEDULE: undefined,
@@ -29,7 +29,7 @@ describe('the environment of a part', () => {
     })
   })
 
-  it('gives each part ports of its own on loopback, in spite of PORT and HOST of the shell', () => {
+  it('the environment of a part gives each part ports of its own on loopback, in spite of PORT and HOST of the shell', () => {
     const env = { PORT: '9000', PORT_BASE: '9100', HOST: 'laptop' }
     expect(envOf('gateway', env)).toMatchObject({
       HOST: '127.0.0.1',
@@ -50,7 +50,7 @@ describe('the environment of a part', () => {
     })
   })
 
-  it('names every port of a part, the one for clients first and the one for operators last', () => {
+  it('the environment of a part names every port of a part, the one for clients first and the one for operators last', () => {
     const parts = nodeParts(readLaunchSettings({}), stores, {})
     const ports = Object.fromEntries(parts.map((part) => [part.name, part.ports]))
     expect(ports).toMatchObject({ gateway: [8080, 7110], simulator: [7107, 7108, 7117] })
@@ -58,7 +58,7 @@ describe('the environment of a part', () => {
     expect(new Set(all).size).toBe(all.length)
   })
 
-  it('works as a hosted sandbox does, but on this machine', () => {
+  it('the environment of a part works as a hosted sandbox does, but on this machine', () => {
     const env = { PAYWEAVE_ENV: 'sandbox' }
     expect(envOf('payments', env)).toMatchObject({
       PAYWEAVE_ENV: 'sandbox',
@@ -67,7 +67,7 @@ describe('the environment of a part', () => {
     })
   })
 
-  it('replaces the simulator by a real back end', () => {
+  it('the environment of a part replaces the simulator by a real back end', () => {
     const env = { BACKEND_URL: 'http://127.0.0.1:5000' }
     expect(envOf('payments', env)).toMatchObject(env)
   })

@@ -74,7 +74,7 @@ async function isUp(name: string): Promise<number> {
 }
 
 describe('the supervisor', () => {
-  it('starts a killed part again and lists its new process', async () => {
+  it('the supervisor starts a killed part again and lists its new process', async () => {
     await supervisor.start([part('one'), part('two')])
     const [before, other] = [await isUp('one'), await isUp('two')]
     process.kill(before, 'SIGKILL')
@@ -85,7 +85,7 @@ describe('the supervisor', () => {
     expect(supervisor.endings('one')).toBe(1)
   })
 
-  it('waits longer after each end, up to a longest delay', async () => {
+  it('the supervisor waits longer after each end, up to a longest delay', async () => {
     // However long a start takes here.
     supervisor = supervisorWhere(60_000)
     await supervisor.start([part('short', 'process.exit(3)')])
@@ -95,14 +95,14 @@ describe('the supervisor', () => {
     expect(lines[0]).toContain('exit code 3')
   })
 
-  it('forgets earlier ends of a part that then ran well', async () => {
+  it('the supervisor forgets earlier ends of a part that then ran well', async () => {
     await supervisor.start([part('steady', 'setTimeout(() => process.exit(1), 1_200)')])
     await eventually(() => expect(lines.length).toBeGreaterThanOrEqual(2))
     const delays = lines.map((line) => Number(/in (\d+) ms/.exec(line)?.[1]))
     expect(delays.slice(0, 2)).toEqual([20, 20])
   })
 
-  it('ends a part whose check has a problem, waits longer each time, and keeps it once there is none', async () => {
+  it('the supervisor ends a part whose check has a problem, waits longer each time, and keeps it once there is none', async () => {
     supervisor = supervisorWhere(0)
     const problems = [undefined, 'no answer', undefined, 'no answer', undefined]
     const check = vi.fn<Check>(async () => problems.shift())
@@ -120,7 +120,7 @@ describe('the supervisor', () => {
     expect(new Set(check.mock.calls.map(([startedMs]) => startedMs)).size).toBe(3)
   })
 
-  it('asks no more about a part that has ended', async () => {
+  it('the supervisor asks no more about a part that has ended', async () => {
     let asked = 0
     const check = async () => {
       asked += 1
@@ -135,7 +135,7 @@ describe('the supervisor', () => {
     expect(asked).toBe(atEnd)
   })
 
-  it('stops group after group and leaves nothing running', async () => {
+  it('the supervisor stops group after group and leaves nothing running', async () => {
     const names = ['edge', 'service', 'base']
     await supervisor.start(names.map((name) => part(name)))
     const pids = await Promise.all(names.map(isUp))
@@ -145,7 +145,7 @@ describe('the supervisor', () => {
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
   })
 
-  it('ends a part that is being started while everything stops', async () => {
+  it('the supervisor ends a part that is being started while everything stops', async () => {
     const slow = part('slow')
     let pid = 0
     const stopping = Promise.withResolvers<void>()
@@ -167,7 +167,7 @@ describe('the supervisor', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH')
   })
 
-  it('kills a part that does not stop when it is asked to', async () => {
+  it('the supervisor kills a part that does not stop when it is asked to', async () => {
     const script =
       "process.removeAllListeners('SIGTERM').on('SIGTERM', () => {}); setInterval(() => {}, 1000)"
     await supervisor.start([part('deaf', script, 200)])
@@ -176,7 +176,7 @@ describe('the supervisor', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH')
   })
 
-  it('says so when a part cannot be started at all', async () => {
+  it('the supervisor says so when a part cannot be started at all', async () => {
     const broken = {
       name: 'broken',
       ports: [],

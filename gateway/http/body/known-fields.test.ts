@@ -7,7 +7,7 @@ import { paymentRequestBody } from '../../routes/payments/schemas.ts'
 import { knownFields } from './schema-fields.ts'
 
 describe('the known fields of a body', () => {
-  it('leave out what the schema does not know, at every level', () => {
+  it('the known fields of a body leave out what the schema does not know, at every level', () => {
     const pick = knownFields(paymentRequestBody, ['api_key'])
     const body = {
       api_key: 'secret',
@@ -30,12 +30,12 @@ describe('the known fields of a body', () => {
     })
   })
 
-  it('keep an object of the client’s own whole', () => {
+  it('the known fields of a body keep an object of the client’s own whole', () => {
     const metadata = { a: [{ b: 1 }], c: null }
     expect(knownFields(billPayBody)({ metadata, x: 1 })).toEqual({ metadata })
   })
 
-  it('follow both documented shapes', () => {
+  it('the known fields of a body follow both documented shapes', () => {
     const pick = knownFields(institutionTransactionBody)
     const pairs = { debit_party: [{ key: 'a', value: 'b', x: 1 }] }
     expect(pick(pairs)).toEqual({ debit_party: [{ key: 'a', value: 'b' }] })
@@ -44,7 +44,7 @@ describe('the known fields of a body', () => {
     })
   })
 
-  it('keep the fingerprint that earlier versions have stored', () => {
+  it('the known fields of a body keep the fingerprint that earlier versions have stored', () => {
     const pick = knownFields(paymentRequestBody, ['api_key'])
     const payer = {
       payment_method: 'wallet',
@@ -59,7 +59,7 @@ describe('the known fields of a body', () => {
     )
   })
 
-  it('distinguish "10.0" from "10.00"', () => {
+  it('the known fields of a body distinguish "10.0" from "10.00"', () => {
     const pick = knownFields(billPayBody)
     expect(fingerprint(pick({ amount: '10.0' }))).not.toEqual(
       fingerprint(pick({ amount: '10.00' })),

@@ -131,7 +131,7 @@ function ratioOf(parse: (text: string) => unknown, start: string, filler: string
 describe.each(Object.keys(parsers))('the work on %s', (name) => {
   const parse = parsers[name] as (text: string) => unknown
 
-  it('grows no faster than its length', () => {
+  it(`the work on ${name} grows no faster than its length`, () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...starts),

@@ -10,6 +10,6 @@ it.each([
   ['ACCOUNT_NUMBER', 'DW0000001234', '********1234'],
   ['ACCOUNT_NUMBER', '1234', '****'],
   ['ACCOUNT_NUMBER', '12', '**'],
-] as const)('%s %s is shown as %s', (type, value, shown) => {
+] as const)('the %s %s is shown masked as %s', (type, value, shown) => {
   expect(maskLookup(type, value)).toBe(shown)
 })

@@ -31,7 +31,7 @@ function publishing(answers: (Answer | undefined)[], timeoutMs = 1_000) {
   return { lose, publish: () => publish('pw.some.event', nothing, null) }
 }
 
-it('a place in the stream is one, also that of a message which was there before', async () => {
+it('a place in the stream acknowledges a publication, also that of a message which was there before', async () => {
   const { publish } = publishing([
     json({ stream: 'S', seq: 1 }),
     json({ stream: 'S', seq: 1, duplicate: true }),
@@ -44,7 +44,7 @@ it.each([
   ['nobody who takes the subject', { data: nothing, headers: { code: 503 } }, '503'],
   ['an answer that names no stream', json({ seq: 1 }), 'INVALID_ACK'],
   ['an answer that is no JSON', { data: Buffer.from('+OK') }, 'INVALID_ACK'],
-])('%s is none', async (_, answer, code) => {
+])('a publication that gets %s fails', async (_, answer, code) => {
   await expect(publishing([answer]).publish()).rejects.toMatchObject({ code })
 })
 

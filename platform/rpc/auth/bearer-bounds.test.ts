@@ -61,7 +61,7 @@ const tail = '/delivery.v1.DeliveryService/TailDeliveries'
 describe('a bearer that is bound to a project', () => {
   const unary = (Object.keys(ways) as Way[]).filter((way) => way !== 'a stream of Connect')
 
-  it.each(unary)('acts for it alone, over %s', async (way) => {
+  it.each(unary)('a bearer that is bound to a project acts for it alone, over %s', async (way) => {
     const { port, seen } = await start({ project_id: own })
     const ask = (projectId: string) => {
       const message = create(GetPaymentRequestSchema, { projectId, paymentId: randomUUID() })
@@ -79,7 +79,7 @@ describe('a bearer that is bound to a project', () => {
     expect(seen).toEqual([own, own])
   })
 
-  it('acts for it alone in streams, and calls no method that is about no project', async () => {
+  it('a bearer that is bound to a project acts for it alone in streams, and calls no method that is about no project', async () => {
     const { port, seen } = await start({ project_id: own })
     const message = create(TailDeliveriesRequestSchema, { projectId: other })
     const body = toBinary(TailDeliveriesRequestSchema, message)
@@ -94,7 +94,7 @@ describe('a bearer that is bound to a project', () => {
 })
 
 describe('a stream', () => {
-  it('does not outlive the bearer that opened it', async () => {
+  it('a stream does not outlive the bearer that opened it', async () => {
     const expires = new Date(Date.now() + 1_500).toISOString()
     const { port, seen } = await start({ expires })
     const more = { 'content-type': 'application/grpc', 'grpc-timeout': '23H', te: 'trailers' }

@@ -76,7 +76,7 @@ describe('a bearer that is bound to a project', () => {
   const allowed = [...methods].filter(([, method]) => permissionOf(method)(bound))
   const names = new Set(allowed.map(([name]) => name))
 
-  it('may call methods whose request names one project, and reflection', () => {
+  it('a bearer that is bound to a project may call methods whose request names one project, and reflection', () => {
     for (const [name, { input }] of allowed) {
       if (name.startsWith('grpc.reflection.')) continue
       expect([name, input.fields.some((field) => field.name === 'project_id')]).toEqual([
@@ -95,14 +95,14 @@ describe('a bearer that is bound to a project', () => {
     ['could name another one deeper inside', 'accounts.v1.LedgerService/PostTransfer'],
     ['comes in several messages', 'accounts.v1.AccountsService/UploadPersonalAccount'],
     ['brings events of all', 'payments.v1.SettlementService/ListSettlements'],
-  ])('may not call what %s', (_, name) => {
+  ])('a bearer that is bound to a project may not call a method that %s', (_, name) => {
     expect(methods.has(name)).toBe(true)
     expect(names).not.toContain(name)
   })
 })
 
 describe('the table of callers', () => {
-  it('names only methods that exist', () => {
+  it('the table of callers names only methods that exist', () => {
     const known = new Set([
       ...methods.keys(),
       ...services.map((service) => `${service.typeName}/*`),
@@ -141,11 +141,11 @@ describe('the table of callers', () => {
     ['gateway', 'payments.v1.SettlementService/ListSettlements', false],
     ['gateway', 'accounts.v1.SettlementPostingService/RestartBackfill', false],
     ['delivery', 'grpc.reflection.v1.ServerReflection/ServerReflectionInfo', true],
-  ])('says of %s calling %s: %s', (name, rpc, expected) => {
+  ])('the table of callers says of %s calling %s: %s', (name, rpc, expected) => {
     expect(may(name, rpc)).toBe(expected)
   })
 
-  it('does not restrict bearers, which have their own patterns', () => {
+  it('the table of callers does not restrict bearers, which have their own patterns', () => {
     const bearer = (...rpcs: string[]): Caller => ({ kind: 'bearer', name: 'gateway', rpcs })
     const method = methods.get('payments.v1.PaymentsService/GetPayment')
     if (method === undefined) throw new Error('no method')
@@ -158,7 +158,7 @@ describe('the table of callers', () => {
     expect(permits(bearer())).toBe(false)
   })
 
-  it('lets no bearer read lasting secrets, with any patterns', () => {
+  it('the table of callers lets no bearer read lasting secrets, with any patterns', () => {
     for (const rpc of secretMethods) {
       const method = methods.get(rpc)
       if (method === undefined) throw new Error(`no method ${rpc}`)

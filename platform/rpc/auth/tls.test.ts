@@ -85,12 +85,12 @@ async function callAs(url: string, name: string, tls?: MeshTls, audience = 'deli
 }
 
 describe('a port that requires certificates', () => {
-  it('accepts the process that a certificate names, and its token too', async () => {
+  it('a port that requires certificates accepts the process that a certificate names, and its token too', async () => {
     const { url } = await start()
     expect(await callAs(url, 'payments', openTls(at('payments'), log))).toBe('answered')
   })
 
-  it('refuses others: no certificate, foreign, expired, in plain text', async () => {
+  it('a port that requires certificates refuses others: no certificate, foreign, expired, in plain text', async () => {
     const { url } = await start()
     const refused = 'SERVICE_UNAVAILABLE'
     for (const folder of ['foreign', 'expired']) {
@@ -112,13 +112,13 @@ describe('a port that requires certificates', () => {
     )
   })
 
-  it('refuses a token that comes with the certificate of another process', async () => {
+  it('a port that requires certificates refuses a token that comes with the certificate of another process', async () => {
     const { url } = await start()
     const stolen = await callAs(url, 'payments', openTls(at('delivery'), log))
     expect(stolen).toBe('INTERNAL_ERROR')
   })
 
-  it('is not taken for another process by a caller', async () => {
+  it('a caller does not take a port that requires certificates for another process', async () => {
     const { url } = await start()
     const answer = await callAs(url, 'payments', openTls(at('payments'), log), 'accounts')
     expect(answer).toBe('SERVICE_UNAVAILABLE')
@@ -126,7 +126,7 @@ describe('a port that requires certificates', () => {
 })
 
 describe('a link between certificates', () => {
-  it('is used by our client', async () => {
+  it('our client uses links over mutual TLS', async () => {
     const { url } = await start()
     const proxy = await startProxy(url)
     const tls = openTls(at('payments'), log)
@@ -152,7 +152,7 @@ describe('a link between certificates', () => {
   it.each([
     ['lets in the process of its certificate', 'payments', ''],
     ['lets in no token of another process', 'delivery', '[401'],
-  ])('%s', async (_, shown, expected) => {
+  ])('a link between certificates %s', async (_, shown, expected) => {
     const { url } = await start()
     const read = (file: string) => fs.readFileSync(join(at(shown), file))
     const socket = connect({

@@ -120,7 +120,7 @@ const timeoutOf = ({ options }: Sent) =>
   (options.headers as Record<string, string>)['connect-timeout-ms']
 
 describe('a read-only call', () => {
-  it('that is answered soon goes to one replica', async () => {
+  it('a read-only call that is answered soon goes to one replica', async () => {
     const answered = call()
     await pass(299)
     sent[0]?.answer()
@@ -130,7 +130,7 @@ describe('a read-only call', () => {
     expect(counted()).toEqual({})
   })
 
-  it('without an answer after 300 ms goes to a second one, whose answer ends the first', async () => {
+  it('a read-only call without an answer after 300 ms goes to a second one, whose answer ends the first', async () => {
     const answered = call()
     await pass(300)
     expect(sent.map(timeoutOf)).toEqual(['1000', '700'])
@@ -141,7 +141,7 @@ describe('a read-only call', () => {
     expect(counted()).toEqual({ won: 1 })
   })
 
-  it('ends the second when the first answers after all', async () => {
+  it('a read-only call ends the second when the first answers after all', async () => {
     const answered = call()
     await pass(400)
     sent[0]?.answer()
@@ -150,7 +150,7 @@ describe('a read-only call', () => {
     expect(counted()).toEqual({ lost: 1 })
   })
 
-  it('is not sent again while its answer is on its way', async () => {
+  it('a read-only call is not sent again while its answer is on its way', async () => {
     const answered = call()
     sent[0]?.begin()
     await pass(500)
@@ -159,7 +159,7 @@ describe('a read-only call', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('takes no more than its time in all', async () => {
+  it('a read-only call takes no more than its time in all', async () => {
     const answered = call()
     await pass(300)
     await pass(699)
@@ -170,14 +170,14 @@ describe('a read-only call', () => {
     expect(counted()).toEqual({ failed: 1 })
   })
 
-  it('with less time than 300 ms goes to one replica', async () => {
+  it('a read-only call with less time than 300 ms goes to one replica', async () => {
     const answered = call({ timeoutMs: 200 })
     await pass(200)
     await expect(answered).rejects.toMatchObject({ code: Code.DeadlineExceeded })
     expect(sent).toHaveLength(1)
   })
 
-  it('waits on where there is no other replica, or no budget', async () => {
+  it('a read-only call waits on where there is no other replica, or no budget', async () => {
     hasOther = false
     const answered = call()
     await pass(900)
@@ -187,15 +187,18 @@ describe('a read-only call', () => {
     expect(counted()).toEqual({})
   })
 
-  it.each([429, 503, 504])('waits for the other replica when one answers %i', async (status) => {
-    const answered = call()
-    await pass(300)
-    sent[1]?.answer(status)
-    sent[0]?.answer()
-    expect(textOf(await answered)).toBe('replica 1')
-  })
+  it.each([429, 503, 504])(
+    'a read-only call waits for the other replica when one answers %i',
+    async (status) => {
+      const answered = call()
+      await pass(300)
+      sent[1]?.answer(status)
+      sent[0]?.answer()
+      expect(textOf(await answered)).toBe('replica 1')
+    },
+  )
 
-  it('takes a refusal of either as the answer', async () => {
+  it('a read-only call takes a refusal of either as the answer', async () => {
     const answered = call()
     await pass(300)
     sent[1]?.answer(401)
@@ -203,7 +206,7 @@ describe('a read-only call', () => {
     expect(sent[0]?.aborted).toBeInstanceOf(Error)
   })
 
-  it('fails when both replicas fail', async () => {
+  it('a read-only call fails when both replicas fail', async () => {
     const answered = call()
     await pass(300)
     sent[0]?.fail(new Error('reset'))
@@ -212,7 +215,7 @@ describe('a read-only call', () => {
     expect(counted()).toEqual({ failed: 1 })
   })
 
-  it('is not sent again when it fails before', async () => {
+  it('a read-only call is not sent again when it fails before', async () => {
     const answered = call()
     sent[0]?.fail(new Error('reset'))
     await expect(answered).rejects.toBeInstanceOf(ConnectError)
@@ -220,7 +223,7 @@ describe('a read-only call', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('is cancelled at both replicas when its caller goes away', async () => {
+  it('a read-only call is cancelled at both replicas when its caller goes away', async () => {
     const leaving = new AbortController()
     const answered = call({ signal: leaving.signal })
     await pass(300)
@@ -229,7 +232,7 @@ describe('a read-only call', () => {
     expect(sent.every(({ aborted }) => aborted !== undefined)).toBe(true)
   })
 
-  it('has what came while this process stood still', async () => {
+  it('a read-only call has what came while this process stood still', async () => {
     const answered = call({ timeoutMs: 300 })
     vi.advanceTimersByTime(300)
     // What the sockets hold is read after the timers of a turn, and before its immediates.

@@ -18,7 +18,7 @@ describe('the budget', () => {
     return spent
   }
 
-  it('allows 20 at once, and then one for ten calls', () => {
+  it('the budget of hedged calls allows 20 at once, and then one for ten calls', () => {
     const budget = new HedgeBudget(() => 0)
     expect(spendAll(budget)).toBe(20)
     for (let call = 0; call < 1_001; call += 1) budget.earn()
@@ -27,7 +27,7 @@ describe('the budget', () => {
     expect(spendAll(budget)).toBe(5)
   })
 
-  it('allows one a second besides', () => {
+  it('the budget of hedged calls allows one a second besides', () => {
     let nowMs = 0
     const budget = new HedgeBudget(() => nowMs)
     spendAll(budget)

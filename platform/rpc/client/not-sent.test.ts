@@ -41,14 +41,14 @@ async function portOf(onSocket?: (socket: Socket) => void): Promise<number> {
 
 /** One address, which is not chosen from, and a name, which is. */
 describe.each(['127.0.0.1', 'localhost'])('a call to %s', (host) => {
-  it('that is refused its connection was not sent', async () => {
+  it(`a call to ${host} that is refused its connection was not sent`, async () => {
     const { seen } = clientAt(`http://${host}:${await portOf()}`)
     const error = await errorOf(seen({}))
     expect(error).toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
     expect(wasNotSent(error)).toBe(true)
   })
 
-  it('whose connection breaks may have been seen', async () => {
+  it(`a call to ${host} whose connection breaks may have been seen`, async () => {
     const port = await portOf((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => socket.destroy())
@@ -59,7 +59,7 @@ describe.each(['127.0.0.1', 'localhost'])('a call to %s', (host) => {
     expect(wasNotSent(error)).toBe(false)
   })
 
-  it('that is not answered in time may have been seen', async () => {
+  it(`a call to ${host} that is not answered in time may have been seen`, async () => {
     const inbox = await startInbox(() => new Promise(() => undefined))
     closers.push(() => inbox.server.close())
     const { seen } = clientAt(`http://${host}:${inbox.server.port}`)
@@ -68,7 +68,7 @@ describe.each(['127.0.0.1', 'localhost'])('a call to %s', (host) => {
     expect(wasNotSent(error)).toBe(false)
   })
 
-  it('for which no time is left was not sent', async () => {
+  it(`a call to ${host} for which no time is left was not sent`, async () => {
     const { seen } = clientAt(`http://${host}:1`)
     const context = {
       requestId: '0198c000-0000-7000-8000-000000000001',

@@ -54,7 +54,7 @@ const status = HealthCheckResponse_ServingStatus.SERVING
 const body = toBinary(HealthCheckResponseSchema, create(HealthCheckResponseSchema, { status }))
 
 describe('a call', () => {
-  it('says what it is in headers and reads the message', async () => {
+  it('a call says what it is in headers and reads the message', async () => {
     const asked: unknown[] = []
     const { message } = await call((request, response) => {
       const { headers, method, url } = request
@@ -76,7 +76,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is given up at its time limit and when its signal says so', async () => {
+  it('a call is given up at its time limit and when its signal says so', async () => {
     expect(await codeOf(call(() => undefined, { timeoutMs: 50 }))).toBe(Code.DeadlineExceeded)
     const signal = AbortSignal.timeout(50)
     expect(await codeOf(call(() => undefined, { signal }))).toBe(Code.Canceled)
@@ -133,7 +133,7 @@ describe('a call that fails', () => {
         handler.onResponseError?.(controller, new Error('refused'))
       },
     ],
-  ])('%s: it was not sent is %s', async (_, expected, dispatch) => {
+  ])('a call that fails with %s: that it was not sent is %s', async (_, expected, dispatch) => {
     expect(await unsent(dispatch)).toBe(expected)
   })
 })
@@ -146,20 +146,20 @@ describe('an answer', () => {
     ['another type', 200, 'text/plain', 'hello', Code.Unknown],
     ['a malformed message', 200, 'application/proto', '\u0008', Code.Internal],
     ['a message that is too long', 200, 'application/proto', 'x'.repeat(2_000), 8],
-  ])('that is %s becomes an error', async (_, code, type, text, expected) => {
+  ])('an answer that is %s becomes an error', async (_, code, type, text, expected) => {
     const answered = call((_request, response) => {
       response.writeHead(code, { 'content-type': type }).end(text)
     })
     expect(await codeOf(answered)).toBe(expected)
   })
 
-  it('that is compressed without a request for it is refused', async () => {
+  it('an answer that is compressed without a request for it is refused', async () => {
     const headers = { 'content-type': 'application/proto', 'content-encoding': 'gzip' }
     const answered = call((_, response) => void response.writeHead(200, headers).end(body))
     expect(await codeOf(answered)).toBe(Code.Internal)
   })
 
-  it('that breaks off is no answer', async () => {
+  it('an answer that breaks off is an error', async () => {
     const answered = call((_, response) => {
       response.writeHead(200, { 'content-type': 'application/proto', 'content-length': '100' })
       response.write(body, () => response.destroy())

@@ -24,7 +24,7 @@ function collecting(maxBytes = 4_096) {
 }
 
 describe('frames', () => {
-  it.each([1, 2, 3, 5, 11, 64, 10_000])('come whole out of pieces of %i bytes', (length) => {
+  it.each([1, 2, 3, 5, 11, 64, 10_000])('frames come whole out of pieces of %i bytes', (length) => {
     const { frames, reader } = collecting()
     const bytes = written()
     for (let at = 0; at < bytes.length; at += length) reader.read(bytes.subarray(at, at + length))
@@ -32,7 +32,7 @@ describe('frames', () => {
     expect(reader.isWithin).toBe(false)
   })
 
-  it('whose head is not wanted are dropped as they come, and the next one is read', () => {
+  it('frames whose head is not wanted are dropped as they come, and the next one is read', () => {
     const bodies: string[] = []
     const announced: number[] = []
     const bytes = written()
@@ -54,13 +54,13 @@ describe('frames', () => {
     expect(bodies).toEqual(Array.from({ length: 4 }, () => '["/päth",{}] body'))
   })
 
-  it('that are incomplete are reported', () => {
+  it('frames that are incomplete are reported', () => {
     const { reader } = collecting()
     reader.read(written().subarray(0, -1))
     expect(reader.isWithin).toBe(true)
   })
 
-  it('that are too long, too short, or whose head is longer than they are, are refused', () => {
+  it('frames that are too long, too short, or whose head is longer than they are, are refused', () => {
     const long = Buffer.from('00001100010000000100000000', 'hex')
     const short = Buffer.from('000000060100000001000000', 'hex')
     const crooked = Buffer.from('0000000701000000010001', 'hex')
@@ -69,7 +69,7 @@ describe('frames', () => {
     }
   })
 
-  it('with a head that is too long are not taken', () => {
+  it('frames with a head that is too long are not taken', () => {
     const queue = new FrameQueue()
     expect(queue.add(frameKind.call, 1, 'x'.repeat(maxHeadBytes + 1))).toBe(false)
     expect(queue.isEmpty).toBe(true)

@@ -82,7 +82,7 @@ describe('a call over a link', () => {
     ['no JSON', '{'],
     ['no list', '7'],
     ['without headers', '[200,null]'],
-  ])('fails at once when the head of its answer is %s', async (_, head) => {
+  ])('a call over a link fails at once when the head of its answer is %s', async (_, head) => {
     const { pool, peer } = await open()
     const ended = call(pool, '/call')
     const [frame] = await peer.came(1)
@@ -90,7 +90,7 @@ describe('a call over a link', () => {
     expect(await ended).not.toBe('answered')
   })
 
-  it('goes over HTTP when the other side ended the connection before it was sent', async () => {
+  it('a call over a link goes over HTTP when the other side ended the connection before it was sent', async () => {
     const { server, pool, peer, near } = await open()
     const ended = new Promise<string>((resolve) => {
       near.prependOnceListener('end', () => resolve(call(pool, '/call')))
@@ -100,7 +100,7 @@ describe('a call over a link', () => {
     expect([server.requests, peer.frames]).toEqual([1, []])
   })
 
-  it('that is cancelled before it was sent is not sent, and the link stays up', async () => {
+  it('a call over a link that is cancelled before it was sent is not sent, and the link stays up', async () => {
     const { server, pool, peer } = await open()
     const ended = call(pool, '/given-up', {
       onRequestStart: (controller) => controller.abort(new Error('given up')),
@@ -113,7 +113,7 @@ describe('a call over a link', () => {
     peer.say(frameKind.answer, frames[0]?.call ?? 0)
   })
 
-  it('that is given up at once does not cost the others their link', async () => {
+  it('a call over a link that is given up at once does not cost the others their link', async () => {
     const { server, pool, peer } = await open()
     const started = Promise.withResolvers<Dispatcher.DispatchController>()
     const ended = call(pool, '/call', { onRequestStart: started.resolve })
@@ -125,7 +125,7 @@ describe('a call over a link', () => {
     expect(server.requests).toBe(0)
   })
 
-  it('that came back ends once, where it went', async () => {
+  it('a call that a link refused ends once, where it was sent next', async () => {
     const { pool, peer } = await open()
     const errors: Error[] = []
     let first: Dispatcher.DispatchController | undefined
@@ -142,7 +142,7 @@ describe('a call over a link', () => {
     expect(errors).toEqual([])
   })
 
-  it('is not delayed by calls that have been silent for long', async () => {
+  it('a call over a link is not delayed by calls that have been silent for long', async () => {
     const { server, pool, peer } = await open()
     const silent = call(pool, '/silent')
     const [frame] = await peer.came(1)
@@ -153,7 +153,7 @@ describe('a call over a link', () => {
     expect(await silent).toBe('answered')
   })
 
-  it('has nothing of the context of the call that asked for the link', async () => {
+  it('a call over a link has nothing of the context of the call that asked for the link', async () => {
     const { pool, peer } = await open()
     let seen: unknown = 'nothing'
     const ended = call(pool, '/call', {

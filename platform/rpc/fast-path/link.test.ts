@@ -81,7 +81,7 @@ async function reasonOf(call: Promise<unknown>): Promise<string> {
 }
 
 describe('a link', () => {
-  it('sends concurrent calls over one connection, each with its own answer', async () => {
+  it('a link sends concurrent calls over one connection, each with its own answer', async () => {
     const { proxy, ask } = await start(echo)
     await linkUp(proxy, () => ask('first'))
     const { plain, links } = proxy
@@ -90,7 +90,7 @@ describe('a link', () => {
     expect(proxy).toMatchObject({ plain, links })
   })
 
-  it('leaves messages that would hold up the others to HTTP, and brings answers of any size', async () => {
+  it('a link leaves messages that would hold up the others to HTTP, and brings answers of any size', async () => {
     const long = 'x'.repeat(maxLinkedBytes)
     const { proxy, ask } = await start((request, context) =>
       request.eventIds[0] === 'long' ? { known: [{ eventId: long }] } : echo(request, context),
@@ -103,7 +103,7 @@ describe('a link', () => {
     expect(proxy.linkedBytes).toBeGreaterThan(linkedBytes)
   })
 
-  it('sends a cancellation to the peer, and stays up', async () => {
+  it('a link sends a cancellation to the peer, and stays up', async () => {
     const { seen, entered, release } = holding()
     const { proxy, client, ask } = await start(seen)
     await linkUp(proxy, () => ask('first'))
@@ -119,7 +119,7 @@ describe('a link', () => {
     release()
   })
 
-  it('that breaks fails the calls that were sent, once each, and the next takes another route', async () => {
+  it('a link that breaks fails the calls that were sent, once each, and the next takes another route', async () => {
     const { seen, entered, release, count } = holding()
     const { proxy, ask } = await start(seen)
     await linkUp(proxy, () => ask('first'))
@@ -133,7 +133,7 @@ describe('a link', () => {
     release()
   })
 
-  it('on which not a word comes back is not used again', async () => {
+  it('a link on which nothing comes back is not used again', async () => {
     const { proxy, client, ask } = await start(echo)
     await linkUp(proxy, () => ask('first'))
     proxy.hold()
@@ -141,7 +141,7 @@ describe('a link', () => {
     expect(await ask('next')).toEqual(['next'])
   })
 
-  it('is asked for once of a server that does not speak so', async () => {
+  it('a link is asked for once of a server that does not know links', async () => {
     const routes = connectNodeAdapter({
       routes: (router) => void router.service(InboxService, { seen: echo }),
     })
@@ -152,14 +152,14 @@ describe('a link', () => {
     expect(await askOn(await open(url))).toMatchObject({ links: 1, linkedBytes: 0 })
   })
 
-  it('is asked for once of a server that takes none', async () => {
+  it('a link is asked for once of a server that refuses links', async () => {
     const proxy = await askOn(await start(echo, { links: false }))
     expect(proxy).toMatchObject({ links: 1, linkedBytes: 0 })
   })
 })
 
 describe('a server that stops', () => {
-  it('answers calls in flight over its links and is not delayed by them', async () => {
+  it('a server that stops answers calls in flight over its links and is not delayed by them', async () => {
     const { seen, entered, release } = holding()
     const { proxy, ask, server } = await start(seen, { graceMs: 60_000 })
     await linkUp(proxy, () => ask('first'))
@@ -171,7 +171,7 @@ describe('a server that stops', () => {
     await closed
   })
 
-  it('sends GOAWAY and answers calls that were sent before it arrived', async () => {
+  it('a server that stops sends GOAWAY and answers calls that were sent before it arrived', async () => {
     const { proxy, ask, server } = await start(echo, { drainMs: 1_000 })
     await linkUp(proxy, () => ask('first'))
     const closed = server.close()
@@ -221,7 +221,7 @@ const headers = { authorization: `Bearer ${bearerCredential}`, 'content-type': '
 const path = '/events.v1.InboxService/Seen'
 
 describe('a client of links', () => {
-  it('is refused without a credential, and refers calls that do not fit a link to HTTP', async () => {
+  it('a client of links is refused without a credential, and refers calls that do not fit a link to HTTP', async () => {
     const { server } = await start(echo)
     const { socket, next } = await dial(server)
     socket.write(frame(frameKind.call, 1, JSON.stringify([path, {}])))
@@ -244,7 +244,7 @@ describe('a client of links', () => {
     ['a head that is no JSON', frame(frameKind.call, 1, '[')],
     ['a head without a path', frame(frameKind.call, 1, '{}')],
     ['headers that are no text', frame(frameKind.call, 1, JSON.stringify([path, { a: 1 }]))],
-  ])('is cut off for %s, and nobody else', async (_, bytes) => {
+  ])('a client of links is cut off for %s, and nobody else', async (_, bytes) => {
     const { server, ask } = await start(echo)
     const { socket } = await dial(server)
     const gone = closed(socket)
@@ -253,7 +253,7 @@ describe('a client of links', () => {
     expect(await ask('next')).toEqual(['next'])
   })
 
-  it('is disconnected for a call number in use, and its calls are aborted', async () => {
+  it('a client of links is disconnected for a call number in use, and its calls are aborted', async () => {
     const { seen, entered, release } = holding()
     const { server, lines } = await start(seen)
     const { socket } = await dial(server)
@@ -269,7 +269,7 @@ describe('a client of links', () => {
     expect(lines.find((line) => line['msg'] === 'rpc answered')).toMatchObject({ code: 'canceled' })
   })
 
-  it('begins no more calls by giving them up than by waiting for them', async () => {
+  it('a client of links can begin no more calls by cancelling them than by waiting for them', async () => {
     const { seen, entered, release, count } = holding()
     const { server } = await start(seen)
     const { socket } = await dial(server)
@@ -291,7 +291,7 @@ describe('a client of links', () => {
     await eventually(() => expect(count()).toBe(4_000))
   })
 
-  it('that does not read answers is disconnected in the end', async () => {
+  it('a client of links that does not read answers is disconnected in the end', async () => {
     const large = 'x'.repeat(1 << 20)
     const { server } = await start(() => ({ known: [{ eventId: large }] }), { stalledMs: 100 })
     const { socket } = await dial(server)

@@ -120,7 +120,7 @@ const callers: Array<[string, Start]> = [
 ]
 
 describe.each(callers)('a stream by %s', (_, start) => {
-  it('that ends is counted in full', async () => {
+  it(`a stream by ${_} that ends is counted in full`, async () => {
     const counting = await startCounting()
     const call = start(counting)
     call.end()
@@ -128,18 +128,21 @@ describe.each(callers)('a stream by %s', (_, start) => {
     expect(counting.seen).toEqual({ parts: 2, bytes: 2 * chunkBytes, ended: true })
   })
 
-  it.each(['cancelled', 'cut'] as const)('that is %s never looks complete', async (how) => {
-    const counting = await startCounting()
-    const call = start(counting)
-    await counting.arrived
-    const watch = startStopwatch()
-    if (how === 'cut') counting.cut()
-    else call.cancel()
-    await expect(call.answer).rejects.toBeInstanceOf(Error)
-    await counting.over
-    // Not only at its deadline, after 10 s.
-    expect(watch.elapsedMs()).toBeLessThan(2_000)
-    expect(counting.seen).toMatchObject({ parts: 2, ended: false })
-    expect(counting.seen.error).toBeInstanceOf(Error)
-  })
+  it.each(['cancelled', 'cut'] as const)(
+    `a stream by ${_} that is %s never looks complete`,
+    async (how) => {
+      const counting = await startCounting()
+      const call = start(counting)
+      await counting.arrived
+      const watch = startStopwatch()
+      if (how === 'cut') counting.cut()
+      else call.cancel()
+      await expect(call.answer).rejects.toBeInstanceOf(Error)
+      await counting.over
+      // Not only at its deadline, after 10 s.
+      expect(watch.elapsedMs()).toBeLessThan(2_000)
+      expect(counting.seen).toMatchObject({ parts: 2, ended: false })
+      expect(counting.seen.error).toBeInstanceOf(Error)
+    },
+  )
 })

@@ -7,7 +7,7 @@ const large = largeMessageBytes + 1
 const limits = { maxBytes: 3 * large, maxLargeBytes: 2 * large }
 
 describe('a budget', () => {
-  it('has room for small messages while large ones fill their part of it', () => {
+  it('a budget has room for small messages while large ones fill their part of it', () => {
     const budget = new ByteBudget(limits)
     const [first, second, third] = [new Lease(budget), new Lease(budget), new Lease(budget)]
     expect(first?.resize(large)).toBe(true)
@@ -19,7 +19,7 @@ describe('a budget', () => {
     expect(new Lease(budget).resize(largeMessageBytes)).toBe(false)
   })
 
-  it('is part of a larger one, which others fill too', () => {
+  it('a budget is part of a larger one, which others fill too', () => {
     const whole = new ByteBudget(limits)
     const parts = [new ByteBudget(limits, whole), new ByteBudget(limits, whole)]
     const leases = parts.map((part) => new Lease(part))
@@ -33,7 +33,7 @@ describe('a budget', () => {
 })
 
 describe('a lease', () => {
-  it('gives back what it holds once, and holds nothing afterwards', () => {
+  it('a lease gives back what it holds once, and holds nothing afterwards', () => {
     let released = 0
     const budget = new ByteBudget(limits)
     const lease = new Lease(budget, () => {

@@ -73,16 +73,19 @@ describe('a message that is declared too large', () => {
   it.each([
     ['of health', checkPath, {}, 4_097],
     ['of any other method', seenPath, { authorization }, (4 << 20) + 6],
-  ])('%s is refused before it comes, over HTTP/1.1', async (_, path, headers, bytes) => {
-    const { port } = await start()
-    const length = { 'content-type': 'application/proto', 'content-length': String(bytes + 5) }
-    const socket = unfinished(port, path, { ...headers, ...length }, Buffer.alloc(10))
-    const answer = await firstOf(socket)
-    expect(answer).toMatch(/^HTTP\/1\.1 429 /)
-    expect(answer).toContain('MESSAGE_TOO_LARGE')
-  })
+  ])(
+    'a message that is declared too large over HTTP/1.1 is refused before it comes: %s',
+    async (_, path, headers, bytes) => {
+      const { port } = await start()
+      const length = { 'content-type': 'application/proto', 'content-length': String(bytes + 5) }
+      const socket = unfinished(port, path, { ...headers, ...length }, Buffer.alloc(10))
+      const answer = await firstOf(socket)
+      expect(answer).toMatch(/^HTTP\/1\.1 429 /)
+      expect(answer).toContain('MESSAGE_TOO_LARGE')
+    },
+  )
 
-  it('over HTTP/2 is refused by the length of its envelope, and its stream ends', async () => {
+  it('a message that is declared too large over HTTP/2 is refused by the length of its envelope, and its stream ends', async () => {
     const { port } = await start()
     const session = connectTo(port)
     for (const [path, headers, bytes] of [
@@ -100,7 +103,7 @@ describe('a message that is declared too large', () => {
     expect(answer.code).toBe('ok')
   })
 
-  it('over a link is refused by its frame, and what comes of it is dropped', async () => {
+  it('a message that is declared too large over a link is refused by its frame, and what comes of it is dropped', async () => {
     const { port } = await start()
     const socket = socketTo(port)
     socket.write(preface)
@@ -150,7 +153,7 @@ describe('large messages in flight', () => {
     return { session, streams }
   }
 
-  it('are bounded on a connection: more are refused with a time to wait, small ones pass', async () => {
+  it('large messages in flight are bounded on a connection: more are refused with a time to wait, small ones pass', async () => {
     const { port } = await start()
     const { session, streams } = await fill(port)
     const third = open(session, seenPath, { ...grpc, authorization })
@@ -171,7 +174,7 @@ describe('large messages in flight', () => {
     for (const stream of streams) stream.destroy()
   })
 
-  it('are bounded on the server, over each protocol, and are released when they end', async () => {
+  it('large messages in flight are bounded on the server, over each protocol, and are released when they end', async () => {
     const { port } = await start()
     const filled = [await fill(port)]
     filled.push(await fill(port))
@@ -197,7 +200,7 @@ describe('large messages in flight', () => {
     for (const way of binary) expect((await ask(way)).code, way).toBe('ok')
   })
 
-  it('that break off, over each protocol, hold nothing any more', async () => {
+  it('large messages in flight that break off, over each protocol, hold nothing any more', async () => {
     const { port } = await start()
     const proto = { authorization, 'content-type': 'application/proto' }
     const declared = { ...proto, 'content-length': String(4 << 20) }
@@ -247,7 +250,7 @@ describe('large messages in flight', () => {
     )
   })
 
-  it('that come in many small pieces are put together', async () => {
+  it('large messages in flight that come in many small pieces are put together', async () => {
     const { port } = await start()
     const body = toBinary(SeenRequestSchema, {
       ...create(SeenRequestSchema),
@@ -282,7 +285,7 @@ describe('large messages in flight', () => {
 describe('a message that does not come to its end', () => {
   const headers = { ...grpc, authorization, 'grpc-timeout': '100m' }
 
-  it('ends its call at the deadline, over HTTP/2', async () => {
+  it('a message that does not come to its end ends its call at the deadline, over HTTP/2', async () => {
     const { port } = await start()
     const stream = open(connectTo(port), seenPath, headers)
     stream.resume()
@@ -291,7 +294,7 @@ describe('a message that does not come to its end', () => {
     expect((await trailers)[0]).toMatchObject({ 'grpc-status': '4' })
   })
 
-  it('ends its call at the deadline, over HTTP/1.1', async () => {
+  it('a message that does not come to its end ends its call at the deadline, over HTTP/1.1', async () => {
     const { port } = await start()
     const length = { 'content-length': '1005', te: 'trailers' }
     const socket = unfinished(port, seenPath, { ...headers, ...length }, enveloped(message, 1_000))
@@ -302,7 +305,7 @@ describe('a message that does not come to its end', () => {
 })
 
 describe('without a credential', () => {
-  it('a few calls may be in flight on a connection, and known callers pass beside them', async () => {
+  it('without a credential, a few calls may be in flight on a connection, and known callers pass beside them', async () => {
     const { port } = await start()
     const session = connectTo(port)
     const statuses: unknown[] = []
@@ -319,7 +322,7 @@ describe('without a credential', () => {
     expect((await trailers)[0]).toMatchObject({ 'grpc-status': '0' })
   })
 
-  it('a session has fewer streams than after a call of a known caller', async () => {
+  it('without a credential, a session has fewer streams than after a call of a known caller', async () => {
     const { port } = await start()
     const session = connectTo(port)
     const [first] = (await once(session, 'remoteSettings')) as [http2.Settings]
@@ -331,7 +334,7 @@ describe('without a credential', () => {
     expect(second.maxConcurrentStreams).toBe(256)
   })
 
-  it('an unexpected body is not read to its end', async () => {
+  it('without a credential, an unexpected body is not read to its end', async () => {
     const { port } = await start()
     for (const path of [seenPath, '/no/such/path']) {
       const length = { 'content-type': 'application/json', 'content-length': String(1 << 30) }
@@ -364,7 +367,7 @@ describe('watches', () => {
     })
   }
 
-  it('of one peer do not take those of others', async () => {
+  it('watches of one peer leave slots for those of others', async () => {
     const { port } = await start()
     const opened: string[] = []
     for (let connection = 0; connection < 10; connection += 1) {

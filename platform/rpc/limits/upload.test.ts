@@ -32,7 +32,7 @@ function chunk(): { part: { case: 'chunk'; value: Uint8Array } } {
 }
 
 describe('a streaming caller', () => {
-  it('is read while it is still sending', async () => {
+  it('a streaming caller is read while it is still sending', async () => {
     const { client, arrived } = await startReceiving()
     async function* parts() {
       yield chunk()
@@ -44,7 +44,7 @@ describe('a streaming caller', () => {
     expect(answer.mobileNumberAsSent).toBe(String(2 * chunkBytes))
   })
 
-  it('may send more than one message may hold', async () => {
+  it('a streaming caller may send more than one message may hold', async () => {
     const { client } = await startReceiving()
     async function* parts() {
       for (let count = 0; count < 200; count++) yield chunk()
@@ -53,7 +53,7 @@ describe('a streaming caller', () => {
     expect(answer.mobileNumberAsSent).toBe(String(200 * chunkBytes))
   })
 
-  it('that breaks off never looks like one that ended', async () => {
+  it('a streaming caller that breaks off never looks like one that ended', async () => {
     const { client, seen, arrived, over } = await startReceiving()
     async function* parts() {
       yield chunk()
@@ -66,7 +66,7 @@ describe('a streaming caller', () => {
     expect(seen.error).toBeInstanceOf(Error)
   })
 
-  it('that is refused before its end is released at once', async () => {
+  it('a streaming caller that is refused before its end is released at once', async () => {
     const refuse = () => {
       throw new Failure('ACCOUNT_EXISTS', 'no')
     }
@@ -83,7 +83,7 @@ describe('a streaming caller', () => {
     expect(watch.elapsedMs()).toBeLessThan(2_000)
   })
 
-  it('that is refused receives the reason, however much it had still to send', async () => {
+  it('a streaming caller that is refused receives the reason, however much it had still to send', async () => {
     const refuse = () => {
       throw new Failure('ACCOUNT_EXISTS', 'no')
     }

@@ -11,7 +11,7 @@ function from(all: Connections, address: string) {
 }
 
 describe('a connection', () => {
-  it('is the same for the same socket, and takes its address once', () => {
+  it('a connection is the same for the same socket, and takes its address once', () => {
     const all = new Connections()
     const socket = {}
     let asked = 0
@@ -23,7 +23,7 @@ describe('a connection', () => {
     expect(asked).toBe(1)
   })
 
-  it('has sixteen calls without a credential in flight, and any number with one', () => {
+  it('a connection has sixteen calls without a credential in flight, and any number with one', () => {
     const connection = from(new Connections(), '10.0.0.1')
     const leases = Array.from({ length: 16 }, () => connection.admit(false))
     expect(leases).not.toContain(undefined)
@@ -34,12 +34,12 @@ describe('a connection', () => {
     expect(connection.admit(false)).toBeUndefined()
   })
 
-  it('says of the first call with a credential that it is the first', () => {
+  it('a connection says of the first call with a credential that it is the first', () => {
     const connection = from(new Connections(), '10.0.0.1')
     expect([connection.noteCredential(), connection.noteCredential()]).toEqual([true, false])
   })
 
-  it('keeps calls without a credential from the room of those with one', () => {
+  it('a connection keeps calls without a credential from the room of those with one', () => {
     const all = new Connections()
     for (let count = 0; count < 1_000; count += 1) {
       const connection = from(all, '10.0.0.1')
@@ -53,7 +53,7 @@ describe('a connection', () => {
     ).toBe(true)
   })
 
-  it('does not take all the room of the server', () => {
+  it('a connection does not take all the room of the server', () => {
     const all = new Connections()
     const greedy = from(all, '10.0.0.1')
     let taken = 0
@@ -79,7 +79,7 @@ describe('watches', () => {
     return opened
   }
 
-  it('are few on one connection and from one address, unless their caller is known', () => {
+  it('watches are few on one connection and from one address, unless their caller is known', () => {
     const all = new Connections()
     expect(open(all, '10.0.0.1', 1)).toBe(watchLimits.connection)
     expect(open(all, '10.0.0.1', 100)).toBe(watchLimits.address - watchLimits.connection)
@@ -87,7 +87,7 @@ describe('watches', () => {
     expect(open(all, '10.0.0.2', 1)).toBe(watchLimits.connection)
   })
 
-  it('of unauthenticated peers at many addresses leave slots for known callers', () => {
+  it('watches of unauthenticated peers at many addresses leave slots for known callers', () => {
     const all = new Connections()
     let opened = 0
     for (let host = 0; host < 100; host += 1) opened += open(all, `10.0.0.${host}`, 100)
@@ -95,7 +95,7 @@ describe('watches', () => {
     expect(open(all, '10.0.0.1', 100, true)).toBe(watchLimits.all - watchLimits.anonymous)
   })
 
-  it('that end make room, on their connection and from their address', () => {
+  it('watches that end make room, on their connection and from their address', () => {
     const all = new Connections()
     const connection = from(all, '10.0.0.1')
     const [first] = Array.from({ length: watchLimits.connection }, () => connection.watch(false))

@@ -110,14 +110,14 @@ async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
 }
 
 describe('a gRPC call', () => {
-  it('is answered for a known caller', async () => {
+  it('a gRPC call is answered for a known caller', async () => {
     const answer = await seen(['a', 'b'], authorized())
     expect(answer.known.map((known) => known.eventId)).toEqual(['a', 'b'])
     const token = started.identityOf('payments').authorization('delivery')
     expect((await seen(['c'], authorized(token))).known).toHaveLength(1)
   })
 
-  it('is refused by status, message and details', async () => {
+  it('a gRPC call is refused by status, message and details', async () => {
     const error = await refusalOf(seen(['refuse'], authorized()))
     expect(error.code).toBe(status.INVALID_ARGUMENT)
     expect(error.details).toBe('bad id – naïve')
@@ -127,7 +127,7 @@ describe('a gRPC call', () => {
     }
   })
 
-  it('says the reason of each refusal in its details', async () => {
+  it('a gRPC call says the reason of each refusal in its details', async () => {
     const gateway = authorized(started.identityOf('gateway').authorization('delivery'))
     const garbage = (bytes: number[], path = seenPath) =>
       new Promise((resolve, reject) => {
@@ -156,7 +156,7 @@ describe('a gRPC call', () => {
     }
   })
 
-  it('needs a credential that is known and allowed, also for methods that are not there', async () => {
+  it('a gRPC call needs a credential that is known and allowed, also for methods that do not exist', async () => {
     const gateway = authorized(started.identityOf('gateway').authorization('delivery'))
     expect((await refusalOf(seen([]))).code).toBe(status.UNAUTHENTICATED)
     expect((await refusalOf(seen([], authorized('Bearer no')))).code).toBe(status.UNAUTHENTICATED)
@@ -167,7 +167,7 @@ describe('a gRPC call', () => {
     }
   })
 
-  it('is refused when the message is over 4 MiB, and the connection lives on', async () => {
+  it('a gRPC call is refused when the message is over 4 MiB, and the connection lives on', async () => {
     const error = await refusalOf(seen(['x'.repeat(5 << 20)], authorized()))
     expect(error.code).toBe(status.RESOURCE_EXHAUSTED)
     expect((await seen(['a'], authorized())).known).toHaveLength(1)
@@ -183,7 +183,7 @@ describe('health', () => {
       create(HealthCheckRequestSchema, { service }),
     )
 
-  it('answers anybody, for the server, for each service, and for all', async () => {
+  it('health answers anybody, for the server, for each service, and for all', async () => {
     expect((await check('')).status).toBe(Status.SERVING)
     expect((await check(InboxService.typeName)).status).toBe(Status.SERVING)
     expect((await refusalOf(check('no.Such'))).code).toBe(status.NOT_FOUND)
@@ -196,7 +196,7 @@ describe('health', () => {
     expect(Object.keys(statuses).toSorted()).toEqual(['', InboxService.typeName])
   })
 
-  it('follows the readiness of the process, and notifies watchers', async () => {
+  it('health follows the readiness of the process, and notifies watchers', async () => {
     const watch = (service: string) =>
       client.makeServerStreamRequest(
         '/grpc.health.v1.Health/Watch',
@@ -264,7 +264,7 @@ describe.each([
     )
   }
 
-  it('lists the services and gives their files with what they import', async () => {
+  it(`reflection ${version} lists the services and gives their files with what they import`, async () => {
     const [list, service, method, message, byName] = await ask([
       { case: 'listServices', value: '' },
       { case: 'fileContainingSymbol', value: 'events.v1.InboxService' },
@@ -294,7 +294,7 @@ describe.each([
     expect(service?.originalRequest?.messageRequest.value).toBe('events.v1.InboxService')
   })
 
-  it('says not found inside the stream, and continues', async () => {
+  it(`reflection ${version} says not found inside the stream, and continues`, async () => {
     const answers = await ask([
       { case: 'fileContainingSymbol', value: 'no.Such' },
       { case: 'fileByFilename', value: 'no.proto' },
@@ -315,7 +315,7 @@ describe.each([
     expect(answers[0]?.messageResponse.value).toMatchObject({ errorCode: status.NOT_FOUND })
   })
 
-  it('requires a credential', async () => {
+  it(`reflection ${version} requires a credential`, async () => {
     const error = await refusalOf(ask([{ case: 'listServices', value: '' }], new Metadata()))
     expect(error.code).toBe(status.UNAUTHENTICATED)
   })

@@ -246,7 +246,7 @@ const clients: Array<[string, (url: string) => Ask]> = [
 ]
 
 describe.each(clients)('%s', (_, open) => {
-  it('gets the message, headers and trailers of the handler', async () => {
+  it(`${_} gets the message, headers and trailers of the handler`, async () => {
     expect(await open(url)(['a', 'b'])).toEqual({
       code: 'ok',
       text: '',
@@ -257,7 +257,7 @@ describe.each(clients)('%s', (_, open) => {
     })
   })
 
-  it('gets a refusal with its details, its deadline, and no answer that is too large', async () => {
+  it(`${_} gets a refusal with its details, its deadline, and no answer that is too large`, async () => {
     const ask = open(url)
     expect(await ask(['refuse'])).toEqual({
       code: 'InvalidArgument',
@@ -286,7 +286,7 @@ async function startStock(handler: Seen): Promise<string> {
 }
 
 describe('our client at a server of Connect', () => {
-  it('gets message, headers and trailers, and hands on request, trace and deadline', async () => {
+  it('our client at a server of Connect gets message, headers and trailers, and hands on request, trace and deadline', async () => {
     let received: Record<string, string | null> = {}
     let leftMs = 0
     const stockUrl = await startStock((request, context) => {
@@ -316,7 +316,7 @@ describe('our client at a server of Connect', () => {
     expect(currentContext()).toBeUndefined()
   })
 
-  it('understands its refusals and time-outs, and cancels its calls', async () => {
+  it('our client at a server of Connect understands its refusals and time-outs, and cancels its calls', async () => {
     const gone = Promise.withResolvers<void>()
     const stockUrl = await startStock(async ({ eventIds }, context) => {
       if (eventIds[0] === 'wait') onAbort(context, () => gone.resolve())

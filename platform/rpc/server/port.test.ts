@@ -67,7 +67,7 @@ const request =
   'content-type: application/json\r\ncontent-length: 2\r\n\r\n{}'
 
 describe('the first bytes', () => {
-  it('may come one at a time', async () => {
+  it('the first bytes may come one at a time', async () => {
     const socket = await open()
     const answered = answer(socket, (text) => text.endsWith('\r\n\r\n{}'))
     for (const byte of request.slice(0, 8)) {
@@ -78,7 +78,7 @@ describe('the first bytes', () => {
     expect(await answered).toMatch(/^HTTP\/1\.1 200 OK/)
   })
 
-  it('of HTTP/2 may come one at a time too', async () => {
+  it('the first bytes of HTTP/2 may come one at a time too', async () => {
     const socket = await open()
     const session = connectHttp2(started.url, {
       createConnection: () => {
@@ -122,7 +122,7 @@ describe('the first bytes', () => {
         Buffer.from('ffffff010400000001', 'hex'),
       ]),
     ],
-  ])('may be %s', async (_, bytes) => {
+  ])('the first bytes may be %s', async (_, bytes) => {
     const socket = await open()
     const answered = answerToNonsense(socket)
     socket.write(bytes)
@@ -130,7 +130,7 @@ describe('the first bytes', () => {
     expect(await works()).toBe(true)
   })
 
-  it('may never come, or be incomplete', async () => {
+  it('the first bytes may never come, or be incomplete', async () => {
     const sockets = await Promise.all(Array.from({ length: 50 }, open))
     for (const [index, socket] of sockets.entries()) {
       if (index % 2 === 0) socket.write('P')
@@ -143,7 +143,7 @@ describe('the first bytes', () => {
 })
 
 describe('HTTP/2', () => {
-  it('survives a client that opens and resets streams as fast as it can', async () => {
+  it('HTTP/2 survives a client that opens and resets streams as fast as it can', async () => {
     entered = 0
     const session = connectHttp2(started.url)
     session.on('error', () => undefined)
@@ -165,7 +165,7 @@ describe('HTTP/2', () => {
     expect(entered).toBeLessThan(2_000)
   })
 
-  it('answers a request without authority instead of ending the process', async () => {
+  it('HTTP/2 answers a request without authority instead of ending the process', async () => {
     const socket = await open()
     // More than the settings with which the server begins.
     const answered = answer(socket, (text) => text.length > 9)
@@ -178,7 +178,7 @@ describe('HTTP/2', () => {
 })
 
 describe('an answer before the body was read', () => {
-  it('does not leave the connection hanging', async () => {
+  it('an answer before the body was read does not leave the connection hanging', async () => {
     const socket = await open()
     const closed = new Promise((resolve) => socket.on('close', resolve))
     const head = request.replace(

@@ -73,22 +73,25 @@ async function failureOf(call: Promise<unknown>): Promise<Failure> {
 }
 
 describe('permission to call', () => {
-  it.each(['1.1', '2'] as const)('is decided by the credential over HTTP/%s', async (version) => {
-    const started = await start(() => ({ known: [] }))
-    const tokenOf = (name: string) => started.identityOf(name).authorization('delivery')
-    const call = (authorization: string | undefined) =>
-      codeOf(foreign(started.url, authorization, version).seen({}))
-    expect(await call(undefined)).toBe('Unauthenticated')
-    expect(await call('Bearer nonsense')).toBe('Unauthenticated')
-    expect(await call(started.identityOf('payments').authorization('accounts'))).toBe(
-      'Unauthenticated',
-    )
-    expect(await call(tokenOf('gateway'))).toBe('PermissionDenied')
-    expect(await call(tokenOf('payments'))).toBe('ok')
-    expect(await call(`Bearer ${bearerCredential}`)).toBe('ok')
-  })
+  it.each(['1.1', '2'] as const)(
+    'permission to call is decided by the credential over HTTP/%s',
+    async (version) => {
+      const started = await start(() => ({ known: [] }))
+      const tokenOf = (name: string) => started.identityOf(name).authorization('delivery')
+      const call = (authorization: string | undefined) =>
+        codeOf(foreign(started.url, authorization, version).seen({}))
+      expect(await call(undefined)).toBe('Unauthenticated')
+      expect(await call('Bearer nonsense')).toBe('Unauthenticated')
+      expect(await call(started.identityOf('payments').authorization('accounts'))).toBe(
+        'Unauthenticated',
+      )
+      expect(await call(tokenOf('gateway'))).toBe('PermissionDenied')
+      expect(await call(tokenOf('payments'))).toBe('ok')
+      expect(await call(`Bearer ${bearerCredential}`)).toBe('ok')
+    },
+  )
 
-  it('is checked before the body is read and before the method is looked up', async () => {
+  it('permission to call is checked before the body is read and before the method is looked up', async () => {
     const { url, identityOf } = await start(() => ({ known: [] }))
     const authorization = identityOf('payments').authorization('delivery')
     const post = (path: string, headers: Record<string, string>, body: string) =>
@@ -108,7 +111,7 @@ describe('permission to call', () => {
     )
   })
 
-  it('does not matter to health', async () => {
+  it('a health check needs no permission to call', async () => {
     const { url } = await start(() => ({ known: [] }))
     const health = createClient(
       Health,
@@ -119,7 +122,7 @@ describe('permission to call', () => {
 })
 
 describe('a call', () => {
-  it('hands on request id, trace, project and deadline to the calls made for it', async () => {
+  it('a call hands on request id, trace, project and deadline to the calls made for it', async () => {
     let inner: CallContext | undefined
     let project: string | undefined
     const back = await start((_, context) => {
@@ -145,7 +148,7 @@ describe('a call', () => {
     expect(laterMs).toBeLessThanOrEqual(tookMs + 1)
   })
 
-  it('gets a request id and a deadline when it brings none', async () => {
+  it('a call without a request id and a deadline gets both', async () => {
     let inner: CallContext | undefined
     const started = await start(() => {
       inner = currentContext()
@@ -158,7 +161,7 @@ describe('a call', () => {
     expect(inner?.deadline).toBeLessThanOrEqual(Date.now() + 10_000)
   })
 
-  it('is answered at its deadline although the handler ignores it', async () => {
+  it('a call is answered at its deadline although the handler ignores it', async () => {
     const started = await start(() => new Promise(() => undefined))
     const call = foreign(started.url, `Bearer ${bearerCredential}`, '2')
     const watch = startStopwatch()
@@ -177,7 +180,7 @@ describe('a call', () => {
     expect(await codeOf(call.seen({}, { timeoutMs: 100 }))).toBe('DeadlineExceeded')
   })
 
-  it('may ask for more time than there is, and gets the most', async () => {
+  it('a call that asks for more than the maximum time gets the maximum', async () => {
     let left = 0
     const started = await start((_, context) => {
       left = context.timeoutMs() ?? 0
@@ -188,7 +191,7 @@ describe('a call', () => {
     expect(left).toBeLessThanOrEqual(60_000)
   })
 
-  it('aborts the calls made for it when its caller goes away, and not because it was answered', async () => {
+  it('a call aborts the calls made for it when its caller goes away, and not because it was answered', async () => {
     const aborted = Promise.withResolvers<string>()
     const entered = Promise.withResolvers<void>()
     const slow = await start((_, { signal }) => {
@@ -223,7 +226,7 @@ describe('a call', () => {
     expect(await later.promise).toBe('ok')
   })
 
-  it('makes no nested call once its time is up', async () => {
+  it('a call makes no nested call once its time is up', async () => {
     const started = await start(() => ({ known: [] }))
     const client = inboxAs(started, 'payments')
     const failure = await runWithContext({ requestId, traceparent, deadline: Date.now() - 1 }, () =>
@@ -232,7 +235,7 @@ describe('a call', () => {
     expect(failure.reason).toBe('TIMEOUT')
   })
 
-  it('is refused when the message is over 4 MiB', async () => {
+  it('a call is refused when the message is over 4 MiB', async () => {
     const started = await start(() => ({ known: [] }))
     const call = foreign(started.url, `Bearer ${bearerCredential}`)
     expect(await codeOf(call.seen({ eventIds: ['x'.repeat(5 << 20)] }))).toBe('ResourceExhausted')
@@ -241,7 +244,7 @@ describe('a call', () => {
 })
 
 describe('a project in the token', () => {
-  it('lets a call act for that project only', async () => {
+  it('a project in the token lets a call act for that project only', async () => {
     const started = await start((request, context) => {
       projectOf(context, request.eventIds[0] ?? '')
       return { known: [] }
@@ -259,7 +262,7 @@ describe('a project in the token', () => {
 })
 
 describe('a refusal', () => {
-  it('arrives as the Failure that was thrown', async () => {
+  it('a refusal arrives as the Failure that was thrown', async () => {
     const started = await start(() => {
       throw new Failure('RATE_LIMIT_EXCEEDED', 'too many', {
         details: { field: 'event_ids' },
@@ -288,7 +291,7 @@ describe('a refusal', () => {
     expect(error?.findDetails(RetryInfoSchema)[0]?.retryDelay).toMatchObject({ seconds: 2n })
   })
 
-  it('shows nothing of a bug, which is logged once', async () => {
+  it('a refusal shows nothing of a bug, which is logged once', async () => {
     const started = await start(() => {
       throw new TypeError('secret detail')
     })
@@ -300,7 +303,7 @@ describe('a refusal', () => {
     expect(errors[0]).toMatchObject({ rpc: 'events.v1.InboxService/Seen', caller: 'payments' })
   })
 
-  it('says unavailable when nothing listens and too late when no answer comes', async () => {
+  it('a refusal says unavailable when nothing listens and too late when no answer comes', async () => {
     const started = await start(() => new Promise(() => undefined))
     const late = await failureOf(inboxAs(started, 'payments', 100).seen({}))
     expect(late.reason).toBe('TIMEOUT')
@@ -316,7 +319,7 @@ describe('a refusal', () => {
 })
 
 describe('the record of a call', () => {
-  it('is one line and one observation, refused calls included', async () => {
+  it('the record of a call is one line and one observation, refused calls included', async () => {
     const observed: string[] = []
     const metrics = {
       observe: (method: string, code: string) => void observed.push(`${method} ${code}`),
@@ -336,7 +339,7 @@ describe('the record of a call', () => {
 })
 
 describe('closing', () => {
-  it('does not wait for a stream that was answered before its body was read', async () => {
+  it('closing does not wait for a stream that was answered before its body was read', async () => {
     const started = await start(() => ({ known: [] }))
     const call = foreign(started.url, `Bearer ${bearerCredential}`, '2')
     expect(await codeOf(call.seen({ eventIds: ['x'.repeat(5 << 20)] }))).toBe('ResourceExhausted')
@@ -346,7 +349,7 @@ describe('closing', () => {
     expect(watch.elapsedMs()).toBeLessThan(2_000)
   })
 
-  it('completes a call in flight and accepts no new one', async () => {
+  it('closing completes a call in flight and accepts no new one', async () => {
     const release = Promise.withResolvers<void>()
     const entered = Promise.withResolvers<void>()
     const started = await start(async () => {
@@ -364,7 +367,7 @@ describe('closing', () => {
     await closed
   })
 
-  it('does not wait for an idle client or longer than the grace for a busy one', async () => {
+  it('closing does not wait for an idle client or longer than the grace for a busy one', async () => {
     const bothEntered = Promise.withResolvers<void>()
     let calls = 0
     const handler = () => {

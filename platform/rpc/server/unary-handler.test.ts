@@ -55,7 +55,7 @@ async function send(
 const length = { 'content-length': String(message.length) }
 
 describe('a unary call', () => {
-  it('is answered with or without a content-length, with the headers that the handler set', async () => {
+  it('a unary call is answered with or without a content-length, with the headers that the handler set', async () => {
     const { url, asked } = await start()
     const pieces = [message.subarray(0, 2), message.subarray(2)]
     for (const framing of [length, { 'transfer-encoding': 'chunked' }]) {
@@ -70,7 +70,7 @@ describe('a unary call', () => {
     expect(asked).toEqual([['one'], ['one']])
   })
 
-  it('is answered in time although its body does not come, and its handler does not run', async () => {
+  it('a unary call is answered in time although its body does not come, and its handler does not run', async () => {
     const { url, asked, lines } = await start()
     const headers = { ...length, 'connect-timeout-ms': '100' }
     const answer = await send(url, headers, [message.subarray(0, 2)], false)
@@ -80,7 +80,7 @@ describe('a unary call', () => {
     expect(lines.filter((line) => line['msg'] === 'rpc answered')).toHaveLength(1)
   })
 
-  it('is refused and written down once when its body is no message or its time no time', async () => {
+  it('a unary call is refused and logged once when its body is no message or its time-out is malformed', async () => {
     const { url, asked, lines } = await start()
     const malformed = await send(url, { 'content-length': '1' }, [Buffer.from([0xff])])
     expect(malformed.status).toBe(400)

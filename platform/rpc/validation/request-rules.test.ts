@@ -143,21 +143,24 @@ describe('a call that breaks a rule', () => {
       ['gRPC', () => createClient(InboxService, createGrpcTransport(stock()))],
     ]
 
-  it.each(ways)('is refused with the name of the field over %s', async (_, open) => {
-    const client = await open()
-    const good = randomUUID()
-    expect(await refusalOf(client.seen({ eventIds: [good, 'demo'] }))).toEqual({
-      code: 'InvalidArgument',
-      message: 'event_ids[1] must be a valid UUID',
-      reason: 'INVALID_PARAMETER',
-      fields: ['event_ids[1]'],
-      descriptions: ['event_ids[1] must be a valid UUID'],
-      reasons: ['INVALID_PARAMETER'],
-    })
-    expect(calls).toEqual([])
-    await client.seen({ eventIds: [good] })
-    expect(calls).toEqual(['seen'])
-  })
+  it.each(ways)(
+    'a call that breaks a rule is refused with the name of the field over %s',
+    async (_, open) => {
+      const client = await open()
+      const good = randomUUID()
+      expect(await refusalOf(client.seen({ eventIds: [good, 'demo'] }))).toEqual({
+        code: 'InvalidArgument',
+        message: 'event_ids[1] must be a valid UUID',
+        reason: 'INVALID_PARAMETER',
+        fields: ['event_ids[1]'],
+        descriptions: ['event_ids[1] must be a valid UUID'],
+        reasons: ['INVALID_PARAMETER'],
+      })
+      expect(calls).toEqual([])
+      await client.seen({ eventIds: [good] })
+      expect(calls).toEqual(['seen'])
+    },
+  )
 })
 
 type Parts = MessageInitShape<(typeof AccountsService.method.uploadPersonalAccount)['input']>[]
@@ -171,13 +174,13 @@ describe('a stream of messages', () => {
   }
   const header = { part: { case: 'header', value: { projectId: randomUUID() } } } as const
 
-  it('ends at the first bad one; the handler sees those before it', async () => {
+  it('a stream of messages ends at the first bad one; the handler sees those before it', async () => {
     const artefact = { part: { case: 'artefact', value: { field: 'passport' } } } as const
     expect((await refusalOf(upload([header, artefact]))).fields).toEqual(['artefact.field'])
     expect(calls).toEqual(['header'])
   })
 
-  it('is refused for a message without its part', async () => {
+  it('a stream of messages is refused for a message without its part', async () => {
     const refused = await refusalOf(upload([header, {}]))
     expect([refused.reason, refused.fields]).toEqual(['MISSING_PARAMETER', ['part']])
   })
@@ -199,7 +202,7 @@ describe('a refusal', () => {
   const ask = (message: Init) =>
     refusalOf(ownClient(AccountsService).createPersonalAccount(message))
 
-  it('lists all fields that break a rule, each with its reason', async () => {
+  it('a refusal lists all fields that break a rule, each with its reason', async () => {
     const bad = { firstName: '', email: 'nobody', authorisationToken: 'short' }
     const { message, reason, fields, reasons } = await ask(profile(bad))
     expect(message).toBe('profile.first_name is required')
@@ -208,7 +211,7 @@ describe('a refusal', () => {
     expect(reasons).toEqual(['MISSING_PARAMETER', 'INVALID_PARAMETER', 'INVALID_PARAMETER'])
   })
 
-  it('shows no value of the request', async () => {
+  it('a refusal shows no value of the request', async () => {
     const secret = 'secret\u0000secret'
     const bad = {
       firstName: secret,
@@ -221,7 +224,7 @@ describe('a refusal', () => {
     expect(JSON.stringify(refused)).not.toContain('secret')
   })
 
-  it('names the entry of a map by an ordinary key alone', async () => {
+  it('a refusal names the entry of a map by an ordinary key alone', async () => {
     const named = await ask(profile({ details: { city: 'a\u0007' } }))
     expect(named.fields).toEqual(['profile.details["city"]'])
     const hidden = await ask(profile({ details: { 'My "PIN" is 1234': 'x' } }))
@@ -231,12 +234,12 @@ describe('a refusal', () => {
     )
   })
 
-  it('says in words what a pattern wants', async () => {
+  it('a refusal says in words what a pattern wants', async () => {
     const { message } = await ask(profile({ mobileNumber: '202' }))
     expect(message).toBe('profile.mobile_number must be a number in E.164 with plus sign')
   })
 
-  it('of many bad items names twenty, and of a huge message the first bad field', async () => {
+  it('a refusal of many bad items names twenty, and that of a huge message names the first bad field', async () => {
     const inbox = ownClient(InboxService, 'payments')
     const some = await refusalOf(inbox.seen({ eventIds: Array(100).fill('x') }))
     expect(some.fields).toHaveLength(20)
@@ -262,7 +265,7 @@ describe('a time', () => {
     [0n, -1],
     [0n, 1_000_000_000],
     [last, 999_999_999],
-  ])('of %d s and %d ns is none', async (seconds, nanos) => {
+  ])('a timestamp of %d s and %d ns is refused', async (seconds, nanos) => {
     const { message, fields } = await refusalOf(list(seconds, nanos))
     expect(message).toBe('start_time must be a time of the years 1 to 9999')
     expect(fields).toEqual(['start_time'])
@@ -273,12 +276,12 @@ describe('a time', () => {
     [first, 0],
     [0n, 0],
     [last, 999_000_000],
-  ])('of %d s and %d ns is one', async (seconds, nanos) => {
+  ])('a timestamp of %d s and %d ns is accepted', async (seconds, nanos) => {
     await list(seconds, nanos)
     expect(calls).toEqual(['list'])
   })
 
-  it('is found wherever it is in a message', () => {
+  it('a bad timestamp is found wherever it is in a message', () => {
     const expireTime = { seconds: 0n, nanos: -1 }
     const begin = create(BeginMovementRequestSchema, { hold: { expireTime } })
     expect(badTimeFinder(BeginMovementRequestSchema)?.(begin)).toBe('hold.expire_time')

@@ -4,7 +4,7 @@ import { isSafePattern } from './catalogue.ts'
 
 describe('a pattern of references', () => {
   it.each(['\\d{8,12}', 'W\\d{7}', '[A-Z]{2}\\d{6}', 'AB-[0-9]{4}', '\\d?[a-z]{1,3}'])(
-    'may be %s',
+    'a pattern of references may be %s',
     (pattern) => expect(isSafePattern(pattern)).toBe(true),
   )
 
@@ -24,5 +24,7 @@ describe('a pattern of references', () => {
     '(?=a)',
     '\\1',
     'a'.repeat(201),
-  ])('may not be %s', (pattern) => expect(isSafePattern(pattern)).toBe(false))
+  ])('a pattern of references may not be %s', (pattern) =>
+    expect(isSafePattern(pattern)).toBe(false),
+  )
 })

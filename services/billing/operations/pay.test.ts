@@ -8,6 +8,6 @@ it.each([
   [8_000, 3_750],
   [20_000, 6_000],
   [50_000, 6_000],
-])('beside a biller of %i ms the ledger has %i ms, twice', (billerMs, ledgerMs) => {
+])('a call to a biller of %i ms leaves the ledger %i ms, twice', (billerMs, ledgerMs) => {
   expect(ledgerTimeoutMs(billerMs)).toBe(ledgerMs)
 })

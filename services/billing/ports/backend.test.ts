@@ -49,18 +49,18 @@ function refusing(reason: Reason) {
 }
 
 describe('the answer to a payment', () => {
-  it('is definitive when the back end refuses for ever what it once called unknown', async () => {
+  it('the answer to a payment is definitive when the back end refuses for ever what it once called unknown', async () => {
     expect(await refusing('REFERENCE_REFUSED').pay('id', order)).toEqual({ state: 'not_found' })
   })
 
   it.each<Reason>(['TIMEOUT', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'INVALID_PARAMETER'])(
-    'is none when the call ends with %s',
+    'a payment has no answer when the call ends with %s',
     async (reason) => {
       await expect(refusing(reason).pay('id', order)).rejects.toMatchObject({ reason })
     },
   )
 
-  it('is unclear when the back end does not know what it was just handed', async () => {
+  it('the answer to a payment is unclear when the back end does not know what it was just handed', async () => {
     const billers = answeringWith({ state: BillState.NOT_FOUND })
     expect(await billers.pay('id', order)).toEqual({ state: 'unclear' })
     expect(await billers.enquire('id')).toEqual({ state: 'not_found' })
@@ -70,18 +70,21 @@ describe('the answer to a payment', () => {
     ['BILL_ALREADY_PAID', 'BILL_ALREADY_PAID'],
     ['the customer’s account is closed', 'REFUSED_BY_BILLER'],
     ['', 'REFUSED_BY_BILLER'],
-  ])('shows of the biller’s own words nothing but a code: "%s"', async (given, shown) => {
-    const state = BillState.REFUSED
-    const retryCategory = RetryCategory.NON_RETRIABLE
-    const answer = await answeringWith({ state, failureCode: given, retryCategory }).pay(
-      'id',
-      order,
-    )
-    expect(answer).toMatchObject({ failureCode: shown, retryCategory: 'NON_RETRIABLE' })
-  })
+  ])(
+    'the answer to a payment shows of the biller’s own words nothing but a code: "%s"',
+    async (given, shown) => {
+      const state = BillState.REFUSED
+      const retryCategory = RetryCategory.NON_RETRIABLE
+      const answer = await answeringWith({ state, failureCode: given, retryCategory }).pay(
+        'id',
+        order,
+      )
+      expect(answer).toMatchObject({ failureCode: shown, retryCategory: 'NON_RETRIABLE' })
+    },
+  )
 
   it.each([BillState.UNSPECIFIED, BillState.PENDING, 99])(
-    'is unclear for state %i',
+    'the answer to a payment is unclear for state %i',
     async (state) => {
       expect(await answeringWith({ state }).pay('id', order)).toEqual({ state: 'unclear' })
     },

@@ -15,11 +15,11 @@ const scheduleS = [1, 2, 5]
 const terms = { scheduleS, failures: 0, random: 0.5 }
 
 describe('what follows an attempt', () => {
-  it('is the end after a 2xx', () => {
+  it('a delivery ends after a 2xx', () => {
     expect(judge({ outcome: 'delivered', status: 204 }, terms)).toEqual({ state: 'delivered' })
   })
 
-  it('is each pause of the schedule in turn, then exhaustion', () => {
+  it('a delivery waits each pause of the schedule in turn, then is exhausted', () => {
     const verdicts = [0, 1, 2, 3].map((failures) =>
       judge({ outcome: 'refused', status: 500 }, { ...terms, failures }),
     )
@@ -35,10 +35,13 @@ describe('what follows an attempt', () => {
     [0, 4_000],
     [0.25, 4_500],
     [1, 6_000],
-  ])('is a pause within 20 %% of the schedule: drawn %d, it is %d ms', (random, delayMs) => {
-    const verdict = judge({ outcome: 'timed_out' }, { ...terms, failures: 2, random })
-    expect(verdict).toEqual({ state: 'pending', delayMs })
-  })
+  ])(
+    'a pause between attempts is within 20 %% of the schedule: drawn %d, it is %d ms',
+    (random, delayMs) => {
+      const verdict = judge({ outcome: 'timed_out' }, { ...terms, failures: 2, random })
+      expect(verdict).toEqual({ state: 'pending', delayMs })
+    },
+  )
 
   it.each([
     [10, 0, 1_000],
@@ -46,16 +49,19 @@ describe('what follows an attempt', () => {
     [10, 99_999, 3_600_000],
     [3_600, 99_999, 7_200_000],
     [3_600, 4_000, 4_000_000],
-  ])('with a base of %d s and Retry-After %d waits right', (baseS, retryAfterS, delayMs) => {
-    const verdict = judge(
-      { outcome: 'refused', status: 429, retryAfterS },
-      { ...terms, scheduleS: [baseS] },
-    )
-    const expected = retryAfterS > baseS ? delayMs : baseS * 1_000
-    expect(verdict).toEqual({ state: 'pending', delayMs: expected })
-  })
+  ])(
+    'a pause with a base of %d s after Retry-After %d is long enough',
+    (baseS, retryAfterS, delayMs) => {
+      const verdict = judge(
+        { outcome: 'refused', status: 429, retryAfterS },
+        { ...terms, scheduleS: [baseS] },
+      )
+      const expected = retryAfterS > baseS ? delayMs : baseS * 1_000
+      expect(verdict).toEqual({ state: 'pending', delayMs: expected })
+    },
+  )
 
-  it('is never earlier than the drawn pause, for any Retry-After', () => {
+  it('the next attempt is never earlier than the drawn pause, for any Retry-After', () => {
     const verdict = judge(
       { outcome: 'refused', status: 503, retryAfterS: 11 },
       { ...terms, scheduleS: [10], random: 1 },
@@ -63,12 +69,12 @@ describe('what follows an attempt', () => {
     expect(verdict.delayMs).toBe(12_000)
   })
 
-  it('is the end for a 410 and for a blocked address, even with attempts left', () => {
+  it('a delivery ends after a 410 and for a blocked address, even with attempts left', () => {
     expect(judge({ outcome: 'refused', status: 410 }, terms)).toEqual({ state: 'gone' })
     expect(judge({ outcome: 'blocked' }, terms)).toEqual({ state: 'blocked' })
   })
 
-  it('is another attempt at once when the outcome is unknown, even after the last pause', () => {
+  it('a delivery is attempted again at once when the outcome is unknown, even after the last pause', () => {
     const verdict = judge({ outcome: 'unknown' }, { ...terms, failures: 3 })
     expect(verdict).toEqual({ state: 'pending', delayMs: 0 })
   })
@@ -83,12 +89,12 @@ describe('Retry-After', () => {
     ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
     ['Thursday, 01-Jan-26 00:00:30 GMT', 30],
     ['Fri, 31 Dec 9999 23:59:59 GMT', 999_999_999],
-  ])('%s is read as %d s', (header, seconds) => {
+  ])('the Retry-After %s is read as %d s', (header, seconds) => {
     expect(parseRetryAfter(header, now)).toBe(seconds)
   })
 
   it.each([undefined, '', '-1', '1.5', 'soon', '5 s', '1e3', '2026-01-01', '99999999999'])(
-    '%s says nothing',
+    'the Retry-After %s says nothing',
     (header) => {
       expect(parseRetryAfter(header, now)).toBeUndefined()
     },
@@ -96,7 +102,7 @@ describe('Retry-After', () => {
 })
 
 describe('an id', () => {
-  it('follows from event, kind and party, and differs with each', () => {
+  it('the id of a delivery follows from event, kind and party, and differs with each', () => {
     const [one, other] = [newId(), newId()]
     const ids = [
       deliveryId(one, 'payment_initiated', 'payerIndex.0'),
@@ -113,7 +119,7 @@ describe('an id', () => {
     expect(deliveryId(one, 'payment_initiated', 'payerIndex.0')).toBe(ids[0])
   })
 
-  it('of a delivery sorts by the time of its event', () => {
+  it('the id of a delivery sorts by the time of its event', () => {
     const events = ['019a9c00-0000-7fff-bfff-ffffffffffff', '019a9c00-0001-7000-8000-000000000000']
     const ids = events.map((eventId) => deliveryId(eventId, 'payment_initiated', 'payerIndex.0'))
     expect(ids.toSorted()).toEqual(ids)
@@ -123,7 +129,7 @@ describe('an id', () => {
 
 describe('the states of a delivery', () => {
   const states = Object.keys(deliveryMachine) as DeliveryState[]
-  it('are left only from pending and sending', () => {
+  it('the states of a delivery are left only from pending and sending', () => {
     const open = states.filter((state) => !isTerminal(deliveryMachine, state))
     expect(open).toEqual(['pending', 'sending'])
   })

@@ -33,7 +33,7 @@ it('each institution has its own call', async () => {
   expect(asked).toEqual(['a', 'b'])
 })
 
-it('fetches the secrets again after a change of access, also those already in flight', async () => {
+it('the cache fetches signing secrets again after a change of access, also those in flight', async () => {
   let answered: (secrets: string[]) => void = () => {}
   const answers = [new Promise<string[]>((resolve) => void (answered = resolve)), ['new']]
   const { asked, secrets } = accounts(() => answers.shift() ?? [])
@@ -45,7 +45,7 @@ it('fetches the secrets again after a change of access, also those already in fl
   expect(asked).toHaveLength(2)
 })
 
-it('retries a failure after a second, and uses no older secret meanwhile', async () => {
+it('the cache retries a failure to fetch secrets after a second, and uses no older secret meanwhile', async () => {
   let up = true
   const { asked, secrets, wait } = accounts(() => {
     if (up) return ['secret']

@@ -70,7 +70,7 @@ function sumOf(lines: Line[], address: object, currency: string): bigint {
 }
 
 describe('the lines of any transaction', () => {
-  it('sum to zero in each currency', () => {
+  it('the lines of any transaction sum to zero in each currency', () => {
     fc.assert(
       fc.property(moved, (money) => {
         const sums = new Map<string, bigint>()
@@ -83,7 +83,7 @@ describe('the lines of any transaction', () => {
     )
   })
 
-  it('debit the amount and fees of the sender, and credit the amount less the fees of the recipient', () => {
+  it('the lines of any transaction debit the amount and fees of the sender, and credit the amount less the fees of the recipient', () => {
     fc.assert(
       fc.property(moved, (money) => {
         const lines = ledgerLines(money)
@@ -106,7 +106,7 @@ describe('the lines of any transaction', () => {
     )
   })
 
-  it('are none of zero, and their fees are never above them', () => {
+  it('the lines of any transaction are never zero, and its fees are never above them', () => {
     fc.assert(
       fc.property(moved, (money) => {
         for (const { amountMinor, feeMinor } of ledgerLines(money)) {

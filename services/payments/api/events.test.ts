@@ -54,7 +54,7 @@ it.each([
   ['a notify URL', { notify }, 'pw.payments.event'],
   ['a callback URL', { callback }, 'pw.payments.event'],
   ['both', { notify, callback }, 'pw.payments.event'],
-])('of a request with %s', (_, urls, subject) => {
+])('the event of a request with %s has its own subject', (_, urls, subject) => {
   const draft = draftOf(urls)
   const fact = { kind: 'CREATED' as const, notices: [], callbackSequence: 0 }
   expect(creationEvent(draft, fact).subject).toBe(subject)

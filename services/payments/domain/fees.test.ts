@@ -26,7 +26,7 @@ function base(amounts: bigint[], payees: bigint[] = []): FeeBase {
 }
 
 describe('fees', () => {
-  it('are borne by the merchant unless the request says otherwise', () => {
+  it('fees are borne by the merchant unless the request says otherwise', () => {
     const { fees, perPayerMinor, perPayeeMinor } = computeFees(
       schedule,
       merchantPays,
@@ -45,14 +45,14 @@ describe('fees', () => {
     expect([perPayerMinor, perPayeeMinor]).toEqual([[0n], [0n]])
   })
 
-  it('round each component half to even, per payer', () => {
+  it('fees round each component half to even, per payer', () => {
     // 2.90 % and 0.50 % of 0.50 are 1.45 and 0.25; of 1.00: 2.9 and 0.5; of 3.00: 8.7 and 1.5.
     const { fees } = computeFees(schedule, merchantPays, base([50n, 100n, 300n]))
     expect(fees.cardProcessingMinor).toBe(1n + 3n + 9n)
     expect(fees.platformProcessingMinor).toBe(0n + 0n + 2n)
   })
 
-  it('charge cards for card methods and agents for their channel only', () => {
+  it('fees charge cards for card methods and agents for their channel only', () => {
     const payers: FeeBase['payers'] = [
       { amountMinor: 10_000n, paymentChannel: 'agent', paymentMethod: 'cash' },
       { amountMinor: 10_000n, paymentChannel: 'agent', paymentMethod: 'card' },
@@ -67,7 +67,7 @@ describe('fees', () => {
     expect([fees.payerPaysMinor, fees.payeePaysMinor]).toEqual([1_370n, 0n])
   })
 
-  it('fall on payers by a percentage and on payees by amount for the rest', () => {
+  it('fees fall on payers by a percentage and on payees by amount for the rest', () => {
     const terms = { paysFees: true, payerCoversPercent: 25 }
     const split = computeFees(schedule, terms, base([10_000n], [7_500n, 2_500n]))
     expect(split.perPayerMinor).toEqual([85n])
@@ -75,7 +75,7 @@ describe('fees', () => {
     expect(split.fees.merchantPaysMinor).toBe(0n)
   })
 
-  it('always sum to the total, for components, shares and people', () => {
+  it('fees always sum to the total, for components, shares and people', () => {
     const channel = fc.constantFrom<PaymentChannel>('agent', 'direct_pos', 'payment_link')
     const payer = channel.chain((paymentChannel) =>
       fc.record({

@@ -15,22 +15,22 @@ const harmless = {
 }
 
 describe('the fraud rules', () => {
-  it('let a request pass that reaches every limit but breaks none', () => {
+  it('the fraud rules let a request pass that reaches every limit but breaks none', () => {
     expect(findFraud(rules, harmless)).toBeUndefined()
   })
 
-  it('stop a blocked number among the payers', () => {
+  it('the fraud rules stop a blocked number among the payers', () => {
     const payerNumbers = ['+12025550100', '+12025550106']
     expect(findFraud(rules, { ...harmless, payerNumbers })).toBe('blocked_number')
   })
 
-  it('stop an amount above the ceiling of its currency, and of no other', () => {
+  it('the fraud rules stop an amount above the ceiling of its currency, and of no other', () => {
     expect(findFraud(rules, { ...harmless, amountMinor: 1_000_001n })).toBe('ceiling')
     const elsewhere = { ...harmless, amountMinor: 1_000_001n, currency: 'EUR' }
     expect(findFraud(rules, elsewhere)).toBeUndefined()
   })
 
-  it('stop the thirty-first request of a minute', () => {
+  it('the fraud rules stop the thirty-first request of a minute', () => {
     expect(findFraud(rules, { ...harmless, recentRequests: 30 })).toBe('velocity')
   })
 })

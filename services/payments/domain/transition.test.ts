@@ -210,7 +210,7 @@ function isRefund({ kind }: Settlement): boolean {
 }
 
 describe('a payment', () => {
-  it('keeps its states valid and its money balanced through any history', () => {
+  it('a payment keeps its states valid and its money balanced through any history', () => {
     const share = fc.bigInt(1n, 10n ** 9n)
     const history = fc.record({
       shares: fc.array(share, { minLength: 1, maxLength: 3 }),
@@ -234,21 +234,21 @@ describe('a payment', () => {
     )
   })
 
-  it('is not changed by a decision: the answer is a copy', () => {
+  it('a payment is not changed by a decision: the answer is a copy', () => {
     const payment = newPayment([100n, 200n], [], false)
     const before = structuredClone(payment)
     cancel(payment, start)
     expect(payment).toEqual(before)
   })
 
-  it('ends at its first deadline', () => {
+  it('a payment ends at its first deadline', () => {
     const payment = newPayment([100n, 200n], [], false)
     expect(expire(payment, new Date(start.getTime() + 899_999))).toBeUndefined()
     const ended = expire(payment, new Date(start.getTime() + 900_000))
     expect(ended?.payment.state).toBe('Expired')
   })
 
-  it('has no step out of a final state but the return of money', () => {
+  it('a payment has no step out of a final state but the return of money', () => {
     expect(next(paymentMachine, 'Cancelled', 'refund')).toBeUndefined()
     expect(next(payerMachine, 'Cancelled', 'refund')).toBe('Refunded')
     expect(next(payerMachine, 'Failed', 'refund')).toBeUndefined()

@@ -15,7 +15,7 @@ function accounts(answer: (merchantId: string) => object) {
 }
 
 describe('a merchant', () => {
-  it('is fetched once for concurrent calls, and again after a minute', async () => {
+  it('a merchant is fetched once for concurrent calls, and again after a minute', async () => {
     const { asked, find, wait } = accounts((merchantId) => ({ merchantId, businessName: 'Shop' }))
     await Promise.all([find('p', 'm'), find('p', 'm')])
     wait(59_999)
@@ -26,14 +26,14 @@ describe('a merchant', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('of another project is fetched separately', async () => {
+  it('a merchant of another project is fetched separately', async () => {
     const { asked, find } = accounts((merchantId) => ({ merchantId }))
     await find('p', 'm')
     await find('q', 'm')
     expect(asked).toHaveLength(2)
   })
 
-  it('that is unknown is an invalid key, and fetched again', async () => {
+  it('a merchant that is unknown is an invalid key, and fetched again', async () => {
     const { asked, find } = accounts(() => {
       throw new Failure('MERCHANT_NOT_FOUND', 'no such merchant')
     })

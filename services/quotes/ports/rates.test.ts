@@ -5,7 +5,7 @@ import { rateFinder } from './rates.ts'
 
 const log = createLogger({ part: 'test', level: 'silent' })
 
-it('waits longer for the first rate of a pair than for one that the last can stand in for', async () => {
+it('a quote waits longer for the first rate of a pair than for one where the last can be used', async () => {
   let nowMs = Date.now()
   const waits: number[] = []
   const findRate = rateFinder({

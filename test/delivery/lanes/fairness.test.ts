@@ -57,13 +57,13 @@ const pushMany = (count: number, to = url) =>
 let orders = 0
 
 describe('the attempts under way to one receiver', () => {
-  it('are two at first and no more until one ends', async () => {
+  it('the attempts under way to one receiver are two at first and no more until one ends', async () => {
     await pushMany(5)
     expect(await claim()).toHaveLength(2)
     expect(await claim()).toHaveLength(0)
   })
 
-  it('grow by one for twenty successes, up to sixteen', async () => {
+  it('the attempts under way to one receiver grow by one for twenty successes, up to sixteen', async () => {
     await pushMany(400)
     const sizes: number[] = []
     for (let n = 0; n < 60; n += 1) sizes.push(await round('delivered', 200))
@@ -75,17 +75,20 @@ describe('the attempts under way to one receiver', () => {
   it.each([
     ['refused', 429],
     ['refused', 503],
-  ] as const)('are halved by %s %s, and never fewer than two', async (outcome, status) => {
-    await pushMany(1)
-    await harness.asOwner('update delivery.endpoint set limit_now = 5')
-    await round(outcome, status)
-    expect((await endpoint())?.limit_now).toBe(2)
-    await round(outcome, status)
-    expect((await endpoint())?.limit_now).toBe(2)
-  })
+  ] as const)(
+    'the attempts under way to one receiver are halved by %s %s, and never fewer than two',
+    async (outcome, status) => {
+      await pushMany(1)
+      await harness.asOwner('update delivery.endpoint set limit_now = 5')
+      await round(outcome, status)
+      expect((await endpoint())?.limit_now).toBe(2)
+      await round(outcome, status)
+      expect((await endpoint())?.limit_now).toBe(2)
+    },
+  )
 
   it.each(['timed_out', 'connection_failed'] as const)(
-    'are halved by %s, down to one where nothing ever answers and to two where something did',
+    'the attempts under way to one receiver are halved by %s, down to one where nothing ever answers and to two where something did',
     async (outcome) => {
       await pushMany(1)
       await harness.asOwner('update delivery.endpoint set limit_now = 5')
@@ -105,7 +108,7 @@ describe('the attempts under way to one receiver', () => {
 })
 
 describe('fresh pushes and retries', () => {
-  it('share a receiver four to one', async () => {
+  it('fresh pushes and retries share a receiver four to one', async () => {
     await pushMany(8)
     await harness.asOwner("update delivery.delivery set attempts = 1 where state = 'pending'")
     await pushMany(30)
@@ -125,7 +128,7 @@ describe('fresh pushes and retries', () => {
 })
 
 describe('a breaker', () => {
-  it('opens after five failed connections and lets one probe through when its time is over', async () => {
+  it('a breaker opens after five failed connections and lets one probe through when its time is over', async () => {
     await pushMany(10)
     let attempts = 0
     let lastMs = 0
@@ -160,7 +163,7 @@ describe('a breaker', () => {
     expect(sizes).toEqual([1, 2, 4, 4, 4])
   })
 
-  it('is probed with the newest push, which may be for a URL that works', async () => {
+  it('a breaker is probed with the newest push, which may be for a URL that works', async () => {
     await pushMany(30)
     while ((await endpoint())?.breaker === 'closed') await round('connection_failed')
     harness.clock.advance(31_000)
@@ -176,7 +179,7 @@ describe('a breaker', () => {
     expect(attempts).toBe(10)
   })
 
-  it('does not use up attempts while it is open', async () => {
+  it('a breaker does not use up attempts while it is open', async () => {
     const [id = ''] = await harness.push({ url })
     await harness.asOwner(
       "update delivery.endpoint set breaker = 'open', breaker_until = now() + interval '1 day'",
@@ -188,7 +191,7 @@ describe('a breaker', () => {
 })
 
 describe('a receiver that never answers', () => {
-  it('does not hold up the pushes of others', async () => {
+  it('a receiver that never answers does not hold up the pushes of others', async () => {
     const dead = await startReceiver(() => undefined)
     const alive = await startReceiver()
     receivers.push(alive)
@@ -204,7 +207,7 @@ describe('a receiver that never answers', () => {
 })
 
 describe('a claim', () => {
-  it('disabledPlannerMethods no retries of another receiver, however many are due', async () => {
+  it('a claim reads no retries of another receiver, however many are due', async () => {
     const dead = 'https://dead.example/'
     await harness.push({ url: dead }, { url })
     await harness.asOwner(
@@ -232,7 +235,7 @@ describe('a claim', () => {
     expect(await claim()).toHaveLength(1)
   })
 
-  it('never loses a push to the race with intake', async () => {
+  it('a claim never loses a push to the race with intake', async () => {
     const to = await startReceiver()
     receivers.push(to)
     harness.worker()

@@ -61,7 +61,7 @@ async function claimed(...paths: string[]): Promise<(Claimed | undefined)[]> {
 }
 
 describe('a path that answers with errors while others of its lane succeed', () => {
-  it('shrinks no limit and opens no breaker, and the limit grows by the successes', async () => {
+  it('a path that answers with errors while others of its lane succeed shrinks no limit and opens no breaker, and the limit grows by the successes', async () => {
     await pushTo('/1')
     await setLimit(10)
     for (let n = 0; n < 40; n += 1) {
@@ -77,23 +77,29 @@ describe('a path that answers with errors while others of its lane succeed', () 
     expect(await lane()).toMatchObject({ limit: 16, breaker: 'closed' })
   })
 
-  it.each([400, 401, 404, 500, 502, 504])('does not shrink it by %d', async (status) => {
-    await pushTo('/a', '/b')
-    await setLimit(8)
-    const [a, b] = await claimed('/a', '/b')
-    await record([a, answered(status)], [b, answered(200)])
-    expect((await lane())?.limit).toBe(8)
-  })
+  it.each([400, 401, 404, 500, 502, 504])(
+    'a path that answers with errors while others of its lane succeed does not shrink the limit by %d',
+    async (status) => {
+      await pushTo('/a', '/b')
+      await setLimit(8)
+      const [a, b] = await claimed('/a', '/b')
+      await record([a, answered(status)], [b, answered(200)])
+      expect((await lane())?.limit).toBe(8)
+    },
+  )
 
-  it.each([429, 503])('shrinks it by %d, which asks for less', async (status) => {
-    await pushTo('/a', '/b')
-    await setLimit(8)
-    const [a, b] = await claimed('/a', '/b')
-    await record([a, answered(status)], [b, answered(200)])
-    expect((await lane())?.limit).toBe(4)
-  })
+  it.each([429, 503])(
+    'a path that answers with errors while others of its lane succeed shrinks the limit by %d, which asks for less',
+    async (status) => {
+      await pushTo('/a', '/b')
+      await setLimit(8)
+      const [a, b] = await claimed('/a', '/b')
+      await record([a, answered(status)], [b, answered(200)])
+      expect((await lane())?.limit).toBe(4)
+    },
+  )
 
-  it('whose connection is cut off before the answer does not shrink it', async () => {
+  it('a connection that is cut off before the answer does not shrink the limit while others of its lane succeed', async () => {
     const cutOff: PostEnd = {
       outcome: 'connection_failed',
       error: 'und_err_socket',
@@ -109,7 +115,7 @@ describe('a path that answers with errors while others of its lane succeed', () 
 })
 
 describe('a lane whose receiver is down', () => {
-  it('has its breaker opened when eight of ten fail in any way', async () => {
+  it('a lane whose receiver is down has its breaker opened when eight of ten fail in any way', async () => {
     await pushTo(...Array.from({ length: 10 }, (_, n) => `/${n}`))
     await setLimit(10)
     const all = await claim()
@@ -123,7 +129,7 @@ describe('a lane whose receiver is down', () => {
 })
 
 describe('a time-out', () => {
-  it('while another URL of the lane answered counts nowhere', async () => {
+  it('a time-out while another URL of the lane answered does not count', async () => {
     await pushTo('/hangs', '/works')
     await setLimit(8)
     const [hangs, works] = await claimed('/hangs', '/works')
@@ -133,7 +139,7 @@ describe('a time-out', () => {
     expect(await lane()).toEqual({ limit: 8, breaker: 'closed', failures: 0 })
   })
 
-  it('counts neither when that answer is recorded with it', async () => {
+  it('a time-out does not count either when that answer is recorded with it', async () => {
     await pushTo('/hangs', '/works')
     await setLimit(8)
     const [hangs, works] = await claimed('/hangs', '/works')
@@ -141,7 +147,7 @@ describe('a time-out', () => {
     expect(await lane()).toEqual({ limit: 8, breaker: 'closed', failures: 1 })
   })
 
-  it('while nothing answered counts', async () => {
+  it('a time-out while nothing answered counts', async () => {
     await pushTo('/hangs', '/too')
     await setLimit(8)
     const [hangs, too] = await claimed('/hangs', '/too')
@@ -149,7 +155,7 @@ describe('a time-out', () => {
     expect(await lane()).toEqual({ limit: 4, breaker: 'closed', failures: 2 })
   })
 
-  it('while only its own URL answered counts', async () => {
+  it('a time-out while only its own URL answered counts', async () => {
     await pushTo('/one', '/one')
     await setLimit(8)
     const [first, second] = await claim()
@@ -158,7 +164,7 @@ describe('a time-out', () => {
     expect((await lane())?.limit).toBe(4)
   })
 
-  it('counts when others answered before it began, and none since', async () => {
+  it('a time-out counts when others answered before it began, and none since', async () => {
     await pushTo('/works')
     await setLimit(8)
     const [works] = await claimed('/works')
@@ -170,7 +176,7 @@ describe('a time-out', () => {
     expect((await lane())?.limit).toBe(4)
   })
 
-  it('counts nowhere when another URL answered, though its own answered last', async () => {
+  it('a time-out does not count when another URL answered, though its own answered last', async () => {
     await pushTo('/a', '/b', '/a', '/c')
     await setLimit(16)
     const [first, b, second, c] = await claim()

@@ -32,7 +32,7 @@ const arrived = (receiver: Receiver, path: string) =>
   receiver.requests.filter((request) => request.path.startsWith(path)).length
 
 describe('a notify path that hangs', () => {
-  it('does not hold up callbacks to the same host', async () => {
+  it('a notify path that hangs does not hold up callbacks to the same host', async () => {
     const to = await receiverThatHangs('/notify')
     // No attempt is given up before the callbacks have to be there.
     harness.worker({ timeoutMs: 60_000 })
@@ -77,7 +77,7 @@ describe('a lane of the version before', () => {
     return deliveryId
   }
 
-  it('is served until it is empty, and new pushes go to lanes of their kind', async () => {
+  it('a lane of the version before is served until it is empty, and new pushes go to lanes of their kind', async () => {
     const to = await receiverThatHangs()
     const old = await oldPush(`${to.url}/callback`, 'callback')
     const [notify = ''] = await harness.push({ url: `${to.url}/notify` })
@@ -96,7 +96,7 @@ describe('a lane of the version before', () => {
 })
 
 describe('the lanes of a project', () => {
-  it('are listed page by page, by origin and kind', async () => {
+  it('the lanes of a project are listed page by page, by origin and kind', async () => {
     const kinds = ['notify', 'callback', 'onboarding'] as const
     const urls = ['https://b.example/x', 'https://a.example/x']
     await harness.push(...urls.flatMap((url) => kinds.map((kind) => ({ url, kind }))))

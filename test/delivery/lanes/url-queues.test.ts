@@ -92,14 +92,17 @@ describe('one URL', () => {
     [4, 2],
     [9, 4],
     [16, 8],
-  ])('of a lane with %i slots gets %i of them, though nothing else waits', async (slots, share) => {
-    await pushTo(...many(20, '/notify'))
-    await setLimit(slots)
-    expect(await claimAll()).toHaveLength(share)
-    expect(await claimAll()).toHaveLength(0)
-  })
+  ])(
+    'one URL of a lane with %i slots gets %i of them, though nothing else waits',
+    async (slots, share) => {
+      await pushTo(...many(20, '/notify'))
+      await setLimit(slots)
+      expect(await claimAll()).toHaveLength(share)
+      expect(await claimAll()).toHaveLength(0)
+    },
+  )
 
-  it('that all pushes are for is served on by each answer, and moves to no queue', async () => {
+  it('one URL that all pushes are for is served on by each answer, and moves to no queue', async () => {
     await pushTo(...many(30, '/notify'))
     await setLimit(16)
     let sent = 0
@@ -112,7 +115,7 @@ describe('one URL', () => {
     expect(sent).toBe(30)
   })
 
-  it('leaves the other half to others, which go in their order', async () => {
+  it('one URL leaves the other half to others, which go in their order', async () => {
     await pushTo(...many(10, '/busy'), '/1', '/2', '/3', '/4', '/5', '/6')
     await setLimit(8)
     const claimed = await claimAll()
@@ -123,7 +126,7 @@ describe('one URL', () => {
     expect((await claimAll()).map(pathOf).toSorted()).toEqual(['/5', '/6'])
   })
 
-  it('is served from its queue when it has slots again, oldest first', async () => {
+  it('one URL is served from its queue when it has slots again, oldest first', async () => {
     const ids = await pushTo(...many(6, '/busy'), '/other')
     await setLimit(4)
     const order: string[] = []
@@ -139,7 +142,7 @@ describe('one URL', () => {
     expect(await harness.count("state = 'delivered'")).toBe(7)
   })
 
-  it('has four fresh pushes sent to a retry in its queue too', async () => {
+  it('one URL has four fresh pushes sent to a retry in its queue too', async () => {
     await pushTo('/busy')
     await copyPending(40, 'url', 1)
     await pushTo(...many(40, '/busy'), '/other')
@@ -158,7 +161,7 @@ describe('one URL', () => {
 })
 
 describe('a URL that hangs', () => {
-  it('holds up nobody else of its lane, with a backlog at the head of both queues', async () => {
+  it('a URL that hangs holds up nobody else of its lane, with a backlog at the head of both queues', async () => {
     const to = await startReceiver((request, response) => {
       if (request.path !== '/hangs') status(200)(request, response)
     })
@@ -186,7 +189,7 @@ describe('a claim of a lane with 20,000 rows', () => {
       ...plan.matchAll(/Index Scan using delivery_queue_\w+ on .*?rows=([\d.]+) loops=(\d+)/g),
     ].reduce((sum, [, rows = '0', loops = '0']) => sum + Number(rows) * Number(loops), 0)
 
-  it('of one URL that has its share reads a few, and gets behind them by moving each once', async () => {
+  it('a claim of a lane with 20,000 rows of one URL that has its share reads a few, and passes them by moving each once', async () => {
     await pushTo('/hangs')
     await copyPending(19_999)
     await pushTo('/hangs', '/works')
@@ -214,7 +217,7 @@ describe('a claim of a lane with 20,000 rows', () => {
     expect(readRows(plan)).toBeLessThan(50)
   })
 
-  it('of as many URLs reads a few, and moves none', async () => {
+  it('a claim of a lane with 20,000 rows of as many URLs reads a few, and moves none', async () => {
     await pushTo('/first')
     await copyPending(19_999, `url || n`)
     await setLimit(16)
@@ -237,7 +240,7 @@ describe('what waits in the queue of a URL', () => {
     return ids
   }
 
-  it('is counted and shown with its age', async () => {
+  it('what waits in the queue of a URL is counted and shown with its age', async () => {
     await queued()
     harness.clock.advance(10_000)
     const [lane] = await listEndpoints(harness.db, harness.projectId, undefined, 10)
@@ -247,7 +250,7 @@ describe('what waits in the queue of a URL', () => {
     expect((await readBacklog(harness.db)).oldestDueS).toBeGreaterThan(10)
   })
 
-  it('can be cancelled, and leaves no queue behind', async () => {
+  it('what waits in the queue of a URL can be cancelled, and leaves no queue behind', async () => {
     const ids = await queued()
     for (const id of ids.slice(1, 5)) await cancelDelivery(harness.db, harness.projectId, id)
     await harness.asOwner(
@@ -263,7 +266,7 @@ describe('what waits in the queue of a URL', () => {
     expect(row?.queues).toBe(0)
   })
 
-  it('is found again when no lane names its queue, as an instance of the version before may leave it', async () => {
+  it('what waits in the queue of a URL is found again when no lane names its queue, as an instance of the version before may leave it', async () => {
     await queued()
     await harness.asOwner("update delivery.endpoint set url_queues = '{}', ready_at = 'infinity'")
     expect(await wakeForgotten(harness.db, 100)).toBe(1)

@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 
 describe('a history', () => {
-  it('is turned page by page, newest first, each movement once', async () => {
+  it('a history is turned page by page, newest first, each movement once', async () => {
     const first = await historyOf(demo, { limit: 2 })
     expect(first).toMatchObject({ count: 2, has_more: true, next_cursor: expect.any(String) })
     // What comes between two pages changes neither.
@@ -65,7 +65,7 @@ describe('a history', () => {
     expect(byId(received[1])).toMatchObject({ amount: '2.00', fees: '0.00', description: 'Second' })
   })
 
-  it('shows another project that money moved, and none of our words', async () => {
+  it('a history shows another project that money moved, and none of our words', async () => {
     const { transactions } = await historyOf(accountClient(mesh, 'other'))
     expect(transactions.map(({ amount }) => amount)).toContain('2.75')
     for (const { transaction_id, description, metadata } of transactions) {
@@ -74,7 +74,7 @@ describe('a history', () => {
     }
   })
 
-  it('refuses the cursor of another number and of another project', async () => {
+  it('a history refuses the cursor of another number and of another project', async () => {
     const { next_cursor: cursor } = await historyOf(demo, { limit: 1 })
     for (const answer of [
       await demo.history({ mobile_number: person(0), cursor }),
@@ -86,7 +86,7 @@ describe('a history', () => {
 })
 
 describe('a balance', () => {
-  it('keeps back what a pending transaction may take, and the history shows it as pending', async () => {
+  it('a balance keeps back what a pending transaction may take, and the history shows it as pending', async () => {
     const before = dataOf(await demo.balance(mobile_number))
     const token = tokenOf(await demo.session(lookup))
     const order = await payments.order(0, 1, {

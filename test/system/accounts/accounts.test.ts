@@ -23,7 +23,7 @@ describe('a look-up', () => {
     [5, 'Abena Sarpong'],
     [6, 'Kwame Asante'],
     [11, 'Akosua Badu'],
-  ])('of person %s finds %s with a session of 15 minutes', async (nn, display_name) => {
+  ])('a look-up of person %s finds %s with a session of 15 minutes', async (nn, display_name) => {
     const answer = await demo.session(byMobile(nn, { institution_name }))
     const { account, session, lookup, resolution } = dataOf(answer)
     expect(answer.status, answer.text).toBe(200)
@@ -47,7 +47,7 @@ describe('a look-up', () => {
     expect(resolution).toBeUndefined()
   })
 
-  it('finds the same account by mobile, e-mail and account number', async () => {
+  it('a look-up finds the same account by mobile, e-mail and account number', async () => {
     const mobile = dataOf(await demo.session(byMobile(0)))['account'] as Json
     const email = dataOf(await demo.session(byEmail('AMA@example.com')))['account']
     const byNumber = { lookup_type: 'ACCOUNT_NUMBER', lookup_value: mobile['account_number'] }
@@ -57,7 +57,7 @@ describe('a look-up', () => {
     expect(number['lookup']).toEqual({ type: 'ACCOUNT_NUMBER', value_masked: masked })
   })
 
-  it('reads a number without plus sign and a national one', async () => {
+  it('a look-up reads a number without plus sign and a national one', async () => {
     for (const lookup_value of ['12025550100', '(202) 555-0100']) {
       const answer = await demo.session({ lookup_type: 'MOBILE', lookup_value })
       expect(answer.status, answer.text).toBe(200)
@@ -114,7 +114,7 @@ describe('a look-up', () => {
     ['the last name is another one', byMobile(0, { last_name: 'Boateng' })],
     ['the institution is another one', byMobile(0, { institution_name: 'Restricted Bank' })],
     ['there is no such institution', byMobile(0, { institution_name: 'No Such Bank' })],
-  ])('is 404 when %s', async (_title, body) => {
+  ])('a look-up gets 404 when %s', async (_title, body) => {
     const answer = await demo.session(body)
     expect(answer.status, answer.text).toBe(404)
     expect(dataOf(answer)).toEqual({
@@ -124,12 +124,12 @@ describe('a look-up', () => {
     expect(answer.body['errorCode']).toBeUndefined()
   })
 
-  it('compares names without case and accents', async () => {
+  it('a look-up compares names without case and accents', async () => {
     const answer = await demo.session(byMobile(0, { first_name: 'ÁMA', last_name: 'mensah' }))
     expect(answer.status, answer.text).toBe(200)
   })
 
-  it('needs a project that is approved for it', async () => {
+  it('a look-up needs a project that is approved for it', async () => {
     const refused = await accountClient(mesh, 'payments_only').session(byMobile(0))
     expect(refused.body).toMatchObject({ code: 403, errorCode: 'PW_ACCOUNT_ACCESS_REQUIRED' })
   })
@@ -145,7 +145,7 @@ describe('the request id of a look-up', () => {
     expect(tokenOf(await demo.session(byMobile(1)))).not.toBe(tokenOf(first))
   })
 
-  it('is 409 with another body, and free to another project', async () => {
+  it('the request id of a look-up gets 409 with another body, and is free to another project', async () => {
     const requestId = randomUUID()
     const first = await demo.session(byMobile(1), requestId)
     const reused = await demo.session(byMobile(2), requestId)
@@ -154,7 +154,7 @@ describe('the request id of a look-up', () => {
     expect(tokenOf(elsewhere)).not.toBe(tokenOf(first))
   })
 
-  it('gives one session to fifty calls at once', async () => {
+  it('the request id of a look-up gives one session to fifty calls at once', async () => {
     const requestId = randomUUID()
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => demo.session(byMobile(1), requestId)),
@@ -166,7 +166,7 @@ describe('the request id of a look-up', () => {
 describe('an account status', () => {
   const query = { mobile_number: person(1), first_name: 'kofi', last_name: 'boateng' }
 
-  it('has a token at top level, and the address only with diagnostics', async () => {
+  it('an account status has a token at top level, and the address only with diagnostics', async () => {
     const answer = await demo.status({ ...query, sender_first_name: 'Ama' })
     expect(answer.body).toMatchObject({
       code: 200,
@@ -178,7 +178,7 @@ describe('an account status', () => {
     expect(shown.body['observed_client_ip']).toMatchObject({ request_ip: '127.0.0.1' })
   })
 
-  it('names all that is missing, in order', async () => {
+  it('an account status names all that is missing, in order', async () => {
     const answer = await demo.call('GET', '/account/account', { query: { first_name: 'x' } })
     expect(answer.body).toMatchObject({
       code: 400,
@@ -187,7 +187,7 @@ describe('an account status', () => {
     })
   })
 
-  it('is 404 with the code at top level when names do not match', async () => {
+  it('an account status gets 404 with the code at top level when names do not match', async () => {
     const answer = await demo.status({ ...query, last_name: 'Mensah' })
     expect(answer.body).toMatchObject({ code: 404, errorCode: 'ACCOUNT_NOT_FOUND' })
   })
@@ -198,7 +198,7 @@ describe('a balance', () => {
     [1, 'USD', '5000.00'],
     [5, 'TTD', '3000.00'],
     [10, 'USD', '100.00'],
-  ])('of person %s is kept in %s', async (nn, currency, least) => {
+  ])('a balance of person %s is kept in %s', async (nn, currency, least) => {
     const answer = await demo.balance(person(nn))
     const data = dataOf(answer)
     expect(answer.status, answer.text).toBe(200)
@@ -232,7 +232,7 @@ describe('a balance', () => {
 })
 
 describe('a history', () => {
-  it('starts with the opening balance', async () => {
+  it('a history starts with the opening balance', async () => {
     const answer = await demo.history({ mobile_number: person(10) })
     expect(answer.status, answer.text).toBe(200)
     expect(dataOf(answer)).toEqual({
@@ -258,7 +258,7 @@ describe('a history', () => {
     })
   })
 
-  it('is empty outside its window, and a day is the whole of it', async () => {
+  it('a history is empty outside its window, and a day counts in full', async () => {
     const whole = await demo.history({ mobile_number: person(10) })
     const [{ posted_date }] = dataOf(whole)['transactions'] as [{ posted_date: string }]
     const day = posted_date.slice(0, 10)
@@ -272,7 +272,7 @@ describe('a history', () => {
     expect(late.body['message']).toContain('start_date')
   })
 
-  it('is 404 for nobody and 400 for a cursor of nobody', async () => {
+  it('a history gets 404 for an unknown number and 400 for an unknown cursor', async () => {
     expect((await demo.history({ mobile_number: person(12) })).status).toBe(404)
     const answer = await demo.history({ mobile_number: person(10), cursor: 'AAAA' })
     expect(answer.body).toMatchObject({ code: 400, errorCode: 'INVALID_PARAMETER' })

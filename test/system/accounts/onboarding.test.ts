@@ -33,7 +33,7 @@ const whenAvailable = (email: string) =>
   )
 
 describe('a personal account', { concurrent: true }, () => {
-  it('waits for its review, is found by nobody until then, and is reported signed when it is done', async () => {
+  it('a personal account waits for its review, is found by nobody until then, and is reported signed when it is done', async () => {
     const callback = callbackReceiver(mesh)
     const profile = newProfile()
     const requestId = randomUUID()
@@ -111,7 +111,7 @@ describe('a personal account', { concurrent: true }, () => {
     expect(await callback.received()).toEqual([])
   })
 
-  it('is made once for a number: the second one is 409, or rejected when both wait', async () => {
+  it('a personal account is made once for a number: the second one gets 409, or is rejected when both wait', async () => {
     const mobile_number = newNumber()
     const profile = newProfile({ mobile_number })
     const second = newProfile({ mobile_number })
@@ -126,7 +126,7 @@ describe('a personal account', { concurrent: true }, () => {
     expect((await demo.personal(newProfile({ mobile_number: person(0) }))).status).toBe(409)
   })
 
-  it('needs an institution that the project sees', async () => {
+  it('a personal account needs an institution that the project sees', async () => {
     for (const name of ['Restricted Bank', 'No Such Bank']) {
       const refused = await demo.personal(newProfile({ institution_name: name }))
       expect(refused.body).toMatchObject({ code: 400, errorCode: 'INVALID_PARAMETER' })
@@ -134,7 +134,7 @@ describe('a personal account', { concurrent: true }, () => {
     }
   })
 
-  it('wants a callback with its token or neither', async () => {
+  it('a personal account requires a callback with its token, or neither', async () => {
     const { callback_url, authorisation_token } = callbackReceiver(mesh).asked
     for (const one of [{ callback_url }, { authorisation_token }]) {
       const refused = await demo.personal({ ...newProfile(), ...one })
@@ -213,7 +213,7 @@ describe('a form', () => {
     expect(answer.status, answer.text).toBe(200)
   })
 
-  it('is not read for a project without access', async () => {
+  it('a form is not read for a project without access', async () => {
     const answer = await accountClient(mesh, 'payments_only').personalForm(marked(), {
       selfie: pdf,
     })
@@ -247,7 +247,7 @@ describe('a registration', { concurrent: true }, () => {
     return { answer, callback }
   }
 
-  it('asks the holder, who approves', async () => {
+  it('a registration asks the holder, who approves', async () => {
     const { answer, callback } = await asks(0)
     expect(answer.status, answer.text).toBe(200)
     expect(answer.body).toMatchObject({
@@ -262,13 +262,13 @@ describe('a registration', { concurrent: true }, () => {
     })
   })
 
-  it('is refused by person 11', async () => {
+  it('a registration is refused by person 11', async () => {
     const { answer, callback } = await asks(11)
     expect(answer.status, answer.text).toBe(200)
     expect(await callback.proved()).toMatchObject({ request_status: 'rejected' })
   })
 
-  it('needs a live session of that account and that project', async () => {
+  it('a registration needs a live session of that account and that project', async () => {
     const token = async (client: typeof demo, nn: number) =>
       tokenOf(await client.session({ lookup_type: 'MOBILE', lookup_value: person(nn) }))
     for (const session_token of ['pws_nonsense', await token(demo, 1), await token(other, 0)]) {
@@ -277,7 +277,7 @@ describe('a registration', { concurrent: true }, () => {
     }
   })
 
-  it('needs all seven fields', async () => {
+  it('a registration needs all seven fields', async () => {
     const { answer } = await asks(0, { institution_name: undefined })
     expect(answer.body).toMatchObject({ code: 400, errorCode: 'MISSING_PARAMETER' })
     expect(answer.body['message']).toBe('institution_name is required.')
@@ -285,7 +285,7 @@ describe('a registration', { concurrent: true }, () => {
 })
 
 describe('a business account', () => {
-  it('has an api_key that takes payments for its project and for no other', async () => {
+  it('a business account has an api_key that takes payments for its project and for no other', async () => {
     const business_name = unique('Chop Bar')
     const made = await demo.business({
       business_name,

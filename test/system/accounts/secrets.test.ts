@@ -236,7 +236,7 @@ const parts = [
 ]
 
 describe('no log file holds', () => {
-  it('but log files there are', () => {
+  it('there are log files', () => {
     const names = logFiles().map((file) => path.basename(file))
     for (const part of parts) {
       expect(names).toContain(`${part}.log`)
@@ -244,7 +244,7 @@ describe('no log file holds', () => {
     expect(linesWith(/rpc answered|request/g).length).toBeGreaterThan(10)
   })
 
-  it('a key, a token or a secret of the sandbox', () => {
+  it('no log file holds a key, a token or a secret of the sandbox', () => {
     const secrets = Object.values(sandbox.projects).flatMap((project) => [
       project.subscription_key,
       project.api_key,
@@ -257,11 +257,11 @@ describe('no log file holds', () => {
     expect(linesWith(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g)).toEqual([])
   })
 
-  it.each(Object.entries(canary))('a planted %s', (_what, text) => {
+  it.each(Object.entries(canary))('no log file holds a planted %s', (_what, text) => {
     expect(linesWith(literal(text))).toEqual([])
   })
 
-  it('a token of a payer’s link', () => {
+  it('no log file holds a token of a payer’s link', () => {
     for (const token of planted) {
       expect(token).toHaveLength(43)
       expect(linesWith(literal(token))).toEqual([])
@@ -269,24 +269,24 @@ describe('no log file holds', () => {
     expect(linesWith(/\/pay\/[\w-]{20,}/g)).toEqual([])
   })
 
-  it('a token of a receipt’s link', () => {
+  it('no log file holds a token of a receipt’s link', () => {
     expect(receiptTokens.map(({ length }) => length)).toEqual([43])
     for (const token of receiptTokens) expect(linesWith(literal(token))).toEqual([])
     expect(linesWith(/\/receipts\/[\w-]{20,}/g)).toEqual([])
   })
 
-  it('a token or a credential of accounts', () => {
+  it('no log file holds a token or a credential of accounts', () => {
     expect(credentials).toHaveLength(4)
     for (const secret of credentials) expect(linesWith(literal(secret))).toEqual([])
     expect(linesWith(/pws_[\w-]{8,}/g)).toEqual([])
   })
 
-  it('a phone number, a name or an e-mail address', () => {
+  it('no log file holds a phone number, a name or an e-mail address', () => {
     expect(linesWith(/\+?1?202555\d{4}|1868350\d{4}|\+1246\d{7}/g)).toEqual([])
     expect(linesWith(/Boateng|Mensah|Sutherland|kofi@|Demo Store/g)).toEqual([])
   })
 
-  it('a key of which stored rows are made', () => {
+  it('no log file holds a key of which stored rows are made', () => {
     const keys = keysOf(mesh.dataDir)
     expect(keys).toHaveLength(6)
     for (const key of keys) {
@@ -297,7 +297,7 @@ describe('no log file holds', () => {
     }
   })
 
-  it('a password of the database or of NATS', () => {
+  it('no log file holds a password of the database or of NATS', () => {
     const files = fs
       .readdirSync(mesh.dataDir, { recursive: true, encoding: 'utf8' })
       .filter((file) => /(^|\/)(database-|nats-)?password$/.test(file))
@@ -349,7 +349,7 @@ function secrets(): string[] {
 }
 
 describe('in clear text, a secret stands', () => {
-  it('in no column of a table of ours, events to be published included', async () => {
+  it('a secret is in clear text in no column of our tables, events to be published included', async () => {
     const columns = await mesh.rows<{ place: string; type: string }>(
       `select format('%I.%I.%I', table_schema, table_name, column_name) as place, data_type as type
        from information_schema.columns join information_schema.tables using (table_schema, table_name)
@@ -369,7 +369,7 @@ describe('in clear text, a secret stands', () => {
     expect(await mesh.rows(looks.join(' union all '), [secrets()])).toEqual([])
   })
 
-  it('in no message that NATS keeps', () => {
+  it('a secret is in clear text in no message that NATS keeps', () => {
     const folder = path.join(mesh.dataDir, 'nats')
     const kept = fs
       .readdirSync(folder, { recursive: true, encoding: 'utf8' })

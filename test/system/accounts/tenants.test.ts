@@ -22,7 +22,7 @@ function comparable({ status, body }: Answer, id: string): unknown {
 }
 
 describe('the payment of another project', () => {
-  it('answers status and cancel like an unknown one, and stays as it is', async () => {
+  it('the payment of another project answers status and cancel like an unknown one, and stays as it is', async () => {
     const { id } = await shop.create(order())
     const unknown = crypto.randomUUID()
     for (const call of [stranger.status, stranger.cancel]) {
@@ -33,7 +33,7 @@ describe('the payment of another project', () => {
     expect(detailsOf(await shop.status(id))['status']).toBe('Pending')
   })
 
-  it('cannot be reached with its own api_key through a foreign subscription key', async () => {
+  it('the payment of another project cannot be reached with its own api_key through a foreign subscription key', async () => {
     const { id } = await shop.create(order())
     const answer = await stranger.call('GET', '/payments/status', {
       query: { api_key: shop.apiKey, payment_details_id: id },
@@ -41,7 +41,7 @@ describe('the payment of another project', () => {
     expectRefused(answer, { status: 401, errorCode: 'PW_INVALID_API_KEY' })
   })
 
-  it('is not found by gRPC under another project', async () => {
+  it('the payment of another project is not found by gRPC under another project', async () => {
     const { id } = await shop.create(order())
     const otherId = await team.projectId(stranger.subscriptionKey)
     await expect(team.getPayment(otherId, id)).rejects.toThrow(/NOT_FOUND/)
@@ -49,7 +49,7 @@ describe('the payment of another project', () => {
 })
 
 describe('the payment of another merchant of the same project', () => {
-  it('answers status and cancel like an unknown one', async () => {
+  it('the payment of another merchant of the same project answers status and cancel like an unknown one', async () => {
     const { id } = await shop.create(order())
     const projectId = await team.projectId(shop.subscriptionKey)
     const { apiKey } = await team.access.createMerchant({
@@ -83,7 +83,7 @@ describe('the payment of another merchant of the same project', () => {
 })
 
 describe('a subscription key', () => {
-  it('works as soon as it is issued and no more as soon as it is revoked', async () => {
+  it('a subscription key works as soon as it is issued and no more as soon as it is revoked', async () => {
     const { project } = await team.access.createProject({
       name: unique('project'),
       environment: Environment.SANDBOX,

@@ -44,7 +44,7 @@ async function projectId(): Promise<string> {
 }
 
 describe('a bill that the biller takes', () => {
-  it('is paid once, with a receipt, from the float', async () => {
+  it('a bill that the biller takes is paid once, with a receipt, from the float', async () => {
     const key = unique('key')
     const body = bill({ amount: '123.45', client_receipt_id: 'till-1' })
     const paid = await pay(body, key)
@@ -89,7 +89,7 @@ describe('a bill that the biller takes', () => {
     )
   })
 
-  it('can be printed at a link that nobody can guess', async () => {
+  it('a bill that the biller takes can be printed at a link that nobody can guess', async () => {
     const paid = await pay(bill())
     const team = grpcClient(mesh)
     const printed = await team.billing.printReceipt({
@@ -110,7 +110,7 @@ describe('a bill that the biller takes', () => {
     expect(wrong.status).toBe(404)
   })
 
-  it('is unknown to another project', async () => {
+  it('a bill that the biller takes is unknown to another project', async () => {
     const { transaction_id: id } = (await pay(bill())).body
     for (const what of ['status', 'receipt'] as const) {
       const seen = await read(what, id, stranger)
@@ -118,7 +118,7 @@ describe('a bill that the biller takes', () => {
     }
   })
 
-  it('may be one of exactly its amount, and nothing else', async () => {
+  it('a bill of a fixed amount can be paid with exactly that amount', async () => {
     const water = {
       biller_code: 'DEMO_WATER',
       product_code: 'BILL',
@@ -139,7 +139,7 @@ describe('the catalogue of the sandbox', () => {
     [{ customer_reference: '12345678', amount: '1.00' }],
     [{ customer_reference: '123456789012', currency: 'TTD', amount: '5000.00' }],
     [{ ...water, customer_reference: 'W7654321' }],
-  ])('takes %j', async (more) => {
+  ])('the catalogue of the sandbox takes %j', async (more) => {
     expect((await pay(bill(more))).body).toMatchObject({ code: 201, normalized_status: 'SUCCESS' })
   })
 
@@ -153,7 +153,7 @@ describe('the catalogue of the sandbox', () => {
     ['CUSTOMER_REFERENCE_INVALID', 400, { customer_reference: '1234567' }],
     ['CUSTOMER_REFERENCE_INVALID', 400, { customer_reference: '1234567890123' }],
     ['CUSTOMER_REFERENCE_INVALID', 400, { ...water, customer_reference: '12345678' }],
-  ])('refuses with %s, status %i: %j', async (code, status, more) => {
+  ])('the catalogue of the sandbox refuses with %s, status %i: %j', async (code, status, more) => {
     const refused = await pay(bill(more))
     expect([refused.status, refused.body['errorCode']]).toEqual([status, code])
   })
@@ -172,7 +172,7 @@ describe('a bill that the biller refuses', () => {
       },
       'BILL_ALREADY_PAID',
     ],
-  ])('with reference %j fails with %s', async (more, code) => {
+  ])('a bill that the biller refuses with reference %j fails with %s', async (more, code) => {
     const failed = await pay(bill(more))
     expect(failed.status, failed.text).toBe(201)
     expect(failed.body).toMatchObject({
@@ -187,7 +187,7 @@ describe('a bill that the biller refuses', () => {
 })
 
 describe.concurrent('a bill that takes its time', () => {
-  it('is answered after five seconds with reference 0408', async () => {
+  it('a bill that takes its time is answered after five seconds with reference 0408', async () => {
     const paid = await pay(bill({ customer_reference: '12345670408' }))
     expect(paid.body).toMatchObject({ code: 201, normalized_status: 'SUCCESS' })
   })
@@ -196,7 +196,7 @@ describe.concurrent('a bill that takes its time', () => {
     ['12345670504', 'SUCCESS', null, null],
     ['12345670404', 'FAILED', 'UNCONFIRMED_NOT_FOUND', 'CONDITIONAL'],
   ])(
-    'with reference %s is accepted first and then %s',
+    'a bill that takes its time with reference %s is accepted first and then %s',
     async (customer_reference, end, code, category) => {
       const key = unique('key')
       const body = bill({ customer_reference })
@@ -221,7 +221,7 @@ describe.concurrent('a bill that takes its time', () => {
 })
 
 describe('a key', () => {
-  it('is refused with another body', async () => {
+  it('a key is refused with another body', async () => {
     const key = unique('key')
     const body = bill({ amount: '10.0' })
     expect((await pay(body, key)).status).toBe(201)
@@ -229,7 +229,7 @@ describe('a key', () => {
     expect([other.status, other.body['errorCode']]).toEqual([409, 'IDEMPOTENCY_KEY_CONFLICT'])
   })
 
-  it('sent thirty times at once pays once', async () => {
+  it('a key sent thirty times at once pays once', async () => {
     const key = unique('key')
     const body = bill()
     const answers = await Promise.all(Array.from({ length: 30 }, () => pay(body, key)))
@@ -243,7 +243,7 @@ describe('a key', () => {
     }
   })
 
-  it('is free again when the float could not pay', async () => {
+  it('a key is free again when the float could not pay', async () => {
     const key = unique('key')
     const poor = await pay(bill(), key, stranger)
     expect([poor.status, poor.body['errorCode']]).toEqual([409, 'INSUFFICIENT_FUNDS'])
@@ -253,7 +253,7 @@ describe('a key', () => {
 })
 
 describe('what a bill payment answers', () => {
-  it('holds nothing of the provider', async () => {
+  it('the answer to a bill payment holds nothing of the provider', async () => {
     const answers: string[] = []
     const references = ['12345678', '12345670402', '12345670409']
     for (const customer_reference of references) {

@@ -11,7 +11,7 @@ const other = transferClient(mesh, 'other')
 const outside = { account_number: 'FAR-0001', organization_id: 'Far Bank' }
 
 describe('a p2p transaction', () => {
-  it('is completed at once, in the shape of objects', async () => {
+  it('a p2p transaction is completed at once, in the shape of objects', async () => {
     const [from, to] = [await demo.balance(11), await demo.balance(2)]
     const body = await demo.order(11, 2, {
       fees: { total: '0.40', convenience: '0.10', sender_pays: '0.20', recipient_pays: '0.10' },
@@ -34,7 +34,7 @@ describe('a p2p transaction', () => {
     })
   })
 
-  it('is completed at once, in the shape of lists', async () => {
+  it('a p2p transaction is completed at once, in the shape of lists', async () => {
     const from = await demo.balance(11)
     const body = await demo.order(11, 2, {
       fees: [{ fee_type: 'sender_pays', fee_amount: '0.05', fee_currency: 'USD' }],
@@ -49,7 +49,7 @@ describe('a p2p transaction', () => {
     expect(cents(from) - cents(await demo.balance(11))).toBe(105)
   })
 
-  it('is one for thirty clients that send the same at once, and for the same token sealed anew', async () => {
+  it('a p2p transaction is one for thirty clients that send the same at once, and for the same token sealed again', async () => {
     const from = await demo.balance(11)
     const token = await demo.session(11)
     const body = await demo.order(11, 2, { session_token_enc: seal(mesh, token) })
@@ -61,7 +61,7 @@ describe('a p2p transaction', () => {
     expect(cents(from) - cents(await demo.balance(11))).toBe(100)
   })
 
-  it('spends its token: of thirty with one token one is made', async () => {
+  it('a p2p transaction spends its token: of thirty with one token one is made', async () => {
     const token = await demo.session(11)
     const from = await demo.balance(11)
     const bodies = await Promise.all(
@@ -120,14 +120,17 @@ describe('a refusal', () => {
       change({ transfer_information: { institution_name: 'Restricted Bank' } }),
     ],
   ]
-  it.each(refusals)('%s is answered with %d and leaves no trace', async (reason, code, bodyOf) => {
-    const body = await bodyOf()
-    const answer = await demo.post(body)
-    expect([answer.body['errorCode'], answer.status], answer.text).toEqual([reason, code])
-    expect((await demo.get(body['transaction_id'])).status).toBe(404)
-  })
+  it.each(refusals)(
+    'a refused transaction is answered and leaves no trace: %s gets %d',
+    async (reason, code, bodyOf) => {
+      const body = await bodyOf()
+      const answer = await demo.post(body)
+      expect([answer.body['errorCode'], answer.status], answer.text).toEqual([reason, code])
+      expect((await demo.get(body['transaction_id'])).status).toBe(404)
+    },
+  )
 
-  it('spends nothing: the same token makes the mended transaction, under the same id', async () => {
+  it('a refusal spends nothing: the same token makes the corrected transaction, under the same id', async () => {
     const body = await demo.order(11, 2, { amount: '999999.00' })
     expect((await demo.post(body)).body['errorCode']).toBe('LIMIT_EXCEEDED')
     const mended = await demo.post({ ...body, amount: '1.00' })
@@ -141,7 +144,7 @@ describe('a refusal', () => {
     expect([conflict.status, conflict.body['errorCode']]).toEqual([409, 'DUPLICATE_TRANSACTION_ID'])
   })
 
-  it('is what another project gets for an id of ours', async () => {
+  it('another project is refused for an id of ours', async () => {
     const body = await demo.order(11, 2)
     await demo.post(body)
     expect((await other.get(body['transaction_id'])).body['errorCode']).toBe(
@@ -163,7 +166,7 @@ async function pendingMs({ transaction_id }: Json): Promise<number> {
 }
 
 describe('a transfer', () => {
-  it('to the outside takes the money, and completes after a second', async () => {
+  it('a transfer to the outside takes the money, and completes after a second', async () => {
     const from = await demo.balance(11)
     const body = await demo.order(11, 2, { transaction_type: 'inttransfer', credit_party: outside })
     const made = await demo.post(body)
@@ -176,7 +179,7 @@ describe('a transfer', () => {
     )
   })
 
-  it('to an account number ending 0402 fails, and the money is back', async () => {
+  it('a transfer to an account number ending 0402 fails, and the money is back', async () => {
     const from = await demo.balance(11)
     const credit_party = { account_number: 'FAR-0402' }
     const body = await demo.order(11, 2, { transaction_type: 'cashout', credit_party })
@@ -185,7 +188,7 @@ describe('a transfer', () => {
     expect(await demo.balance(11)).toBe(from)
   })
 
-  it('to an account number ending 0504 stays pending, and the money is kept back', async () => {
+  it('a transfer to an account number ending 0504 stays pending, and the money is held', async () => {
     const from = await demo.balance(11)
     const credit_party = { account_number: 'FAR-0504' }
     const body = await demo.order(11, 2, { transaction_type: 'inttransfer', credit_party })
@@ -206,7 +209,7 @@ describe('a transfer', () => {
     await expectPending()
   })
 
-  it('from the outside is credited when it arrives', async () => {
+  it('a transfer from the outside is credited when it arrives', async () => {
     const before = await demo.balance(11)
     const parties = { debit_party: outside, credit_party: { mobile_number: person(11) } }
     const body = await demo.order(11, 2, { transaction_type: 'deposit', ...parties })
@@ -249,7 +252,7 @@ describe('a quote', () => {
 })
 
 describe('the history', () => {
-  it('shows a number’s transactions on either side, newest first, page by page', async () => {
+  it('the history shows a number’s transactions on either side, newest first, page by page', async () => {
     const bodies = [await demo.order(11, 2), await demo.order(11, 2)]
     for (const body of bodies) await demo.post(body)
     for (const nn of [11, 2]) {
@@ -269,7 +272,7 @@ describe('the history', () => {
     }
   })
 
-  it('shows every field, both sides masked', async () => {
+  it('the history shows every field, both sides masked', async () => {
     const body = await demo.order(11, 2, { description: unique('words') })
     await demo.post(body)
     const { body: answer } = await demo.history(person(11), { limit: '1' })
@@ -303,7 +306,7 @@ describe('the history', () => {
     })
   })
 
-  it('takes a window of 90 whole days and no more', async () => {
+  it('the history takes a window of 90 whole days and no more', async () => {
     const window = (start_datetime: string, end_datetime: string) =>
       demo.history(person(11), { start_datetime, end_datetime })
     expect((await window('2026-01-01', '2026-03-31')).status).toBe(200)

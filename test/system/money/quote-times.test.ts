@@ -52,20 +52,20 @@ describe('a session and a quote', () => {
   let token: string
   let quote: Json
 
-  it('serve at first', async () => {
+  it('a session and a quote are valid at first', async () => {
     ;({ token, quote } = await firstQuote())
     expect((await readPost(quote)).body['quote_status']).toBe('active')
   })
 
   describe('a quote', () => {
-    it('is refused plainly while accounts does not answer', async () => {
+    it('a quote is refused plainly while accounts does not answer', async () => {
       const session = await demo.session(0)
       const { status, body } = await whileStill('accounts', () => demo.quote(session))
       expect([503, 504]).toContain(status)
       expect(Object.keys(body)).toEqual(['status', 'code', 'message'])
     })
 
-    it('is not made with an old rate, and again with a fresh one', async () => {
+    it('a quote is not made with an old rate, and is made again with a fresh one', async () => {
       await firstQuote()
       const statuses = new Set<number>()
       await whileStill('simulator', async () => {
@@ -96,7 +96,7 @@ describe('a session and a quote', () => {
     })
   })
 
-  it('end when their time is up', async () => {
+  it('a session and a quote expire when their time is up', async () => {
     await eventually(
       async () => (await readPost(quote)).body['quote_status'],
       (state) => expect(state).toBe('expired'),

@@ -19,7 +19,7 @@ function timeMs(text: unknown): number {
 }
 
 describe('POST /quote', () => {
-  it('answers the terms of a quote that lives for five minutes', async () => {
+  it('POST /quote answers the terms of a quote that lives for five minutes', async () => {
     const token = await demo.session(0)
     const askedMs = Date.now()
     const answer = await demo.quote(token, { credit_party: { currency: 'TTD' } })
@@ -56,24 +56,24 @@ describe('POST /quote', () => {
       '10.00',
     ],
     ['three decimals where the currency has them', { currency: 'BHD' }, '0.3760', '3.760'],
-  ])('quotes in %s', async (_, credit_party, rate, amount_quoted) => {
+  ])('POST /quote makes a quote in %s', async (_, credit_party, rate, amount_quoted) => {
     const answer = await demo.quote(await demo.session(0), { credit_party })
     expect(answer.body, answer.text).toMatchObject({ rate, amount_quoted })
   })
 
-  it('does not spend the session', async () => {
+  it('POST /quote does not spend the session', async () => {
     const token = await demo.session(0)
     for (let round = 0; round < 3; round += 1) expect((await demo.quote(token)).status).toBe(200)
   })
 
-  it('takes what is exactly within the limits of the user and refuses a cent more', async () => {
+  it('POST /quote takes what is exactly within the limits of the user and refuses a cent more', async () => {
     // Level 0: 500.00 TTD at once, which are 73.71 USD and a little.
     const token = await demo.session(3)
     expect((await demo.quote(token, { request_amount: '73.71' })).status).toBe(200)
     expectPlainlyRefused(await demo.quote(token, { request_amount: '73.72' }), 403, 'user limits')
   })
 
-  it('refuses a session that is unknown, of another project or another institution', async () => {
+  it('POST /quote refuses a session that is unknown, of another project or another institution', async () => {
     expectPlainlyRefused(await demo.quote('pws_unknown'), 401, 'session token')
     const token = await demo.session(0)
     expectPlainlyRefused(await other.quote(token), 401, 'session token')
@@ -106,7 +106,7 @@ describe('POST /quote', () => {
       { credit_party: { mobile_number: '12' } },
       'credit_party.mobile_number',
     ],
-  ])('refuses a request %s', async (_, change, names) => {
+  ])('POST /quote refuses a request %s', async (_, change, names) => {
     expectPlainlyRefused(await demo.quote(await demo.session(0), change), 400, names)
   })
 
@@ -116,7 +116,7 @@ describe('POST /quote', () => {
     expectPlainlyRefused(answer, 409, 'credit_party')
   })
 
-  it('refuses another version and another key in the same plain form', async () => {
+  it('POST /quote refuses another version and another key in the same plain form', async () => {
     const query = { version: '2026-07-01' }
     expectPlainlyRefused(await demo.call('POST', '/quote', { query, body: {} }), 400, 'version')
     const headers = { 'PW-subscription-key': 'x'.repeat(32) }
@@ -140,7 +140,7 @@ describe('GET /quote', () => {
     })
   })
 
-  it('knows no quote of another project or institution, and none of any other id', async () => {
+  it('GET /quote knows no quote of another project or institution, and none of any other id', async () => {
     const { quote_id } = (await demo.quote(await demo.session(0))).body
     expectPlainlyRefused(await other.readQuote(quote_id), 404, 'no such quote')
     const elsewhere = { institution_name: 'Restricted Bank' }
@@ -150,7 +150,7 @@ describe('GET /quote', () => {
     }
   })
 
-  it('names what is missing', async () => {
+  it('GET /quote names what is missing', async () => {
     const query = { version: undefined }
     const { status, body } = await demo.call('GET', '/quote', { query })
     expect(status).toBe(400)
@@ -167,7 +167,7 @@ describe('the quotes of an institution', () => {
   const make = (token: string, more: Json = {}) => demo.quote(token, more, '/institution/quote')
   const read = (id: unknown, more = {}) => demo.readQuote(id, more, '/institution/post')
 
-  it('are in the currency of the session’s account and read back with what became of them', async () => {
+  it('the quotes of an institution are in the currency of the session’s account and read back with what became of them', async () => {
     const answer = await make(await demo.session(5))
     const terms = {
       quote_id: expect.any(String),
@@ -193,14 +193,14 @@ describe('the quotes of an institution', () => {
     })
   })
 
-  it('are refused without a grant', async () => {
+  it('the quotes of an institution are refused without a grant', async () => {
     const elsewhere = { institution_name: 'Restricted Bank' }
     const refused = { status: 403, errorCode: 'PW_INSTITUTION_ENDPOINT_NOT_ALLOWED' }
     expectRefused(await make(await demo.session(0), elsewhere), refused)
     expectRefused(await read('unknown', elsewhere), refused)
   })
 
-  it('are refused for a bad session, field or amount, and above the limits', async () => {
+  it('the quotes of an institution are refused for a bad session, field or amount, and above the limits', async () => {
     const token = await demo.session(0)
     expectRefused(await make('pws_unknown'), { status: 401, errorCode: 'SESSION_INVALID' })
     expectRefused(await make(token, { session_token: undefined }), missingField('session_token'))
@@ -218,7 +218,7 @@ describe('the quotes of an institution', () => {
     })
   })
 
-  it('are unknown to others, and missing parameters are named', async () => {
+  it('the quotes of an institution are unknown to others, and missing parameters are named', async () => {
     const { quote_id } = (await make(await demo.session(0))).body
     const unknown = { status: 404, errorCode: 'QUOTE_NOT_FOUND' }
     expectRefused(await read(crypto.randomUUID()), unknown)
@@ -231,7 +231,7 @@ describe('the quotes of an institution', () => {
     })
   })
 
-  it('and those of /quote are the same quotes', async () => {
+  it('the quotes of an institution and those of /quote are the same quotes', async () => {
     const { quote_id } = (await demo.quote(await demo.session(0))).body
     expect((await read(quote_id)).body['quote_status']).toBe('active')
   })

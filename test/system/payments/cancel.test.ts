@@ -22,7 +22,7 @@ const mesh = sharedMesh()
 const shop = merchant(mesh)
 
 describe('a cancelled request', { concurrent: true }, () => {
-  it('answers with the whole of it, and with the same again', async () => {
+  it('a cancelled request is answered whole, and the same again on a repeat', async () => {
     const inbox = receiver(mesh)
     const transaction = order({
       payers: [payer(26, { payment_method: 'card' })],
@@ -114,7 +114,7 @@ describe('a cancelled request', { concurrent: true }, () => {
     ])
   })
 
-  it('many times at once is cancelled once', async () => {
+  it('a request that is cancelled many times at once is cancelled once', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(order({ urls: inbox.urls }))
     const answers = await Promise.all(Array.from({ length: 20 }, () => shop.cancel(created.id)))
@@ -127,7 +127,7 @@ describe('a cancelled request', { concurrent: true }, () => {
     expect(eventTypes(await inbox.notifies())).toEqual(['payment_cancelled', 'payment_initiated'])
   })
 
-  it('cannot be paid any more', async () => {
+  it('a cancelled request cannot be paid any more', async () => {
     const created = await shop.create(order({ payers: [payer(27)] }))
     const [url = ''] = created.urls
     const before = await open(url)
@@ -139,7 +139,7 @@ describe('a cancelled request', { concurrent: true }, () => {
     expect(payerStatesOf(await shop.status(created.id))).toEqual(['Cancelled'])
   })
 
-  it('stays cancelled when money comes late, and the money goes back once', async () => {
+  it('a cancelled request stays cancelled when money comes late, and the money goes back once', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(order({ payers: [payer(12)], urls: inbox.urls }))
     expect(detailsOf(await shop.cancel(created.id))['status']).toBe('Cancelled')
@@ -175,7 +175,7 @@ describe('a cancelled request', { concurrent: true }, () => {
     expect((await shop.cancel(created.id)).status).toBe(200)
   })
 
-  it('is refused once the payer has paid', async () => {
+  it('a cancelled request is refused once the payer has paid', async () => {
     const created = await shop.create(order({ payers: [payer(28)] }))
     await payByPin(created.urls[0] ?? '', '123456')
     await shop.stateIs(created.id, 'paid')

@@ -20,7 +20,7 @@ const good = pairs.filter(([channel, method]) => allowed[channel]?.includes(meth
 const bad = pairs.filter(([channel, method]) => !allowed[channel]?.includes(method))
 
 describe('payers may pay', () => {
-  it.each(good)('by %s with %s', async (payment_channel, payment_method) => {
+  it.each(good)('payers may pay by %s with %s', async (payment_channel, payment_method) => {
     const created = await shop.create(
       order({ payers: [payer(20, { payment_channel, payment_method })] }),
     )
@@ -32,13 +32,16 @@ describe('payers may pay', () => {
 })
 
 describe('payers may not pay, and nothing of the request is stored or sent,', () => {
-  it.each(bad)('by %s with %s', async (payment_channel, payment_method) => {
-    const payers = [payer(1, { payment_channel, payment_method })]
-    const answer = await shop.request(marked((transaction) => ({ ...transaction, payers })))
-    expectRefused(answer, { status: 400, errorCode: 'UNSUPPORTED_CHANNEL_METHOD' })
-  })
+  it.each(bad)(
+    'payers may not pay by %s with %s, and nothing of the request is stored or sent',
+    async (payment_channel, payment_method) => {
+      const payers = [payer(1, { payment_channel, payment_method })]
+      const answer = await shop.request(marked((transaction) => ({ ...transaction, payers })))
+      expectRefused(answer, { status: 400, errorCode: 'UNSUPPORTED_CHANNEL_METHOD' })
+    },
+  )
 
-  it('as the second of two payers by a pair that is not allowed', async () => {
+  it('the second of two payers may not pay by a pair that is not allowed, and nothing of the request is stored or sent', async () => {
     const payers = [
       payer(1, { amount: '50.00' }),
       payer(1, { amount: '50.00', payment_channel: 'agent', payment_method: 'wallet' }),
@@ -47,7 +50,7 @@ describe('payers may not pay, and nothing of the request is stored or sent,', ()
     expectRefused(answer, { status: 400, errorCode: 'UNSUPPORTED_CHANNEL_METHOD' })
   })
 
-  it('by a channel or with a method that does not exist', async () => {
+  it('payers may not pay by a channel or with a method that does not exist, and nothing of the request is stored or sent', async () => {
     const unknown = [
       { payment_channel: 'post' },
       { payment_channel: 'AGENT', payment_method: 'cash' },
@@ -61,7 +64,7 @@ describe('payers may not pay, and nothing of the request is stored or sent,', ()
     }
   })
 
-  it('as the absence of rows and pushes shows', async () => {
+  it('a request with payers who may not pay leaves no rows and no pushes', async () => {
     await expectNoTrace(bad.length + 5)
   })
 })

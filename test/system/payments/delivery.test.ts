@@ -89,7 +89,7 @@ describe('a push', { concurrent: true, timeout: 90_000 }, () => {
     expect(third).toBeGreaterThan(3.9)
   })
 
-  it('is never sent where a redirect points to', async () => {
+  it('a push is never sent where a redirect points to', async () => {
     const inbox = receiver(mesh, 'redirect')
     await cancelled({ callback: inbox.urls.callback }, redirected)
     await eventually(
@@ -140,7 +140,7 @@ describe('a push', { concurrent: true, timeout: 90_000 }, () => {
     expect(await inbox.callbacks()).toHaveLength(1)
   })
 
-  it('to a receiver that works is not held up by one that does not', async () => {
+  it('a push to a receiver that works is not held up by one that does not', async () => {
     // Of the block of ports that is the mesh's alone, one that it does not use.
     const dead = `http://127.0.0.1:${mesh.portBase + 25}/nobody`
     const urls = { notify: dead, callback: dead }
@@ -157,7 +157,7 @@ describe('a push', { concurrent: true, timeout: 90_000 }, () => {
     for (const { state } of rows) expect(state).not.toBe('delivered')
   })
 
-  it('goes to the one URL that was given', async () => {
+  it('a push goes to the one URL that was given', async () => {
     const notifyOnly = receiver(mesh)
     const callbackOnly = receiver(mesh)
     await cancelled({ notify: notifyOnly.urls.notify })

@@ -57,34 +57,37 @@ describe('fees, to the smallest unit', () => {
       ['29000000000000.00', '5000000000000.00', '10000000000000.00', '44000000000000.00'],
     ],
   ]
-  it.each(cases)('of %s %s', async (currency, amount, from, [card, platform, atAgent, total]) => {
-    const none = { TTD: '0.00', JPY: '0', BHD: '0.000' }[currency]
-    const absorbed = await feesOf({ currency, amount, payers: [from] })
-    const parts = {
-      total,
-      card_processing: card,
-      platform_processing: platform,
-      agent_processing: atAgent,
-      convenience: none,
-    }
-    expect(absorbed.fees).toEqual({
-      ...parts,
-      payer_pays: none,
-      payee_pays: none,
-      merchant_pays: total,
-    })
-    expect(absorbed.payerFees).toEqual([none])
-    expect(absorbed.payees).toEqual([expect.objectContaining({ fee: none, fees_covered: 1 })])
-    const charged = await feesOf({ currency, amount, payers: [from], fees: { pays_fees: 1 } })
-    expect(charged.fees).toEqual({
-      ...parts,
-      payer_pays: total,
-      payee_pays: none,
-      merchant_pays: none,
-    })
-    expect(charged.payerFees).toEqual([total])
-    expect(charged.payees).toEqual([expect.objectContaining({ fee: none, fees_covered: 1 })])
-  })
+  it.each(cases)(
+    'the fees of %s %s are exact to the smallest unit',
+    async (currency, amount, from, [card, platform, atAgent, total]) => {
+      const none = { TTD: '0.00', JPY: '0', BHD: '0.000' }[currency]
+      const absorbed = await feesOf({ currency, amount, payers: [from] })
+      const parts = {
+        total,
+        card_processing: card,
+        platform_processing: platform,
+        agent_processing: atAgent,
+        convenience: none,
+      }
+      expect(absorbed.fees).toEqual({
+        ...parts,
+        payer_pays: none,
+        payee_pays: none,
+        merchant_pays: total,
+      })
+      expect(absorbed.payerFees).toEqual([none])
+      expect(absorbed.payees).toEqual([expect.objectContaining({ fee: none, fees_covered: 1 })])
+      const charged = await feesOf({ currency, amount, payers: [from], fees: { pays_fees: 1 } })
+      expect(charged.fees).toEqual({
+        ...parts,
+        payer_pays: total,
+        payee_pays: none,
+        merchant_pays: none,
+      })
+      expect(charged.payerFees).toEqual([total])
+      expect(charged.payees).toEqual([expect.objectContaining({ fee: none, fees_covered: 1 })])
+    },
+  )
 })
 
 describe('who bears the fees', () => {
@@ -99,16 +102,19 @@ describe('who bears the fees', () => {
     [{ pays_fees: 1, payer_covers: 1 }, '0.03', '3.37', '0.00'],
     [{ pays_fees: 1, payer_covers: 0 }, '0.00', '3.40', '0.00'],
   ]
-  it.each(shares)('with %j: the payer %s, the payee %s, the merchant %s', async (terms, ...row) => {
-    const [payer_pays, payee_pays, merchant_pays] = row
-    const seen = await feesOf({ payers: [link('card')], fees: terms })
-    expect(seen.fees).toMatchObject({ total: '3.40', payer_pays, payee_pays, merchant_pays })
-    expect(seen.payerFees).toEqual([payer_pays])
-    const fees_covered = payee_pays === '0.00' ? 1 : 0
-    expect(seen.payees).toEqual([expect.objectContaining({ fee: payee_pays, fees_covered })])
-  })
+  it.each(shares)(
+    'the fees with %j are borne so: the payer %s, the payee %s, the merchant %s',
+    async (terms, ...row) => {
+      const [payer_pays, payee_pays, merchant_pays] = row
+      const seen = await feesOf({ payers: [link('card')], fees: terms })
+      expect(seen.fees).toMatchObject({ total: '3.40', payer_pays, payee_pays, merchant_pays })
+      expect(seen.payerFees).toEqual([payer_pays])
+      const fees_covered = payee_pays === '0.00' ? 1 : 0
+      expect(seen.payees).toEqual([expect.objectContaining({ fee: payee_pays, fees_covered })])
+    },
+  )
 
-  it('is split over several payers and payees so that the parts make the whole', async () => {
+  it('the fees are split over several payers and payees so that the parts make the whole', async () => {
     const amounts = ['33.33', '33.33', '33.34']
     const payees = amounts.map((amount, index) => ({
       mobile_number: `+1202555013${index}`,
@@ -141,7 +147,7 @@ describe('who bears the fees', () => {
     }
   })
 
-  it('falls on payees by their amounts', async () => {
+  it('the fees fall on payees by their amounts', async () => {
     const payees = [
       { mobile_number: '+12025550130', amount: '75.00' },
       { mobile_number: '+12025550131', amount: '25.00' },

@@ -18,7 +18,7 @@ const mesh = sharedMesh()
 const shop = merchant(mesh)
 
 describe('the fraud check', () => {
-  it('stores a request of a blocked payer as Failed, without a link', async () => {
+  it('the fraud check stores a request of a blocked payer as Failed, without a link', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(
       order({ fraud_check: 1, payers: [payer(6)], urls: inbox.urls }),
@@ -42,13 +42,13 @@ describe('the fraud check', () => {
     expect(eventTypes(await inbox.notifies())).toEqual(['payment_failed'])
   })
 
-  it('answers a repeat of a blocked request like the first time', async () => {
+  it('the fraud check answers a repeat of a blocked request like the first time', async () => {
     const transaction = order({ fraud_check: 1, payers: [payer(6)] })
     const first = await shop.create(transaction)
     expect(detailsOf((await shop.create(transaction)).answer)).toEqual(detailsOf(first.answer))
   })
 
-  it('blocks the whole request when one of its payers is blocked', async () => {
+  it('the fraud check blocks the whole request when one of its payers is blocked', async () => {
     const payers = [payer(20, { amount: '50.00' }), payer(6, { amount: '50.00' })]
     const created = await shop.create(order({ fraud_check: 1, payers }))
     expect(detailsOf(created.answer)).toMatchObject({
@@ -58,7 +58,7 @@ describe('the fraud check', () => {
     expect((await shop.cancel(created.id)).body['errorCode']).toBe('PAYMENT_NOT_CANCELLABLE')
   })
 
-  it('lets a payer through who is not blocked', async () => {
+  it('the fraud check lets a payer through who is not blocked', async () => {
     const created = await shop.create(
       order({ fraud_check: 1, payers: [payer(0, { mobile_number: strangersNumber() })] }),
     )
@@ -77,14 +77,17 @@ describe('the fraud check', () => {
     ['0 inside and 1 at the top', 0, 1, 'skipped'],
     ['1 inside and 0 at the top', 1, 0, 'failed'],
   ]
-  it.each(chosen)('%s', async (_title, inner, top, expected) => {
-    const created = await shop.create(
-      order({ payers: [payer(6)], ...(inner !== undefined && { fraud_check: inner }) }),
-      { ...(top !== undefined && { fraud_check: top }) },
-    )
-    expect(detailsOf(created.answer)['fraud_check_status']).toBe(expected)
-    await shop.cancel(created.id)
-  })
+  it.each(chosen)(
+    'the fraud check runs or not by its flag: %s',
+    async (_title, inner, top, expected) => {
+      const created = await shop.create(
+        order({ payers: [payer(6)], ...(inner !== undefined && { fraud_check: inner }) }),
+        { ...(top !== undefined && { fraud_check: top }) },
+      )
+      expect(detailsOf(created.answer)['fraud_check_status']).toBe(expected)
+      await shop.cancel(created.id)
+    },
+  )
 
   const ceilings: [string, string, string][] = [
     ['USD', '10000.00', 'passed'],
@@ -94,19 +97,22 @@ describe('the fraud check', () => {
     ['EUR', '9999999.99', 'passed'],
     ['JPY', '99999999', 'passed'],
   ]
-  it.each(ceilings)('of %s %s: %s', async (currency, amount, expected) => {
-    const created = await shop.create(
-      order({
-        currency,
-        amount,
-        fraud_check: 1,
-        payers: [payer(0, { mobile_number: strangersNumber() })],
-      }),
-    )
-    expect(detailsOf(created.answer)['fraud_check_status']).toBe(expected)
-  })
+  it.each(ceilings)(
+    'the fraud check of %s %s results in %s',
+    async (currency, amount, expected) => {
+      const created = await shop.create(
+        order({
+          currency,
+          amount,
+          fraud_check: 1,
+          payers: [payer(0, { mobile_number: strangersNumber() })],
+        }),
+      )
+      expect(detailsOf(created.answer)['fraud_check_status']).toBe(expected)
+    },
+  )
 
-  it('lets a payer have thirty requests a minute, and no more', async () => {
+  it('the fraud check lets a payer have thirty requests a minute, and no more', async () => {
     const payers = [payer(0, { mobile_number: strangersNumber() })]
     const checked = () => shop.create(order({ fraud_check: 1, payers }))
     const verdicts: unknown[] = []
@@ -124,7 +130,7 @@ describe('the fraud check', () => {
     expect(detailsOf(another.answer)['fraud_check_status']).toBe('passed')
   })
 
-  it('never asks a blocked payer for money', async () => {
+  it('the fraud check never asks a blocked payer for money', async () => {
     const created = await shop.create(order({ fraud_check: 1, payers: [payer(6)] }))
     await shop.stateIs(created.id, 'Failed')
     await eventually(

@@ -54,7 +54,7 @@ describe('a payment request whose payer pays', () => {
     notifies = await inbox.notifies()
   })
 
-  it('is accepted with a link for the payer', () => {
+  it('a payment request whose payer pays is accepted with a link for the payer', () => {
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
     expect(answer.headers.get('pw-request-id')).toBe(answer.body['request_id'])
@@ -130,7 +130,7 @@ describe('a payment request whose payer pays', () => {
     })
   })
 
-  it('expires, had nobody paid, a day after it was made', () => {
+  it('a payment request has an expiry a day after it was made', () => {
     const { timestamps } = detailsOf(paid) as { timestamps: Record<string, string> }
     const utc = (name: string) => Date.parse(`${timestamps[name]?.replace(' ', 'T')}Z`)
     expect(Math.abs(utc('created_time') - Date.now())).toBeLessThan(120_000)
@@ -182,17 +182,17 @@ describe('a payment request whose payer pays', () => {
     }
   })
 
-  it('writes amounts of notifies as exact decimal literals', () => {
+  it('a payment request whose payer pays writes amounts of notifies as exact decimal literals', () => {
     for (const { body } of notifies) expect(body).toMatch(/"amount": ?\d+\.\d{2}[,}]/)
     expect(pushOf('payment_initiated').body).toMatch(/"amount": ?100\.00[,}]/)
   })
 
-  it('makes every kind of notify once', () => {
+  it('a payment request whose payer pays makes every kind of notify once', () => {
     const kinds = distinct(notifies).map((body) => (JSON.parse(body) as Json)['event_type'])
     expect(kinds).toHaveLength(4)
   })
 
-  it('sends no signature with its pushes', async () => {
+  it('a payment request whose payer pays sends no signature with its pushes', async () => {
     const pushes = [...notifies, ...(await inbox.callbacks())]
     for (const { headers } of pushes) {
       expect(headers['content-type']).toMatch(/^application\/json\b/)
@@ -222,7 +222,7 @@ describe('a payment request whose payer pays', () => {
     })
   })
 
-  it('books the money that came in once', async () => {
+  it('a payment request whose payer pays books the money that came in once', async () => {
     const receipts = await eventually(() =>
       mesh.rows<{ amount_minor: string }>(
         `select amount_minor from payments.settlement
@@ -253,28 +253,31 @@ describe('amounts', () => {
     ['CLF', '1.0001', '1.0001', '1.0001'],
     ['TTD', '999999999999999.99', '999999999999999.99', '999999999999999.99'],
   ]
-  it.each(cases)('in %s: %s is answered as %s and pushed as the literal %s', async (...row) => {
-    const [currency, amount, answered, literal] = row
-    const inbox = receiver(mesh)
-    const transaction = order({ currency, amount, urls: inbox.urls })
-    const created = await shop.create(transaction)
-    expect(detailsOf(created.answer)).toMatchObject({
-      amount: answered,
-      payers: [{ amount: answered }],
-    })
-    const status = detailsOf(await shop.status(created.id))
-    expect(status).toMatchObject({
-      amount: answered,
-      payments_status: { remaining: `${answered} ${currency}` },
-    })
-    await inbox.awaitNotifies(['payment_initiated'])
-    const [push] = await inbox.notifies()
-    expect(push?.body).toMatch(new RegExp(`"amount": ?${literal.replace('.', '\\.')}[,}]`))
-  })
+  it.each(cases)(
+    'amounts in %s: %s is answered as %s and pushed as the literal %s',
+    async (...row) => {
+      const [currency, amount, answered, literal] = row
+      const inbox = receiver(mesh)
+      const transaction = order({ currency, amount, urls: inbox.urls })
+      const created = await shop.create(transaction)
+      expect(detailsOf(created.answer)).toMatchObject({
+        amount: answered,
+        payers: [{ amount: answered }],
+      })
+      const status = detailsOf(await shop.status(created.id))
+      expect(status).toMatchObject({
+        amount: answered,
+        payments_status: { remaining: `${answered} ${currency}` },
+      })
+      await inbox.awaitNotifies(['payment_initiated'])
+      const [push] = await inbox.notifies()
+      expect(push?.body).toMatch(new RegExp(`"amount": ?${literal.replace('.', '\\.')}[,}]`))
+    },
+  )
 })
 
 describe('numbers of payers', () => {
-  it('are echoed as they were sent, national ones too', async () => {
+  it('numbers of payers are echoed as they were sent, national ones too', async () => {
     const numbers = ['2025550121', '12025550121', '+1 202 555 0121', '(202) 555-0121']
     for (const mobile_number of numbers) {
       const created = await shop.create(order({ payers: [payer(21, { mobile_number })] }))
@@ -285,7 +288,7 @@ describe('numbers of payers', () => {
 })
 
 describe('payees', () => {
-  it('left out, or none, means the owner of the api_key', async () => {
+  it('an absent or empty list of payees means the owner of the api_key', async () => {
     const payees = await Promise.all(
       [{}, { payees: [] }].map(async (more) => {
         const created = await shop.create(order(more))

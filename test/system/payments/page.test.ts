@@ -73,7 +73,7 @@ describe('a hosted page', { concurrent: true }, () => {
     expect(text).not.toMatch(/\bcash\b/i)
   })
 
-  it('has a strict content security policy and may not be framed or kept', async () => {
+  it('a hosted page has a strict content security policy and may not be framed or kept', async () => {
     const { page } = await pageOf({})
     const policy = page.headers.get('content-security-policy') ?? ''
     const rules = policy.split(';').map((rule) => rule.trim())
@@ -92,7 +92,7 @@ describe('a hosted page', { concurrent: true }, () => {
     expect(again).not.toBe(nonce)
   })
 
-  it('asks nothing of any other origin, but for the card frame of the back end', async () => {
+  it('a hosted page asks nothing of any other origin, but for the card frame of the back end', async () => {
     const origin = new URL(mesh.sandbox.base_url).origin
     const own = async (payers: Json[]) => {
       const { page } = await pageOf({ payers })
@@ -108,7 +108,7 @@ describe('a hosted page', { concurrent: true }, () => {
     expect(allowed).toEqual(expect.arrayContaining(card))
   })
 
-  it('is 404 and HTML for an unknown token', async () => {
+  it('a hosted page for an unknown token is a 404 in HTML', async () => {
     for (const token of ['unknown', 'A'.repeat(43), 'x'.repeat(22)]) {
       const page = await open(`${mesh.sandbox.base_url}/pay/${token}`)
       expect(page.status).toBe(404)
@@ -118,7 +118,7 @@ describe('a hosted page', { concurrent: true }, () => {
     }
   })
 
-  it('shows hostile texts as texts', async () => {
+  it('a hosted page shows hostile texts as texts', async () => {
     const hostile = `"><img src=x onerror=alert(1)></title><script>alert(2)</script>'&lt;b&gt;`
     const { page } = await pageOf({
       description: hostile,
@@ -163,7 +163,7 @@ describe('paying by wallet', { concurrent: true }, () => {
     expect(after.html).not.toContain('<form')
   })
 
-  it('then paying after a refusal pays once', async () => {
+  it('paying by wallet after a refusal pays once', async () => {
     const { id, url } = await pageOf({ payers: [payer(20)] })
     await payByPin(url, '000002')
     await eventually(
@@ -174,7 +174,7 @@ describe('paying by wallet', { concurrent: true }, () => {
     await stateIs(id, 'paid')
   })
 
-  it('twenty times at once pays once', async () => {
+  it('paying by wallet twenty times at once pays once', async () => {
     const { id, page } = await pageOf({ payers: [payer(20)] })
     const form = formOf(page)
     await eventually(
@@ -189,7 +189,7 @@ describe('paying by wallet', { concurrent: true }, () => {
     expect(receipts).toEqual([{ kind: 'payer_receipt' }])
   })
 
-  it('is refused for a form that is not ours or comes from elsewhere', async () => {
+  it('paying by wallet is refused for a form that is not ours or comes from elsewhere', async () => {
     const { id, url, page } = await pageOf({ payers: [payer(20)] })
     const form = formOf(page)
     const other = formOf((await pageOf({})).page)
@@ -214,7 +214,7 @@ describe('paying by wallet', { concurrent: true }, () => {
     expect((await open(url)).html).toContain('name="pin"')
   })
 
-  it('takes no amount from the form', async () => {
+  it('paying by wallet takes no amount from the form', async () => {
     const { id, url, page } = await pageOf({ payers: [payer(20)] })
     const { action, fields } = formOf(page)
     const more = { amount: '0.01', amount_minor: '1', currency: 'JPY' }
@@ -224,7 +224,7 @@ describe('paying by wallet', { concurrent: true }, () => {
     expect((await open(url)).html).toContain('100.00')
   })
 
-  it('never shows the PIN again', async () => {
+  it('paying by wallet never shows the PIN again', async () => {
     const { url, page } = await pageOf({ payers: [payer(20)] })
     const mistaken = await submit(formOf(page), { pin: '98a7654' })
     expect(mistaken.html).not.toContain('98a7654')
@@ -236,7 +236,7 @@ describe('paying by wallet', { concurrent: true }, () => {
 describe('paying by card', { concurrent: true }, () => {
   const byCard = { payers: [payer(20, { payment_method: 'card' })] }
 
-  it('in the frame of the back end pays', async () => {
+  it('paying by card in the frame of the back end pays', async () => {
     const { id, url } = await pageOf(byCard)
     await cardFrameOf(url)
     const page = await open(url)
@@ -249,7 +249,7 @@ describe('paying by card', { concurrent: true }, () => {
     expect((await open(url)).html).not.toContain('<iframe')
   })
 
-  it('may be framed by the page and by nobody else', async () => {
+  it('paying by card may be framed by the page and by nobody else', async () => {
     const { url } = await pageOf(byCard)
     const frame = await open(await cardFrameOf(url))
     expect(frame.headers.get('content-security-policy')).toContain(
@@ -271,7 +271,7 @@ describe('paying by card', { concurrent: true }, () => {
     await stateIs(id, 'paid')
   })
 
-  it('sent twice pays once', async () => {
+  it('paying by card sent twice pays once', async () => {
     const { id, url } = await pageOf(byCard)
     const form = await cardFormOf(url)
     const card = { number: '4242424242424242', expiry: '12/39', cvc: '123' }
@@ -294,7 +294,7 @@ describe('paying by card', { concurrent: true }, () => {
 })
 
 describe('paying in person', { concurrent: true }, () => {
-  it('shows a cash code that an agent collects', async () => {
+  it('paying in person shows a cash code that an agent collects', async () => {
     const { id, url, page } = await pageOf({
       payers: [payer(20, { payment_channel: 'agent', payment_method: 'cash' })],
     })
@@ -307,7 +307,7 @@ describe('paying in person', { concurrent: true }, () => {
     expect((await submit(formOf(again), { cash_code: code })).status).toBe(409)
   })
 
-  it('shows a QR code of its own address at a point of sale', async () => {
+  it('paying in person shows a QR code of its own address at a point of sale', async () => {
     const { id, url, page } = await pageOf({
       payers: [payer(20, { payment_channel: 'direct_pos', payment_method: 'qr_code' })],
     })

@@ -57,7 +57,7 @@ describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`
     }
   }, 90_000)
 
-  it('at an agent shows a code, and sees by himself that it was collected', async () => {
+  it('a payer at an agent shows a code, and sees by himself that it was collected', async () => {
     const cash = payer(20, { payment_channel: 'agent', payment_method: 'cash' })
     const { urls } = await shop.create(order({ payers: [cash] }))
     const { page, complaints, close } = await visit(browser)

@@ -73,7 +73,7 @@ describe('a refund', { concurrent: true }, () => {
     expect(types.filter((type) => type === 'payment_refunded')).toHaveLength(1)
   })
 
-  it('reaches every payer', async () => {
+  it('a refund reaches every payer', async () => {
     const inbox = receiver(mesh)
     const payers = [payer(1, { amount: '70.00' }), payer(1, { amount: '30.00' })]
     const created = await shop.create(order({ payers, urls: inbox.urls }))
@@ -84,7 +84,7 @@ describe('a refund', { concurrent: true }, () => {
     await inbox.calledBack(2)
   })
 
-  it('keeps held money from the payees', async () => {
+  it('a refund keeps held money from the payees', async () => {
     const inbox = receiver(mesh)
     const payees = [{ mobile_number: '+12025550130', amount: '100.00', delay_days: 3 }]
     const created = await shop.create(order({ payers: [payer(1)], payees, urls: inbox.urls }))
@@ -97,7 +97,7 @@ describe('a refund', { concurrent: true }, () => {
 })
 
 describe('payouts', { concurrent: true }, () => {
-  it('go out at once without delay_days, and wait so many days with them', async () => {
+  it('payouts go out at once without delay_days, and wait so many days with them', async () => {
     const inbox = receiver(mesh)
     const payees = [
       { mobile_number: '+12025550130', amount: '50.00' },
@@ -138,7 +138,7 @@ describe('payouts', { concurrent: true }, () => {
     expect(later - now).toBe(90n * 86_400n)
   })
 
-  it('are held until every payer has paid', async () => {
+  it('payouts are held until every payer has paid', async () => {
     const inbox = receiver(mesh)
     const payers = [payer(1, { amount: '50.00' }), payer(20, { amount: '50.00' })]
     const payees = [

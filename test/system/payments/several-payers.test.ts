@@ -34,7 +34,7 @@ function timeOf(notifies: Json[], type: string): string {
 }
 
 describe('a request with several payers', { concurrent: true }, () => {
-  it('is Partially_paid until every one has paid', async () => {
+  it('a request with several payers is Partially_paid until every one has paid', async () => {
     const inbox = receiver(mesh)
     const payers = [payer(1, { amount: '60.00' }), payer(25, { amount: '40.00' })]
     const created = await shop.create(order({ payers, urls: inbox.urls }))
@@ -117,7 +117,7 @@ describe('a request with several payers', { concurrent: true }, () => {
     expect((await shop.cancel(created.id)).status).toBe(409)
   })
 
-  it('fails when its only payer has refused five times', async () => {
+  it('a request with several payers fails when its only payer has refused five times', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(order({ payers: [payer(2)], urls: inbox.urls }))
     const failed = await shop.stateIs(created.id, 'Failed')
@@ -135,7 +135,7 @@ describe('a request with several payers', { concurrent: true }, () => {
     expect(callbacks).toMatchObject([{ status: 'Failed', sequence: 1 }])
   })
 
-  it('stays open while one payer still refuses', async () => {
+  it('a request with several payers stays open while one payer still refuses', async () => {
     const created = await shop.create(order({ payers: [payer(2)] }))
     const { body } = await eventually(
       () => shop.status(created.id),
@@ -150,7 +150,7 @@ describe('a request with several payers', { concurrent: true }, () => {
     expect(attempts).toEqual([{ refused_attempts: 5 }])
   })
 
-  it('is paid by twenty payers at once, each notified once', async () => {
+  it('a request with several payers is paid by twenty payers at once, each notified once', async () => {
     const inbox = receiver(mesh)
     const payers = Array.from({ length: 20 }, (_, index) => payer(1, { amount: `${index + 1}.00` }))
     const created = await shop.create(order({ amount: '210.00', payers, urls: inbox.urls }))

@@ -134,7 +134,7 @@ describe.skipIf(hindrance !== '')(`while a disk is full${hindrance}`, () => {
   }
 
   it(
-    'that of NATS, the API answers, /readyz names NATS alone, and JetStream is restarted',
+    'while the disk of NATS is full, the API answers, /readyz names NATS alone, and JetStream is restarted',
     async () => {
       // With messages in its file a write that fails half-way leaves JetStream of 2.9.10 silent permanently.
       await trade()
@@ -152,7 +152,7 @@ describe.skipIf(hindrance !== '')(`while a disk is full${hindrance}`, () => {
   )
 
   it(
-    'that of everything, calls end in 503 or 504 at worst, and all that was acknowledged arrives',
+    'while the disk of everything is full, calls end in 503 or 504 at worst, and all that was acknowledged arrives',
     async () => {
       disk.fill()
       natsDisk.fill()

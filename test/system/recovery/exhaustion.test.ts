@@ -75,7 +75,7 @@ it('documents are made before the first request for them', async () => {
 })
 
 describe('a connection that pipelines 100,000 requests', () => {
-  it('for documents costs little, whether it reads the answers or not', async () => {
+  it('a connection that pipelines 100,000 requests for documents costs little, whether it reads the answers or not', async () => {
     const documents = ['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json']
     const all = documents.map((path) => request(path)).join('')
     for (const isTaken of [false, true]) {
@@ -90,7 +90,7 @@ describe('a connection that pipelines 100,000 requests', () => {
     await eventually(livez, (status) => expect(status).toBe(200))
   }, 180_000)
 
-  it('costs little beside a stopped service, and others are answered', async () => {
+  it('a connection that pipelines 100,000 requests costs little beside a stopped service, and others are answered', async () => {
     const thaw = await freeze(mesh.pid('accounts'))
     try {
       const growth = await growthDuring(() => connect().write(anonymous.repeat(100_000)), 60)

@@ -38,7 +38,7 @@ const wholeStory = [
 ]
 
 describe('while NATS does not answer', () => {
-  it('the API keeps answering, and every event arrives after', async () => {
+  it('while NATS does not answer, the API keeps answering, and every event arrives after', async () => {
     const inboxes = Array.from({ length: 5 }, () => receiver(mesh))
     const quitted = receiver(mesh)
     const created: Created[] = []
@@ -67,7 +67,7 @@ describe('while NATS does not answer', () => {
     await mesh.ready()
   }, 180_000)
 
-  it('or is killed, a payment goes its way', async () => {
+  it('while NATS is killed, a payment is completed', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(order({ payers: [payer(1)], urls: inbox.urls }))
     process.kill(mesh.pid('nats'), 'SIGKILL')
@@ -79,7 +79,7 @@ describe('while NATS does not answer', () => {
 })
 
 describe('while a service does not answer', () => {
-  it('calls that need it end in 504 or 503 in the envelope, and work again after', async () => {
+  it('while a service does not answer, calls that need it end in 504 or 503 in the envelope, and work again after', async () => {
     const { id } = await shop.create(order())
     const thaw = await freeze(mesh.pid('payments'))
     try {
@@ -100,7 +100,7 @@ describe('while a service does not answer', () => {
     expect(payerStatesOf(await shop.stateIs(id, 'Pending'))).toEqual(['Pending'])
   })
 
-  it('a repeat after an unclear answer finds out what became of the first', async () => {
+  it('a repeat after an unclear answer returns the outcome of the first', async () => {
     const inbox = receiver(mesh)
     const transaction = order({ payers: [payer(1)], urls: inbox.urls })
     const first = shop.request(transaction)
@@ -114,7 +114,7 @@ describe('while a service does not answer', () => {
     expect(eventTypes(await inbox.notifies())).toEqual(wholeStory)
   }, 180_000)
 
-  it('its peer being away, calls end in 503 and work again after', async () => {
+  it('while the peer of a service is away, calls end in 503 and work again after', async () => {
     const { id } = await shop.create(order())
     process.kill(mesh.pid('payments'), 'SIGKILL')
     const seen = new Set<number>()
@@ -131,7 +131,7 @@ describe('while a service does not answer', () => {
 })
 
 describe('while PostgreSQL is away', () => {
-  it('calls end in the envelope and nothing that was answered is lost', async () => {
+  it('while PostgreSQL is away, calls end in the envelope and nothing that was answered is lost', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(order({ payers: [payer(1)], urls: inbox.urls }))
     process.kill(mesh.pid('postgres'), 'SIGKILL')

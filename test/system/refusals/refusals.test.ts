@@ -198,11 +198,14 @@ describe('a payment request is refused, and nothing of it is stored or sent,', (
     ],
     ['with a URL that is a number', set({ urls: { error: 5 } }), invalid(`${at}.urls.error`)],
   ]
-  it.each(bodies)('%s', async (_title, change, refused) => {
-    expectRefused(await shop.request(marked(change)), refused)
-  })
+  it.each(bodies)(
+    'a payment request is refused, and nothing of it is stored or sent: %s',
+    async (_title, change, refused) => {
+      expectRefused(await shop.request(marked(change)), refused)
+    },
+  )
 
-  it('and the same id can still be used by a good one', async () => {
+  it('a payment request that was refused leaves its id to a good one', async () => {
     const id = unique('again')
     const refusedOrder = order({ id, amount: '0' })
     expect((await shop.request(refusedOrder)).status).toBe(400)
@@ -212,13 +215,13 @@ describe('a payment request is refused, and nothing of it is stored or sent,', (
     expect((await shop.request(order({ id }))).status).toBe(200)
   })
 
-  it('as the absence of rows and pushes shows', async () => {
+  it('a payment request that was refused leaves no rows and no pushes', async () => {
     await expectNoTrace(60)
   })
 })
 
 describe('a field that the contract does not know', () => {
-  it('is ignored', async () => {
+  it('a field that the contract does not know is ignored', async () => {
     const answer = await shop.request(
       order({ surprise: { deep: [1, 2] }, payers: [payer(20, { favourite: 'blue' })] }),
       { more: true },
@@ -228,7 +231,7 @@ describe('a field that the contract does not know', () => {
 })
 
 describe('a description', () => {
-  it('may hold tabs, newlines and any script', async () => {
+  it('a description may hold tabs, newlines and any script', async () => {
     const description = 'Zwei Karten\n\tخريطتان 🎟️'
     expect((await shop.request(order({ description }))).status).toBe(200)
   })

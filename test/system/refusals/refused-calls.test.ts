@@ -127,10 +127,13 @@ describe('a call of POST /payments/request is refused, and nothing of it is stor
       { status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE' },
     ],
   ]
-  it.each(calls)('%s', async (_title, options, refused) => {
-    const body = { api_key: shop.apiKey, transaction_request: marked() }
-    expectRefused(await shop.call('POST', '/payments/request', { body, ...options }), refused)
-  })
+  it.each(calls)(
+    'a call of POST /payments/request is refused, and nothing of it is stored or sent: %s',
+    async (_title, options, refused) => {
+      const body = { api_key: shop.apiKey, transaction_request: marked() }
+      expectRefused(await shop.call('POST', '/payments/request', { body, ...options }), refused)
+    },
+  )
 
   const apiKeys: [string, unknown, Refused][] = [
     ['without an api_key', undefined, missingField('api_key')],
@@ -143,27 +146,30 @@ describe('a call of POST /payments/request is refused, and nothing of it is stor
       { status: 401, errorCode: 'PW_INVALID_API_KEY' },
     ],
   ]
-  it.each(apiKeys)('%s', async (_title, api_key, refused) => {
-    const transaction_request = marked()
-    const body = { api_key, transaction_request }
-    expectRefused(await shop.call('POST', '/payments/request', { body }), refused)
-  })
+  it.each(apiKeys)(
+    'a call of POST /payments/request is refused, and nothing of it is stored or sent: %s',
+    async (_title, api_key, refused) => {
+      const transaction_request = marked()
+      const body = { api_key, transaction_request }
+      expectRefused(await shop.call('POST', '/payments/request', { body }), refused)
+    },
+  )
 
-  it('when the body is no JSON object', async () => {
+  it('a call of POST /payments/request is refused, and nothing of it is stored or sent, when the body is no JSON object', async () => {
     for (const body of ['', '{', '[]', '"text"', 'null', '17', '{"a":1}}', '\u0000']) {
       const answer = await shop.call('POST', '/payments/request', { body })
       expectRefused(answer, { status: 400, errorCode: 'INVALID_JSON' })
     }
   })
 
-  it('when the body has more than 64 KiB', async () => {
+  it('a call of POST /payments/request is refused, and nothing of it is stored or sent, when the body has more than 64 KiB', async () => {
     const transaction = marked()
     const body = { api_key: shop.apiKey, transaction_request: transaction, pad: 'x'.repeat(65_536) }
     const answer = await shop.call('POST', '/payments/request', { body })
     expectRefused(answer, { status: 413, errorCode: 'PAYLOAD_TOO_LARGE' })
   })
 
-  it('without a transaction_request, or with one that is no object', async () => {
+  it('a call of POST /payments/request is refused, and nothing of it is stored or sent, without a transaction_request, or with one that is no object', async () => {
     const send = (transaction_request?: unknown) =>
       shop.call('POST', '/payments/request', {
         body: { api_key: shop.apiKey, transaction_request },
@@ -172,14 +178,14 @@ describe('a call of POST /payments/request is refused, and nothing of it is stor
     expectRefused(await send('text'), invalid(at))
   })
 
-  it('when the version is given twice', async () => {
+  it('a call of POST /payments/request is refused, and nothing of it is stored or sent, when the version is given twice', async () => {
     const twice = { api_key: shop.apiKey, transaction_request: marked() }
     const url = '/payments/request?version=2024-10-01&version=2024-10-01'
     const refused = await shop.call('POST', url, { body: twice, query: { version: undefined } })
     expectRefused(refused, invalid('version'))
   })
 
-  it('by the first check that fails', async () => {
+  it('a call of POST /payments/request is refused by the first check that fails, and nothing of it is stored or sent', async () => {
     const body = {
       api_key: 'unknown',
       transaction_request: marked((transaction) => ({ ...transaction, amount: '0' })),
@@ -201,7 +207,7 @@ describe('a call of POST /payments/request is refused, and nothing of it is stor
     }
   })
 
-  it('as the absence of rows and pushes shows', async () => {
+  it('a call of POST /payments/request that was refused leaves no rows and no pushes', async () => {
     await expectNoTrace(28)
   })
 })

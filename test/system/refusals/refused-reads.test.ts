@@ -10,7 +10,7 @@ describe('GET /payments/status', () => {
   const read = (query: Record<string, string | undefined>, more: CallOptions = {}) =>
     shop.call('GET', '/payments/status', { ...more, query })
 
-  it('names every missing parameter in the order of the contract', async () => {
+  it('GET /payments/status names every missing parameter in the order of the contract', async () => {
     expectRefused(await read({ version: undefined }), {
       status: 400,
       errorCode: 'MISSING_PARAMETER',
@@ -37,18 +37,18 @@ describe('GET /payments/status', () => {
     }
   })
 
-  it('refuses an unknown api_key before it looks for the payment', async () => {
+  it('GET /payments/status refuses an unknown api_key before it looks for the payment', async () => {
     const answer = await read({ api_key: 'x'.repeat(32), payment_details_id: 'unknown' })
     expectRefused(answer, { status: 401, errorCode: 'PW_INVALID_API_KEY' })
   })
 
-  it('refuses a parameter that is given twice', async () => {
+  it('GET /payments/status refuses a parameter that is given twice', async () => {
     const path = `/payments/status?api_key=${shop.apiKey}&payment_details_id=a&payment_details_id=b`
     const answer = await shop.call('GET', path)
     expectRefused(answer, invalid('payment_details_id'))
   })
 
-  it('takes no other method', async () => {
+  it('GET /payments/status takes no other method', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await shop.call(method, '/payments/status')
       expectRefused(answer, { status: 405, errorCode: 'METHOD_NOT_ALLOWED' })
@@ -62,7 +62,7 @@ describe('GET /payments/status', () => {
 describe('POST /payments/cancel', () => {
   const send = (body: unknown) => shop.call('POST', '/payments/cancel', { body })
 
-  it('needs an api_key and an id', async () => {
+  it('POST /payments/cancel needs an api_key and an id', async () => {
     expectRefused(await send({ payment_details_id: 'x' }), missingField('api_key'))
     expectRefused(await send({ api_key: shop.apiKey }), missingField('payment_details_id'))
     expectRefused(
@@ -71,7 +71,7 @@ describe('POST /payments/cancel', () => {
     )
   })
 
-  it('answers 404 for an id that does not exist', async () => {
+  it('POST /payments/cancel answers 404 for an id that does not exist', async () => {
     for (const payment_details_id of ['unknown', crypto.randomUUID()]) {
       expectRefused(await send({ api_key: shop.apiKey, payment_details_id }), {
         status: 404,
@@ -80,7 +80,7 @@ describe('POST /payments/cancel', () => {
     }
   })
 
-  it('refuses an unknown api_key and leaves the payment as it is', async () => {
+  it('POST /payments/cancel refuses an unknown api_key and leaves the payment as it is', async () => {
     const created = await shop.create(order())
     const answer = await send({ api_key: 'x'.repeat(32), payment_details_id: created.id })
     expectRefused(answer, { status: 401, errorCode: 'PW_INVALID_API_KEY' })
@@ -90,7 +90,7 @@ describe('POST /payments/cancel', () => {
 })
 
 describe('a path that does not exist', () => {
-  it('answers 404 in the envelope, key or no key', async () => {
+  it('a path that does not exist answers 404 in the envelope, with or without a key', async () => {
     const answer = await shop.call('GET', '/payments/unknown', {
       headers: { 'PW-subscription-key': undefined },
     })

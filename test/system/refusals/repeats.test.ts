@@ -17,7 +17,7 @@ const mesh = sharedMesh()
 const shop = merchant(mesh)
 
 describe('the same request again', () => {
-  it('is one payment, and the answer is the first one', async () => {
+  it('the same request again is one payment, and the answer is the first one', async () => {
     const inbox = receiver(mesh)
     const transaction = order({ payers: [payer(1)], urls: inbox.urls })
     const first = await shop.create(transaction)
@@ -35,7 +35,7 @@ describe('the same request again', () => {
     expect(distinct(await inbox.callbacks())).toHaveLength(1)
   })
 
-  it('sent thirty times at once is one payment with one set of pushes', async () => {
+  it('the same request again sent thirty times at once is one payment with one set of pushes', async () => {
     const inbox = receiver(mesh)
     const transaction = order({ payers: [payer(1)], urls: inbox.urls })
     const answers = await Promise.all(Array.from({ length: 30 }, () => shop.request(transaction)))
@@ -67,7 +67,7 @@ describe('the same request again', () => {
 })
 
 describe('the same transaction id with another body', () => {
-  it('is refused and changes nothing', async () => {
+  it('the same transaction id with another body is refused and changes nothing', async () => {
     const inbox = receiver(mesh)
     const transaction = order({ description: 'One' })
     const first = await shop.create(transaction)
@@ -93,7 +93,7 @@ describe('the same transaction id with another body', () => {
     expect(await inbox.notifies()).toEqual([])
   })
 
-  it('is one payment when many bodies race for it', async () => {
+  it('the same transaction id with another body is one payment when many bodies race for it', async () => {
     const transaction = order()
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, index) =>

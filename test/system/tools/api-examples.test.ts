@@ -37,17 +37,20 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('the examples', () => {
-  it('are there for all 20 routes', () => {
+  it('examples of calls exist for all 20 routes', () => {
     expect(new Set(samples.map(({ method, path }) => `${method} ${path}`)).size).toBe(20)
   })
 
-  it.each(samples)('$method $path: $label', async ({ method, path, source }) => {
-    const script = `. '${mesh.dataDir}/sandbox.env'\n${source}`
-    const { stdout } = await run('sh', ['-euc', script], { cwd: folder })
-    const body = JSON.parse(stdout) as Json
-    expect(body, stdout).toMatchObject({ status: 'success' })
-    const status = Number(body['code'])
-    const headers = new Headers({ 'pw-request-id': 'not shown by curl' })
-    expectDocumented({ method, path, status, headers, text: stdout })
-  })
+  it.each(samples)(
+    'the example of $method $path works: $label',
+    async ({ method, path, source }) => {
+      const script = `. '${mesh.dataDir}/sandbox.env'\n${source}`
+      const { stdout } = await run('sh', ['-euc', script], { cwd: folder })
+      const body = JSON.parse(stdout) as Json
+      expect(body, stdout).toMatchObject({ status: 'success' })
+      const status = Number(body['code'])
+      const headers = new Headers({ 'pw-request-id': 'not shown by curl' })
+      expectDocumented({ method, path, status, headers, text: stdout })
+    },
+  )
 })

@@ -37,7 +37,7 @@ async function payweave(...words: string[]) {
 }
 
 describe('the tools of the command line', { concurrent: true }, () => {
-  it('doctor finds this machine fit, and the ports in use by this very system', async () => {
+  it('payweave doctor finds this machine fit, and the ports in use by this very system', async () => {
     const { code, rows } = await payweave('doctor')
     expect(rows.filter(({ result }) => result === 'failed')).toEqual([])
     expect(rows.find(({ name }) => name === 'ports')).toMatchObject({
@@ -46,7 +46,7 @@ describe('the tools of the command line', { concurrent: true }, () => {
     expect(code).toBe(0)
   })
 
-  it('status lists every process as ready, with its backlog', async () => {
+  it('payweave status lists every process as ready, with its backlog', async () => {
     // A part that stalls for a moment is not ready for that moment, and it is right to say so.
     const { rows } = await eventually(
       () => payweave('status'),
@@ -80,7 +80,7 @@ describe('the tools of the command line', { concurrent: true }, () => {
     ['quote.over-limits', { http_status: 403 }],
     ['bill.already-paid', { first: { failure_code: 'BILL_ALREADY_PAID' } }],
   ])(
-    'trigger %s shows its requests and its outcome',
+    'payweave trigger %s shows its requests and its outcome',
     { timeout: 90_000 },
     async (outcome, facts) => {
       const { code, rows, err } = await payweave('trigger', outcome)
@@ -90,7 +90,7 @@ describe('the tools of the command line', { concurrent: true }, () => {
     },
   )
 
-  it('requests tail shows a request by its id, with nothing of its query', async () => {
+  it('payweave requests tail shows a request by its id, with nothing of its query', async () => {
     const requestId = crypto.randomUUID()
     // Other tests of this file take longer.
     const tail = payweave('requests', 'tail', '--id', requestId, '--for', '10')
@@ -121,7 +121,9 @@ describe('the tools of the command line', { concurrent: true }, () => {
     ])
   })
 
-  it('conformance finds every rule of the contract kept', { timeout: 90_000 }, async () => {
+  it('payweave conformance finds every rule of the contract kept', {
+    timeout: 90_000,
+  }, async () => {
     const report = path.join(dataDir, 'conformance')
     const { code, rows } = await payweave('conformance', '--report', report)
     const failed = rows.filter(({ result }) => result === 'failed')

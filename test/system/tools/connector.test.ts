@@ -53,7 +53,7 @@ function moneyOf({ id }: Created): Promise<Json[]> {
 }
 
 describe('a share', { concurrent: true }, () => {
-  it('is Processing while its payer pays, and cannot be cancelled meanwhile', async () => {
+  it('a share is Processing while its payer pays, and cannot be cancelled meanwhile', async () => {
     const created = await shop.create(order({ payers: [payer(20)] }))
     const report = await reporter(created)
     const attempt = unique('attempt')
@@ -74,7 +74,7 @@ describe('a share', { concurrent: true }, () => {
     expect((await shop.cancel(created.id)).status).toBe(200)
   })
 
-  it('is paid once, however often that is reported', async () => {
+  it('a share is paid once, however often that is reported', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(order({ payers: [payer(20)], urls: inbox.urls }))
     const report = await reporter(created)
@@ -108,7 +108,7 @@ describe('a share', { concurrent: true }, () => {
     ])
   })
 
-  it('is not brought back by reports after its end', async () => {
+  it('a share that has ended is not changed by later reports', async () => {
     const inbox = receiver(mesh)
     const created = await shop.create(order({ payers: [payer(20)], urls: inbox.urls }))
     const report = await reporter(created)

@@ -41,7 +41,7 @@ async function refusedArguments({ commands }: Outcome): Promise<string[]> {
 }
 
 describe('a block of a page', () => {
-  it('is data, or is run, checked or run by another test', () => {
+  it('a block of a page is data, or is run, checked or run by another test', () => {
     const unknown = blocks.filter(
       ({ language }) => !programLanguages.has(language) && !dataLanguages.has(language),
     )
@@ -81,7 +81,7 @@ describe('the commands of a page', { concurrent: true, timeout: 150_000 }, () =>
     }))
     .filter(({ steps }) => steps.length > 0)
 
-  it.for(tested)('$page', async ({ steps }, { expect }) => {
+  it.for(tested)('the commands of the page $page work', async ({ steps }, { expect }) => {
     const outcome = await runSteps(mesh, steps)
     expect(outcome.failure).toBe('')
     expect(await refusedArguments(outcome)).toEqual([])

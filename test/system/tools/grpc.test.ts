@@ -64,19 +64,22 @@ function listServices(url: string, version: 'v1' | 'v1alpha', credential?: strin
 }
 
 describe('an internal team with the bearer of sandbox.json', () => {
-  it.each(['v1', 'v1alpha'] as const)('lists the services by reflection %s', async (version) => {
-    const services = await listServices(grpc.payments, version, bearer)
-    expect(services).toEqual(
-      expect.arrayContaining([
-        'payments.v1.PaymentsService',
-        'grpc.health.v1.Health',
-        'grpc.reflection.v1.ServerReflection',
-        'grpc.reflection.v1alpha.ServerReflection',
-      ]),
-    )
-  })
+  it.each(['v1', 'v1alpha'] as const)(
+    'an internal team with the bearer of sandbox.json lists the services by reflection %s',
+    async (version) => {
+      const services = await listServices(grpc.payments, version, bearer)
+      expect(services).toEqual(
+        expect.arrayContaining([
+          'payments.v1.PaymentsService',
+          'grpc.health.v1.Health',
+          'grpc.reflection.v1.ServerReflection',
+          'grpc.reflection.v1alpha.ServerReflection',
+        ]),
+      )
+    },
+  )
 
-  it('finds reflection and health on every service', async () => {
+  it('an internal team with the bearer of sandbox.json finds reflection and health on every service', async () => {
     for (const url of Object.values(grpc)) {
       expect(await listServices(url, 'v1', bearer)).toContain('grpc.health.v1.Health')
       const anybody = createPayweaveClient({ address: url })
@@ -89,7 +92,7 @@ describe('an internal team with the bearer of sandbox.json', () => {
     }
   })
 
-  it('reads a payment', async () => {
+  it('an internal team with the bearer of sandbox.json reads a payment', async () => {
     const inbox = receiver(mesh)
     const transaction = order({
       description: 'By gRPC',
@@ -123,7 +126,7 @@ describe('an internal team with the bearer of sandbox.json', () => {
     })
   })
 
-  it('makes a payment that its payer pays, once for equal calls', async () => {
+  it('an internal team with the bearer of sandbox.json makes a payment that its payer pays, once for equal calls', async () => {
     const payment = await team.getPayment(projectId, (await shop.create(order())).id)
     const message = {
       projectId,
@@ -174,7 +177,7 @@ describe('a caller without the bearer', () => {
   const credentials = [undefined, '', 'x'.repeat(43), `${bearer}x`, bearer.slice(1)]
 
   it.each(['payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery'] as const)(
-    'is refused by %s',
+    'a caller without the bearer is refused by %s',
     async (service) => {
       for (const credential of credentials) {
         const refusal = await listServices(grpc[service], 'v1', credential).catch((error) => error)

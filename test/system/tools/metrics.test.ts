@@ -77,12 +77,12 @@ const area =
   /\bpayweave_(?:http|rpc|db|key|access_cache|trace|outbox|inbox|ledger|delivery|payments|accounts|institution|quotes|billing|simulator)_\w+/g
 
 describe('metrics', () => {
-  it('are described on their page as the processes show them', async () => {
+  it('the page of metrics describes them as the processes expose them', async () => {
     expect(metrics.size).toBeGreaterThan(40)
     await expect(table()).toMatchFileSnapshot('../../../docs/metrics.md')
   })
 
-  it('have names and units that can be guessed', () => {
+  it('metrics have names and units by the conventions of Prometheus', () => {
     const counters = [...metrics].filter(([, { type }]) => type === 'counter')
     expect(counters.filter(([name]) => !name.endsWith('_total'))).toEqual([])
     const timed = [...metrics].filter(([, { type }]) => type === 'histogram')

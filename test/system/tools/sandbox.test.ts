@@ -83,7 +83,7 @@ async function refusedBy(connectionString: string, statements: string[]): Promis
 }
 
 describe('a local start', () => {
-  it('writes its addresses and credentials to sandbox.json', () => {
+  it('a local start writes its addresses and credentials to sandbox.json', () => {
     const local = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(mesh.sandbox).toEqual({
       base_url: `http://127.0.0.1:${mesh.portBase + 22}`,
@@ -128,7 +128,7 @@ describe('a local start', () => {
     expect(Buffer.from(shared_key, 'base64')).toHaveLength(32)
   })
 
-  it('writes the same as shell lines, and lets nobody else read either', async () => {
+  it('a local start writes the same as shell lines, and lets nobody else read either', async () => {
     for (const name of ['sandbox.json', 'sandbox.env']) {
       const { mode } = fs.statSync(path.join(mesh.dataDir, name))
       expect((mode & 0o777).toString(8)).toBe('600')
@@ -144,7 +144,7 @@ describe('a local start', () => {
     expect(shell).toEqual(expect.arrayContaining(values))
   })
 
-  it('names its processes and their ports in processes.json', () => {
+  it('a local start names its processes and their ports in processes.json', () => {
     const processes = mesh.processes()
     expect(Object.keys(processes).toSorted()).toEqual([...ourParts, 'nats', 'postgres'].toSorted())
     for (const { pid, ports } of Object.values(processes)) {
@@ -155,7 +155,7 @@ describe('a local start', () => {
     expect(processes['payments']?.ports[0]).toBe(mesh.portBase + 1)
   })
 
-  it('prints a curl that works when it is pasted', async () => {
+  it('a local start prints a curl that works when it is pasted', async () => {
     const [curl = ''] = await eventually(
       () => /^curl -sS[\s\S]*?\n\}'$/m.exec(mesh.output()) ?? [],
       (found) => expect(found).toHaveLength(1),
@@ -166,7 +166,7 @@ describe('a local start', () => {
     await merchant(mesh).stateIs(id, 'paid')
   })
 
-  it('prints where its docs and its logs are, of which each part has one', async () => {
+  it('a local start prints where its docs and its logs are, of which each part has one', async () => {
     const output = await eventually(
       () => mesh.output(),
       (now) => expect(now).toContain('Ctrl-C stops it all'),
@@ -180,7 +180,7 @@ describe('a local start', () => {
     }
   })
 
-  it('has services that log in to PostgreSQL as themselves, and can be nobody else', async () => {
+  it('a local start has services that log in to PostgreSQL as themselves, and can be nobody else', async () => {
     const owners = ourParts.filter((name) => name !== 'gateway')
     const logins = Object.fromEntries(owners.map((name) => [name, [`payweave_${name}`]]))
     expect(await loginsOf(mesh)).toEqual(logins)
@@ -194,7 +194,7 @@ describe('a local start', () => {
     }
   })
 
-  it('has processes that NATS knows each by its own name and rights', async () => {
+  it('a local start has processes that log in to NATS each by its own name and rights', async () => {
     for (const name of ['payments', 'institution', 'delivery']) {
       const file = path.join(mesh.dataDir, 'secrets', name, 'nats-password')
       expect(fs.statSync(file).mode & 0o777, name).toBe(0o600)
@@ -214,7 +214,7 @@ describe('a local start', () => {
     )
   })
 
-  it('runs beside another one, whose keys and payments it does not know', async () => {
+  it('a local start runs beside another one, whose keys and payments it does not know', async () => {
     const [here, there] = [merchant(mesh), merchant(sharedMesh())]
     const stranger = await here.call('GET', '/payments/status', {
       query: { api_key: there.apiKey, payment_details_id: 'unknown' },
@@ -233,7 +233,7 @@ describe('a local start', () => {
     [['delivery']],
     [['simulator']],
     [['institution', 'quotes', 'billing']],
-  ])('starts %s again when killed, and the rest stays up', async (killed) => {
+  ])('a local start starts %s again when killed, and the rest stays up', async (killed) => {
     const before = mesh.processes()
     for (const name of killed) process.kill(mesh.pid(name), 'SIGKILL')
     await eventually(
@@ -252,13 +252,15 @@ describe('a local start', () => {
     expect(Object.fromEntries(others(mesh.processes()))).toEqual(Object.fromEntries(others(before)))
   })
 
-  it('works as before after all of that', async () => {
+  it('a local start works as before after all of that', async () => {
     const id = await paysOnce(mesh)
     expect(detailsOf(await merchant(mesh).status(id))['status']).toBe('paid')
   })
 
   // A start alone may take most of the usual time.
-  it('stops without a trace and carries on with its data', { timeout: 180_000 }, async () => {
+  it('a local start leaves no process when it stops, and continues with its data', {
+    timeout: 180_000,
+  }, async () => {
     const shop = merchant(mesh)
     const { sandbox } = mesh
     const byAgent = payer(20, { payment_channel: 'agent', payment_method: 'cash' })
@@ -289,7 +291,9 @@ describe('a local start on stores of somebody else', () => {
   })
   afterAll(() => Promise.all([database.remove(), broker.remove()]))
 
-  it('uses them and starts none of its own', { timeout: 180_000 }, async () => {
+  it('a local start on stores of somebody else uses them and starts none of its own', {
+    timeout: 180_000,
+  }, async () => {
     const guest = await startMesh({
       name: 'guest',
       settings: { DATABASE_URL: database.url, NATS_URL: broker.url },

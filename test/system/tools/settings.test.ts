@@ -115,12 +115,12 @@ async function expectExpired({ created, inbox }: Asked, wantedS: number): Promis
 }
 
 describe('a request that nobody pays in time', { concurrent: true }, () => {
-  it(`by direct_pos with qr_code expires after its ${ttlS.direct_pos} seconds`, async () => {
+  it(`a request by direct_pos with qr_code expires after its ${ttlS.direct_pos} seconds`, async () => {
     const means = { payment_channel: 'direct_pos', payment_method: 'qr_code' }
     await expectExpired(await ask([payer(20, means)]), ttlS.direct_pos)
   })
 
-  it('expires with the first of its payers', async () => {
+  it('a request that nobody pays in time expires with the first of its payers', async () => {
     // The other one has hours.
     const { created, inbox } = await ask([
       payer(20, { amount: '50.00', payment_channel: 'direct_pos' }),
@@ -135,7 +135,7 @@ describe('a request that nobody pays in time', { concurrent: true }, () => {
 })
 
 describe('the settings of a start', () => {
-  it('say how far PW-request-date may be off', async () => {
+  it('the settings of a start bound how far PW-request-date may be off', async () => {
     const at = (offsetS: number) =>
       shop.call('GET', '/payments/status', {
         query: { api_key: shop.apiKey, payment_details_id: 'unknown' },
@@ -151,7 +151,7 @@ describe('the settings of a start', () => {
     }
   })
 
-  it('say how many requests a key may send in a second', async () => {
+  it('the settings of a start say how many requests a key may send in a second', async () => {
     const other = merchant(mesh, 'payments_only')
     const startedMs = performance.now()
     // More than may pass in fifteen seconds.
@@ -172,7 +172,7 @@ describe('the settings of a start', () => {
     )
   })
 
-  it('say what is charged', async () => {
+  it('the settings of a start say what is charged', async () => {
     const created = await shop.create(
       order({ payers: [payer(20, { payment_channel: 'agent', payment_method: 'card' })] }),
     )
@@ -185,7 +185,7 @@ describe('the settings of a start', () => {
     })
   })
 
-  it('say what the fraud check stops', async () => {
+  it('the settings of a start say what the fraud check stops', async () => {
     const verdict = async (mobile_number: string, more: Json = {}) => {
       const payers = [payer(0, { mobile_number })]
       const created = await shop.create(order({ fraud_check: 1, payers, ...more }))
@@ -201,7 +201,7 @@ describe('the settings of a start', () => {
     expect(verdicts).toEqual(['passed', 'passed', 'failed'])
   })
 
-  it('say how often a push is tried', async () => {
+  it('the settings of a start say how often a push is tried', async () => {
     const inbox = receiver(mesh, 'fail')
     const created = await shop.create(order({ urls: { callback: inbox.urls.callback } }))
     await shop.cancel(created.id)
@@ -224,7 +224,7 @@ const registration = (nn: number, first_name: string, last_name: string) => ({
 })
 
 describe('a session', { concurrent: true }, () => {
-  it('is opened for one value as often by minute as SESSION_LOOKUPS_PER_MIN says', async () => {
+  it('a session is opened for one value as often by minute as SESSION_LOOKUPS_PER_MIN says', async () => {
     const demo = accountClient(mesh)
     // At once: another one may pass twelve seconds later.
     const answers = await Promise.all(Array.from({ length: 6 }, () => demo.session(lookup(3))))
@@ -235,7 +235,7 @@ describe('a session', { concurrent: true }, () => {
     expect((await accountClient(mesh, 'other').session(lookup(3))).status).toBe(200)
   })
 
-  it('leads to a question that lapses after CHALLENGE_TTL_S, which is a refusal', async () => {
+  it('a question to an account holder that expires after CHALLENGE_TTL_S is a refusal', async () => {
     const demo = accountClient(mesh)
     const callback = callbackReceiver(mesh)
     const session_token = tokenOf(await demo.session(lookup(0)))
@@ -286,7 +286,7 @@ describe('two days later', () => {
     await passTwoDays()
   })
 
-  it('what has ended had not ended before', () => {
+  it('before two days have passed, nothing has expired', () => {
     const { link, agent, session, registered } = before
     expect([link, agent].map((answer) => detailsOf(answer)['status'])).toEqual([
       'Pending',
@@ -297,11 +297,11 @@ describe('two days later', () => {
   })
 
   it.each(['payment_link', 'agent'] as const)(
-    'a request by %s has expired after its hours',
+    'two days later, a request by %s has expired after its hours',
     async (channel) => expectExpired(asked[channel], ttlS[channel]),
   )
 
-  it('a payer is refunded when another payer let the request expire', async () => {
+  it('two days later, a payer is refunded when another payer let the request expire', async () => {
     const { created, inbox } = asked.half
     await inbox.awaitNotifies(['payment_completed', 'payment_expired', 'payment_refunded'])
     const after = await shop.status(created.id)
@@ -319,14 +319,14 @@ describe('two days later', () => {
     expect(eventTypes(await inbox.notifies())).not.toContain('payout_scheduled')
   })
 
-  it('a request paid in time has not expired', async () => {
+  it('two days later, a request paid in time has not expired', async () => {
     const { created, inbox } = asked.paid
     await asked.payment_link.inbox.awaitNotifies(['payment_expired'])
     expect(detailsOf(await shop.status(created.id))['status']).toBe('paid')
     expect(eventTypes(await inbox.notifies())).not.toContain('payment_expired')
   })
 
-  it('the money of a payee has left hold after so many days', async () => {
+  it('two days later, the money of a payee has left hold after so many days', async () => {
     const notifies = await asked.paid.inbox.awaitNotifies(['payout_completed'])
     const completed = notifies.filter(({ event_type }) => event_type === 'payout_completed')
     expect(completed).toMatchObject([
@@ -334,7 +334,7 @@ describe('two days later', () => {
     ])
   })
 
-  it('a session that was good before has ended', async () => {
+  it('two days later, a session that was good before has ended', async () => {
     const { body } = await registering()
     expect(body).toMatchObject({ code: 401, errorCode: 'SESSION_EXPIRED' })
   })

@@ -66,7 +66,7 @@ describe('the trace of a payment request', () => {
     return ['an orphan', ...path]
   }
 
-  it('leads from the client through every part to the push', () => {
+  it('the trace of a payment request leads from the client through every part to the push', () => {
     expect(pathTo('delivery client POST')).toEqual([
       'gateway server POST /payments/request',
       'gateway client payments.v1.PaymentsService/CreatePayment',
@@ -77,11 +77,11 @@ describe('the trace of a payment request', () => {
     ])
   })
 
-  it('has no span whose parent is missing', () => {
+  it('the trace of a payment request has no span whose parent is missing', () => {
     expect(orphans(spans)).toEqual([])
   })
 
-  it('says of the push its host and status, and no path', () => {
+  it('the trace of a payment request says of the push its host and status, and no path', () => {
     const push = spans.find((span) => titleOf(span) === 'delivery client POST')
     expect(push?.attributes).toEqual({
       'http.request.method': 'POST',
@@ -90,7 +90,7 @@ describe('the trace of a payment request', () => {
     })
   })
 
-  it('holds in no span a text that the client or an error wrote', () => {
+  it('the trace of a payment request holds in no span a text that the client or an error wrote', () => {
     expect(spans.flatMap(({ extra }) => extra)).toEqual([])
     const text = JSON.stringify(spans)
     for (const secret of [shop.apiKey, shop.subscriptionKey, inbox.urls.notify]) {

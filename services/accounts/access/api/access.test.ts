@@ -75,7 +75,7 @@ async function newShop(name: string) {
 }
 
 describe('a call for one project', () => {
-  it('finds what is of that project, named in the request or not', async () => {
+  it('a call for one project finds what is of that project, named in the request or not', async () => {
     const { projectId, apiKey, merchantId } = await newShop('Own')
     for (const named of [projectId, '']) {
       const call = gateway.authenticateApiKey({ projectId: named, apiKey }, withProject(projectId))
@@ -83,7 +83,7 @@ describe('a call for one project', () => {
     }
   })
 
-  it('is refused when it names another project', async () => {
+  it('a call for one project is refused when it names another project', async () => {
     const [own, other] = [await newShop('Mine'), await newShop('Theirs')]
     const { projectId, apiKey, merchantId } = other
     const only = withProject(own.projectId)

@@ -79,7 +79,7 @@ describe('subscription keys', () => {
     expect(await opens(subscriptionKey)).toEqual({ project, keyId })
   })
 
-  it('missing, unknown, revoked and foreign keys are refused alike', async () => {
+  it('missing, unknown, revoked and foreign subscription keys are refused alike', async () => {
     const { projectId } = await sandboxProject()
     const { subscriptionKey, keyId } = await issueSubscriptionKey(administration, actor, projectId)
     expect(await reasonOf(opens(subscriptionKey, 'production'))).toBe('PW_INVALID_SUBSCRIPTION_KEY')
@@ -129,7 +129,7 @@ describe('API keys', () => {
 })
 
 describe('administration', () => {
-  it('refuses bad values and stores nothing of them', async () => {
+  it('administration refuses bad values and stores nothing of them', async () => {
     const bad = (wanted: { name?: string; allowedIps?: string[] }) =>
       reasonOf(
         createProject(administration, actor, {
@@ -148,7 +148,7 @@ describe('administration', () => {
     expect(await db.run(count, [])).toBe(0)
   })
 
-  it('publishes every change and keeps an audit that cannot be rewritten', async () => {
+  it('administration publishes every change and keeps an audit that cannot be rewritten', async () => {
     const { projectId } = await sandboxProject()
     changed.length = 0
     await changeProjectAccess(administration, actor, projectId, true, ['203.0.113.7'])
@@ -165,7 +165,7 @@ describe('administration', () => {
     await expect(rewrite).rejects.toThrow('permission denied')
   })
 
-  it('grants and takes back endpoints of an institution of the same environment', async () => {
+  it('administration grants and takes back endpoints of an institution of the same environment', async () => {
     const { projectId } = await sandboxProject()
     const made = await createInstitution(administration, actor, 'Bank One', 'sandbox')
     const { institutionId } = made.institution
@@ -205,7 +205,7 @@ describe('administration', () => {
 })
 
 describe('the sandbox seed', () => {
-  it('can be run again, and its credentials open what they should', async () => {
+  it('the sandbox seed can be run again, and its credentials open what they should', async () => {
     const credentials = newSandboxCredentials()
     await seedSandbox(db, secrets, credentials, 'local')
     await seedSandbox(db, secrets, credentials, 'local')
@@ -231,7 +231,7 @@ describe('the sandbox seed', () => {
     await opens(found.projects.demo.subscriptionKey)
   })
 
-  it('refuses to touch production', async () => {
+  it('the sandbox seed refuses to touch production', async () => {
     const seeding = seedSandbox(db, secrets, newSandboxCredentials(), 'production')
     await expect(seeding).rejects.toThrow('production')
   })

@@ -14,7 +14,7 @@ const elsewhere: SealedCell[] = [
 ]
 
 describe('a secret at rest', () => {
-  it('opens in its own cell alone', () => {
+  it('a secret at rest opens in its own cell alone', () => {
     const secrets = { seal: testKeys() }
     const sealed = sealAtRest(secrets, cell, bytes)
     expect(openAtRest(secrets, cell, sealed)).toEqual(bytes)
@@ -23,7 +23,7 @@ describe('a secret at rest', () => {
     }
   })
 
-  it('opens on every replica through each step of a rotation, until its key is retired', () => {
+  it('a secret at rest opens on every replica through each step of a rotation, until its key is retired', () => {
     const keys = testKeys()
     const old = keys().current.keyId
     const before = sealAtRest({ seal: keys }, cell, bytes)
@@ -41,7 +41,7 @@ describe('a secret at rest', () => {
     expect(openAtRest({ seal: keys }, cell, after)).toEqual(bytes)
   })
 
-  it('is in the form of the release before while the key is the one that release knows', () => {
+  it('a secret at rest is in the form of the release before while the key is the one that release knows', () => {
     const keys = testKeys('untimed')
     const secrets = { seal: keys }
     const sealed = sealAtRest(secrets, cell, bytes)
@@ -57,14 +57,14 @@ describe('a secret at rest', () => {
     expect(Buffer.from(sealAtRest(secrets, cell, bytes), 'base64')[0]).toBe(2)
   })
 
-  it('without a row opens under no key that was made by a rotation', () => {
+  it('a secret at rest without a row opens under no key that was made by a rotation', () => {
     const keys = testKeys()
     const forged = seal(bytes, { ...keys().current, purpose: 'authorisation-token-at-rest' })
     expect(() => openAtRest({ seal: keys }, cell, forged)).toThrow('was not sealed there')
     expect(isSealedAnew(keys(), forged)).toBe(false)
   })
 
-  it('is named in the error by its cell, without its content', () => {
+  it('a secret at rest is named in the error by its cell, without its content', () => {
     const sealed = sealAtRest({ seal: testKeys() }, cell, bytes)
     const open = () => openAtRest({ seal: testKeys() }, cell, sealed)
     expect(open).toThrow(`review.authorisation_token_sealed of ${cell.rowId}`)

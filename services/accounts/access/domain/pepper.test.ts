@@ -81,7 +81,7 @@ async function peppersOf({ keyId, apiKeyId }: Issued) {
 }
 
 describe('while the pepper rotates', () => {
-  it('old and new keys open on every replica, at each step that it has read', async () => {
+  it('while the pepper rotates, old and new keys open on every replica, at each step that it has read', async () => {
     const pepper = testKeys()
     const before = await issued(pepper)
     const first = pepper.asOfNow()
@@ -106,7 +106,7 @@ describe('while the pepper rotates', () => {
     }
   })
 
-  it('a key moves to the newest pepper when it is used, and then needs the old one no more', async () => {
+  it('while the pepper rotates, a key moves to the newest pepper when it is used, and then needs the old one no more', async () => {
     const pepper = testKeys()
     const [used, unused] = [await issued(pepper), await issued(pepper)]
     const old = pepper().current.keyId
@@ -120,7 +120,7 @@ describe('while the pepper rotates', () => {
     expect(await use(unused, pepper)).toBe('PW_INVALID_SUBSCRIPTION_KEY')
   })
 
-  it('keys that were stored before pepper ids go on and move too', async () => {
+  it('while the pepper rotates, keys that were stored before pepper ids go on and move too', async () => {
     const pepper = testKeys('untimed')
     const old = await issued(pepper)
     const first = pepper().current.keyId
@@ -139,7 +139,7 @@ describe('while the pepper rotates', () => {
     expect(await use(old, pepper)).toBe('opened')
   })
 
-  it('a refused key is not moved', async () => {
+  it('while the pepper rotates, a refused key is not moved', async () => {
     const pepper = testKeys()
     const revoked = await issued(pepper)
     const old = pepper().current.keyId
@@ -153,7 +153,7 @@ describe('while the pepper rotates', () => {
     expect(await peppersOf(revoked)).toEqual([old, old])
   })
 
-  it('no call of many at once is refused', async () => {
+  it('while the pepper rotates, no call of many at once is refused', async () => {
     const pepper = testKeys()
     const keys = await Promise.all(Array.from({ length: 5 }, () => issued(pepper)))
     const outcomes: Promise<string>[] = []

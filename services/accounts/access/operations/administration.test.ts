@@ -84,7 +84,7 @@ async function refusal(call: Promise<unknown>): Promise<Failure> {
 }
 
 describe('an institution', () => {
-  it('keeps its accounts in the currency that it was made with, or in USD', async () => {
+  it('an institution keeps its accounts in the currency that it was made with, or in USD', async () => {
     const make = (name: string, defaultCurrency?: string) =>
       access.createInstitution({ name, environment, defaultCurrency })
     const [plain, other] = [await make('Dollar Bank'), await make('Cedi Bank', 'GHS')]
@@ -106,7 +106,7 @@ describe('a bad value', () => {
     ['MISSING_PARAMETER environment', { environment: 0 }],
     ['INVALID_PARAMETER environment', { environment: 9 }],
     ['INVALID_PARAMETER request_id', { requestId: 'once' }],
-  ])('is refused with %s and makes no project', async (expected, bad) => {
+  ])('a bad value is refused with %s and makes no project', async (expected, bad) => {
     const names = async () => (await access.listProjects({})).projects.map(({ name }) => name)
     const before = await names()
     const call = access.createProject({ name: 'Fine', environment, ...bad })
@@ -117,7 +117,7 @@ describe('a bad value', () => {
 })
 
 describe('a request with an id of its own', () => {
-  it('makes one project, however often and at once it is sent', async () => {
+  it('a request with an id of its own makes one project, however often and at once it is sent', async () => {
     const asked = { name: 'Once', environment, requestId: randomUUID() }
     const answers = await Promise.all([1, 2, 3, 4].map(() => access.createProject(asked)))
     expect(new Set(answers.map(({ project }) => project?.projectId)).size).toBe(1)
@@ -125,7 +125,7 @@ describe('a request with an id of its own', () => {
     expect(projects).toHaveLength(1)
   })
 
-  it('shows a secret to its first sender alone, and names what it made to the others', async () => {
+  it('a request with an id of its own shows a secret to its first sender alone, and names what it made to the others', async () => {
     const projectId = await newProject()
     const institutionId = await newInstitution()
     const { merchant } = await newMerchant(projectId)
@@ -155,7 +155,7 @@ describe('a request with an id of its own', () => {
     expect(keys).toHaveLength(1)
   })
 
-  it('is refused with other content, and may be sent again when it made nothing', async () => {
+  it('a request with an id of its own is refused with other content, and may be sent again when it made nothing', async () => {
     const [projectId, other] = [await newProject(), await newProject()]
     const requestId = randomUUID()
     const first = await access.issueSubscriptionKey({ projectId })
@@ -172,7 +172,7 @@ describe('a request with an id of its own', () => {
 })
 
 describe('what operators read', () => {
-  it('lists projects and institutions page by page, and by name', async () => {
+  it('operators list projects and institutions page by page, and by name', async () => {
     const ids = [await newProject(), await newProject(), await newProject()]
     const seen: string[] = []
     let pageToken = ''
@@ -193,7 +193,7 @@ describe('what operators read', () => {
     expect(institutions).toEqual([institution])
   })
 
-  it('lists keys by id and dates, and API keys of a merchant that rotates', async () => {
+  it('operators list keys by id and dates, and API keys of a merchant that rotates', async () => {
     const projectId = await newProject()
     const issued = await access.issueSubscriptionKey({ projectId })
     await access.revokeSubscriptionKey({ keyId: issued.keyId })
@@ -220,7 +220,7 @@ describe('what operators read', () => {
     expect((await refusal(access.issueApiKey(elsewhere))).reason).toBe('MERCHANT_NOT_FOUND')
   })
 
-  it('lists the merchants of a project page by page, and of no other', async () => {
+  it('operators list the merchants of one project alone, page by page', async () => {
     const projectId = await newProject()
     await newMerchant(await newProject())
     const made = []
@@ -232,7 +232,7 @@ describe('what operators read', () => {
     expect(rest.nextPageToken).toBe('')
   })
 
-  it('changes only what the mask names', async () => {
+  it('an update by operators changes only what the mask names', async () => {
     const projectId = await newProject()
     await access.updateProjectAccess({ projectId, accountAccess: true, allowedIps: ['10.0.0.1'] })
     const { project } = await access.updateProjectAccess({
@@ -254,13 +254,13 @@ describe('what operators read', () => {
     ['a malformed id', () => access.getInstitution({ institutionId: 'x' })],
     ['a page that is too large', () => access.listAudit({ pageSize: 201 })],
     ['a page token of nobody', () => access.listAudit({ pageToken: 'x' })],
-  ])('refuses %s', async (_what, call) => {
+  ])('the lists of operators refuse %s', async (_what, call) => {
     expect((await refusal(call())).reason).toMatch(/NOT_FOUND|INVALID_PARAMETER/)
   })
 })
 
 describe('the audit', () => {
-  it('has a line for every RPC that changes something, and says who, when and what', async () => {
+  it('the audit has a line for every RPC that changes something, and says who, when and what', async () => {
     const reads = /^(Get|List|Check|Authenticate)/
     const changing = AccessService.methods.filter(({ name }) => !reads.test(name))
     const lines = await everyChange()
@@ -274,7 +274,7 @@ describe('the audit', () => {
     }
   })
 
-  it('is read page by page, newest first, of all or of one project', async () => {
+  it('the audit is read page by page, newest first, of all or of one project', async () => {
     const projectId = await newProject()
     await access.updateProjectAccess({ projectId })
     const first = await access.listAudit({ projectId, pageSize: 1 })

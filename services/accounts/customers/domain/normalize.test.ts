@@ -9,7 +9,7 @@ describe('names', () => {
     ['Zoë  van  Dyk', ' zoe van dyk '],
     ['İpek', 'ipek'],
     ['Ｋｏｆｉ', 'kofi'],
-  ])('%s and %s are the same', (one, other) => {
+  ])('the names %s and %s are the same', (one, other) => {
     expect(normalizeName(one)).toBe(normalizeName(other))
   })
 
@@ -17,7 +17,7 @@ describe('names', () => {
     ['Ama', 'Amma'],
     ['Esi Owusu', 'EsiOwusu'],
     ['', 'A'],
-  ])('%s and %s are not', (one, other) => {
+  ])('the names %s and %s are not the same', (one, other) => {
     expect(normalizeName(one)).not.toBe(normalizeName(other))
   })
 })

@@ -14,7 +14,7 @@ import {
 const key = randomBytes(32)
 
 describe('a session token', () => {
-  it('is the same each time for one session and key, and another for any other', () => {
+  it('a session token is the same each time for one session and key, and another for any other', () => {
     const sessionId = randomUUID()
     const token = sessionToken(key, sessionId)
     expect(token).toMatch(/^pws_[A-Za-z0-9_-]{43}$/)
@@ -23,7 +23,7 @@ describe('a session token', () => {
     expect(sessionToken(randomBytes(32), sessionId)).not.toBe(token)
   })
 
-  it('of another form has the digest of no session', () => {
+  it('a session token of another form has the digest of no session', () => {
     const none = sessionTokenHash(undefined)
     for (const text of ['', 'pws_', `pws_${'a'.repeat(44)}`, `pws_${'é'.repeat(43)}`]) {
       expect(sessionTokenHash(text)).toEqual(none)
@@ -31,7 +31,7 @@ describe('a session token', () => {
     expect(sessionTokenHash(sessionToken(key, randomUUID()))).not.toEqual(none)
   })
 
-  it('names the key that sealed it and opens under that key for its purpose alone', () => {
+  it('a session token names the key that sealed it and opens under that key for its purpose alone', () => {
     const sealKey = { keyId: 'a1b2c3d4', key }
     const sealed = seal(Buffer.from('token'), { ...sealKey, purpose: 'session_token' })
     expect(sealingKeyId(sealed)).toBe('a1b2c3d4')
@@ -49,7 +49,7 @@ describe('a page token', () => {
   const place = { startUs: 1_000_001n, endUs: 2_000_002n, after: 'here' }
   const token = pageToken(key, projectId, accountId, place)
 
-  it('says where its page begins, to its own project and account', () => {
+  it('a page token says where its page begins, only to its own project and account', () => {
     expect(readPageToken([{ key }], projectId, accountId, token)).toEqual(place)
     const openEnded = { ...place, endUs: undefined }
     const another = pageToken(key, projectId, accountId, openEnded)
@@ -61,7 +61,7 @@ describe('a page token', () => {
     expect(readPageToken([...others, { key }], projectId, accountId, token)).toEqual(place)
   })
 
-  it('that was changed in any byte, cut or made up is refused', () => {
+  it('a page token that was changed in any byte, cut or made up is refused', () => {
     const bytes = Buffer.from(token, 'base64url')
     for (let at = 0; at < bytes.length; at += 1) {
       const changed = Buffer.from(bytes)

@@ -31,13 +31,13 @@ const rows = [...readme.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| ([^|]+) \| ([^|]+) 
 const plain = rows.filter(([name]) => name !== 'refund')
 
 describe('a settlement as a transfer', () => {
-  it('is known for every kind', () => {
+  it('a settlement of every kind has its transfer', () => {
     const kinds = Object.values(SettlementKind).filter((kind) => typeof kind === 'string')
     const documented = rows.map(([name]) => name.toUpperCase())
     expect([...documented, 'UNSPECIFIED'].toSorted()).toEqual(kinds.toSorted())
   })
 
-  it.each(plain)('%s debits %s and credits %s', (name, debit, credit) => {
+  it.each(plain)('a settlement of kind %s debits %s and credits %s', (name, debit, credit) => {
     const kind = SettlementKind[name.toUpperCase() as keyof typeof SettlementKind]
     expect(linesOf(kind)).toBe(`${debit} -150, ${credit} 150`)
   })
@@ -48,7 +48,7 @@ describe('a settlement as a transfer', () => {
     expect(linesOf(REFUND, DUPLICATE_RECEIPT)).toBe('suspense -150, clearing 150')
   })
 
-  it('is refused for a kind that is not known, and for a refund of no receipt', () => {
+  it('a settlement is refused when its kind is not known or it is a refund of no receipt', () => {
     expect(() => linesOf(99 as SettlementKind)).toThrow(RangeError)
     expect(() => linesOf(REFUND)).toThrow(RangeError)
     expect(() => linesOf(REFUND, FEE)).toThrow(RangeError)
