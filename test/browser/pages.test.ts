@@ -16,8 +16,8 @@ import {
 import { states } from '../edge/stand-ins/checkout-states.ts'
 import { eventually } from '../support/eventually.ts'
 import { findChromium, launchChromium, passedOver } from './chromium.ts'
-import { cardForm, shopPage } from './far-pages.ts'
 import { letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
+import { cardForm, shopPage } from './stand-in-pages.ts'
 import {
   expectAccessible,
   expectNoSidewaysScroll,

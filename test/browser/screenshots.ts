@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { cardOrigin, startPages } from '../edge/stand-ins/checkout.ts'
 import { states } from '../edge/stand-ins/checkout-states.ts'
 import { findChromium, launchChromium } from './chromium.ts'
-import { cardForm } from './far-pages.ts'
 import { uncheck } from './in-page.js'
 import { shrinkPng } from './png.ts'
+import { cardForm } from './stand-in-pages.ts'
 import { follow, visit } from './visit.ts'
 
 const folder = join(import.meta.dirname, '..', '..', 'docs', 'screenshots')

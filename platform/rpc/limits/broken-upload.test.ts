@@ -34,13 +34,15 @@ async function startCounting() {
 
 async function startWire(port: number) {
   const sockets = new Set<net.Socket>()
-  const wire = net.createServer((near) => {
-    const far = net.connect(port, '127.0.0.1')
-    for (const socket of [near, far]) {
+  const wire = net.createServer((downstream) => {
+    const upstream = net.connect(port, '127.0.0.1')
+    for (const socket of [downstream, upstream]) {
       sockets.add(socket)
-      socket.on('error', () => undefined).on('close', () => [near, far].map((end) => end.destroy()))
+      socket
+        .on('error', () => undefined)
+        .on('close', () => [downstream, upstream].map((end) => end.destroy()))
     }
-    near.pipe(far).pipe(near)
+    downstream.pipe(upstream).pipe(downstream)
   })
   await new Promise<void>((resolve) => void wire.listen(0, '127.0.0.1', resolve))
   const cut = () => {
