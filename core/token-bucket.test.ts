@@ -18,6 +18,13 @@ describe('a token bucket', () => {
     expect(bucket.take('a', 10_000).ok).toBe(true)
   })
 
+  it('a token bucket says how many may still pass, and when one more may', () => {
+    const bucket = tokenBucket({ ratePerS: 0.5, burst: 2.5 })
+    expect(bucket.take('a', 0)).toEqual({ ok: true, left: 1, resetS: 1 })
+    expect(bucket.take('a', 0)).toEqual({ ok: true, left: 0, resetS: 1 })
+    expect(bucket.take('a', 1000)).toEqual({ ok: true, left: 0, resetS: 2 })
+  })
+
   it('a token bucket counts keys apart', () => {
     const bucket = tokenBucket({ ratePerS: 1, burst: 1 })
     expect(bucket.take('a', 0).ok).toBe(true)

@@ -83,7 +83,7 @@ describe('payweave bootstrap institution', () => {
     readFileSync(path.join(out(), 'institutions/sandbox/Acme%20Bank', name), 'utf8')
 
   it('payweave bootstrap institution makes the institution once, keeps its secrets and shows none', async () => {
-    expect((await make()).err).toContain('say "bootstrap"')
+    expect((await make()).err).toContain('run "bootstrap"')
     rmSync(out(), { recursive: true })
     await run('bootstrap', '--out', out())
     const made = await make('--currency', 'TTD')

@@ -40,14 +40,14 @@ afterAll(async () => {
 // Their number: `npm run test:kill -- --thundering-herd N`.
 const pushCount = Number(process.env['HERD_PUSHES'] ?? '50000')
 
-describe('a herd of pushes that are due at once', () => {
+describe('a thundering herd: pushes that are due at once', () => {
   it('all pushes of a thundering herd are sent once each, within the limits', {
     timeout: 180_000,
   }, async () => {
     const origins = Array.from({ length: 50 }, (_, n) => `https://receiver-${n}.example`)
     await harness.push(...origins.map((url) => ({ url })))
     // In parts: one statement for all takes long on a busy machine.
-    for (let copies = herd / origins.length - 1; copies > 0; copies -= 40) {
+    for (let copies = pushCount / origins.length - 1; copies > 0; copies -= 40) {
       await harness.asOwner(
         `insert into delivery.delivery (
            delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, state, attempts,
@@ -86,13 +86,13 @@ describe('a herd of pushes that are due at once', () => {
     })
     // The limit is generous, for a busy machine: a benchmark measures the speed.
     try {
-      await eventually(() => expect(posts).toBeGreaterThanOrEqual(herd), 150_000)
+      await eventually(() => expect(posts).toBeGreaterThanOrEqual(pushCount), 150_000)
     } finally {
       await worker.close()
     }
     expect(posts).toBe(pushCount)
     expect(maxConcurrent).toBeLessThanOrEqual(256)
-    expect(await harness.count("state = 'delivered'")).toBe(herd)
+    expect(await harness.count("state = 'delivered'")).toBe(pushCount)
   })
 })
 

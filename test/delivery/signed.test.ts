@@ -141,7 +141,7 @@ describe('a rotation', () => {
       await harness.onboard(randomUUID(), wallet, { callbackUrl, token: newToken() })
       return first()
     }
-    // The secrets are not forgotten by themselves: only the news can do that.
+    // The secrets are not forgotten by themselves: only the invalidation can do that.
     onTestFinished(harness.remember())
     expect(signaturesIn(await push())).toBe(1)
 

@@ -136,7 +136,7 @@ describe('the users of the broker', () => {
     batches.stop()
   })
 
-  it('the user of accounts publishes news to the gateway and consumes settlements', async () => {
+  it('the user of accounts publishes invalidations to the gateway and consumes settlements', async () => {
     const [accounts, gateway] = await Promise.all([as('accounts'), as('gateway')])
     const heard: string[] = []
     gateway.subscribe('pw.accounts.access', (payload) => {
@@ -146,7 +146,7 @@ describe('the users of the broker', () => {
     const batches = await eventually(() => accounts.openDurable(durable))
     batches.stop()
     let published = 0
-    // The broker may hear of the subscription later than of the news.
+    // The broker may hear of the subscription later than of the invalidation.
     await eventually(async () => {
       published += 1
       await accounts.publish('pw.accounts.access', Buffer.from('revoked'), `second ${published}`)

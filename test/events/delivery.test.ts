@@ -12,9 +12,9 @@ import {
   emptyStream,
   gapsOf,
   type Harness,
+  invalidationSubject,
   log,
   metricValue,
-  newsSubject,
   noteGaps,
   publishSurely,
   startBroker,
@@ -147,16 +147,16 @@ describe('the way of an event', () => {
 
   it('an invalidation is confirmed once the broker has it, and reaches every subscriber', async () => {
     const heard: string[] = []
-    const news = subscribeInvalidation({
+    const subscription = subscribeInvalidation({
       nats: harness.openNats(),
-      subject: newsSubject,
+      subject: invalidationSubject,
       log,
       onEvent: (event) => heard.push(event.eventId),
       onGap: () => heard.push('gap'),
     })
     await eventually(() => expect(heard).toEqual(['gap']))
     harness.startProducer()
-    const eventId = await harness.write({ subject: newsSubject })
+    const eventId = await harness.write({ subject: invalidationSubject })
     await eventually(async () => expect((await harness.row(eventId)).confirmed_at).not.toBeNull())
     await eventually(() => expect(heard).toEqual(['gap', eventId]))
     subscription.close()

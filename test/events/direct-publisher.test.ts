@@ -7,6 +7,7 @@ import { directLeaseMs } from '#platform/events/outbox-store.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   type Harness,
+  invalidationSubject,
   metricValue,
   startBroker,
   startHarness,
@@ -134,7 +135,7 @@ describe('a directly published event', () => {
   it('an event without consumers to confirm it ends although no consumer can be queried', async () => {
     harness.setConsumerReachable(false)
     const producer = harness.startProducer()
-    const news = await harness.writeLeased({ subject: newsSubject })
+    const news = await harness.writeLeased({ subject: invalidationSubject })
     producer.publish(news)
     await ends(news.eventId)
     expect(await harness.row(news.eventId)).toMatchObject({ attempts: 1 })
@@ -145,7 +146,7 @@ describe('a directly published event', () => {
     const nats = harness.openNats()
     await eventually(() => expect(nats.ready()).toBe(true))
     const producer = harness.startProducer({ nats })
-    const news = await harness.writeLeased({ subject: newsSubject })
+    const news = await harness.writeLeased({ subject: invalidationSubject })
     const other = await harness.writeLeased()
     for (const event of [news, other]) producer.publish(event)
     await producer.close()

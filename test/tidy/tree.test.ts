@@ -84,6 +84,24 @@ it('only the adapter knows the NATS client, and only platform/rpc knows the tran
   ).toEqual([])
 })
 
+it('what a file exports as a value, another file imports', () => {
+  // The client of teams, and what Vitest, a browser or a compiler reads.
+  const entry =
+    /^clients\/grpc\/|\.d\.ts$|^test\/(support\/global-setup|system\/shared-mesh|client\/package\.test)\.ts$/
+  // Also out of an `await import`.
+  const lists = /\{([^{}]*)\}\s*(?:from\s|=\s)/g
+  const exported = /^export (?:abstract |async )*(?:function\*?|const|let|class) (\w+)/gm
+  const imported = new Set(
+    files.flatMap((path) =>
+      [...read(path).matchAll(lists)].flatMap(([, list]) => list?.match(/\w+/g) ?? []),
+    ),
+  )
+  const isUnused = (path: string) =>
+    [...read(path).matchAll(exported)].some(([, name]) => !imported.has(name ?? ''))
+  const paths = files.filter((path) => !entry.test(path))
+  expect(offenders(paths, isUnused)).toEqual([])
+})
+
 it('tests wait by the one eventually', () => {
   const waits =
     /\bvi\s*\.wait(For|Until)\(|\bexpect\s*\.poll\(|function (until|eventually|waitFor)\b/

@@ -109,7 +109,7 @@ describe('a service token', () => {
     },
   )
 
-  it('a service token that expired is distinguished from one that was never valid, for ten minutes', () => {
+  it('a service token that expired is distinguished from one that was never valid, for ten minutes', async () => {
     const { dir, open, clock } = harness()
     const delivery = open('delivery')
     const token = open('payments').authorization('delivery')
@@ -151,7 +151,7 @@ describe('a service token', () => {
     expect(open('delivery').recognise(open('payments').authorization('gateway'))).toBeUndefined()
   })
 
-  it('a service token cannot be signed for somebody else, for longer, or without the fields', () => {
+  it('a service token cannot be signed for somebody else, for longer, or without the claims', async () => {
     const { dir, open, clock } = harness()
     const delivery = open('delivery')
     const exp = clock.nowMs / 1_000 + 60
@@ -173,6 +173,23 @@ describe('a service token', () => {
     for (const [signer, claims] of bad) {
       expect(delivery.recognise(await forge(dir, signer, claims))).toBeUndefined()
     }
+  })
+
+  it('a service token names its key and algorithm, and demands no extension', async () => {
+    const { dir, open, clock } = harness()
+    const delivery = open('delivery')
+    const exp = clock.nowMs / 1_000 + 60
+    const good = { iss: 'payments', sub: 'payments', aud: 'delivery', exp }
+    const other = keyIdOf(readIdentityKey(join(dir, 'gateway')))
+    const accepts = async (header: Partial<JWTHeaderParameters>) =>
+      delivery.recognise(await forge(dir, 'payments', good, header)) !== undefined
+    expect(await accepts({ typ: 'JWT' })).toBe(true)
+    expect(await accepts({ alg: 'Ed25519' })).toBe(false)
+    expect(await accepts({ kid: other })).toBe(false)
+    expect(await accepts({ kid: '' })).toBe(false)
+    expect(await accepts({ crit: ['x'], x: 1 })).toBe(false)
+    const unsigned = `Bearer ${part({ alg: 'none' })}.${part(good)}.`
+    expect(delivery.recognise(unsigned)).toBeUndefined()
   })
 
   it('a service token cannot be changed in any part', () => {

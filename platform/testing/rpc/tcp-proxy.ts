@@ -3,7 +3,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { preface } from '../../rpc/fast-path/frames.ts'
 
-/** What has passed. */
+/** A proxy, and what has passed through it. */
 export interface TcpProxy {
   url: string
   /** Connections that began as HTTP. */
@@ -20,7 +20,7 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** Opens a way to `url`. */
+/** Opens a proxy to `url` on a free port. */
 export async function startProxy(url: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(url)
   const linked = new Set<Socket>()
@@ -76,7 +76,7 @@ export async function startProxy(url: string): Promise<TcpProxy> {
   return proxy
 }
 
-/** Calls until a call has gone over a link. */
+/** Calls until a call has gone over a link. Rejects with the error of a call. */
 export async function linkUp(proxy: TcpProxy, call: () => Promise<unknown>): Promise<void> {
   while (proxy.linkedBytes === 0) await call()
 }
