@@ -1,5 +1,5 @@
 // The headers that announce the sunset of a contract version.
-import type { VersionNotice } from '#platform/config/version-notices.ts'
+import type { VersionNotice } from '#platform/config/values.ts'
 
 /** Headers of the answers of a version: RFC 9745, RFC 8594. Undefined for a version without a notice. */
 export function noticeHeaders(

@@ -1,11 +1,18 @@
 // The one table of settings: source of validation, the redacted print and the docs.
 
-import { feeSchedule, fraudRules, userLimits } from './json-settings.ts'
-import { security } from './security.ts'
 import { setting } from './setting.ts'
-import { baseUrl, flag, integer, networks, schedule } from './values.ts'
-import { versionNotices } from './version-notices.ts'
-import { wiring } from './wiring.ts'
+import {
+  baseUrl,
+  feeSchedule,
+  flag,
+  fraudRules,
+  integer,
+  networks,
+  schedule,
+  userLimits,
+  versionNotices,
+} from './values.ts'
+import { security, wiring } from './wiring.ts'
 
 const dayS = 86_400
 const yearS = 365 * dayS

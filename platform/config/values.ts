@@ -1,5 +1,7 @@
-// Parses the text of a setting into its value, strictly.
+// Parses the text of a setting into its value, strictly: numbers, addresses, paths, and the settings that are JSON.
 import ipaddr from 'ipaddr.js'
+import { isCurrency, parseAmount } from '#core/money/money.ts'
+import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
 
 /** How a setting is read. */
 export type Reader<T> = {
@@ -10,7 +12,7 @@ export type Reader<T> = {
 }
 
 /** Throws an Error that says what is wrong with a setting. `problem` never quotes the value, which may be secret. */
-export function fail(problem: string): never {
+function fail(problem: string): never {
   throw new Error(problem)
 }
 
@@ -168,4 +170,205 @@ function isCidr(text: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Percentages of an amount as decimal text ("2.90" is 2.90 %), per part of the fee. */
+export type FeeSchedule = {
+  cardProcessingPercent: string
+  platformProcessingPercent: string
+  agentProcessingPercent: string
+  conveniencePercent: string
+}
+
+/** The rules that stop a new payment request. */
+export type FraudRules = {
+  /** Requests a minute that may name one payer, the new one included. */
+  velocityPerMin: number
+  /** Maximum amount per currency; a currency that is not here has none. */
+  ceilingsMinor: Readonly<Record<string, bigint>>
+  /** E.164 with plus sign. */
+  blockedMobileNumbers: readonly string[]
+}
+
+export type LevelLimits = { singleMinor: bigint; dailyMinor: bigint; monthlyMinor: bigint }
+
+export type UserLimits = {
+  /** Currency of every limit; amounts in others are converted. */
+  currency: string
+  /** The limits of account levels 0, 1 and 2. */
+  levels: readonly [LevelLimits, LevelLimits, LevelLimits]
+}
+
+export const feeSchedule: Reader<FeeSchedule> = {
+  of: 'JSON: percent by part',
+  read(text) {
+    const fees = fieldsOf(parseJson(text), 'the value', [
+      'card_processing',
+      'platform_processing',
+      'agent_processing',
+      'convenience',
+    ])
+    return {
+      cardProcessingPercent: percentOf(fees, 'card_processing'),
+      platformProcessingPercent: percentOf(fees, 'platform_processing'),
+      agentProcessingPercent: percentOf(fees, 'agent_processing'),
+      conveniencePercent: percentOf(fees, 'convenience'),
+    }
+  },
+}
+
+export const fraudRules: Reader<FraudRules> = {
+  of: 'JSON: velocity, ceilings, block list',
+  read(text) {
+    const rules = fieldsOf(parseJson(text), 'the value', [
+      'velocity_per_min',
+      'ceilings',
+      'blocked_mobile_numbers',
+    ])
+    const velocity = rules['velocity_per_min']
+    if (!Number.isInteger(velocity) || Number(velocity) < 1) {
+      fail('velocity_per_min must be a whole number above zero')
+    }
+    const blocked = rules['blocked_mobile_numbers']
+    if (!Array.isArray(blocked) || !blocked.every(isE164)) {
+      fail('blocked_mobile_numbers must be a list of numbers in E.164 with plus sign')
+    }
+    return {
+      velocityPerMin: Number(velocity),
+      ceilingsMinor: ceilingsOf(rules['ceilings']),
+      blockedMobileNumbers: blocked,
+    }
+  },
+}
+
+export const userLimits: Reader<UserLimits> = {
+  of: 'JSON: currency, limits by level',
+  read(text) {
+    const limits = fieldsOf(parseJson(text), 'the value', ['currency', 'levels'])
+    const currency = limits['currency']
+    if (typeof currency !== 'string' || !isCurrency(currency))
+      fail('currency must be an ISO 4217 code')
+    const levels = fieldsOf(limits['levels'], 'levels', ['0', '1', '2'])
+    const level = (name: string): LevelLimits => levelOf(levels[name], `levels.${name}`, currency)
+    return { currency, levels: [level('0'), level('1'), level('2')] }
+  },
+}
+
+function levelOf(value: unknown, name: string, currency: string): LevelLimits {
+  const level = fieldsOf(value, name, ['single', 'daily', 'monthly'])
+  const limits = {
+    singleMinor: amountOf(level['single'], `${name}.single`, currency),
+    dailyMinor: amountOf(level['daily'], `${name}.daily`, currency),
+    monthlyMinor: amountOf(level['monthly'], `${name}.monthly`, currency),
+  }
+  if (limits.singleMinor > limits.dailyMinor || limits.dailyMinor > limits.monthlyMinor) {
+    fail(`${name} must not fall from single to daily to monthly`)
+  }
+  return limits
+}
+
+function ceilingsOf(value: unknown): Record<string, bigint> {
+  if (!isRecord(value)) return fail('ceilings must be an object')
+  return Object.fromEntries(
+    Object.entries(value).map(([currency, amount]) => {
+      if (!isCurrency(currency)) fail('ceilings must be named by ISO 4217 codes')
+      return [currency, amountOf(amount, `ceilings.${currency}`, currency)]
+    }),
+  )
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return fail('must be JSON')
+  }
+}
+
+/** Returns an object with exactly these fields: a misspelt one would otherwise switch a rule off silently. */
+function fieldsOf(value: unknown, name: string, fields: string[]): Record<string, unknown> {
+  if (!isRecord(value)) return fail(`${name} must be an object`)
+  const given = Object.keys(value).toSorted().join(', ')
+  const wanted = fields.toSorted().join(', ')
+  return given === wanted ? value : fail(`${name} must have exactly the fields ${wanted}`)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isE164(value: unknown): value is string {
+  return typeof value === 'string' && /^\+[1-9]\d{6,14}$/.test(value)
+}
+
+function percentOf(fees: Record<string, unknown>, name: string): string {
+  const text = fees[name]
+  const isPercent = typeof text === 'string' && /^(\d|[1-9]\d)(\.\d{1,4})?$/.test(text)
+  return isPercent
+    ? text
+    : fail(`${name} must be a percentage below 100 as a string, such as "2.90"`)
+}
+
+function amountOf(value: unknown, name: string, currency: string): bigint {
+  if (typeof value === 'string') {
+    try {
+      return parseAmount(value, currency)
+    } catch {
+      // Reported below, without the value.
+    }
+  }
+  return fail(`${name} must be an amount of its currency as a string`)
+}
+
+/** When a version is deprecated, when it ends, and where both are explained. */
+export type VersionNotice = { deprecation: Date; sunset?: Date; link?: string }
+
+/** Notices by version; most have none. */
+export type VersionNotices = Partial<Record<ContractVersion, VersionNotice>>
+
+export const versionNotices: Reader<VersionNotices> = {
+  of: 'JSON: deprecation, sunset, link by version',
+  read(text) {
+    const given = Object.entries(recordOf(parseJson(text), 'the value'))
+    const notices: VersionNotices = {}
+    for (const [name, value] of given) {
+      const version = contractVersions.find((known) => known === name)
+      if (version === undefined) fail(`versions are ${contractVersions.join(', ')}`)
+      else notices[version] = noticeOf(recordOf(value, version), version)
+    }
+    return notices
+  },
+}
+
+function noticeOf(fields: Record<string, unknown>, version: string): VersionNotice {
+  const { deprecation, sunset, link, ...others } = fields
+  if (Object.keys(others).length > 0) fail(`${version} takes deprecation, sunset and link alone`)
+  const notice: VersionNotice = { deprecation: momentOf(deprecation, `${version}.deprecation`) }
+  if (sunset !== undefined) notice.sunset = momentOf(sunset, `${version}.sunset`)
+  if (notice.sunset !== undefined && notice.sunset < notice.deprecation) {
+    fail(`${version}.sunset must not be before its deprecation`)
+  }
+  if (link !== undefined) notice.link = linkOf(link, `${version}.link`)
+  return notice
+}
+
+function momentOf(value: unknown, name: string): Date {
+  const isForm = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/.test(value)
+  const moment = new Date(isForm ? value : Number.NaN)
+  const isReal =
+    !Number.isNaN(moment.getTime()) && `${moment.toISOString().slice(0, 19)}Z` === value
+  return isReal ? moment : fail(`${name} must be a time such as 2027-07-01T00:00:00Z`)
+}
+
+function linkOf(value: unknown, name: string): string {
+  const isLink =
+    typeof value === 'string' && /^https:\/\/[\x21\x23-\x3b\x3d\x3f-\x7e]+$/.test(value)
+  return isLink ? value : fail(`${name} must be an https URL`)
+}
+
+function recordOf(value: unknown, name: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>
+  }
+  return fail(`${name} must be an object`)
 }

@@ -1,7 +1,7 @@
 // A ledger on a real database for one test file: projects, customers with money, and what stands for the other services.
 import { randomBytes } from 'node:crypto'
 import { newId, randomId } from '#core/identity/id.ts'
-import type { UserLimits } from '#platform/config/json-settings.ts'
+import type { UserLimits } from '#platform/config/values.ts'
 import { type Database, type Queryable, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { createTestClock, type TestClock } from '#platform/testing/clock.ts'

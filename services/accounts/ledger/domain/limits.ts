@@ -1,6 +1,6 @@
 // Decides whether an account's use is within its limits.
 import { type LimitRoom, limitExceeded, requireRoom } from '#core/money/limit-room.ts'
-import type { UserLimits } from '#platform/config/json-settings.ts'
+import type { UserLimits } from '#platform/config/values.ts'
 import { refuse, requirePositive } from './lines.ts'
 
 /** What a movement counts against the limits of an account. */

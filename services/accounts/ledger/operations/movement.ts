@@ -4,7 +4,7 @@ import { fingerprint } from '#core/identity/fingerprint.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { digestsEqual } from '#core/identity/token.ts'
 import { requireRoom } from '#core/money/limit-room.ts'
-import type { UserLimits } from '#platform/config/json-settings.ts'
+import type { UserLimits } from '#platform/config/values.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import type { Counted } from '../domain/limits.ts'
 import {

@@ -1,6 +1,6 @@
 // What the setting of version notices takes and refuses.
 import { describe, expect, it } from 'vitest'
-import { versionNotices } from './version-notices.ts'
+import { versionNotices } from './values.ts'
 
 const deprecation = '2027-07-01T00:00:00Z'
 
