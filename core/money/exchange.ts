@@ -23,7 +23,7 @@ export function normalRate(text: string): string | undefined {
 }
 
 /** An amount converted into another currency. */
-export type Worth = {
+export type ConvertedAmount = {
   /** Rounded down to whole minor units; may be zero. */
   amountMinor: bigint
   /** Exact worth less the rounded one, in units of the other currency: zero to less than one minor unit. */
@@ -40,7 +40,7 @@ export function convert(
   from: string,
   to: string,
   rate: Decimal,
-): Worth | undefined {
+): ConvertedAmount | undefined {
   const { numerator, denominator, scale } = exactWorth(amountMinor, from, to, rate)
   const rounded = numerator / denominator
   if (rounded > maxMinor) return undefined

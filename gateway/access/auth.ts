@@ -7,7 +7,7 @@ import { withProject } from '#platform/rpc/client/client.ts'
 import { type CallContext, currentContext, runWithContext } from '#platform/rpc/context.ts'
 import { type AddressMatch, parseRanges } from '../http/client-ip.ts'
 import { refusal, toPublicError } from '../http/envelope.ts'
-import { answerCache, type Lookup } from './ttl-cache.ts'
+import { type Lookup, ttlCache } from './ttl-cache.ts'
 
 /** A project whose subscription key was accepted. */
 export type OpenedProject = {
@@ -66,17 +66,17 @@ export function createAccess(options: AccessOptions): Access {
     lifeMs: () => acceptedLifeMs,
     staleMs: () => acceptedStaleMs,
   }
-  const projects = answerCache<OpenedProject>({
+  const projects = ttlCache<OpenedProject>({
     ...remembered,
     refusedLifeMs: ({ reason }) => (reason === 'PW_INVALID_SUBSCRIPTION_KEY' ? refusedLifeMs : 0),
     onLookup: (outcome) => onLookup?.('subscription_key', outcome),
   })
-  const merchants = answerCache<string>({
+  const merchants = ttlCache<string>({
     ...remembered,
     refusedLifeMs: ({ reason }) => (reason === 'PW_INVALID_API_KEY' ? refusedLifeMs : 0),
     onLookup: (outcome) => onLookup?.('api_key', outcome),
   })
-  const grants = answerCache<boolean>({
+  const grants = ttlCache<boolean>({
     ...common,
     lifeMs: (granted) => (granted ? acceptedLifeMs : refusedLifeMs),
     staleMs: (granted) => (granted ? acceptedStaleMs : 0),

@@ -2,17 +2,17 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Failure, type Reason } from '#core/errors/errors.ts'
-import { type AnswerCache, answerCache, type Lookup } from './ttl-cache.ts'
+import { type Lookup, type TtlCache, ttlCache } from './ttl-cache.ts'
 
 let nowMs: number
 let loads: string[]
 let hits: Lookup[]
-let cache: AnswerCache<string>
+let cache: TtlCache<string>
 beforeEach(() => {
   nowMs = 0
   loads = []
   hits = []
-  cache = answerCache<string>({
+  cache = ttlCache<string>({
     lifeMs: () => 5_000,
     refusedLifeMs: ({ reason }) => (reason === 'PW_INVALID_API_KEY' ? 1_000 : 0),
     maxEntries: 2,
@@ -101,11 +101,11 @@ describe('dropping', () => {
 
 describe('an answer past its life', () => {
   let hears: boolean
-  let stale: AnswerCache<string>
+  let stale: TtlCache<string>
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     hears = true
-    stale = answerCache<string>({
+    stale = ttlCache<string>({
       lifeMs: () => 5_000,
       staleMs: (answer) => (answer === 'no' ? 0 : 30_000),
       hearsDrops: () => hears,

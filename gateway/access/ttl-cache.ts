@@ -5,7 +5,7 @@
 import { Failure } from '#core/errors/errors.ts'
 
 /** Answers by key; a key is a digest, never the secret that it was made of. */
-export type AnswerCache<T> = {
+export type TtlCache<T> = {
   /** The cached answer, or what `load` returns. A cached refusal is thrown again. */
   get(key: string, load: () => Promise<T>): T | Promise<T>
   /** Whether the cache holds an answer for the key that is not a refusal. */
@@ -17,7 +17,7 @@ export type AnswerCache<T> = {
 /** How a look into the cache ended; `stale` is an answer past its life, used since no new one came. */
 export type Lookup = 'hit' | 'miss' | 'stale'
 
-export type AnswerCacheOptions<T> = {
+export type TtlCacheOptions<T> = {
   /** How long an answer may be used, in milliseconds. */
   lifeMs: (answer: T) => number
   /** How long past its life it may be used while the service is unavailable or takes too long, in milliseconds; not at all by default. */
@@ -47,7 +47,7 @@ const lateMs = 100
 const askAgainMs = 1_000
 
 /** Makes an empty cache. */
-export function answerCache<T>(options: AnswerCacheOptions<T>): AnswerCache<T> {
+export function ttlCache<T>(options: TtlCacheOptions<T>): TtlCache<T> {
   return new Answers({
     nowMs: () => performance.now(),
     staleMs: () => 0,
@@ -57,13 +57,13 @@ export function answerCache<T>(options: AnswerCacheOptions<T>): AnswerCache<T> {
   })
 }
 
-class Answers<T> implements AnswerCache<T> {
-  readonly #options: Required<AnswerCacheOptions<T>>
+class Answers<T> implements TtlCache<T> {
+  readonly #options: Required<TtlCacheOptions<T>>
   readonly #entries = new Map<string, Entry<T>>()
   readonly #loading = new Map<string, Loading<T>>()
   #generation = 0
 
-  constructor(options: Required<AnswerCacheOptions<T>>) {
+  constructor(options: Required<TtlCacheOptions<T>>) {
     this.#options = options
   }
 

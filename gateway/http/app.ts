@@ -15,7 +15,7 @@ import { quoteRoutes } from '../routes/quote/routes.ts'
 import { parseBodies } from './body/body-parsers.ts'
 import { bodyLimits } from './body/body-reader.ts'
 import { formParser } from './body/multipart.ts'
-import { answerBelowRouter, clientErrorHandler } from './client-error-handler.ts'
+import { clientErrorHandler, handleClientErrors } from './client-error-handler.ts'
 import { clientIpReader } from './client-ip.ts'
 import { refusal } from './envelope.ts'
 import { errorHandler, type OpenPaths, pathOf, type RouteTable, routeTable } from './failures.ts'
@@ -85,7 +85,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       inFlight.answered(request.raw)
     },
   })
-  answerBelowRouter(app.server, belowRouter)
+  handleClientErrors(app.server, belowRouter)
 
   function refuseOverload(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     if (options.pages === undefined || !isPagePath(request.url))

@@ -26,7 +26,7 @@ import type { InFlight } from './in-flight.ts'
 import type { RequestLog } from './request-start.ts'
 import { maxHeaderBytes } from './server.ts'
 
-export type BelowRouterOptions = {
+export type ClientErrorOptions = {
   table: RouteTable
   settings: EdgeSettings
   requests: RequestLog
@@ -42,7 +42,7 @@ const malformedMessage = 'The request is not well-formed HTTP/1.1.'
  * Answers a connection from which no further request can be read. The earlier requests of the connection are answered first:
  * they may have moved money, and a client matches answers to requests by their order.
  */
-export function clientErrorHandler(options: BelowRouterOptions) {
+export function clientErrorHandler(options: ClientErrorOptions) {
   return (error: ConnectionError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy(error)
@@ -68,7 +68,7 @@ export function clientErrorHandler(options: BelowRouterOptions) {
  * Makes the function that refuses a request before all of its body has arrived, after the answers to earlier requests, and
  * closes the connection. When `isWanted` is false by then, it only closes the connection.
  */
-export function incompleteRefuser(options: BelowRouterOptions) {
+export function incompleteRefuser(options: ClientErrorOptions) {
   return ({ raw }: FastifyRequest, failure: Failure, isWanted: () => boolean): void => {
     const { socket } = raw
     options.inFlight.whenAnswered(socket, () => {
@@ -85,7 +85,7 @@ function refuseOn(
   socket: Socket,
   refused: RefusedRequest,
   failure: Failure,
-  options: BelowRouterOptions,
+  options: ClientErrorOptions,
 ): void {
   const found = refusalFor(failure, refused, options.table, options.settings)
   end(socket, found)
@@ -118,7 +118,7 @@ function hasAnswered(socket: Socket): boolean {
 function refusedOn(
   socket: Socket,
   error: ConnectionError,
-  { readClientIp }: BelowRouterOptions,
+  { readClientIp }: ClientErrorOptions,
 ): RefusedRequest {
   const raw = pendingOn(socket)?.req
   if (raw !== undefined) return refusedRequest(raw, readClientIp)
@@ -153,7 +153,7 @@ const parserRefusals: Readonly<Record<string, Failure>> = {
 }
 
 /** Adds the answers to requests that Node would answer itself, or drop. */
-export function answerBelowRouter(server: Server, options: BelowRouterOptions): void {
+export function handleClientErrors(server: Server, options: ClientErrorOptions): void {
   const { table, inFlight } = options
   const refuseExpectation: RequestListener = (request, response) => {
     const path = pathOf(request.url ?? '')
@@ -174,7 +174,7 @@ function refuse(
   raw: IncomingMessage,
   failure: Failure,
   path: string,
-  options: BelowRouterOptions,
+  options: ClientErrorOptions,
 ): Refusal {
   const refused = { ...refusedRequest(raw, options.readClientIp), path }
   const found = refusalFor(failure, refused, options.table, options.settings)
@@ -201,7 +201,7 @@ function queryOf({ url = '' }: IncomingMessage): Record<string, string> {
 }
 
 function note(
-  { requests, metrics }: BelowRouterOptions,
+  { requests, metrics }: ClientErrorOptions,
   { requestId, reason }: EdgeRequest,
   status: number,
 ): void {

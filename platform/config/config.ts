@@ -2,10 +2,10 @@
 
 import { isIP } from 'node:net'
 import {
+  allProcesses,
   type Defaults,
   type Environment,
   environments,
-  everybody,
   type Facts,
   type ProcessName,
   type Setting,
@@ -147,7 +147,7 @@ export function renderSettingsTable(): string {
 
 function readersOf({ for: readers, optionalFor }: Setting): string {
   const all = [...readers, ...optionalFor]
-  if (everybody.every((name) => all.includes(name))) return 'all'
+  if (allProcesses.every((name) => all.includes(name))) return 'all'
   if (!serving.every((name) => all.includes(name))) return all.join(', ')
   return ['all servers', ...all.slice(serving.length)].join(', ')
 }

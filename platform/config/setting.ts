@@ -97,7 +97,7 @@ const withEvents = [
 ] as const
 /** Processes with a user at the broker. */
 export const brokerUsers = [...withEvents, 'stream-controller'] as const
-export const everybody: ProcessName[] = [...serving, 'stream-controller', 'migrate', 'launcher']
+export const allProcesses: ProcessName[] = [...serving, 'stream-controller', 'migrate', 'launcher']
 
 /** Defaults of a setting that must be given in every environment. */
 export const required: Defaults = { local: undefined, sandbox: undefined, production: undefined }

@@ -1,9 +1,9 @@
 // The settings that connect processes with each other: ports, addresses, stores, and how they authenticate.
 import { logLevels } from '../telemetry/log.ts'
 import {
+  allProcesses,
   brokerUsers,
   environments,
-  everybody,
   placeOf,
   portOf,
   required,
@@ -31,26 +31,26 @@ import {
 /** Rows of the table, by environment variable. */
 export const wiring = {
   PAYWEAVE_ENV: setting({
-    for: everybody,
+    for: allProcesses,
     reader: oneOf(environments),
     default: 'local',
     meaning: 'The environment. It determines the defaults of all other settings.',
   }),
   LOG_LEVEL: setting({
-    for: everybody,
+    for: allProcesses,
     reader: oneOf(logLevels),
     default: 'info',
     meaning: 'Minimum log level.',
   }),
   PORT_BASE: setting({
-    for: everybody,
+    for: allProcesses,
     // The block is 22 ports long.
     reader: integer(1024, 65_500),
     default: '7100',
     meaning: 'First port of the block of internal ports (local start).',
   }),
   PAYWEAVE_DATA_DIR: setting({
-    for: everybody,
+    for: allProcesses,
     reader: path,
     default: '.payweave',
     meaning: 'Folder of the local start: databases, secrets, credentials.',

@@ -2,7 +2,7 @@
 import type { ConnectRouter } from '@connectrpc/connect'
 import { InboxService, InboxState } from '#gen/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
-import { seen } from './inbox-store.ts'
+import { findProcessed } from './inbox-store.ts'
 
 /** Adds InboxService to a router; it answers from the inbox and the dead letters of this schema. */
 export function inboxRoutes(router: ConnectRouter, db: Database): void {
@@ -14,7 +14,7 @@ export async function answerSeen(
   db: Database,
   eventIds: string[],
 ): Promise<{ known: { eventId: string; state: InboxState }[] }> {
-  const known = await seen(db, eventIds)
+  const known = await findProcessed(db, eventIds)
   return {
     known: known.map(({ eventId, state }) => ({
       eventId,

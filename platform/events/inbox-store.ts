@@ -28,7 +28,7 @@ const seenStatement = sql(
 )
 
 /** Returns those of the events that were processed or dead-lettered. Locks nothing. Rejects as a Queryable does. */
-export async function seen(
+export async function findProcessed(
   db: Queryable,
   eventIds: string[],
 ): Promise<{ eventId: string; state: 'seen' | 'poisoned' }[]> {

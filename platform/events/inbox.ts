@@ -13,7 +13,7 @@ import { type ProcessSpans, processSpans } from '#platform/telemetry/spans.ts'
 import { createSignal } from '../process/loop.ts'
 import { type InboxMetrics, inboxMetrics } from './event-metrics.ts'
 import { claimNewEvents, deleteProcessed, storeDeadLetter } from './inbox-store.ts'
-import type { Batches, Carried } from './nats/batches.ts'
+import type { Batches, ReceivedMessage } from './nats/batches.ts'
 import type { Nats } from './nats/nats.ts'
 import { startRetention } from './retention.ts'
 import { durableName } from './topology.ts'
@@ -126,13 +126,13 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
   }
 }
 
-type Known = { event: Event; messages: Carried[] }
+type Known = { event: Event; messages: ReceivedMessage[] }
 
 /**
  * Processes one batch and acknowledges, redelivers or rejects each message. Resolves to false when the database is
  * unavailable, so that the caller pauses; other errors are logged and have their messages delivered again.
  */
-async function processBatch(options: Consuming, batch: Carried[]): Promise<boolean> {
+async function processBatch(options: Consuming, batch: ReceivedMessage[]): Promise<boolean> {
   const events = new Map<string, Known>()
   for (const message of batch) {
     const event = decode(message)
@@ -240,7 +240,7 @@ function redeliverLater({ log, metrics }: Consuming, batch: Known[], error: unkn
  */
 async function refuse(
   { db, log, metrics }: Consuming,
-  message: Carried,
+  message: ReceivedMessage,
   eventId: string | undefined,
   reason: string,
 ): Promise<void> {
@@ -257,7 +257,7 @@ async function refuse(
   log.error({ eventId, subject }, 'event dead-lettered')
 }
 
-function decode(message: Carried): Event | undefined {
+function decode(message: ReceivedMessage): Event | undefined {
   try {
     const event = fromBinary(EventSchema, message.payload)
     event.eventId = event.eventId.toLowerCase()
@@ -268,7 +268,7 @@ function decode(message: Carried): Event | undefined {
 }
 
 /** The event id in the message id, which the publisher set, for messages that cannot be decoded. */
-function messageEventId({ messageId }: Carried): string | undefined {
+function messageEventId({ messageId }: ReceivedMessage): string | undefined {
   const eventId = messageId?.split(':')[0]
   return eventId !== undefined && isUuid(eventId) ? eventId : undefined
 }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { judge } from '../../services/delivery/domain/delivery.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
-import { expireLeases, wakeForgotten } from '../../services/delivery/store/lease-store.ts'
+import { expireLeases, scheduleForgottenLanes } from '../../services/delivery/store/lease-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { claimDeliveries, startHarness } from './harness.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
@@ -227,7 +227,7 @@ describe('a receiver', () => {
     await harness.asOwner("update delivery.endpoint set ready_at = 'infinity'")
     harness.clock.advance(6_000)
     expect(await claimDeliveries(harness.db, tokens[0], limits)).toEqual([])
-    expect(await wakeForgotten(harness.db, 100)).toBe(1)
+    expect(await scheduleForgottenLanes(harness.db, 100)).toBe(1)
     harness.worker()
     await eventually(async () => expect(await harness.state(id)).toBe('delivered'))
   })

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   deleteEnded,
-  forgetGone,
+  deleteIdleLanes,
   keepAttemptDays,
 } from '../../services/delivery/store/maintenance-store.ts'
 import { listDeliveries } from '../../services/delivery/store/read-store.ts'
@@ -121,6 +121,6 @@ describe('maintenance', () => {
     harness.clock.advance(60 * dayMs)
     expect(await deleteEnded(harness.db, 100)).toBe(1)
     expect(await harness.state(open)).toBe('pending')
-    expect(await forgetGone(harness.db)).toBe(0)
+    expect(await deleteIdleLanes(harness.db)).toBe(0)
   })
 })

@@ -88,7 +88,7 @@ export async function startBroker(password?: string): Promise<TestBroker> {
   }
 }
 
-/** Deletes the stream, if it is there, behind everybody's back. */
+/** Deletes the stream, if it is there, behind allProcesses's back. */
 export async function deleteStream(broker: TestBroker): Promise<void> {
   await onStreams(broker, (streams) => streams.delete(eventStream.name)).catch(() => undefined)
 }

@@ -6,7 +6,7 @@ import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { type Database, sql } from '#platform/db/db.ts'
 import type { Payment } from '../../services/payments/domain/payment.ts'
 import type { Backend } from '../../services/payments/ports/backend.ts'
-import { taskInHandUntil } from '../../services/payments/store/task-store.ts'
+import { taskLeasedUntil } from '../../services/payments/store/task-store.ts'
 import { startChargeAnnouncer } from '../../services/payments/workers/tasks.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -50,7 +50,7 @@ it('charges are announced while payouts hang', async () => {
 const writeTask = sql(
   'test_task_leased',
   `insert into task (subject_id, kind, project_id, payment_id, create_time, next_time, attempts)
-   values ($1, 'announce', $2, $2, clock_now(), ${taskInHandUntil}, 1)`,
+   values ($1, 'announce', $2, $2, clock_now(), ${taskLeasedUntil}, 1)`,
 )
 const findTask = sql('test_task', 'select subject_id from task where subject_id = $1')
 

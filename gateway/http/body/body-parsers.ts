@@ -1,7 +1,7 @@
 // Step 2 of the edge: reads and parses request bodies.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { GatewayOptions } from '../../options.ts'
-import { type BelowRouterOptions, incompleteRefuser } from '../client-error-handler.ts'
+import { type ClientErrorOptions, incompleteRefuser } from '../client-error-handler.ts'
 import { publicFailure, refusal } from '../envelope.ts'
 import { headerCheck } from '../headers.ts'
 import type { RouteRow } from '../route.ts'
@@ -19,7 +19,7 @@ declare module 'fastify' {
 export function parseBodies(
   app: FastifyInstance,
   options: GatewayOptions,
-  belowRouter: BelowRouterOptions,
+  belowRouter: ClientErrorOptions,
 ): void {
   const readBody = readerOf(options, belowRouter)
   app.removeAllContentTypeParsers()
@@ -45,7 +45,7 @@ export function parseBodies(
 /** Makes the reader of bodies, which applies steps 3 and 4 to a slow one in advance. */
 function readerOf(
   { settings, services: { access } }: GatewayOptions,
-  belowRouter: BelowRouterOptions,
+  belowRouter: ClientErrorOptions,
 ) {
   const limits = settings.bodyLimits ?? bodyLimits
   const checkHeaders = headerCheck(settings.requestDateToleranceS)

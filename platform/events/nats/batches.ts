@@ -2,7 +2,7 @@
 // library.
 
 /** A message that is not acknowledged yet. It is delivered again after 30 s unless one of the three is called. */
-export type Carried = {
+export type ReceivedMessage = {
   subject: string
   payload: Uint8Array
   /** `Nats-Msg-Id` that the publisher set. */
@@ -22,7 +22,7 @@ export interface Batches {
    * The next messages, at least one and at most `max`; undefined when the consumer is lost, or is stopped and all were
    * returned. Never rejects.
    */
-  next(max: number): Promise<Carried[] | undefined>
+  next(max: number): Promise<ReceivedMessage[] | undefined>
   /** Stops pulling; messages that have arrived still come. */
   stop(): void
 }
@@ -55,14 +55,14 @@ export function inBatches(messages: Incoming): Batches {
     async next(max) {
       const first = await coming
       if (first === undefined) return undefined
-      const batch = [carried(first)]
+      const batch = [received(first)]
       coming = following(iterator)
       // A message that has arrived resolves before `setImmediate` does, so the batch ends with those that have arrived.
       const turned = new Promise<'turned'>((resolve) => setImmediate(resolve, 'turned'))
       while (batch.length < max) {
         const more = await Promise.race([coming, turned])
         if (more === undefined || more === 'turned') break
-        batch.push(carried(more))
+        batch.push(received(more))
         coming = following(iterator)
       }
       return batch
@@ -79,7 +79,7 @@ function following(iterator: AsyncIterator<Message>): Promise<Message | undefine
   )
 }
 
-function carried(message: Message): Carried {
+function received(message: Message): ReceivedMessage {
   return {
     subject: message.subject,
     payload: message.data,

@@ -23,7 +23,7 @@ import { type Batches, inBatches } from './batches.ts'
 import { type BrokerConnection, keepConnected } from './connection.ts'
 import { inboxPrefixOf, type NatsOptions, open } from './open.ts'
 import { acknowledgedBy, noAnswer, type PublishAcknowledged } from './publish.ts'
-import { type Leaving, leaving } from './servers.ts'
+import { type ServerSwitch, serverSwitch } from './servers.ts'
 import { type Changed, ensure } from './streams.ts'
 
 export type { NatsOptions }
@@ -69,7 +69,7 @@ const checkTimeoutMs = 1_500
 /** Connects in the background and reconnects for ever; a broker that is down is logged, not thrown. */
 export function connectNats(options: NatsOptions): Nats {
   const broker = keepConnected({ open: (leftMs) => open(options, leftMs), log: options.log })
-  const servers = leaving(broker, options)
+  const servers = serverSwitch(broker, options)
   const stream = keepStream(broker, servers, options)
   const publish = publisher(broker, servers, stream, options.name)
   return {
@@ -131,7 +131,7 @@ export async function ensureOnce(
 }
 
 type Broker = BrokerConnection<NatsConnection>
-type Servers = Leaving<NatsConnection>
+type Servers = ServerSwitch<NatsConnection>
 
 function leaveFor(servers: Servers, connection: NatsConnection, error: unknown): never {
   const { code } = error as NatsError

@@ -55,7 +55,7 @@ export class BrokerError extends AggregateError {
   }
 }
 
-export interface Leaving<L extends Link> {
+export interface ServerSwitch<L extends Link> {
   /**
    * Reports that a server gave no answer. Connects to another, if there is one and this was not done in the last 5 s.
    */
@@ -71,10 +71,10 @@ export interface Leaving<L extends Link> {
  * Decides when to leave a server: one that is cut off from its cluster keeps our connection and can do nothing with the
  * stream.
  */
-export function leaving<L extends Link>(
+export function serverSwitch<L extends Link>(
   broker: BrokerConnection<L>,
   { url, log }: { url: string; log: Logger },
-): Leaving<L> {
+): ServerSwitch<L> {
   let leftMs = Number.NEGATIVE_INFINITY
 
   function leave(link: L, everyMs: number): void {

@@ -33,7 +33,7 @@ import {
   type TakeBody,
 } from './frames.ts'
 import { maxLifeMs, maxLinkedBytes } from './link.ts'
-import { isUsual, LinkedHead, type LinkedHeaders, readHead } from './linked-head.ts'
+import { isDefaultHead, LinkedHead, type LinkedHeaders, readHead } from './linked-head.ts'
 
 /** What the server of links needs. */
 export interface LinkServerOptions {
@@ -283,7 +283,7 @@ class ServedLink {
 
   #answer(id: number, status: number, headers: AnswerHeaders, body: Uint8Array): void {
     this.#forget(id)
-    const head = isUsual(status, headers) ? '' : JSON.stringify([status, headers])
+    const head = isDefaultHead(status, headers) ? '' : JSON.stringify([status, headers])
     if (this.#add(frameKind.answer, id, head, body)) return
     this.#refuse(id, internalConnectError('the headers of the answer are too long'))
   }

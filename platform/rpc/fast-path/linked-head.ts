@@ -6,7 +6,7 @@ import type { AnswerHeaders, CallHead } from '../server/unary-answer.ts'
 export type LinkedHeaders = Record<string, string>
 
 /** Whether an answer is one that an empty head stands for: status 200 and no header but its content type. */
-export function isUsual(status: number, headers: AnswerHeaders): boolean {
+export function isDefaultHead(status: number, headers: AnswerHeaders): boolean {
   if (status !== 200) return false
   for (const name in headers) if (name !== 'content-type') return false
   return true

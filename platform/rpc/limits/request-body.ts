@@ -37,7 +37,7 @@ function hold(lease: Lease, bytes: number): void {
  * Collects the pieces of one message until it is whole. Most are copied into blocks: a piece may be a view that keeps a
  * much larger buffer alive, and many small buffers take more memory than their bytes.
  */
-export class Gathering {
+export class BodyBlocks {
   readonly #limits: Pick<ReadLimits, 'lease' | 'maxBytes'>
   readonly #declaredBytes: number | undefined
   readonly #blocks: Uint8Array[] = []
@@ -176,7 +176,7 @@ export async function* wholeBody(
       yield* checked([first], limits.isJson)
       return
     }
-    const gathering = new Gathering(limits, declaredBytes)
+    const gathering = new BodyBlocks(limits, declaredBytes)
     for (let piece = first; piece !== undefined; piece = await pieces.next()) {
       if (gathering.add(piece) < piece.byteLength) throw malformed('the body is too long')
     }
@@ -232,7 +232,7 @@ class Envelopes {
   #prefix = Buffer.alloc(0)
   #messageBytes = 0
   /** Collects a message that does not arrive in one piece. */
-  #gathering: Gathering | undefined
+  #gathering: BodyBlocks | undefined
   #whole: Uint8Array[] | undefined
   #messages = 0
 
@@ -266,7 +266,7 @@ class Envelopes {
       this.#whole = [piece.subarray(0, this.#messageBytes)]
       return this.#messageBytes
     }
-    this.#gathering ??= new Gathering(this.#limits, this.#messageBytes)
+    this.#gathering ??= new BodyBlocks(this.#limits, this.#messageBytes)
     const taken = this.#gathering.add(piece)
     if (this.#gathering.isWhole) this.#whole = this.#gathering.pieces()
     return taken

@@ -16,7 +16,7 @@ const maxDroppedOfOthersBytes = 64 * 1024
 const maxLongDrops = 4
 
 /** Drops the bodies of requests over HTTP/1.1. */
-export interface Dropper {
+export interface BodyDropper {
   /**
    * Drops the rest of the body of a call: all of an authenticated caller's, unless there was no room for it or others
    * are being dropped. After that the connection is not read any more, and cut in the end. Call it before the answer is
@@ -26,7 +26,7 @@ export interface Dropper {
 }
 
 /** Makes the dropper of a server. */
-export function createDropper(): Dropper {
+export function createBodyDropper(): BodyDropper {
   let longDrops = 0
   return {
     drop(request, { caller, lease }) {

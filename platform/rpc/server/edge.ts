@@ -7,7 +7,7 @@ import { peerRefusal } from '../auth/peer.ts'
 import { peerOf } from '../auth/tls.ts'
 import { malformed } from '../errors.ts'
 import { tooManyCalls } from '../limits/limits.ts'
-import { type Dropper, resetUnread } from '../limits/unread.ts'
+import { type BodyDropper, resetUnread } from '../limits/unread.ts'
 import type { Admit } from './admission.ts'
 import type { Connection, Connections } from './connection.ts'
 import { refuse } from './refusal.ts'
@@ -27,7 +27,7 @@ export function createEdge(
   admit: Admit,
   callLog: CallLog,
   connections: Connections,
-  dropper: Dropper,
+  dropper: BodyDropper,
   isGuarded: boolean,
 ) {
   const calls = new WeakMap<AnyRequest, ServedCall>()

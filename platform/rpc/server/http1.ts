@@ -3,7 +3,7 @@
 import type { UniversalHandler } from '@connectrpc/connect/protocol'
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import { type FastifyInstance, fastify } from 'fastify'
-import type { Dropper } from '../limits/unread.ts'
+import type { BodyDropper } from '../limits/unread.ts'
 import type { Edge } from './edge.ts'
 import type { TakeUnary } from './unary-handler.ts'
 
@@ -14,7 +14,7 @@ const headersTimeoutMs = 10_000
 export interface Http1Options {
   handlers: readonly UniversalHandler[]
   edge: Edge
-  dropper: Dropper
+  dropper: BodyDropper
   takeUnary: TakeUnary
   /** Aborted when the server stops. */
   stopping: AbortSignal

@@ -13,7 +13,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import type { Identity } from '../auth/identity.ts'
 import { createLinkServer } from '../fast-path/link-server.ts'
 import { maxMessageBytes, maxTimeoutMs } from '../limits/limits.ts'
-import { createDropper, resetUnread } from '../limits/unread.ts'
+import { createBodyDropper, resetUnread } from '../limits/unread.ts'
 import { createAdmission } from './admission.ts'
 import { limited } from './connect-handlers.ts'
 import { Connections } from './connection.ts'
@@ -77,7 +77,7 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const callLog = createCallLog(log, metrics)
   const unaryMethods: UnaryMethods = new Map()
   const router = createRouter(options, callLog, stopping.signal, unaryMethods)
-  const dropper = createDropper()
+  const dropper = createBodyDropper()
   const takeUnary = unaryHandler(unaryMethods, callLog, dropper)
   const admit = createAdmission(router.handlers, identity)
   const connections = new Connections()

@@ -8,8 +8,8 @@ import { Code, type ContextValues } from '@connectrpc/connect'
 import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
 import type { Lease } from '../limits/byte-budget.ts'
 import { maxMessageBytes, tooManyBytes } from '../limits/limits.ts'
-import { Gathering } from '../limits/request-body.ts'
-import type { Dropper } from '../limits/unread.ts'
+import { BodyBlocks } from '../limits/request-body.ts'
+import type { BodyDropper } from '../limits/unread.ts'
 import type { UnaryMethods } from './handlers.ts'
 import type { CallLog, ServedCall } from './served-call.ts'
 import {
@@ -33,7 +33,7 @@ const nothing = new Uint8Array(0)
 const maxJoinedBytes = 16 * 1024
 
 /** Makes the handler of the registered methods. */
-export function unaryHandler(methods: UnaryMethods, log: CallLog, dropper: Dropper): TakeUnary {
+export function unaryHandler(methods: UnaryMethods, log: CallLog, dropper: BodyDropper): TakeUnary {
   return (request, response, call, values) => {
     const unary = methods.get(request.url ?? '')
     const { lease } = call
@@ -84,12 +84,12 @@ function readBody(
   done: (body: Uint8Array) => void,
 ): void {
   let whole: Uint8Array = nothing
-  let gathering: Gathering | undefined
+  let gathering: BodyBlocks | undefined
   request.on('data', (chunk: Buffer) => {
     // Most bodies come in one piece, which needs no copy.
     if (chunk.length === bytes) whole = chunk
     else {
-      gathering ??= new Gathering({ lease, maxBytes: bytes }, bytes)
+      gathering ??= new BodyBlocks({ lease, maxBytes: bytes }, bytes)
       gathering.add(chunk)
     }
   })

@@ -142,7 +142,7 @@ const reopenStatement = sql(
  * none: nothing should leave them so but an instance of the version before, which knows no such queues, and nothing may
  * be lost if it does. Locks those lanes; returns how many.
  */
-export async function wakeForgotten(db: Queryable, limit: number): Promise<number> {
+export async function scheduleForgottenLanes(db: Queryable, limit: number): Promise<number> {
   const woken = await db.run(wakeStatement, [limit])
   return woken + (await db.run(reopenStatement, [limit]))
 }

@@ -43,6 +43,6 @@ const forgetStatement = sql(
 )
 
 /** Forgets 410 answers about subjects whose life is long over. */
-export function forgetGone(db: Queryable): Promise<number> {
+export function deleteIdleLanes(db: Queryable): Promise<number> {
   return db.run(forgetStatement, [])
 }

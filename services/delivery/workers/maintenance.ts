@@ -3,8 +3,8 @@ import type { Database } from '#platform/db/db.ts'
 import { startRetention } from '#platform/events/retention.ts'
 import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import { expireLeases, wakeForgotten } from '../store/lease-store.ts'
-import { deleteEnded, forgetGone, keepAttemptDays } from '../store/maintenance-store.ts'
+import { expireLeases, scheduleForgottenLanes } from '../store/lease-store.ts'
+import { deleteEnded, deleteIdleLanes, keepAttemptDays } from '../store/maintenance-store.ts'
 import { forgetReplays } from '../store/operate-store.ts'
 
 /** What the loops need. */
@@ -35,14 +35,14 @@ export function startMaintenance({ db, log, onDue }: MaintenanceOptions): {
       onDue()
     }),
     every(checkMs, log, async () => {
-      const forgotten = await wakeForgotten(db, rowsPerSweep)
+      const forgotten = await scheduleForgottenLanes(db, rowsPerSweep)
       if (forgotten === 0) return
       log.error({ count: forgotten }, 'idle lanes with due deliveries found')
       onDue()
     }),
     every(tidyMs, log, async () => {
       await keepAttemptDays(db, partitionDaysAhead, attemptDaysKept)
-      await forgetGone(db)
+      await deleteIdleLanes(db)
       await forgetReplays(db)
     }),
     startRetention({ db, log, deleteOld: deleteEnded }),

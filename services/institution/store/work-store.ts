@@ -32,13 +32,13 @@ const laterStatement = sql(
 )
 
 /** How long a row rests after a failure: `firstMs`, doubling up to `maxMs`. */
-export type Rest = { firstMs: number; maxMs: number }
+export type RetryDelay = { firstMs: number; maxMs: number }
 
 /** Puts a row back after a failure; changes nothing when the lease was lost. */
 export async function putBack(
   db: Queryable,
   { movementId, leaseToken }: Leased,
-  { firstMs, maxMs }: Rest,
+  { firstMs, maxMs }: RetryDelay,
 ): Promise<void> {
   await db.run(laterStatement, [movementId, leaseToken, firstMs, maxMs])
 }

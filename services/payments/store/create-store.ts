@@ -5,7 +5,7 @@ import { leasedUntil } from '#platform/events/outbox.ts'
 import type { DraftPayer, DraftPayment } from '../domain/new-payment.ts'
 import type { Payee } from '../domain/payment.ts'
 import type { StoredEvent } from '../domain/stored-event.ts'
-import { taskInHandUntil } from './task-store.ts'
+import { taskLeasedUntil } from './task-store.ts'
 
 /** A column of a row set that is handed in: its name and type. */
 type Columns = readonly (readonly [name: string, type: string])[]
@@ -177,7 +177,7 @@ function createText(payers: string, payees: string, group?: 'group'): string {
        insert into task (subject_id, kind, project_id, payment_id, create_time, next_time,
          attempts)
        select payer_id, 'announce'::task_kind, $2::uuid, $1::uuid, create_time,
-         ${taskInHandUntil}, 1
+         ${taskLeasedUntil}, 1
        from ${made}, lateral ${payers} where $25::boolean
      )
      select payment_id, create_time from new_payment`

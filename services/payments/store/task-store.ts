@@ -10,7 +10,7 @@ import type { Task } from '../domain/transition.ts'
 const leaseMs = 15_000
 
 /** How long the process that inserts a task has its lease. */
-export const taskInHandUntil = `clock_now() + interval '${leaseMs} ms'`
+export const taskLeasedUntil = `clock_now() + interval '${leaseMs} ms'`
 
 /** A claimed task. */
 export type ClaimedTask = {

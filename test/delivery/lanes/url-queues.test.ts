@@ -4,7 +4,7 @@ import type { Claimed } from '../../../services/delivery/domain/delivery.ts'
 import { claimDue } from '../../../services/delivery/store/claim-store.ts'
 import { complete } from '../../../services/delivery/store/complete-store.ts'
 import { listEndpoints } from '../../../services/delivery/store/endpoint-store.ts'
-import { wakeForgotten } from '../../../services/delivery/store/lease-store.ts'
+import { scheduleForgottenLanes } from '../../../services/delivery/store/lease-store.ts'
 import { cancelDelivery } from '../../../services/delivery/store/operate-store.ts'
 import { readBacklog } from '../../../services/delivery/store/read-store.ts'
 import { openUrlQueues } from '../../../services/delivery/store/url-queue-store.ts'
@@ -269,8 +269,8 @@ describe('what waits in the queue of a URL', () => {
   it('what waits in the queue of a URL is found again when no lane names its queue, as an instance of the version before may leave it', async () => {
     await queued()
     await harness.asOwner("update delivery.endpoint set url_queues = '{}', ready_at = 'infinity'")
-    expect(await wakeForgotten(harness.db, 100)).toBe(1)
-    expect(await wakeForgotten(harness.db, 100)).toBe(0)
+    expect(await scheduleForgottenLanes(harness.db, 100)).toBe(1)
+    expect(await scheduleForgottenLanes(harness.db, 100)).toBe(0)
     await setLimit(16)
     expect((await claimAll()).map(pathOf)).toEqual(many(4, '/busy'))
   })

@@ -9,7 +9,7 @@ import { runWithContext } from '#platform/rpc/context.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { childTraceparent } from '#platform/telemetry/spans.ts'
 import { rateLimit } from '../../../gateway/access/rate-limit.ts'
-import { type AnswerCache, answerCache } from '../../../gateway/access/ttl-cache.ts'
+import { type TtlCache, ttlCache } from '../../../gateway/access/ttl-cache.ts'
 import { readJson } from '../../../gateway/http/body/json-body.ts'
 import { type AddressMatch, clientIpReader, parseRanges } from '../../../gateway/http/client-ip.ts'
 import { startEdgeRequest } from '../../../gateway/http/edge-request.ts'
@@ -41,8 +41,8 @@ type Project = { projectId: string; keyId: string; allowsAddress: AddressMatch |
 export const edge = { ...readSettings('gateway'), allowLoopback: true }
 
 /** A memory for answers, as the gateway has it. */
-export function remembering<T>(lifeMs: number): AnswerCache<T> {
-  return answerCache({ maxEntries: 10_000, lifeMs: () => lifeMs, refusedLifeMs: () => 1_000 })
+export function remembering<T>(lifeMs: number): TtlCache<T> {
+  return ttlCache({ maxEntries: 10_000, lifeMs: () => lifeMs, refusedLifeMs: () => 1_000 })
 }
 
 /** Answers routes by their rows and operations, and sends the parent process a message once it does. */

@@ -48,7 +48,7 @@ export type Change<T> = {
 }
 
 /** What a change makes once under one id. */
-export type Once<T> = {
+export type IdempotentChange<T> = {
   /** All that was asked for: a repeat must ask for the same. */
   content: unknown
   /** Answers a repeat; without it a repeat is REQUEST_DONE, since secrets are shown once. */
@@ -60,7 +60,7 @@ export async function change<T>(
   { db, publishAccessChanged, notify }: Administration,
   actor: Actor,
   work: (tx: Queryable) => Promise<Change<T>>,
-  once?: Once<T>,
+  once?: IdempotentChange<T>,
 ): Promise<T> {
   const { onceId, ...who } = actor
   const result = await db.transaction(async (tx) => {

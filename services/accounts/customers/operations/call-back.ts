@@ -6,11 +6,11 @@ import { sealAuthorisationToken } from '../../access/operations/institution-keys
 import { publishOnboarded } from '../../access/ports/events.ts'
 import { accountStatusNumber, fundsAccessNumber, onboardingStatusNumber } from '../api/messages.ts'
 import type { Account } from '../domain/account.ts'
-import type { CallBack } from '../store/review-store.ts'
+import type { OnboardingCallback } from '../store/review-store.ts'
 import type { Customers } from './customers.ts'
 
 /** What ended; `rowId` is the id of the review or the challenge. */
-export type Ended = { rowId: string; of: CallBack; account: Account } & (
+export type Ended = { rowId: string; of: OnboardingCallback; account: Account } & (
   | { kind: 'onboarding' }
   | { kind: 'registration'; approved: boolean }
 )

@@ -30,7 +30,7 @@ export async function getBalance(
 }
 
 /** Which part of a history is asked for. */
-export type HistoryQuestion = Holder & {
+export type HistoryQuery = Holder & {
   /** First instant, in microseconds since 1970. Undefined: seven days before the end, or before now. */
   startUs: bigint | undefined
   /** Instant after the last. Undefined: no upper bound, so that what was posted before the question is in the answer. */
@@ -58,7 +58,7 @@ export type Movement = Pick<
  */
 export async function listTransactions(
   { db, sessionKeys }: Customers,
-  question: HistoryQuestion,
+  question: HistoryQuery,
 ): Promise<{ transactions: Movement[]; nextPageToken: string }> {
   const { projectId, pageSize } = question
   const { accountId, nowUs } = await theAccount(db, question)
@@ -78,7 +78,7 @@ export async function listTransactions(
 
 function windowOf(
   { keys }: KeyRing,
-  { projectId, startUs, endUs, pageToken: token }: HistoryQuestion,
+  { projectId, startUs, endUs, pageToken: token }: HistoryQuery,
   accountId: string,
   nowUs: bigint,
 ): PagePlace {

@@ -4,7 +4,7 @@ import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Account } from '../domain/account.ts'
 import type { Question } from '../domain/review.ts'
 import { accountColumns } from './account-store.ts'
-import type { CallBack } from './review-store.ts'
+import type { OnboardingCallback } from './review-store.ts'
 
 /** How a question stands; `lapsed` means refused for lack of an answer. */
 export type ChallengeState = 'open' | 'approved' | 'rejected' | 'lapsed'
@@ -54,13 +54,13 @@ export async function insertChallenge(db: Queryable, challenge: NewChallenge): P
 }
 
 /** A question with its account. */
-export type Challenge = CallBack & {
+export type Challenge = OnboardingCallback & {
   state: ChallengeState
   overdue: boolean
   account: Account
 }
 
-type ChallengeRow = CallBack & { state: ChallengeState; overdue: boolean } & Account
+type ChallengeRow = OnboardingCallback & { state: ChallengeState; overdue: boolean } & Account
 
 const lockStatement = sql(
   'challenge_lock',

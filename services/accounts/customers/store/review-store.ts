@@ -62,7 +62,7 @@ export function readReviewPlace(
 }
 
 /** The callback of what ended; none without a URL. */
-export type CallBack = {
+export type OnboardingCallback = {
   projectId: string
   requestId: string
   mobileNumberAsSent: string
@@ -71,9 +71,9 @@ export type CallBack = {
 }
 
 /** A review with its account. */
-export type Review = CallBack & { state: ReviewState; account: Account }
+export type Review = OnboardingCallback & { state: ReviewState; account: Account }
 
-type ReviewRow = CallBack & { state: ReviewState } & Account
+type ReviewRow = OnboardingCallback & { state: ReviewState } & Account
 
 const lockStatement = sql(
   'review_lock',
