@@ -15,7 +15,8 @@ import {
 import type { Backend } from './ports/backend.ts'
 import type { FindMerchant } from './ports/merchants.ts'
 import { taskBacklog } from './store/task-store.ts'
-import { startChargeAnnouncer, startTasks } from './workers/tasks.ts'
+import { startChargeAnnouncer } from './workers/charge-announcer.ts'
+import { startTasks } from './workers/tasks.ts'
 import { startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
 
 /** What payments stands on. */

@@ -88,7 +88,7 @@ export async function startBroker(password?: string): Promise<TestBroker> {
   }
 }
 
-/** Deletes the stream, if it is there, behind allProcesses's back. */
+/** Deletes the stream, if it is there, without the knowledge of any client. */
 export async function deleteStream(broker: TestBroker): Promise<void> {
   await onStreams(broker, (streams) => streams.delete(eventStream.name)).catch(() => undefined)
 }

@@ -38,7 +38,7 @@ async function held(amountMinor: bigint, balanceMinor = 1_000n, feeMinor = 0n) {
 }
 
 describe('a hold', () => {
-  it('a hold keeps money back from allProcesses else, and answers a repeat as before', async () => {
+  it('a hold keeps money back from all others, and answers a repeat as before', async () => {
     const { made, accountId, ...wanted } = await held(700n)
     const { projectId } = wanted
     expect(await balanceOf(db, accountId)).toEqual({ postedMinor: 1_000n, heldMinor: 700n })

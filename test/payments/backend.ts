@@ -30,6 +30,8 @@ export function newBackend() {
     payoutCalls: 0,
     walletCalls: 0,
     enquiries: 0,
+    /** Calls that came while it was down. */
+    rejected: 0,
   }
   const state = {
     isDown: false,
@@ -40,8 +42,9 @@ export function newBackend() {
     paysOutAfter: Promise.resolve(),
   }
   const answer = <T extends object>(work: () => T): T => {
-    if (state.isDown) throw new ConnectError('the back end is down', Code.Unavailable)
-    return work()
+    if (!state.isDown) return work()
+    received.rejected += 1
+    throw new ConnectError('the back end is down', Code.Unavailable)
   }
   const charges: ServiceImpl<typeof ChargeService> = {
     announceCharges: ({ charges: announced }) =>

@@ -191,7 +191,7 @@ describe('cancelling', () => {
 })
 
 describe('refunding', () => {
-  it('a paid request gives allProcesses everything back and voids what is not paid out', async () => {
+  it('a paid request refunds every payer in full and voids what is not paid out', async () => {
     const payees = [{ mobileNumberE164: '+12025550111', amountMinor: 10_000n, delayDays: 3 }]
     const made = await harness.create({ feeTerms: { paysFees: true }, payees })
     await harness.report(at(made.payers).payerId, PAID)

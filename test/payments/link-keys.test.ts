@@ -112,11 +112,16 @@ it('a key that is retired at once takes its links from repeats, not from payers'
 
 it('a charge without its key does not hold up those that were announced with it', async () => {
   harness.backend.state.isDown = true
+  const { received } = harness.backend
   const lost = await made([payer(0n, agent)])
+  // Its first announcement was made with the key, and failed.
+  await eventually(() => received.rejected > 0)
   const retired = keys().current.keyId
   keys.rotate()
-  const others = [await made(), await made([payer(0n, agent)])]
   keys.retire(retired)
+  const before = received.rejected
+  const others = [await made(), await made([payer(0n, agent)])]
+  await eventually(() => received.rejected > before)
   harness.backend.state.isDown = false
   for (const { payment } of others) {
     await eventually(() => harness.backend.received.charges.has(at(payment.payers).payerId))

@@ -176,7 +176,7 @@ describe('a transfer that was given up before it came', () => {
     expect(await executionsOf(transfer)).toEqual([])
   })
 
-  it('a transfer whose creation races with an enquiry and a cancellation ends in one way for allProcesses', async () => {
+  it('a transfer whose creation races with an enquiry and a cancellation ends in the same way for all callers', async () => {
     for (let round = 0; round < 20; round += 1) {
       const transfer = newTransfer('0504')
       const giveUp = round % 2 === 0 ? cancel : async (it: Transfer) => (await enquire(it)).state

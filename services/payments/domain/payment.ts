@@ -58,7 +58,7 @@ export type Payee = {
 /** Browser and push targets; empty when not given. */
 export type PaymentUrls = { success: string; error: string; notify: string; callback: string }
 
-/** A payment request with allProcesses who pays and gets. */
+/** A payment request with its payers and payees. */
 export type Payment = {
   paymentId: string
   projectId: string

@@ -19,7 +19,7 @@ export type Checkouts = { payments: Payments; backend: Backend }
 export type CheckoutView = { payment: Payment; payer: Payer }
 
 const tokenLength = 43
-// Longer than the call may take, so that the completer does not enquire while it is in flight.
+// Longer than the call may take, so that the worker of enquiries does not ask while it is in flight.
 const attemptLeaseMs = 15_000
 const firstEnquiryMs = 2_000
 // The worker takes milliseconds; after this long it does without help.
@@ -65,7 +65,7 @@ export async function payWithWallet(
   return { ...(await viewOf(payments, place)), refused: outcome === 'refused' }
 }
 
-/** Calls the back end with no transaction open. Without an answer the completer finds out. */
+/** Calls the back end with no transaction open. Without an answer the worker of enquiries asks for the outcome. */
 async function tryWallet(
   { payments, backend }: Checkouts,
   attempt: PayerPlace & { attemptId: string },

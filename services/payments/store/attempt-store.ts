@@ -13,7 +13,7 @@ const insertStatement = sql(
    values ($1, $2, $3, $4, clock_now(), clock_now() + $5 * interval '1 millisecond')`,
 )
 
-/** Notes an attempt in the transaction that starts it; the completer asks for it after `leaseMs`. */
+/** Notes an attempt in the transaction that starts it; the worker of enquiries asks for its outcome after `leaseMs`. */
 export async function insertAttempt(
   tx: Queryable,
   { attemptId, projectId, paymentId, payerId }: Attempt,

@@ -1,15 +1,12 @@
-// Sends tasks to the back end and retries until it accepts; no transaction is open during a call. Charges are announced right
-// after their commit, from memory: their tasks are inserted already leased to this process.
+// Sends tasks to the back end and retries until it accepts; no transaction is open during a call.
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import type { Database } from '#platform/db/db.ts'
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { Payer, Payment } from '../domain/payment.ts'
-import { announceCharges, announcementOf } from '../operations/announce-charges.ts'
+import { announceCharges } from '../operations/announce-charges.ts'
 import type { Backend } from '../ports/backend.ts'
 import {
-  type ChargeRow,
   type ClaimedTask,
   claimTasks,
   markDone,
@@ -22,7 +19,7 @@ import {
 export type TaskOptions = { db: Database; log: Logger; backend: Backend; linkKeys: KeySource }
 
 /** The back end takes this many charges in one call. */
-const batchSize = 200
+export const batchSize = 200
 const callWidth = 8
 
 type Kind = ClaimedTask['kind']
@@ -131,7 +128,7 @@ async function oneByOne(
 }
 
 /** Makes one call for many tasks of one kind and notes how it went; when the back end refuses what is in it, one call each: none holds up the others. */
-async function runTasks(
+export async function runTasks(
   options: Pick<TaskOptions, 'db' | 'log'>,
   tasks: ClaimedTask[],
   call: (tasks: ClaimedTask[]) => Promise<void>,
@@ -161,81 +158,4 @@ function isRefusal(error: unknown): boolean {
 
 function subjects(tasks: ClaimedTask[]): string[] {
   return tasks.map((task) => task.subject_id)
-}
-
-/** More than a second of the fastest writers; charges beyond it are left to the worker of tasks. */
-const maxWaiting = 5_000
-const pauseMs = 1_000
-/** Gathered before a call: for each that the last one had, so long. One that comes alone is announced at once. */
-const gatherMs = { each: 5, max: 100 }
-
-/** Starts the loop. */
-export function startChargeAnnouncer(options: TaskOptions): Pick<Loop, 'close'> & {
-  /** Takes the charges of a payment after its commit. Never throws, never waits. */
-  announce: (payment: Payment) => void
-} {
-  const waiting: ChargeRow[] = []
-  let lastCount = 1
-
-  async function round(): Promise<boolean> {
-    const charges = waiting.splice(0, batchSize)
-    lastCount = Math.max(1, charges.length)
-    const byPayer = new Map(charges.map((charge) => [charge.payer_id, charge]))
-    await runTasks(options, charges.map(taskOf), async (tasks) => {
-      const some = tasks.flatMap(({ subject_id: id }) => byPayer.get(id) ?? [])
-      const keys = options.linkKeys()
-      await options.backend.announce(some.map((charge) => announcementOf(charge, keys)))
-    })
-    return waiting.length > 0
-  }
-
-  const loop = startLoop({
-    kind: 'charge announcements',
-    log: options.log,
-    pauseMs,
-    gatherMs: () => Math.min(gatherMs.max, gatherMs.each * lastCount),
-    round,
-  })
-  return {
-    announce(payment) {
-      if (payment.state !== 'Pending' || waiting.length >= maxWaiting) return
-      for (const payer of payment.payers) waiting.push(chargeOf(payment, payer))
-      loop.notify()
-    },
-    async close() {
-      await loop.close()
-      const subjectIds = waiting.map((charge) => charge.payer_id)
-      if (subjectIds.length === 0) return
-      // Release them to other workers: waiting for a silent back end would delay the shutdown.
-      await markLater(options.db, { kind: 'announce', subjectIds }).catch((error: unknown) => {
-        // Otherwise other workers claim them when the lease expires.
-        options.log.warn(
-          { err: error, kind: 'charge announcements' },
-          'charges left to the task worker',
-        )
-      })
-    },
-  }
-}
-
-function chargeOf({ currency, businessName }: Payment, payer: Payer): ChargeRow {
-  return {
-    payer_id: payer.payerId,
-    amount_minor:
-      payer.amountMinor +
-      payer.feeMinor +
-      payer.tipMinor +
-      payer.taxMinor +
-      payer.convenienceFeeMinor,
-    currency,
-    mobile_number_e164: payer.mobileNumberE164,
-    payment_channel: payer.paymentChannel,
-    business_name: businessName,
-    expire_time: payer.expireTime,
-    link_key_id: payer.linkKeyId,
-  }
-}
-
-function taskOf({ payer_id }: ChargeRow): ClaimedTask {
-  return { subject_id: payer_id, kind: 'announce', reason: null, attempts: 1 }
 }

@@ -21,7 +21,7 @@ export function cpuPerRequest(before: CpuSeconds, after: CpuSeconds, count: numb
   return Object.fromEntries(entries)
 }
 
-/** CPU seconds of allProcesses on the machine so far, and all that there were. */
+/** CPU seconds of all processes on the machine so far, and all that there were. */
 export function readMachine(): { busyS: number; wholeS: number } {
   const [line = ''] = fs.readFileSync('/proc/stat', 'utf8').split('\n')
   const ticks = line.split(/\s+/).slice(1, 9).map(Number)
