@@ -176,7 +176,7 @@ describe('large messages in flight', () => {
 
   it('large messages in flight are bounded on the server, over each protocol, and are released when they end', async () => {
     const { port } = await start()
-    const filled = [await fill(port)]
+    const filled = [await fill(port), await fill(port)]
     filled.push(await fill(port))
     const large = toBinary(SeenRequestSchema, {
       ...create(SeenRequestSchema),

@@ -58,7 +58,7 @@ describe('a connection', () => {
     const greedy = from(all, '10.0.0.1')
     let taken = 0
     while (greedy.admit(true)?.resize(mib) === true) taken += 1
-    expect(taken).toBe(8)
+    expect(taken).toBe(4)
     while (greedy.admit(true)?.resize(1_024) === true);
     expect(
       from(all, '10.0.0.2')

@@ -7,7 +7,7 @@ const mib = 1_024 * kib
 
 /** Request bytes of authenticated callers. A message has at most 4 MiB; one connection leaves room for another's. */
 const knownInAll: ByteLimits = { maxBytes: 18 * mib, maxLargeBytes: 12_800 * kib }
-const knownOnOne: ByteLimits = { maxBytes: 8_704 * kib, maxLargeBytes: 8 * mib }
+const knownOnOne: ByteLimits = { maxBytes: 4_608 * kib, maxLargeBytes: 4_096 * kib }
 /** Request bytes of all other callers, whose messages have 4 KiB at most. */
 const anonymousInAll: ByteLimits = { maxBytes: 2 * mib, maxLargeBytes: 0 }
 const anonymousOnOne: ByteLimits = { maxBytes: 64 * kib, maxLargeBytes: 0 }
