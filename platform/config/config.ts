@@ -1,6 +1,7 @@
 // Reads and validates a process's settings from the environment, all or none; never prints a secret.
 
 import { isIP } from 'node:net'
+import { serverUrls } from '../db/server-urls.ts'
 import {
   allProcesses,
   type Defaults,
@@ -239,7 +240,9 @@ function isTls(url: string): boolean {
 
 /** Whether the connection is encrypted to a verified server, or stays on this machine, as with a sidecar. */
 function isPrivateDatabase(url: string): boolean {
-  return new URL(url).searchParams.get('sslmode') === 'verify-full' || isLoopback(url)
+  return serverUrls(url).every(
+    (one) => new URL(one).searchParams.get('sslmode') === 'verify-full' || isLoopback(one),
+  )
 }
 
 function isLoopback(url: string): boolean {

@@ -2,6 +2,7 @@
 import ipaddr from 'ipaddr.js'
 import { isCurrency, parseAmount } from '#core/money/money.ts'
 import { type ContractVersion, contractVersions } from '#core/text/contract-version.ts'
+import { serverUrls } from '../db/server-urls.ts'
 
 /** How a setting is read. */
 export type Reader<T> = {
@@ -102,11 +103,15 @@ export const baseUrl: Reader<string> = {
   },
 }
 
-/** A PostgreSQL URL. */
+/** A PostgreSQL URL, which may name several servers. */
 export const databaseUrl: Reader<string> = {
-  of: 'postgres:// URL',
+  of: 'postgres:// URL, its hosts by commas',
   read: (text) => {
-    parseUrl(text, ['postgres:', 'postgresql:'])
+    try {
+      serverUrls(text)
+    } catch {
+      fail('must be a postgres:// URL; its target_session_attrs may be primary or read-write')
+    }
     return text
   },
 }

@@ -92,7 +92,8 @@ export const wiring = {
     optionalFor: ['launcher'],
     reader: databaseUrl,
     default: required,
-    meaning: 'PostgreSQL. Unset in a local start: it starts a bundled server.',
+    meaning:
+      'PostgreSQL 16 or newer; of several servers the primary is used. Unset in a local start: it starts a bundled server.',
     secret: true,
   }),
   NATS_URL: setting({

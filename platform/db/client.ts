@@ -1,25 +1,49 @@
-// The client of every connection to PostgreSQL: reads the password from its file each time, and accepts a primary only.
-import { Client } from 'pg'
+// The client of every connection to PostgreSQL: reads the password from its file each time, and accepts a primary of a
+// supported version only.
+import { Client, type ClientConfig } from 'pg'
 import { ConfigurationError } from '../process/configuration-error.ts'
 import { readPassword } from './login.ts'
+import { serverUrls } from './server-urls.ts'
+
+/** On PostgreSQL 15 concurrent changes of one payment wait for each other until they time out. */
+const minVersion = 16
 
 /** The server is a standby, as a primary is after a switchover. Its code is the SQLSTATE of a refused write. */
 class StandbyError extends ConfigurationError {
   readonly code = '25006'
 }
 
+/** The server is older than this release supports. */
+export class VersionError extends ConfigurationError {
+  constructor(version: string) {
+    super(`PostgreSQL ${version} is too old; use ${minVersion} or newer`)
+  }
+}
+
 type Callback = (error?: Error) => void
 type GivenCallback = ((error: Error) => void) | ((error: null, client: Client) => void)
 
+/** How to connect: a URL of one server or several, and the file with the password, when the URL does not hold it. */
+export type Access = { url: string; passwordFile?: string | undefined }
+
 /**
- * Makes the class of clients for a pool. With `passwordFile`, the file is read at each connection, so that a new
- * password needs no restart.
+ * Makes the class of clients for a pool. The password file is read at each connection, so that a new password needs no
+ * restart. After a failed connection the next client tries the next server. Throws as `serverUrls` does.
  */
-export function clientBy(passwordFile: string | undefined): typeof Client {
+export function clientBy({ url, passwordFile }: Access): typeof Client {
+  const urls = serverUrls(url)
+  let tried = 0
   class PrimaryClient extends Client {
+    readonly #server: number
+
+    constructor(config: ClientConfig) {
+      super({ ...config, connectionString: urls[tried % urls.length] })
+      this.#server = tried
+    }
+
     /**
      * Called by the pool with a callback, by others to be awaited. Fails with a ConfigurationError (no password in the
-     * file), a StandbyError, or the driver's error.
+     * file), a StandbyError, a VersionError, or the driver's error.
      */
     override connect(): Promise<Client>
     override connect(callback: GivenCallback): void
@@ -47,21 +71,47 @@ export function clientBy(passwordFile: string | undefined): typeof Client {
         process.nextTick(callback, error)
         return
       }
-      // The server reports its role while it connects, so no query is needed.
-      let isStandby = false
+      // The server reports its version and its role while it connects, so no query is needed.
+      let refusal: Error | undefined
       this.connection.on('parameterStatus', (status: Parameter) => {
-        if (status.parameterName === 'in_hot_standby') isStandby = status.parameterValue === 'on'
+        refusal ??= refusalOf(status)
       })
       super.connect((error: Error | null) => {
-        if (error || !isStandby) {
-          callback(error ?? undefined)
-          return
-        }
-        this.end(() => callback(new StandbyError('the database server is a standby')))
+        const failed = error ?? refusal
+        if (failed !== undefined && this.#server === tried) tried += 1
+        if (error || refusal === undefined) callback(error ?? undefined)
+        else this.end(() => callback(refusal))
       })
     }
   }
   return PrimaryClient
+}
+
+function refusalOf({ parameterName: name, parameterValue: value }: Parameter): Error | undefined {
+  if (name === 'in_hot_standby' && value === 'on') {
+    return new StandbyError('the database server is a standby')
+  }
+  if (name === 'server_version' && Number.parseInt(value, 10) < minVersion) {
+    return new VersionError(value)
+  }
+  return undefined
+}
+
+/**
+ * Connects to the primary among the servers of a URL, outside of a pool. The caller ends the client. Rejects as a client's
+ * `connect` does, with what the last of the servers said.
+ */
+export async function connectClient(access: Access, config: ClientConfig): Promise<Client> {
+  const OwnClient = clientBy(access)
+  for (let left = serverUrls(access.url).length; ; left -= 1) {
+    const client = new OwnClient(config)
+    try {
+      await client.connect()
+      return client
+    } catch (error) {
+      if (left <= 1) throw error
+    }
+  }
 }
 
 type Parameter = { parameterName: string; parameterValue: string }

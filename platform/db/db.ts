@@ -7,6 +7,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { TestClock } from '../testing/clock.ts'
 import { clientBy } from './client.ts'
 import { breaksConnection, databaseFailure, isAborted, isRetriable } from './errors.ts'
+import { serverUrls } from './server-urls.ts'
 import { getTypeParser } from './types.ts'
 
 export { isCheckViolation, isRefused, isUniqueViolation } from './errors.ts'
@@ -129,15 +130,16 @@ export function sql(name: string, text: string): Sql {
 
 /**
  * Opens the pool; nothing connects until the first statement. Throws a ConfigurationError for a URL that carries
- * `options`, an Error for a bad service name, and a TypeError for what is no URL.
+ * `options` or that `serverUrls` refuses, and an Error for a bad service name.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options)
+  const servers = serverUrls(options.url).length
   const { testClock } = options
   let closing: Promise<void> | undefined
 
   async function withConnection<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await acquire(pool)
+    const client = await acquire(pool, servers)
     const onError = (): void => {
       unusable.add(client)
     }
@@ -168,7 +170,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     ...once,
     transaction: (work) => withRetry(() => withConnection((client) => inTransaction(client, work))),
-    session: async () => keptSession(await acquire(pool)),
+    session: async () => keptSession(await acquire(pool, servers)),
     ready: () =>
       Promise.race([isPrimary().catch(() => false), delay(readyWithinMs, false, { ref: false })]),
     close: () => (closing ??= pool.end()),
@@ -184,12 +186,11 @@ export function openDatabase(options: DatabaseOptions): Database {
 function openPool(options: DatabaseOptions): Pool {
   const { url, service, log, poolSize = 16, limits: given } = options
   const limits = { ...defaultLimits, ...given }
-  if (new URL(url).searchParams.has('options')) {
+  if (serverUrls(url).some((one) => new URL(one).searchParams.has('options'))) {
     throw new ConfigurationError('the database URL must not carry options: they would replace ours')
   }
   const pool = new Pool({
-    Client: clientBy(options.passwordFile),
-    connectionString: url,
+    Client: clientBy(options),
     options: startupOptions(options, limits),
     application_name: service === undefined ? 'payweave' : `payweave ${service}`,
     max: poolSize,
@@ -229,13 +230,15 @@ function startupOptions(
     .join(' ')
 }
 
-async function acquire(pool: Pool): Promise<PoolClient> {
+/** Each attempt that cannot connect is at another of the servers. */
+async function acquire(pool: Pool, attempts: number): Promise<PoolClient> {
   try {
     return await pool.connect()
   } catch (error) {
     if (error instanceof Error && error.message === 'timeout exceeded when trying to connect') {
       throw new Failure('TIMEOUT', 'no database connection became free', { cause: error })
     }
+    if (attempts > 1) return acquire(pool, attempts - 1)
     throw new Failure('SERVICE_UNAVAILABLE', 'the database cannot be reached', { cause: error })
   }
 }

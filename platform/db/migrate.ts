@@ -2,7 +2,7 @@
 import type { Client } from 'pg'
 import { ConfigurationError } from '../process/configuration-error.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { clientBy } from './client.ts'
+import { connectClient } from './client.ts'
 import { readPassword, scramVerifier } from './login.ts'
 import {
   type Applied,
@@ -129,10 +129,7 @@ type WayIn = Pick<SchemaOptions, 'adminUrl' | 'passwordFile' | 'service'>
 
 async function connectAsOwner({ adminUrl, passwordFile, service }: WayIn): Promise<Client> {
   requireName(service)
-  const OwnClient = clientBy(passwordFile)
-  const client = new OwnClient({ connectionString: adminUrl, application_name: 'payweave migrate' })
-  await client.connect()
-  return client
+  return connectClient({ url: adminUrl, passwordFile }, { application_name: 'payweave migrate' })
 }
 
 function requireName(service: string): void {

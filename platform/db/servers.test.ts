@@ -1,6 +1,7 @@
 // Connections of the pool while their server ends, changes its role or ends a session, against real PostgreSQL servers.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { copyOfDatabase, silentLog } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -11,6 +12,18 @@ import { migrate } from './migrate.ts'
 const backendPid = sql('backend_pid', 'select pg_backend_pid() as pid')
 let url: string
 let db: Database
+
+/** The only value that a statement returns, also of a standby. */
+async function ask<T>(connectionString: string, statement: string): Promise<T> {
+  const client = new Client({ connectionString })
+  await client.connect()
+  try {
+    const [row = {}] = (await client.query<Record<string, T>>(statement)).rows
+    return Object.values(row)[0] as T
+  } finally {
+    await client.end()
+  }
+}
 
 const open = (options: Partial<DatabaseOptions> & { url: string }) =>
   openDatabase({ service: undefined, log: silentLog, ...options })
@@ -36,6 +49,33 @@ describe('a pool', () => {
     } finally {
       await own.close()
       await server.remove()
+    }
+  }, 60_000)
+
+  it('a pool finds the primary among the servers of its URL, before and after a switchover', async () => {
+    const [first, second] = await Promise.all([ownPostgres(), ownPostgres()])
+    const { host: a } = new URL(first.url)
+    const both = first.url.replace(a, `${new URL(second.url).host},${a}`)
+    const signal = join(await ask<string>(second.url, 'show data_directory'), 'standby.signal')
+    const { password } = new URL(first.url)
+    await ask(second.url, `alter role current_user password '${decodeURIComponent(password)}'`)
+    await second.stop()
+    writeFileSync(signal, '')
+    await second.start()
+    const own = open({ url: `${both}?target_session_attrs=primary`, poolSize: 2 })
+    const whichPort = sql('server_port', "select current_setting('port') as port")
+    const portOf = ({ url: one }: { url: string }) => new URL(one).port
+    try {
+      expect(await own.row(whichPort, [])).toEqual({ port: portOf(first) })
+      await first.kill()
+      await ask(both.replace(`,${a}`, ''), 'select pg_promote()')
+      await eventually(async () =>
+        expect(await own.row(whichPort, [])).toEqual({ port: portOf(second) }),
+      )
+      expect(await own.ready()).toBe(true)
+    } finally {
+      await own.close()
+      await Promise.all([first.remove(), second.remove()])
     }
   }, 60_000)
 

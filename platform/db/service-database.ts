@@ -8,6 +8,7 @@ import { type Database, openDatabase, type Queryable, sql } from './db.ts'
 import { migrate } from './migrate.ts'
 import { type Applied, compare, type Migration, readMigrations } from './migration-files.ts'
 import { migrationFolders, type SchemaOwner } from './schemas.ts'
+import { hostsOf } from './server-urls.ts'
 
 /** The service, its settings, and where it reports. */
 export type ServiceDatabaseOptions = {
@@ -60,7 +61,7 @@ async function waitForSchema(
   const { host, adminPort: port } = settings
   const admin = await serveAdmin({ host, port, metrics, ready: notYet, log, stopping })
   try {
-    const address = new URL(settings.databaseUrl).host
+    const address = hostsOf(settings.databaseUrl)
     const logged = new Set<string>()
     for (;;) {
       const problem = await look(db, migrations)

@@ -1,9 +1,9 @@
 // Explains why an external PostgreSQL cannot be used; never shows a password.
-import { Client } from 'pg'
+import type { Client } from 'pg'
+import { connectClient, VersionError } from '#platform/db/client.ts'
+import { firstOf, hostsOf } from '#platform/db/server-urls.ts'
 import { LaunchError } from '../preflight/launch-error.ts'
 
-/** The oldest that serves many changes of one payment at once: on 15 their statements wait for each other until they time out. */
-const minVersion = 16
 const connectTimeoutMs = 5_000
 
 /** What is wrong and the remedy, by SQLSTATE or the code of the network. */
@@ -17,6 +17,7 @@ const problems: Record<string, [problem: string, remedy: string]> = {
   '28000': ['the login is refused', 'correct user and password, or allow it in pg_hba.conf'],
   '3D000': ['there is no such database', 'make it with createdb'],
   '57P03': ['the server is starting or stopping', 'start again in a moment'],
+  '25006': ['the server is a standby', 'name the primary too'],
   '53300': ['the server has too many connections', 'raise its max_connections'],
 }
 
@@ -36,9 +37,6 @@ function problemOf(error: unknown): [problem: string, remedy: string] {
   return [String(message), 'correct DATABASE_URL']
 }
 
-type Facts = { number: string; version: string; may: boolean }
-const nothing: Facts = { number: '0', version: '', may: false }
-
 /** That a login may not make the roles of the services. */
 export function noRoles(username: string): LaunchError {
   return new LaunchError(
@@ -53,34 +51,25 @@ export function noRoles(username: string): LaunchError {
  * `makeRoles`, its login may. It names server, database and user, and never the password.
  */
 export async function requireDatabase(databaseUrl: string, makeRoles: boolean): Promise<void> {
-  const { host, pathname, username } = new URL(databaseUrl)
-  const at = `${host}${pathname} as ${username || 'nobody'}`
-  const client = new Client({
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: connectTimeoutMs,
-  })
-  client.on('error', () => undefined)
+  const { pathname, username } = firstOf(databaseUrl)
+  const at = `${hostsOf(databaseUrl)}${pathname} as ${username || 'nobody'}`
+  const limits = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: connectTimeoutMs }
+  let client: Client | undefined
   try {
-    await client.connect()
-    const { rows } = await client.query<Facts>(
-      `select current_setting('server_version_num') as number, current_setting('server_version') as version,
-         (select rolsuper or rolcreaterole from pg_roles where rolname = current_user) as may`,
+    client = await connectClient({ url: databaseUrl }, limits)
+    client.on('error', () => undefined)
+    const { rows } = await client.query<{ may: boolean }>(
+      'select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user',
     )
-    const [{ number, version, may } = nothing] = rows
-    if (Number(number) < minVersion * 10_000) {
-      throw new LaunchError(
-        `DATABASE_URL: PostgreSQL ${version} at ${host} is too old; use ${minVersion} or newer, or unset ` +
-          'DATABASE_URL: then a server is started here',
-      )
-    }
-    if (makeRoles && !may) throw noRoles(username)
+    if (makeRoles && rows[0]?.may !== true) throw noRoles(username)
   } catch (error) {
     if (error instanceof LaunchError) throw error
-    const [problem, remedy] = problemOf(error)
+    const [problem, remedy] =
+      error instanceof VersionError ? [error.message, 'upgrade it'] : problemOf(error)
     throw new LaunchError(
       `DATABASE_URL: ${problem} (${at}); ${remedy}, or unset DATABASE_URL: then a server is started here`,
     )
   } finally {
-    await client.end().catch(() => undefined)
+    await client?.end().catch(() => undefined)
   }
 }

@@ -1,8 +1,9 @@
 // Makes the database of a local start, migrates every schema and inserts the sandbox's rows.
-import { Client } from 'pg'
+import { connectClient } from '#platform/db/client.ts'
 import { openDatabase } from '#platform/db/db.ts'
 import { areUpToDate, migrate } from '#platform/db/migrate.ts'
 import { migrationFolders, schemaOwners } from '#platform/db/schemas.ts'
+import { changeUrl } from '#platform/db/server-urls.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import {
@@ -17,8 +18,7 @@ import { secretsFolder } from '../secrets.ts'
 
 /** Makes the database of that name if it is missing; answers its URL. */
 export async function makeDatabase(adminUrl: string, name: string): Promise<string> {
-  const client = new Client({ connectionString: adminUrl })
-  await client.connect()
+  const client = await connectClient({ url: adminUrl }, {})
   try {
     const known = await client.query('select 1 from pg_database where datname = $1', [name])
     if (known.rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`)
@@ -30,9 +30,9 @@ export async function makeDatabase(adminUrl: string, name: string): Promise<stri
 
 /** The URL of another database of the same server. */
 export function databaseUrlOn(serverUrl: string, name: string): string {
-  const url = new URL(serverUrl)
-  url.pathname = `/${name}`
-  return url.href
+  return changeUrl(serverUrl, (url) => {
+    url.pathname = `/${name}`
+  })
 }
 
 /** Brings every service's schema up to date, side by side. */

@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { Client } from 'pg'
-import { readPassword, scramVerifier } from '#platform/db/login.ts'
+import { connectClient } from '#platform/db/client.ts'
+import { scramVerifier } from '#platform/db/login.ts'
 import { type SchemaOwner, schemaOwners } from '#platform/db/schemas.ts'
+import { changeUrl, firstOf } from '#platform/db/server-urls.ts'
 import { LaunchError } from '../preflight/launch-error.ts'
 import { newPassword, readOrMakeFile } from '../private-file.ts'
 import { secretsFolder } from '../secrets.ts'
@@ -26,17 +27,17 @@ export const ownLogin: LoginOf = (service) => `payweave_${service}`
  * own, which take on the service's role.
  */
 export function loginOnDatabase(databaseUrl: string): LoginOf {
-  const name = decodeURIComponent(new URL(databaseUrl).pathname.slice(1))
+  const name = decodeURIComponent(firstOf(databaseUrl).pathname.slice(1))
   const suffix = createHash('sha256').update(name).digest('hex').slice(0, 8)
   return (service) => `payweave_${service}_${suffix}`
 }
 
 /** The URL by which a role reaches a database; its password is in a file. */
 export function urlOfRole(databaseUrl: string, role: string): string {
-  const url = new URL(databaseUrl)
-  url.username = role
-  url.password = ''
-  return url.href
+  return changeUrl(databaseUrl, (url) => {
+    url.username = role
+    url.password = ''
+  })
 }
 
 /**
@@ -48,8 +49,7 @@ export async function prepareLogins(
   dataDir: string,
   loginOf: LoginOf,
 ): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl, application_name: 'payweave start' })
-  await client.connect()
+  const client = await connectClient({ url: databaseUrl }, { application_name: 'payweave start' })
   try {
     const logins = schemaOwners.map((service) => ({ service, login: loginOf(service) }))
     const known = await client.query<{ rolname: string }>(
@@ -72,7 +72,7 @@ export async function prepareLogins(
     await client.query(statements.join(';\n'))
   } catch (error) {
     if ((error as { code?: unknown }).code !== '42501') throw error
-    throw noRoles(new URL(databaseUrl).username)
+    throw noRoles(firstOf(databaseUrl).username)
   } finally {
     await client.end()
   }
@@ -87,11 +87,10 @@ export async function requireLogin(
   const [service] = schemaOwners
   if (service === undefined) return
   const role = loginOf(service)
-  const url = new URL(urlOfRole(databaseUrl, role))
-  url.password = readPassword(databasePasswordFile(dataDir, service))
-  const client = new Client({ connectionString: url.href })
+  const url = urlOfRole(databaseUrl, role)
+  const passwordFile = databasePasswordFile(dataDir, service)
   try {
-    await client.connect()
+    const client = await connectClient({ url, passwordFile }, {})
     await client.end()
   } catch (error) {
     throw new LaunchError(

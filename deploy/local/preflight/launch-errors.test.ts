@@ -251,7 +251,7 @@ describe('a database of somebody else that cannot be used is named, without its 
       DATABASE_URL: urlWith((url) => (url.port = String(oldPort))),
     })
     expect(line).toMatch(
-      /^DATABASE_URL: PostgreSQL \S+ at \S+ is too old; use 16 or newer, or unset/,
+      /^DATABASE_URL: PostgreSQL \S+ is too old; use 16 or newer \(\S+ as postgres\); upgrade it, or unset/,
     )
   })
 
@@ -332,7 +332,7 @@ describe('a broker of somebody else that cannot be used is named, without its pa
 })
 
 /** Passes everything on to a PostgreSQL but says that it is of version 15: 180004 becomes 150004. */
-const olderServer = (realPort: number) => changingServer(realPort, /\b18(\d{4})\b/g, '15$1')
+const olderServer = (realPort: number) => changingServer(realPort, /\b18(\.\d)/g, '15$1')
 
 /** Passes everything on to a server, and changes what it says to text of the same length. */
 function changingServer(realPort: number, pattern: RegExp, replacement: string): net.Server {
