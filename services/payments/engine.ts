@@ -5,12 +5,12 @@ import type { Database } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { paymentMetrics } from './metrics.ts'
-import type { Checkouts } from './operations/checkout.ts'
+import type { CheckoutContext } from './operations/checkout.ts'
 import {
   batchingReader,
   batchingStore,
+  type PaymentContext,
   type PaymentSettings,
-  type Payments,
 } from './operations/payments.ts'
 import type { Backend } from './ports/backend.ts'
 import type { FindMerchant } from './ports/merchants.ts'
@@ -34,8 +34,8 @@ export type EngineOptions = {
 
 /** Payments with its workers running. */
 export type Engine = {
-  payments: Payments
-  checkouts: Checkouts
+  payments: PaymentContext
+  checkouts: CheckoutContext
   /** Stops the workers after their current work. */
   close(): Promise<void>
 }
@@ -45,7 +45,7 @@ export function startPayments(options: EngineOptions): Engine {
   const { db, log, backend, linkKeys, settings, findMerchant, publishEvent } = options
   const tasks = startTasks({ db, log, backend, linkKeys })
   const charges = startChargeAnnouncer({ db, log, backend, linkKeys })
-  const payments: Payments = {
+  const payments: PaymentContext = {
     db,
     storePayment: batchingStore(db),
     findPayment: batchingReader(db),

@@ -13,7 +13,7 @@ import {
   createPayment,
   type FindPayment,
   getPayment,
-  type Payments,
+  type PaymentContext,
   type StorePayment,
 } from '../../services/payments/operations/payments.ts'
 import type { NewRows } from '../../services/payments/store/create-store.ts'
@@ -33,7 +33,7 @@ let db: Database
 let statements: string[]
 let store: StorePayment
 let find: FindPayment
-let payments: Payments
+let payments: PaymentContext
 
 beforeAll(async () => {
   database = await createTestDatabase('payments', migrationFolders('payments'))

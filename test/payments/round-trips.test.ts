@@ -11,7 +11,7 @@ import {
   batchingStore,
   createPayment,
   getPayment,
-  type Payments,
+  type PaymentContext,
 } from '../../services/payments/operations/payments.ts'
 import { reportCharge } from '../../services/payments/operations/reports.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
@@ -25,7 +25,7 @@ const transactionEnds = 2
 let database: TestDatabase
 let wire: CountingWire
 let db: Database
-let payments: Payments
+let payments: PaymentContext
 
 beforeAll(async () => {
   database = await createTestDatabase('payments', migrationFolders('payments'))

@@ -4,7 +4,7 @@ import { channelMethods } from '#core/payment/words.ts'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { cashCode } from '../domain/links.ts'
 import {
-  type Checkouts,
+  type CheckoutContext,
   type CheckoutView,
   getCheckout,
   openCardFrame,
@@ -18,7 +18,7 @@ import { checkoutMessage } from './messages.ts'
  * PAYMENT_NOT_PAYABLE; both reject with SERVICE_UNAVAILABLE while the back end does not have the charge yet. A cash
  * code whose key was retired is INTERNAL_ERROR.
  */
-export function checkoutService(checkouts: Checkouts): ServiceImpl<typeof CheckoutService> {
+export function checkoutService(checkouts: CheckoutContext): ServiceImpl<typeof CheckoutService> {
   const message = ({ payment, payer }: CheckoutView) => {
     const { paymentChannel, paymentMethod } = payer
     const others = channelMethods[paymentChannel].filter((method) => method !== paymentMethod)

@@ -16,8 +16,8 @@ import {
   cancelPayment,
   createPayment,
   getPayment,
+  type PaymentContext,
   type PaymentKey,
-  type Payments,
   refundPayment,
 } from '../operations/payments.ts'
 import { paymentMessage, type TokenOf } from './messages.ts'
@@ -29,7 +29,7 @@ import { paymentMessage, type TokenOf } from './messages.ts'
  * unknown payment with PAYMENT_NOT_FOUND; `cancelPayment` also with PAYMENT_NOT_CANCELLABLE, `refundPayment` with
  * PAYMENT_NOT_REFUNDABLE.
  */
-export function paymentsService(payments: Payments): ServiceImpl<typeof PaymentsService> {
+export function paymentsService(payments: PaymentContext): ServiceImpl<typeof PaymentsService> {
   const tokenOf: TokenOf = (payer) => linkTokenOf(payments.linkKeys(), payer)
   const message = (payment: Payment) => paymentMessage(payment, tokenOf)
   const answer = (payment: Payment) => ({ payment: message(payment) })

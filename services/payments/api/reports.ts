@@ -9,7 +9,7 @@ import {
 } from '#gen/payments/v1/charge_report_pb.js'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
 import type { TransferOutcome } from '../domain/payout.ts'
-import type { Payments } from '../operations/payments.ts'
+import type { PaymentContext } from '../operations/payments.ts'
 import { reportCharge, reportPayout, reportRefund } from '../operations/reports.ts'
 import { payerStateNumber, payoutStateNumber } from './messages.ts'
 
@@ -28,7 +28,9 @@ const transferOutcomes: Partial<Record<WireTransferOutcome, TransferOutcome>> = 
  * The handlers of ChargeReportService; a repeated report changes nothing. All refuse an id that was never announced
  * with CHARGE_NOT_FOUND, and an outcome that is not set with MISSING_PARAMETER.
  */
-export function chargeReportService(payments: Payments): ServiceImpl<typeof ChargeReportService> {
+export function chargeReportService(
+  payments: PaymentContext,
+): ServiceImpl<typeof ChargeReportService> {
   return {
     async reportCharge({ chargeId, attemptId, outcome, paymentMethod }) {
       const state = await reportCharge(payments, chargeId, {

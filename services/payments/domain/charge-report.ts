@@ -1,19 +1,20 @@
 // Decides what the outcome of an attempt to pay does to a payment. Pure.
 import { channelMethods, maxRefusedAttempts, type PaymentMethod } from '#core/payment/words.ts'
-import { failRequest, feeMovements } from './ending.ts'
 import { chargeMinor, isOpen, type Payer, type Payment } from './payment.ts'
+import { failRequest, feeMovements } from './request-end.ts'
 import {
   begin,
   type Draft,
   finish,
   finishSilently,
-  giveBack,
   movePayer,
   movePayment,
   movePayout,
   noticePayee,
   noticePayer,
   receive,
+  refundPayer,
+  refundReceipt,
   settle,
   type Transition,
   touchPayer,
@@ -41,7 +42,7 @@ export function applyReport(
 ): Transition | undefined {
   const draft = begin(payment, now)
   const payer = payerOf(draft, report.payerId)
-  if (report.outcome === 'paid') return takeMoney(draft, payer, report)
+  if (report.outcome === 'paid') return receiveMoney(draft, payer, report)
   // An attempt that has ended takes no other outcome, except that money counts whenever it comes.
   if (report.earlier.includes('paid') || report.earlier.includes('refused')) return undefined
   if (report.outcome === 'processing') return startPaying(draft, payer, report.attemptId)
@@ -72,14 +73,14 @@ function payerOf({ payment }: Draft, payerId: string): Payer {
   return payer
 }
 
-function takeMoney(draft: Draft, payer: Payer, report: ChargeReport): Transition {
-  if (payer.receiptId !== undefined) return takeDuplicate(draft, payer, report)
+function receiveMoney(draft: Draft, payer: Payer, report: ChargeReport): Transition {
+  if (payer.receiptId !== undefined) return refundDuplicateReceipt(draft, payer, report)
   const isPaying = payer.state === 'Pending' || payer.state === 'Processing'
-  if (!isPaying) return takeLate(draft, payer, report)
+  if (!isPaying) return refundLateReceipt(draft, payer, report)
   if (payer.state === 'Pending') movePayer(draft, payer, 'begin')
   movePayer(draft, payer, 'pay')
   receive(draft, payer, 'payer_receipt', report.attemptId)
-  if (!isOpen(draft.payment)) return sendBack(draft, payer)
+  if (!isOpen(draft.payment)) return refundAfterEnd(draft, payer)
   payer.paymentMethod = paidWith(payer, report.paymentMethod)
   noticePayer(draft, 'payment_completed', payer)
   const isLast = draft.payment.payers.every(({ state }) => state === 'paid')
@@ -102,33 +103,35 @@ function completePayment(draft: Draft): Transition {
 }
 
 /** The request ended while this payer was paying: the share is paid, and refunded at once. */
-function sendBack(draft: Draft, payer: Payer): Transition {
-  if (payer.receiptId === undefined) throw new Error('a paid payer has no receipt')
-  movePayer(draft, payer, 'refund')
-  giveBack(draft, payer, payer.receiptId, 'payer_receipt')
+function refundAfterEnd(draft: Draft, payer: Payer): Transition {
+  refundPayer(draft, payer)
   noticePayer(draft, 'payment_refunded', payer)
   return finish(draft, 'LATE_MONEY', 'callback')
 }
 
 /** The payer's share has ended: the money waits in suspense for its way back. A failed share stays failed. */
-function takeLate(draft: Draft, payer: Payer, report: ChargeReport): Transition {
+function refundLateReceipt(draft: Draft, payer: Payer, report: ChargeReport): Transition {
   receive(draft, payer, 'late_receipt', report.attemptId)
   if (payer.receiptId === undefined) throw new Error('a receipt has no id')
   if (payer.state !== 'Failed') movePayer(draft, payer, 'refund')
-  giveBack(draft, payer, payer.receiptId, 'late_receipt')
+  refundReceipt(draft, payer, payer.receiptId, 'late_receipt')
   noticePayer(draft, 'payment_refunded', payer)
   return finish(draft, 'LATE_MONEY', 'callback')
 }
 
 /** Money that comes a second time goes back; the share stays what it is. */
-function takeDuplicate(draft: Draft, payer: Payer, { attemptId }: ChargeReport): Transition {
+function refundDuplicateReceipt(
+  draft: Draft,
+  payer: Payer,
+  { attemptId }: ChargeReport,
+): Transition {
   const receiptId = settle(draft, {
     kind: 'duplicate_receipt',
     payerId: payer.payerId,
     attemptId,
     amountMinor: chargeMinor(payer),
   })
-  giveBack(draft, payer, receiptId, 'duplicate_receipt')
+  refundReceipt(draft, payer, receiptId, 'duplicate_receipt')
   return finishSilently(draft)
 }
 

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { next } from '#core/machine.ts'
 import { type AttemptOutcome, applyReport, beginAttempt } from './charge-report.ts'
-import { cancel, expire, refund } from './ending.ts'
 import { created, draftPayment, type NewPayment } from './new-payment.ts'
 import { isOpen, type Payment, payerMachine, paymentMachine } from './payment.ts'
 import { applyPayoutReport, releasePayouts } from './payout.ts'
+import { cancel, expire, refund } from './request-end.ts'
 import { expiryCheckTime, type Settlement, type Transition } from './transition.ts'
 
 const start = new Date('2026-01-01T00:00:00.000Z')

@@ -201,8 +201,8 @@ export function receive(
 /** Kinds of receipts. */
 export type ReceiptKind = 'payer_receipt' | 'late_receipt' | 'duplicate_receipt'
 
-/** Sends the money of a receipt back, once. */
-export function giveBack(
+/** Refunds the money of a receipt, once. */
+export function refundReceipt(
   draft: Draft,
   payer: Payer,
   receiptId: string,
@@ -226,7 +226,7 @@ export function refundPayer(draft: Draft, payer: Payer): void {
   if (payer.receiptId === undefined) throw new Error('a paid payer has no receipt')
   movePayer(draft, payer, 'refund')
   // A share is paid by its first receipt only; other money never makes it so.
-  giveBack(draft, payer, payer.receiptId, 'payer_receipt')
+  refundReceipt(draft, payer, payer.receiptId, 'payer_receipt')
 }
 
 /** Calls for a notify push about a payer. */

@@ -9,11 +9,11 @@ import type { Backend } from '../ports/backend.ts'
 import { enquireAfter, insertAttempt } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
 import { announceCharges } from './announce-charges.ts'
-import { change, notFound, type Payments } from './payments.ts'
+import { change, notFound, type PaymentContext } from './payments.ts'
 import { takeReport } from './reports.ts'
 
 /** What payers' pages work with. */
-export type Checkouts = { payments: Payments; backend: Backend }
+export type CheckoutContext = { payments: PaymentContext; backend: Backend }
 
 /** What a page shows: a payment as one of its payers sees it. */
 export type CheckoutView = { payment: Payment; payer: Payer }
@@ -26,7 +26,10 @@ const firstEnquiryMs = 2_000
 const announcedWithinMs = 5_000
 
 /** Reads what a link's page shows. PAYMENT_NOT_FOUND for an unknown token. */
-export async function getCheckout(checkouts: Checkouts, token: string): Promise<CheckoutView> {
+export async function getCheckout(
+  checkouts: CheckoutContext,
+  token: string,
+): Promise<CheckoutView> {
   const { db } = checkouts.payments
   const place = await placeOf(checkouts.payments, token)
   const reading = await readPayment(db, place.projectId, place.paymentId)
@@ -44,7 +47,7 @@ export async function getCheckout(checkouts: Checkouts, token: string): Promise<
  * one becomes an attempt. `refused` is true when this attempt was refused.
  */
 export async function payWithWallet(
-  { payments, backend }: Checkouts,
+  { payments, backend }: CheckoutContext,
   token: string,
   pin: string,
 ): Promise<CheckoutView & { refused: boolean }> {
@@ -67,7 +70,7 @@ export async function payWithWallet(
 
 /** Calls the back end with no transaction open. Without an answer the worker of enquiries asks for the outcome. */
 async function tryWallet(
-  { payments, backend }: Checkouts,
+  { payments, backend }: CheckoutContext,
   attempt: PayerPlace & { attemptId: string },
   pin: string,
 ) {
@@ -94,7 +97,7 @@ async function tryWallet(
 
 /** Opens a card form of the back end. PAYMENT_NOT_PAYABLE unless the share is pending and takes cards here. */
 export async function openCardFrame(
-  { payments, backend }: Checkouts,
+  { payments, backend }: CheckoutContext,
   token: string,
 ): Promise<string> {
   const place = await placeOf(payments, token)
@@ -114,7 +117,7 @@ export async function openCardFrame(
 
 /** A payer can be faster than the announcement of the charge: then it is made now, and the back end asked again. */
 async function onceKnown<T>(
-  checkouts: Checkouts,
+  checkouts: CheckoutContext,
   payerId: string,
   ask: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
@@ -125,7 +128,7 @@ async function onceKnown<T>(
 
 /** Announces a charge ahead of the worker; false when the back end is unavailable. */
 async function announceAhead(
-  { payments: { db, linkKeys }, backend }: Checkouts,
+  { payments: { db, linkKeys }, backend }: CheckoutContext,
   payerId: string,
 ): Promise<boolean> {
   try {
@@ -137,14 +140,14 @@ async function announceAhead(
   }
 }
 
-async function placeOf({ db }: Payments, token: string): Promise<PayerPlace> {
+async function placeOf({ db }: PaymentContext, token: string): Promise<PayerPlace> {
   if (token.length !== tokenLength) throw notFound()
   const place = await placeOfLink(db, linkTokenHash(token))
   if (place === undefined) throw notFound()
   return place
 }
 
-async function viewOf({ db }: Payments, place: PayerPlace): Promise<CheckoutView> {
+async function viewOf({ db }: PaymentContext, place: PayerPlace): Promise<CheckoutView> {
   const reading = await readPayment(db, place.projectId, place.paymentId)
   if (reading === undefined) throw notFound()
   return pick(reading.payment, place)

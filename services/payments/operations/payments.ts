@@ -8,7 +8,6 @@ import { type Database, isRefused, type Queryable } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { committedEvent, creationEvent, transitionEvent } from '../api/events.ts'
-import { cancel, refund } from '../domain/ending.ts'
 import { findFraud } from '../domain/fraud.ts'
 import { linkToken, linkTokenHash } from '../domain/links.ts'
 import {
@@ -21,6 +20,7 @@ import {
   type TimesToPay,
 } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'
+import { cancel, refund } from '../domain/request-end.ts'
 import type { Fact, Transition } from '../domain/transition.ts'
 import type { PaymentMetrics } from '../metrics.ts'
 import type { FindMerchant } from '../ports/merchants.ts'
@@ -52,7 +52,7 @@ export type PaymentSettings = {
 }
 
 /** The dependencies of all operations of payments. */
-export type Payments = {
+export type PaymentContext = {
   db: Database
   /** Stores new payments. */
   storePayment: StorePayment
@@ -85,7 +85,10 @@ export type Created = {
  * Makes a payment once per (project, merchant, transaction id), in one round trip to the database unless
  * the fraud rules are asked for or the id is taken.
  */
-export async function createPayment(payments: Payments, request: NewPayment): Promise<Created> {
+export async function createPayment(
+  payments: PaymentContext,
+  request: NewPayment,
+): Promise<Created> {
   const { settings, linkKeys, metrics } = payments
   await check(payments, request)
   const merchant = await payments.findMerchant(request.projectId, request.merchantId)
@@ -111,7 +114,7 @@ export async function createPayment(payments: Payments, request: NewPayment): Pr
 }
 
 /** Refuses invalid content; an id that was used with other content is reported first. */
-async function check({ db, settings }: Payments, request: NewPayment): Promise<void> {
+async function check({ db, settings }: PaymentContext, request: NewPayment): Promise<void> {
   try {
     checkNewPayment(request, settings)
   } catch (failure) {
@@ -126,7 +129,7 @@ const aboutContent = new Set<Reason>(['UNSUPPORTED_CHANNEL_METHOD', 'AMOUNT_MISM
 
 /** Runs the fraud rules where they are asked for. A stopped draft has a time, which its callback contains. */
 async function screen(
-  { db, settings }: Payments,
+  { db, settings }: PaymentContext,
   draft: DraftPayment,
 ): Promise<{ draft: DraftPayment; time?: Date }> {
   if (draft.fraudCheckStatus === 'skipped') return { draft }
@@ -153,7 +156,7 @@ function newFact(draft: DraftPayment): Fact {
   }
 }
 
-async function repeat({ db }: Payments, request: NewPayment): Promise<Payment> {
+async function repeat({ db }: PaymentContext, request: NewPayment): Promise<Payment> {
   const earlier = await readByTransaction(db, request)
   if (earlier === undefined) throw new Error('the taken transaction id is not there')
   if (!digestsEqual(earlier.fingerprint, Buffer.from(request.fingerprint))) {
@@ -169,18 +172,21 @@ function usedBefore(): Failure {
 }
 
 /** Reads a payment. */
-export async function getPayment({ findPayment }: Payments, key: PaymentKey): Promise<Payment> {
+export async function getPayment(
+  { findPayment }: PaymentContext,
+  key: PaymentKey,
+): Promise<Payment> {
   const reading = await findPayment(key)
   return owned(reading?.payment, key)
 }
 
 /** Cancels a pending payment; a cancelled one is answered as it is. */
-export function cancelPayment(payments: Payments, key: PaymentKey): Promise<Payment> {
+export function cancelPayment(payments: PaymentContext, key: PaymentKey): Promise<Payment> {
   return change(payments, key, (payment, now) => cancel(owned(payment, key), now))
 }
 
 /** Refunds a paid payment; a refunded one is answered as it is. */
-export function refundPayment(payments: Payments, key: PaymentKey): Promise<Payment> {
+export function refundPayment(payments: PaymentContext, key: PaymentKey): Promise<Payment> {
   return change(payments, key, refund)
 }
 
@@ -193,7 +199,7 @@ export type Decide = (
 
 /** Locks a payment, decides, and writes the transition with its event, all in one transaction. */
 export async function change(
-  payments: Payments,
+  payments: PaymentContext,
   key: PaymentKey,
   decide: Decide,
 ): Promise<Payment> {
@@ -211,7 +217,7 @@ export async function change(
   return payment
 }
 
-function afterCommit({ log, metrics, notify }: Payments, transition: Transition): void {
+function afterCommit({ log, metrics, notify }: PaymentContext, transition: Transition): void {
   const { payment, fact, fromState, tasks } = transition
   if (fact !== undefined) {
     metrics.moved(fact.kind)

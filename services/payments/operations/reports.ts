@@ -3,12 +3,12 @@ import { Failure } from '#core/errors/errors.ts'
 import type { PayerState, PaymentMethod, PayoutState } from '#core/payment/words.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import { type AttemptOutcome, applyReport } from '../domain/charge-report.ts'
-import { returnRefund } from '../domain/ending.ts'
 import { applyPayoutReport, type TransferOutcome } from '../domain/payout.ts'
+import { recordReturnedRefund } from '../domain/request-end.ts'
 import { closeAttempt, keepReport } from '../store/attempt-store.ts'
-import { endRefund, findRefund } from '../store/money-store.ts'
 import { type PayerPlace, placeOfPayee, placeOfPayer } from '../store/payment-store.ts'
-import { change, type Payments } from './payments.ts'
+import { endRefund, findRefund } from '../store/refund-store.ts'
+import { change, type PaymentContext } from './payments.ts'
 
 /** What became of an attempt of a payer. */
 export type AttemptReport = {
@@ -19,7 +19,7 @@ export type AttemptReport = {
 
 /** Processes a report of the back end. CHARGE_NOT_FOUND for a charge that was never announced. */
 export async function reportCharge(
-  payments: Payments,
+  payments: PaymentContext,
   payerId: string,
   report: AttemptReport,
 ): Promise<PayerState> {
@@ -30,7 +30,7 @@ export async function reportCharge(
 
 /** Processes the outcome of an attempt, from any source; returns the payer's state after it. */
 export async function takeReport(
-  payments: Payments,
+  payments: PaymentContext,
   place: PayerPlace,
   report: AttemptReport,
 ): Promise<PayerState> {
@@ -61,7 +61,7 @@ async function noteOutcome(
 
 /** Processes the outcome of a payout. CHARGE_NOT_FOUND for one that was never handed over. */
 export async function reportPayout(
-  payments: Payments,
+  payments: PaymentContext,
   payeeId: string,
   outcome: TransferOutcome,
 ): Promise<PayoutState> {
@@ -80,7 +80,7 @@ export async function reportPayout(
  * noted as returned to us and the failure is counted. CHARGE_NOT_FOUND for an unknown refund.
  */
 export async function reportRefund(
-  payments: Payments,
+  payments: PaymentContext,
   refundId: string,
   outcome: TransferOutcome,
 ): Promise<void> {
@@ -93,7 +93,7 @@ export async function reportRefund(
   let failed = false
   await change(payments, refund, async (payment, now, tx) => {
     failed = await endRefund(tx, refundId, outcome)
-    return failed ? returnRefund(payment, refund, now) : undefined
+    return failed ? recordReturnedRefund(payment, refund, now) : undefined
   })
   if (!failed) return
   payments.metrics.refundFailed()

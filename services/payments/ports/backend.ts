@@ -36,7 +36,7 @@ export type Backend = {
   announce(charges: Announcement[]): Promise<void>
   withdraw(withdrawals: Withdrawal[]): Promise<void>
   payOut(payout: Transfer & { mobileNumberE164: string }): Promise<void>
-  payBack(refund: Transfer & { payerId: string }): Promise<void>
+  refund(refund: Transfer & { payerId: string }): Promise<void>
   /** Undefined: the charge is not known there (yet), and no money moved. */
   payWithWallet(
     payerId: string,
@@ -90,7 +90,7 @@ export function backendPort(
       const amount = { currency, minorUnits: amountMinor }
       await payouts.createPayout({ payoutId: id, amount, mobileNumber: mobileNumberE164 })
     },
-    async payBack({ id, amountMinor, currency, payerId }) {
+    async refund({ id, amountMinor, currency, payerId }) {
       const amount = { currency, minorUnits: amountMinor }
       await payouts.createRefund({ refundId: id, chargeId: payerId, amount })
     },

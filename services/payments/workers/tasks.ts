@@ -37,8 +37,8 @@ export function startTasks(options: TaskOptions): Loop {
   async function transferAll(tasks: ClaimedTask[]): Promise<void> {
     try {
       await Promise.all([
-        payBack(options, of(tasks, 'refund')),
-        payOut(options, of(tasks, 'payout')),
+        sendRefunds(options, of(tasks, 'refund')),
+        sendPayouts(options, of(tasks, 'payout')),
       ])
     } catch (error) {
       options.log.warn({ err: error, kind: 'transfer' }, 'round of work failed')
@@ -91,18 +91,18 @@ async function withdraw(options: TaskOptions, tasks: ClaimedTask[]): Promise<voi
   })
 }
 
-async function payBack(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
+async function sendRefunds(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
   if (tasks.length === 0) return
   const rows = await readRefunds(options.db, subjects(tasks))
   await oneByOne(options, tasks, async (task) => {
     const row = rows.find(({ refund_id }) => refund_id === task.subject_id)
     if (row === undefined) throw new Error('a refund task has no refund')
     const { refund_id: id, payer_id: payerId, amount_minor: amountMinor, currency } = row
-    await options.backend.payBack({ id, payerId, amountMinor, currency })
+    await options.backend.refund({ id, payerId, amountMinor, currency })
   })
 }
 
-async function payOut(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
+async function sendPayouts(options: TaskOptions, tasks: ClaimedTask[]): Promise<void> {
   if (tasks.length === 0) return
   const rows = await readPayouts(options.db, subjects(tasks))
   await oneByOne(options, tasks, async (task) => {

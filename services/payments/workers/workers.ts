@@ -1,19 +1,19 @@
 // The background workers: expiry, payouts, attempts without an answer.
 
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
-import { expire } from '../domain/ending.ts'
 import { releasePayouts } from '../domain/payout.ts'
-import { change, type Decide, type Payments } from '../operations/payments.ts'
+import { expire } from '../domain/request-end.ts'
+import { change, type Decide, type PaymentContext } from '../operations/payments.ts'
 import { takeReport } from '../operations/reports.ts'
 import type { Backend } from '../ports/backend.ts'
 import { claimAttempts } from '../store/attempt-store.ts'
-import { type DuePayment, findDueToExpire, findDueToRelease } from '../store/money-store.ts'
+import { type DuePayment, findDueToExpire, findDueToRelease } from '../store/due-payment-store.ts'
 
 const batchSize = 100
 const width = 4
 
 /** Expires requests of which a pending payer's time ran out. */
-export function startExpiry(payments: Payments): Loop {
+export function startExpiry(payments: PaymentContext): Loop {
   return startLoop({
     kind: 'expiry',
     log: payments.log,
@@ -24,7 +24,7 @@ export function startExpiry(payments: Payments): Loop {
 }
 
 /** Hands payouts over when the payees' money leaves hold. */
-export function startPayouts(payments: Payments): Loop {
+export function startPayouts(payments: PaymentContext): Loop {
   return startLoop({
     kind: 'payouts',
     log: payments.log,
@@ -35,7 +35,11 @@ export function startPayouts(payments: Payments): Loop {
   })
 }
 
-async function changeAll(payments: Payments, due: DuePayment[], decide: Decide): Promise<boolean> {
+async function changeAll(
+  payments: PaymentContext,
+  due: DuePayment[],
+  decide: Decide,
+): Promise<boolean> {
   let changed = 0
   await forEachOf(due, { width, kind: 'payment', log: payments.log }, async (key) => {
     await change(payments, key, decide)
@@ -46,7 +50,7 @@ async function changeAll(payments: Payments, due: DuePayment[], decide: Decide):
 }
 
 /** Asks the back end for attempts of ours that it never answered. */
-export function startEnquiries(payments: Payments, backend: Backend): Loop {
+export function startEnquiries(payments: PaymentContext, backend: Backend): Loop {
   return startLoop({
     kind: 'enquiries',
     log: payments.log,

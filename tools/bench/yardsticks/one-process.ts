@@ -17,7 +17,7 @@ import { paymentMetrics } from '../../../services/payments/metrics.ts'
 import {
   createPayment,
   getPayment,
-  type Payments,
+  type PaymentContext,
 } from '../../../services/payments/operations/payments.ts'
 import { insertPayment } from '../../../services/payments/store/create-store.ts'
 import { readPayment } from '../../../services/payments/store/payment-store.ts'
@@ -36,7 +36,7 @@ const { 'link.key': linkKeys } = openKeys({
 // As long as payments remembers them.
 const merchants = remembering<Merchant>(60_000)
 
-const payments: Payments = {
+const payments: PaymentContext = {
   db,
   // Each alone, as a program would do it.
   storePayment: (rows) => insertPayment(db, rows),

@@ -87,14 +87,14 @@ export function refund(payment: Payment, now: Date): Transition | undefined {
     refundPayer(draft, payer)
     noticePayer(draft, 'payment_refunded', payer)
   }
-  takeBackPayouts(draft)
+  recoverPayouts(draft)
   const fees = feeMovements(draft.payment)
   settle(draft, { kind: 'fee_returned', amountMinor: fees.withheldMinor })
   settle(draft, { kind: 'merchant_fee_returned', amountMinor: fees.billedMinor })
   return finish(draft, 'REFUNDED', 'callback')
 }
 
-function takeBackPayouts(draft: Draft): void {
+function recoverPayouts(draft: Draft): void {
   for (const payee of draft.payment.payees) {
     if (payee.payoutState === 'scheduled') movePayout(draft, payee, 'void')
     if (payee.payoutState === 'sent' || payee.payoutState === 'completed') {
@@ -108,7 +108,7 @@ function takeBackPayouts(draft: Draft): void {
 }
 
 /** The back end finally refused a refund: its money is back with us, and an operator must act. */
-export function returnRefund(payment: Payment, refund: Refund, now: Date): Transition {
+export function recordReturnedRefund(payment: Payment, refund: Refund, now: Date): Transition {
   const draft = begin(payment, now)
   settle(draft, {
     kind: 'refund_returned',

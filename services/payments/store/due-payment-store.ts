@@ -1,40 +1,5 @@
-// Records how refunds end, and finds the payments that are due.
+// Finds the payments that workers have to change: expired ones, and those with a payout to release.
 import { type Queryable, sql } from '#platform/db/db.ts'
-import type { TransferOutcome } from '../domain/payout.ts'
-import type { Refund } from '../domain/transition.ts'
-
-const findRefundStatement = sql(
-  'refund_find',
-  `select refund_id, project_id, payment_id, payer_id, amount_minor from refund
-   where refund_id = $1`,
-)
-
-type RefundRow = DueRow & { refund_id: string; payer_id: string; amount_minor: bigint }
-
-/** Finds a refund with its payment; undefined when it is unknown. Locks nothing. */
-export async function findRefund(
-  db: Queryable,
-  refundId: string,
-): Promise<(Refund & DuePayment) | undefined> {
-  const row = await db.row<RefundRow>(findRefundStatement, [refundId])
-  if (row === undefined) return undefined
-  const { payer_id: payerId, amount_minor: amountMinor } = row
-  return { refundId, payerId, amountMinor, ...duePayment(row) }
-}
-
-const endRefundStatement = sql(
-  'refund_end',
-  `update refund set state = $2::refund_state where refund_id = $1 and state = 'sent'`,
-)
-
-/** Ends a refund; false when it has ended before. Locks its row. */
-export async function endRefund(
-  db: Queryable,
-  refundId: string,
-  outcome: TransferOutcome,
-): Promise<boolean> {
-  return (await db.run(endRefundStatement, [refundId, outcome])) === 1
-}
 
 /** A payment that a worker has to look at. */
 export type DuePayment = { projectId: string; paymentId: string }
