@@ -179,8 +179,19 @@ describe.each(overlays)('the network of %s', (overlay) => {
     expect(egress.egress[0].ports).toEqual([{ protocol: 'TCP', port: 5432 }])
   })
 
-  it(`the network of ${overlay} lets delivery alone reach the internet, and never a private address`, () => {
-    const ranges = policies.flatMap((policy) =>
+  it(`the network of ${overlay} lets delivery alone, and backups, reach the internet; delivery never a private address`, () => {
+    // Backups of production go to an object store, by HTTPS.
+    const isOfDatabase = ({ podSelector }: Fields) =>
+      podSelector.matchLabels?.['cnpg.io/cluster'] !== undefined
+    const toStore = policies
+      .filter(isOfDatabase)
+      .flatMap(({ egress }) => egress)
+      .filter((rule: Fields) => rule.to.some((peer: Fields) => peer.ipBlock?.cidr === '0.0.0.0/0'))
+    expect(toStore.map((rule: Fields) => rule.ports)).toEqual(
+      overlay === 'production' ? [[{ protocol: 'TCP', port: 443 }]] : [],
+    )
+    const others = policies.filter((policy) => !isOfDatabase(policy))
+    const ranges = others.flatMap((policy) =>
       (policy.egress ?? []).flatMap((rule: Fields) =>
         rule.to
           .filter((peer: Fields) => peer.ipBlock !== undefined)
