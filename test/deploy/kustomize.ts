@@ -25,12 +25,14 @@ export const jobs = [
   'production/expand',
   'production/contract',
 ] as const
+/** Production with what an operator may add to it. */
+export const optional = '../../../test/deploy/optional' as const
 export type Overlay = (typeof overlays)[number]
 
 const rendered = new Map<string, Manifest[]>()
 
 /** The objects of an overlay, in the order in which they would be applied. */
-export function render(overlay: Overlay | (typeof jobs)[number]): Manifest[] {
+export function render(overlay: Overlay | (typeof jobs)[number] | typeof optional): Manifest[] {
   const known = rendered.get(overlay)
   if (known !== undefined) return known
   const [program = '', ...args] = kustomize()

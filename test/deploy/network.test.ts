@@ -4,7 +4,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Setting } from '#platform/config/setting.ts'
 import { settings } from '#platform/config/settings.ts'
-import { type Manifest, ofKind, overlays, podTemplates, render } from './kustomize.ts'
+import { type Manifest, ofKind, optional, overlays, podTemplates, render } from './kustomize.ts'
 
 type Fields = Manifest['spec']
 
@@ -29,7 +29,7 @@ function network(manifests: Manifest[]) {
     return pod
   }
   const opens = (rule: Fields, port: number, target: Manifest): boolean => {
-    const named = target['spec'].containers[0].ports.find(
+    const named = target['spec'].containers[0].ports?.find(
       (one: Fields) => one.containerPort === port,
     )
     return rule.ports.some((one: Fields) => one.port === port || one.port === named?.name)
@@ -203,5 +203,28 @@ describe.each(overlays)('the network of %s', (overlay) => {
     expect(wide.map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', '2000::/3'])
     const left = wide.flatMap(({ except }) => except)
     expect(left.toSorted()).toEqual(specialRanges().toSorted())
+  })
+})
+
+describe('the network with all optional components', () => {
+  const { connects, policies } = network(render(optional))
+
+  it('the network lets the toolbox call every service, and nobody call the toolbox', () => {
+    const services = ['payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery']
+    for (const name of services) {
+      expect(connects('toolbox', name, 8080), name).toBe(true)
+      expect(connects('toolbox', name, 8081), name).toBe(false)
+      expect(connects(name, 'toolbox', 8080), name).toBe(false)
+    }
+    expect(connects('toolbox', 'nats', 4222)).toBe(false)
+  })
+
+  it('the network opens the RPC port alone to namespaces of internal teams', () => {
+    const isOpen = (rule: Fields) =>
+      rule.from.some(
+        (peer: Fields) => peer.namespaceSelector?.matchLabels['payweave.io/access'] === 'rpc',
+      )
+    const rules = policies.flatMap(({ ingress = [] }) => ingress.filter(isOpen))
+    expect(rules.map(({ ports }) => ports)).toEqual([[{ protocol: 'TCP', port: 'serving' }]])
   })
 })

@@ -5,7 +5,15 @@ import { describe, expect, it } from 'vitest'
 import { serving } from '#platform/config/setting.ts'
 import { settings } from '#platform/config/settings.ts'
 import { isAtLeast, minVersions } from '#platform/events/nats/version.ts'
-import { jobs, type Manifest, ofKind, overlays, podTemplates, render } from './kustomize.ts'
+import {
+  jobs,
+  type Manifest,
+  ofKind,
+  optional,
+  overlays,
+  podTemplates,
+  render,
+} from './kustomize.ts'
 
 type Container = Manifest['spec']['containers'][number]
 
@@ -75,7 +83,7 @@ function environmentOf(container: Container, manifests: Manifest[]): Record<stri
   return found
 }
 
-describe.each([...overlays, ...jobs])('pods of %s', (overlay) => {
+describe.each([...overlays, ...jobs, optional])('pods of %s', (overlay) => {
   const manifests = render(overlay)
 
   it(`pods of ${overlay} are restricted, bounded and come from a release`, () => {
@@ -87,7 +95,8 @@ describe.each([...overlays, ...jobs])('pods of %s', (overlay) => {
     // The parts of DATABASE_URL, what Node.js reads, and NATS’s own.
     const others = ['DATABASE_HOST', 'DATABASE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_OPTIONS']
     const ofNats = ['SERVER_NAME', 'GOMEMLIMIT']
-    const known = new Set([...Object.keys(settings), ...others, ...ofNats])
+    const ofTools = ['PAYWEAVE_TLS_DIR']
+    const known = new Set([...Object.keys(settings), ...others, ...ofNats, ...ofTools])
     const unknown = faults(manifests, (container) => {
       const environment = environmentOf(container, manifests)
       const secrets = (container.env ?? []).filter(

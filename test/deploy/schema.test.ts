@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { jobs, type Manifest, overlays, render } from './kustomize.ts'
+import { jobs, type Manifest, optional, overlays, render } from './kustomize.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -14,6 +14,7 @@ const run = promisify(execFile)
 const packages: [RegExp, string][] = [
   [/^monitoring\.coreos\.com\//, '@kubernetes-models/prometheus-operator/'],
   [/^cert-manager\.io\//, '@kubernetes-models/cert-manager/'],
+  [/^gateway\.networking\.k8s\.io\//, '@kubernetes-models/gateway-api/'],
   [/^postgresql\.cnpg\.io\//, '@kubernetes-models/cloudnative-pg/'],
   [/^/, 'kubernetes-models/'],
 ]
@@ -81,7 +82,9 @@ function withKnownType(manifest: Manifest): Manifest {
   return { ...manifest, apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster', spec }
 }
 
-const everything = [...overlays, ...jobs].flatMap((overlay) => render(overlay).map(withKnownType))
+const everything = [...overlays, ...jobs, optional].flatMap((overlay) =>
+  render(overlay).map(withKnownType),
+)
 
 describe('the rendered manifests', () => {
   it('the rendered manifests have values that the API would take', async () => {
