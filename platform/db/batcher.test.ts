@@ -1,6 +1,6 @@
 // Proves batching: no call waits for a batch while few are in flight, and one that fails does not fail the others.
 import { describe, expect, it } from 'vitest'
-import { batched } from './batcher.ts'
+import { batched, leftOut } from './batcher.ts'
 
 /** Work that ends when the test ends it. */
 function harness() {
@@ -25,7 +25,7 @@ function harness() {
       calls.push(items)
       await ended()
       refuse(items)
-      return items.map((item) => item.toUpperCase())
+      return items.map((item) => (item.startsWith('left') ? leftOut : item.toUpperCase()))
     },
   })
   /** Ends what is under way, again and again, until all have an answer. */
@@ -66,6 +66,13 @@ describe('work in groups', () => {
     const outcomes = await endAll(all)
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(calls).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']])
+  })
+
+  it('an item that a batch left out is done alone, and the others are not', async () => {
+    const { work, calls, endAll } = harness()
+    const all = ['a', 'left b', 'c'].map((item) => work(item))
+    expect(await endAll(Promise.all(all))).toEqual(['A', 'LEFT B', 'C'])
+    expect(calls).toEqual([['a', 'left b', 'c'], ['left b']])
   })
 
   it('a batch fails as a whole when its outcome is unknown', async () => {

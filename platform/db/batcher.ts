@@ -1,5 +1,8 @@
 // Batches items that arrive together, so that one statement serves many. No item waits for a timer.
 
+/** The result of an item that a batch left out. */
+export const leftOut = Symbol('left out')
+
 /** How batches are processed. */
 export type Batching<I, O> = {
   /** Batches in flight at once; while they are, new items wait for the next one. */
@@ -7,8 +10,8 @@ export type Batching<I, O> = {
   maxBatchSize: number
   /** Processes one item. */
   alone: (item: I) => Promise<O>
-  /** Processes several items; results in the order of the items. */
-  together: (items: I[]) => Promise<O[]>
+  /** Processes several items; results in the order of the items. An item that it left out is tried alone. */
+  together: (items: I[]) => Promise<(O | typeof leftOut)[]>
   /** Whether `together` threw this because of one item and did nothing, so that each item can be tried alone. */
   isOfOne: (error: unknown) => boolean
 }
@@ -55,17 +58,23 @@ export function batched<I, O>(batching: Batching<I, O>): (item: I) => Promise<O>
 /** Processes a batch and settles each of its items. Never rejects. */
 async function work<I, O>(batching: Batching<I, O>, group: Waiting<I, O>[]): Promise<void> {
   const { alone, together, isOfOne } = batching
-  const each = () =>
-    Promise.all(group.map(({ item, resolve, reject }) => alone(item).then(resolve, reject)))
+  const each = (some: Waiting<I, O>[]) =>
+    Promise.all(some.map(({ item, resolve, reject }) => alone(item).then(resolve, reject)))
   if (group.length === 1) {
-    await each()
+    await each(group)
     return
   }
   try {
     const answers = await together(group.map(({ item }) => item))
-    for (const [index, { resolve }] of group.entries()) resolve(answers[index] as O)
+    const left: Waiting<I, O>[] = []
+    for (const [index, waiting] of group.entries()) {
+      const answer = answers[index] as O | typeof leftOut
+      if (answer === leftOut) left.push(waiting)
+      else waiting.resolve(answer)
+    }
+    await each(left)
   } catch (error) {
-    if (isOfOne(error)) await each()
+    if (isOfOne(error)) await each(group)
     else for (const { reject } of group) reject(error)
   }
 }

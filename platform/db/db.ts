@@ -10,7 +10,7 @@ import { breaksConnection, databaseFailure, isAborted, isRetriable } from './err
 import { serverUrls } from './server-urls.ts'
 import { getTypeParser } from './types.ts'
 
-export { isCheckViolation, isRefused, isUniqueViolation } from './errors.ts'
+export { isCheckViolation, isOfOneItem, isRefused, isUniqueViolation } from './errors.ts'
 
 /** A named prepared statement. Equal names must mean equal texts. */
 export type Sql = { readonly name: string; readonly text: string }

@@ -28,6 +28,15 @@ export function isRefused(error: unknown): boolean {
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
 }
 
+/**
+ * Returns whether a batch did nothing because of one of its items: a value has no form in its type (RangeError), the server refused it, or
+ * the statement waited too long for the lock of a row.
+ */
+export function isOfOneItem(error: unknown): boolean {
+  if (error instanceof Failure) return sqlState(error.cause) === '55P03'
+  return error instanceof RangeError || isRefused(error)
+}
+
 /** Returns whether the same work may succeed if it runs again: after a serialization failure or a deadlock. */
 export function isRetriable(error: unknown): boolean {
   const state = sqlState(error)

@@ -13,6 +13,7 @@ import { createRpcClient, createRpcPool, type RpcPool } from '#platform/rpc/clie
 import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
 import { ledgerService } from '../../services/accounts/ledger/api/ledger.ts'
+import { batchingLedger } from '../../services/accounts/ledger/operations/batching.ts'
 import { postTransfer, readBalance } from '../../services/accounts/ledger/operations/ledger.ts'
 import type { BillMoney } from '../../services/billing/domain/bill.ts'
 import { type Ledger, ledgerOver } from '../../services/billing/ports/ledger.ts'
@@ -41,7 +42,8 @@ beforeAll(async () => {
     identity: identityOf('accounts'),
     log: silentLog,
     services: [LedgerService],
-    routes: (router) => router.service(LedgerService, ledgerService({ db, checkDb: db })),
+    routes: (router) =>
+      router.service(LedgerService, ledgerService({ db, writer: batchingLedger(db), checkDb: db })),
   })
   const url = `http://127.0.0.1:${server.port}`
   pool = createRpcPool(url)

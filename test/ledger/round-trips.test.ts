@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
+import { batchingLedger } from '../../services/accounts/ledger/operations/batching.ts'
 import { createHold, postHold } from '../../services/accounts/ledger/operations/hold.ts'
 import { postTransfer, readBalance } from '../../services/accounts/ledger/operations/ledger.ts'
 import { beginMovement } from '../../services/accounts/ledger/operations/movement.ts'
@@ -45,6 +46,33 @@ it('a transfer is one round trip, and a repeat of it two', async () => {
   const wanted = { projectId, transferId: newId(), lines }
   expect(await cost(() => postTransfer(db, wanted))).toBe(1)
   expect(await cost(() => postTransfer(db, wanted))).toBe(2)
+})
+
+it('transfers that are posted in one turn are one round trip together, and so are holds', async () => {
+  const ledger = batchingLedger(db)
+  const projectId = newId()
+  const payers = await Promise.all(
+    Array.from({ length: 3 }, () => newCustomer(db, { projectId, amountMinor: 100n })),
+  )
+  const transfers = payers.map((accountId) => ({
+    projectId,
+    transferId: newId(),
+    lines: moving({ accountId }, clearing, 5n),
+  }))
+  const expireTime = new Date(Date.now() + 60_000)
+  const holds = payers.map((accountId) => ({
+    projectId,
+    holdId: newId(),
+    address: { accountId },
+    currency: 'TTD',
+    amountMinor: 50n,
+    expireTime,
+  }))
+  const lines = (index: number) => moving({ accountId: payers[index] ?? '' }, clearing, 50n)
+  expect(await cost(() => Promise.all(transfers.map((one) => ledger.postTransfer(one))))).toBe(1)
+  expect(await cost(() => Promise.all(holds.map((one) => ledger.createHold(one))))).toBe(1)
+  const postings = holds.map(({ holdId }, index) => ({ projectId, holdId, lines: lines(index) }))
+  expect(await cost(() => Promise.all(postings.map((one) => ledger.postHold(one))))).toBe(1)
 })
 
 it('the first transfer of a float opens it in two round trips more', async () => {

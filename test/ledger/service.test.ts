@@ -19,6 +19,7 @@ import {
 import { type RpcServer, serveRpc } from '#platform/rpc/server/server.ts'
 import { ledgerService } from '../../services/accounts/ledger/api/ledger.ts'
 import { movementService } from '../../services/accounts/ledger/api/movements.ts'
+import { batchingLedger } from '../../services/accounts/ledger/operations/batching.ts'
 import { listAccountPostings } from '../../services/accounts/ledger/operations/ledger.ts'
 import { silentLog } from '../support/database.ts'
 import {
@@ -53,7 +54,7 @@ beforeAll(async () => {
     log: silentLog,
     services: [LedgerService, MovementService],
     routes: (router) => {
-      router.service(LedgerService, ledgerService({ db, checkDb: db }))
+      router.service(LedgerService, ledgerService({ db, writer: batchingLedger(db), checkDb: db }))
       router.service(MovementService, movementService({ db, userLimits }))
     },
   })

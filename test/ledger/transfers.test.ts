@@ -230,18 +230,39 @@ describe('what was posted', () => {
     }
   })
 
-  it('postings must sum to zero when the transaction commits', async () => {
+  it('the lines that one statement inserts must sum to zero in each transfer and currency', async () => {
     const insert = statement(
       `insert into posting (project_id, transfer_id, line, internal, currency, amount_minor,
          fee_minor, post_time)
-       values ($1, $2, $3, 'held', 'TTD', $4, 0, clock_now())`,
+       select $1, l.transfer_id, l.line, 'held', l.currency, l.amount_minor, 0, clock_now()
+       from unnest($2::uuid[], $3::smallint[], $4::text[], $5::bigint[])
+         as l(transfer_id, line, currency, amount_minor)`,
     )
-    const ids = [newId(), newId()]
-    const commits = db.transaction(async (tx) => {
-      await tx.run(insert, [...ids, 1, 5n])
-      await tx.run(insert, [...ids, 2, -4n])
-    })
-    await expect(commits).rejects.toMatchObject({ constraint: 'transfer_sums_to_zero' })
+    const [sound, broken] = [newId(), newId()]
+    const insertLines = (amounts: [string, string, bigint][]) =>
+      db.run(insert, [
+        newId(),
+        amounts.map(([transferId]) => transferId),
+        amounts.map((_, index) => index),
+        amounts.map(([, currency]) => currency),
+        amounts.map(([, , amountMinor]) => amountMinor),
+      ])
+    const soundLines: [string, string, bigint][] = [
+      [sound, 'TTD', 5n],
+      [sound, 'TTD', -5n],
+    ]
+    const refused: [string, string, bigint][][] = [
+      [[broken, 'TTD', 5n]],
+      // Each sums to zero over all transfers, or over all currencies, alone.
+      [...soundLines, [broken, 'TTD', 5n], [newId(), 'TTD', -5n]],
+      [...soundLines, [broken, 'TTD', 5n], [broken, 'USD', -5n]],
+    ]
+    for (const lines of refused) {
+      await expect(insertLines(lines)).rejects.toMatchObject({
+        code: '23514',
+        constraint: 'transfer_sums_to_zero',
+      })
+    }
   })
 
   it('postings are the history of the account, newest first, page by page, in the window', async () => {

@@ -84,6 +84,13 @@ function describeStatement(turns: Compared[], { minOfStatement }: Goal): string[
   return [`To pgbench: median **${share.toFixed(2)}**${verdict(share, minOfStatement)}.`]
 }
 
+/** The median and range of some ratios, and whether it reaches the goal. */
+export function ratioLine(what: string, ratios: number[], minRatio: number): string {
+  const range = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`
+  const reached = median(ratios)
+  return `**${what}: median ${reached.toFixed(2)} (${range})${verdict(reached, minRatio)}.**`
+}
+
 function verdict(reached: number, minRatio: number | undefined): string {
   if (minRatio === undefined) return ''
   return reached >= minRatio ? ` ≥ ${minRatio}: reached` : ` < ${minRatio}: missed`

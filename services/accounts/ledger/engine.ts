@@ -9,6 +9,7 @@ import type { Logger } from '#platform/telemetry/log.ts'
 import { ledgerService } from './api/ledger.ts'
 import { movementService } from './api/movements.ts'
 import { ledgerMetrics } from './metrics.ts'
+import { batchingLedger } from './operations/batching.ts'
 import { countPendingRollUp } from './store/roll-up-store.ts'
 import { startChecks } from './workers/check.ts'
 import { startHoldExpiry, startRollUp } from './workers/workers.ts'
@@ -45,11 +46,12 @@ export function startLedger(options: LedgerParts): {
     limits,
     readsWholeTables: true,
   })
+  const writer = batchingLedger(db)
   const metrics = ledgerMetrics(registry, () => countPendingRollUp(db))
   const loops = [startHoldExpiry(db, log), startRollUp(db, log), startChecks(checkDb, log, metrics)]
   return {
     routes(router) {
-      router.service(LedgerService, ledgerService({ db, checkDb }))
+      router.service(LedgerService, ledgerService({ db, writer, checkDb }))
       router.service(MovementService, movementService({ db, userLimits }))
     },
     async close() {

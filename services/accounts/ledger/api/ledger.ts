@@ -11,10 +11,10 @@ import {
   requireCurrency,
   requireDetails,
 } from '../domain/lines.ts'
-import { createHold, freshHold, postHold, requireHold, voidHold } from '../operations/hold.ts'
+import type { LedgerWriter } from '../operations/batching.ts'
+import { freshHold, requireHold, voidHold } from '../operations/hold.ts'
 import {
   freshTransfer,
-  postTransfer,
   readBalance,
   requireTransfer,
   reverseTransfer,
@@ -32,8 +32,10 @@ import {
   wireMoney,
 } from './messages.ts'
 
-/** The databases of the handlers. A check reads the whole ledger, so it has a connection and time limits of its own. */
-export type LedgerDatabases = { db: Database; checkDb: Database }
+/**
+ * What the handlers work with: `writer` writes in `db`. A check reads the whole ledger, so it has a connection and time limits of its own.
+ */
+export type LedgerParts = { db: Database; writer: LedgerWriter; checkDb: Database }
 
 /**
  * The handlers of LedgerService. All but `checkLedger` reject as `projectOf` does; bad fields and lines are
@@ -44,15 +46,11 @@ export type LedgerDatabases = { db: Database; checkDb: Database }
  * `reverseTransfer` also TRANSFER_REVERSED. Unknown ids: TRANSFER_NOT_FOUND, HOLD_NOT_FOUND. `postHold` and `voidHold`:
  * HOLD_CLOSED.
  */
-export function ledgerService(databases: LedgerDatabases): ServiceImpl<typeof LedgerService> {
-  return {
-    ...transferHandlers(databases.db),
-    ...holdHandlers(databases.db),
-    ...readHandlers(databases),
-  }
+export function ledgerService(parts: LedgerParts): ServiceImpl<typeof LedgerService> {
+  return { ...transferHandlers(parts), ...holdHandlers(parts), ...readHandlers(parts) }
 }
 
-function transferHandlers(db: Database) {
+function transferHandlers({ db, writer }: LedgerParts) {
   const transferOf = async (projectId: string, transferId: string) => ({
     transfer: transferMessage(await requireTransfer(db, projectId, transferId)),
   })
@@ -63,7 +61,7 @@ function transferHandlers(db: Database) {
       const lines = linesOf(request.postings)
       await requireVisible(db, projectId, addressesOf(lines))
       const details = detailsOf(request.details)
-      const { postTime, repeated } = await postTransfer(db, {
+      const { postTime, repeated } = await writer.postTransfer({
         projectId,
         transferId,
         lines,
@@ -88,7 +86,7 @@ function transferHandlers(db: Database) {
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
 }
 
-function holdHandlers(db: Database) {
+function holdHandlers({ db, writer }: LedgerParts) {
   return {
     async createHold(request, context) {
       const projectId = projectOf(context, request.projectId)
@@ -100,7 +98,7 @@ function holdHandlers(db: Database) {
       const details = detailsOf(request.details)
       const money = moneyOf(request.amount, 'amount')
       const wanted = { projectId, holdId, address, ...money, expireTime, details }
-      const { createTime, repeated } = await createHold(db, wanted)
+      const { createTime, repeated } = await writer.createHold(wanted)
       // A new hold is as requested and needs no read; a repeated one may have been posted or voided since.
       const hold = repeated
         ? await requireHold(db, projectId, holdId)
@@ -112,7 +110,7 @@ function holdHandlers(db: Database) {
       const holdId = request.holdId
       const lines = linesOf(request.postings)
       await requireVisible(db, projectId, addressesOf(lines))
-      const { postTime, repeated, details } = await postHold(db, { projectId, holdId, lines })
+      const { postTime, repeated, details } = await writer.postHold({ projectId, holdId, lines })
       // A new transfer is as requested and needs no read; a repeated one may have been reversed since.
       const transfer = repeated
         ? await requireTransfer(db, projectId, holdId)
@@ -132,7 +130,7 @@ function holdHandlers(db: Database) {
   } satisfies Partial<ServiceImpl<typeof LedgerService>>
 }
 
-function readHandlers({ db, checkDb }: LedgerDatabases) {
+function readHandlers({ db, checkDb }: LedgerParts) {
   return {
     async getLedgerBalance({ currency, ...request }, context) {
       const projectId = projectOf(context, request.projectId)

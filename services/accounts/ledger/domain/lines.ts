@@ -101,11 +101,49 @@ export function holderDeltas(lines: readonly Line[]): HolderDelta[] {
   for (const { address, currency, amountMinor } of lines) {
     if ('internal' in address) continue
     const key = holderKey(address, currency)
-    const name = `${key.holderId} ${key.holder} ${currency}`
+    const name = lockName(key)
     const deltaMinor = (deltas.get(name)?.deltaMinor ?? 0n) + amountMinor
     deltas.set(name, { ...key, deltaMinor })
   }
-  return [...deltas].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, delta]) => delta)
+  return [...deltas].toSorted(byName).map(([, delta]) => delta)
+}
+
+/** The holders that several changes touch together, and what each change does to each. */
+export type TouchedHolders = {
+  /** In the order in which their rows are locked. */
+  holders: (HolderKey & { debitMinor: bigint })[]
+  /** Changes and holders by their numbers, from 1. */
+  deltas: { change: number; holder: number; deltaMinor: bigint }[]
+}
+
+/** What several changes do to holders; the debits of a holder are those of all changes, at most `maxMinor`. */
+export function touchedHolders(changes: readonly (readonly HolderDelta[])[]): TouchedHolders {
+  const touched = new Map<string, HolderKey & { debitMinor: bigint }>()
+  for (const { deltaMinor, ...key } of changes.flat()) {
+    const name = lockName(key)
+    const debitMinor = (touched.get(name)?.debitMinor ?? 0n) + (deltaMinor < 0n ? -deltaMinor : 0n)
+    touched.set(name, { ...key, debitMinor: debitMinor > maxMinor ? maxMinor : debitMinor })
+  }
+  const ordered = [...touched].toSorted(byName)
+  const numbers = new Map(ordered.map(([name], index) => [name, index + 1]))
+  return {
+    holders: ordered.map(([, holder]) => holder),
+    deltas: changes.flatMap((deltas, index) =>
+      deltas.map(({ deltaMinor, ...key }) => ({
+        change: index + 1,
+        holder: numbers.get(lockName(key)) ?? 0,
+        deltaMinor,
+      })),
+    ),
+  }
+}
+
+function lockName({ holderId, holder, currency }: HolderKey): string {
+  return `${holderId} ${holder} ${currency}`
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1
 }
 
 /** The lines that take others back. */

@@ -21,13 +21,24 @@ import {
 } from '../domain/lines.ts'
 import {
   type Hold,
+  type HoldDraft,
+  type HoldPosting,
   readHold,
-  writeHold,
-  writeHoldPosted,
+  type WrittenHoldPosting,
   writeHoldReleased,
+  writeHolds,
+  writeHoldsPosted,
 } from '../store/hold-store.ts'
 import { readTransfer } from '../store/ledger-store.ts'
-import { conflict, openFloats, type Posted, refusing, repeatOf } from './ledger.ts'
+import type { Written } from '../store/posting-store.ts'
+import {
+  conflict,
+  insufficientFunds,
+  openingFloats,
+  type Posted,
+  refusing,
+  repeatOf,
+} from './ledger.ts'
 
 export type { Hold } from '../store/hold-store.ts'
 
@@ -44,39 +55,73 @@ export type NewHold = {
   details?: Details
 }
 
+/** What placing a hold answers. */
+export type PlacedHold = { createTime: Date; repeated: boolean }
+
 /**
  * Places a hold, once: a repeat returns the first result, also with another expiry. INSUFFICIENT_FUNDS,
  * LEDGER_ACCOUNT_NOT_FOUND, LEDGER_CONFLICT.
  */
-export async function createHold(
-  tx: Queryable,
-  wanted: NewHold,
-): Promise<{ createTime: Date; repeated: boolean }> {
+export function createHold(tx: Queryable, wanted: NewHold): Promise<PlacedHold> {
+  return placeHold(tx, holdDraft(wanted))
+}
+
+/** Places one hold, as `createHold` does. */
+export async function placeHold(tx: Queryable, draft: HoldDraft): Promise<PlacedHold> {
+  const { projectId, holdId, key, amountMinor } = draft
+  const deltas = [{ ...key, deltaMinor: amountMinor }]
+  const written = await openingFloats(tx, deltas, () => writeOne(tx, draft))
+  if (!written.holdersFound) throw accountNotFound('no balance in this currency')
+  if (written.time !== undefined) return { createTime: written.time, repeated: false }
+  const known = await readHold(tx, projectId, holdId)
+  if (known === undefined) {
+    if ((await readTransfer(tx, projectId, holdId)) !== undefined) throw conflict(holdId)
+    if (!written.isCovered) throw insufficientFunds()
+    return refuse('expire_time', 'must be in the future')
+  }
+  if (!digestsEqual(known.fingerprint, draft.fingerprint)) throw conflict(holdId)
+  return { createTime: known.createTime, repeated: true }
+}
+
+/**
+ * Places holds in one statement. Undefined for each one that it did not place, of which `placeHold` tells why. When the tables refuse one,
+ * none is placed.
+ */
+export async function placeHolds(
+  q: Queryable,
+  drafts: readonly HoldDraft[],
+): Promise<(PlacedHold | undefined)[]> {
+  const written = await writeHolds(q, drafts)
+  return written.map(({ time }) =>
+    time === undefined ? undefined : { createTime: time, repeated: false },
+  )
+}
+
+async function writeOne(tx: Queryable, draft: HoldDraft): Promise<Written> {
+  const [written] = await refusing(() => writeHolds(tx, [draft]))
+  if (written === undefined) throw new Error('one hold has one outcome')
+  return written
+}
+
+/** What is written of a hold; INVALID_PARAMETER, LEDGER_ACCOUNT_NOT_FOUND or AMOUNT_OUT_OF_RANGE for what makes none. */
+export function holdDraft(wanted: NewHold): HoldDraft {
   const { projectId, holdId, address, currency, amountMinor, expireTime, feeMinor = 0n } = wanted
   requireAddress(projectId, address, 'address')
   requireCurrency(currency, 'amount.currency')
   requirePositive(amountMinor, 'amount')
   if (feeMinor < 0n || feeMinor > amountMinor)
     refuse('fee_minor_units', 'must be within the amount')
-  const key = holderKey(address, currency)
   const details = wholeDetails(wanted.details)
-  const content = [addressText(address), currency, String(amountMinor), details]
-  const digest = fingerprint(content)
-  const hold = { projectId, holdId, key, fingerprint: digest, amountMinor, feeMinor }
-  const draft = { ...hold, details, expireTime }
-  let written = await refusing(() => writeHold(tx, draft))
-  if (!written.holderFound) {
-    await openFloats(tx, [{ ...key, deltaMinor: amountMinor }])
-    written = await refusing(() => writeHold(tx, draft))
+  return {
+    projectId,
+    holdId: holdId.toLowerCase(),
+    key: holderKey(address, currency),
+    fingerprint: fingerprint([addressText(address), currency, String(amountMinor), details]),
+    amountMinor,
+    feeMinor,
+    details,
+    expireTime,
   }
-  if (written.createTime !== null) return { createTime: written.createTime, repeated: false }
-  const known = await readHold(tx, projectId, holdId)
-  if (known === undefined) {
-    if ((await readTransfer(tx, projectId, holdId)) !== undefined) throw conflict(holdId)
-    return refuse('expire_time', 'must be in the future')
-  }
-  if (!digestsEqual(known.fingerprint, digest)) throw conflict(holdId)
-  return { createTime: known.createTime, repeated: true }
 }
 
 /** A hold as it is in the moment in which it was made. */
@@ -96,27 +141,22 @@ export function freshHold(
   }
 }
 
+/** Lines for which a hold was placed. */
+export type HoldLines = { projectId: string; holdId: string; lines: readonly Line[] }
+
+/** What posting a hold answers. */
+export type PostedHold = Posted & { details: Required<Details> }
+
 /** Turns a hold into a transfer of the same UUID and details, once; what the lines do not use is released. */
-export async function postHold(
-  tx: Queryable,
-  { projectId, holdId, lines }: { projectId: string; holdId: string; lines: readonly Line[] },
-): Promise<Posted & { details: Required<Details> }> {
-  requireLines(projectId, lines)
-  const deltas = holderDeltas(lines)
-  const draft = {
-    projectId,
-    transferId: holdId,
-    lines,
-    deltas,
-    fingerprint: heldLinesFingerprint(lines),
-  }
-  let written = await posting(tx, draft)
-  const hasFloat = deltas.some(({ holder }) => holder === 'float')
-  if (written.postTime === null && !written.holdersFound && hasFloat) {
-    await openFloats(tx, deltas)
-    written = await posting(tx, draft)
-  }
-  if (written.postTime !== null) return { ...written, repeated: false }
+export async function postHold(tx: Queryable, wanted: HoldLines): Promise<PostedHold> {
+  return postPosting(tx, holdPosting(wanted))
+}
+
+/** Posts one hold, as `postHold` does. */
+export async function postPosting(tx: Queryable, draft: HoldPosting): Promise<PostedHold> {
+  const { projectId, transferId: holdId } = draft
+  const written = await openingFloats(tx, draft.deltas, () => writeOnePosted(tx, draft))
+  if (written.time !== undefined) return postedNow(written)
   const hold = await requireHold(tx, projectId, holdId)
   if (hold.state === 'posted') {
     const known = await readTransfer(tx, projectId, holdId)
@@ -125,6 +165,34 @@ export async function postHold(
   if (hold.state !== 'open' || hold.hasLapsed) throw closed(hold)
   if (!written.holdersFound) throw accountNotFound('no balance in this currency')
   return refuse('postings', 'must debit the account of the hold by its amount or less')
+}
+
+/**
+ * Posts holds in one statement. Undefined for each one that it did not post, of which `postPosting` tells why. When the tables refuse one, none
+ * is posted.
+ */
+export async function postPostings(
+  q: Queryable,
+  drafts: readonly HoldPosting[],
+): Promise<(PostedHold | undefined)[]> {
+  const written = await writeHoldsPosted(q, drafts)
+  return written.map((one) => (one.time === undefined ? undefined : postedNow(one)))
+}
+
+function postedNow({ time, details }: { time: Date; details: Required<Details> }): PostedHold {
+  return { postTime: time, details, repeated: false }
+}
+
+/** What is written of a hold that is posted; refuses lines as `postTransfer` does. */
+export function holdPosting({ projectId, holdId, lines }: HoldLines): HoldPosting {
+  requireLines(projectId, lines)
+  return {
+    projectId,
+    transferId: holdId.toLowerCase(),
+    lines,
+    deltas: holderDeltas(lines),
+    fingerprint: heldLinesFingerprint(lines),
+  }
 }
 
 /** The fingerprint that distinguishes a repeat of posting a hold from a conflict; its details are the hold's own. */
@@ -149,12 +217,11 @@ export async function requireHold(q: Queryable, projectId: string, holdId: strin
   return found
 }
 
-async function posting(
-  tx: Queryable,
-  draft: Parameters<typeof writeHoldPosted>[1],
-): ReturnType<typeof writeHoldPosted> {
+async function writeOnePosted(tx: Queryable, draft: HoldPosting): Promise<WrittenHoldPosting> {
   try {
-    return await refusing(() => writeHoldPosted(tx, draft))
+    const [written] = await refusing(() => writeHoldsPosted(tx, [draft]))
+    if (written === undefined) throw new Error('one hold has one outcome')
+    return written
   } catch (error) {
     // Somebody posted a transfer under the hold's UUID in the same moment.
     if (isUniqueViolation(error, 'transfer_pkey')) throw conflict(draft.transferId)

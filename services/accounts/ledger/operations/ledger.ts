@@ -17,13 +17,8 @@ import {
   tooLarge,
   wholeDetails,
 } from '../domain/lines.ts'
-import {
-  openHolders,
-  readTransfer,
-  type Transfer,
-  type TransferDraft,
-  writeTransfer,
-} from '../store/ledger-store.ts'
+import { openHolders, readTransfer, type Transfer } from '../store/ledger-store.ts'
+import { type TransferDraft, type Written, writeTransfers } from '../store/posting-store.ts'
 
 export type { Address, InternalName, Line } from '../domain/lines.ts'
 export { listAccountPostings, readBalance } from './balance.ts'
@@ -47,20 +42,37 @@ export type Posted = {
  * Posts a transfer once: a repeat with the same content answers as before, with other content it is LEDGER_CONFLICT.
  * A refusal (INSUFFICIENT_FUNDS, LEDGER_ACCOUNT_NOT_FOUND, AMOUNT_OUT_OF_RANGE) leaves a transaction that must roll back.
  */
-export async function postTransfer(
-  tx: Queryable,
-  { projectId, transferId, lines, details }: NewTransfer,
-): Promise<Posted> {
+export async function postTransfer(tx: Queryable, wanted: NewTransfer): Promise<Posted> {
+  return postDraft(tx, transferDraft(wanted))
+}
+
+/**
+ * Posts transfers in one statement. Undefined for each one that it did not post, of which `postDraft` tells why: a repeat, a conflict,
+ * a refusal, a float to be opened. When the tables refuse one, none is posted.
+ */
+export async function postDrafts(
+  q: Queryable,
+  drafts: readonly TransferDraft[],
+): Promise<(Posted | undefined)[]> {
+  const written = await writeTransfers(q, drafts)
+  return written.map(({ time }) =>
+    time === undefined ? undefined : { postTime: time, repeated: false },
+  )
+}
+
+/** What is written of a transfer; INVALID_PARAMETER, LEDGER_ACCOUNT_NOT_FOUND or AMOUNT_OUT_OF_RANGE for lines that make none. */
+export function transferDraft(wanted: NewTransfer): TransferDraft {
+  const { projectId, transferId, lines, details } = wanted
   requireLines(projectId, lines)
   const whole = wholeDetails(details)
-  return post(tx, {
+  return {
     projectId,
-    transferId,
+    transferId: transferId.toLowerCase(),
     fingerprint: linesFingerprint(lines, whole),
     lines,
     deltas: holderDeltas(lines),
     details: whole,
-  })
+  }
 }
 
 /** Takes a transfer back, once ever; the same reversal again answers as before. */
@@ -74,8 +86,10 @@ export async function reverseTransfer(
   }: { projectId: string; transferId: string; reversesId: string; description: string },
 ): Promise<Posted> {
   const original = await requireTransfer(tx, projectId, reversesId)
+  const { reversedById = transferId } = original
+  if (reversedById !== transferId) throw reversed(reversesId)
   const lines = reversedLines(original.lines)
-  return post(tx, {
+  return postDraft(tx, {
     projectId,
     transferId,
     reversesId,
@@ -118,15 +132,34 @@ export async function openCustomerLedger(
   await openHolders(tx, [holderKey({ accountId }, currency)])
 }
 
-async function post(tx: Queryable, draft: TransferDraft): Promise<Posted> {
-  let written = await refusing(() => writeTransfer(tx, draft))
-  if (!written.holdersFound) {
-    await openFloats(tx, draft.deltas)
-    written = await refusing(() => writeTransfer(tx, draft))
-    if (!written.holdersFound) throw accountNotFound('no balance in this currency')
-  }
-  if (written.postTime !== null) return { postTime: written.postTime, repeated: false }
-  return repeatOf(await readTransfer(tx, draft.projectId, draft.transferId), draft)
+/** Posts one transfer, as `postTransfer` does. */
+export async function postDraft(tx: Queryable, draft: TransferDraft): Promise<Posted> {
+  const written = await openingFloats(tx, draft.deltas, () => writeOne(tx, draft))
+  if (!written.holdersFound) throw accountNotFound('no balance in this currency')
+  if (written.time !== undefined) return { postTime: written.time, repeated: false }
+  const known = await readTransfer(tx, draft.projectId, draft.transferId)
+  if (known === undefined && !written.isCovered) throw insufficientFunds()
+  return repeatOf(known, draft)
+}
+
+async function writeOne(tx: Queryable, draft: TransferDraft): Promise<Written> {
+  const [written] = await refusing(() => writeTransfers(tx, [draft]))
+  if (written === undefined) throw new Error('one transfer has one outcome')
+  return written
+}
+
+/** Writes, and once more when floats among the holders had no row and were opened: the first transfer or hold of a float opens it. */
+export async function openingFloats<T extends { holdersFound: boolean }>(
+  tx: Queryable,
+  deltas: TransferDraft['deltas'],
+  write: () => Promise<T>,
+): Promise<T> {
+  const first = await write()
+  if (first.holdersFound) return first
+  const floats = deltas.filter(({ holder }) => holder === 'float')
+  if (floats.length === 0) return first
+  await openHolders(tx, floats)
+  return write()
 }
 
 /** What a write that changed nothing means: a repeat, another content, or another reversal. */
@@ -141,10 +174,12 @@ export function repeatOf(
   if (known !== undefined && digestsEqual(known.fingerprint, fingerprint)) {
     return { postTime: known.postTime, repeated: true }
   }
-  if (known === undefined && reversesId !== undefined) {
-    throw new Failure('TRANSFER_REVERSED', `transfer ${reversesId} was taken back before`)
-  }
+  if (known === undefined && reversesId !== undefined) throw reversed(reversesId)
   throw conflict(transferId)
+}
+
+function reversed(transferId: string): Failure {
+  return new Failure('TRANSFER_REVERSED', `transfer ${transferId} was taken back before`)
 }
 
 /** The refusal of a UUID that was used for something else. */
@@ -152,11 +187,9 @@ export function conflict(id: string): Failure {
   return new Failure('LEDGER_CONFLICT', `${id} was used with other content`)
 }
 
-/** Floats are opened by the first transfer or hold that names them; customers' accounts are not. */
-export async function openFloats(tx: Queryable, deltas: TransferDraft['deltas']): Promise<void> {
-  const floats = deltas.filter(({ holder }) => holder === 'float')
-  if (floats.length === 0) throw accountNotFound('no balance in this currency')
-  await openHolders(tx, floats)
+/** The refusal of a debit that a holder cannot pay. */
+export function insufficientFunds(cause?: unknown): Failure {
+  return new Failure('INSUFFICIENT_FUNDS', 'too little is available', { cause })
 }
 
 /** Turns what the tables refuse into refusals. */
@@ -164,9 +197,7 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (isCheckViolation(error, 'ledger_account_available')) {
-      throw new Failure('INSUFFICIENT_FUNDS', 'too little is available', { cause: error })
-    }
+    if (isCheckViolation(error, 'ledger_account_available')) throw insufficientFunds(error)
     if (sqlState(error) === '22003') throw tooLarge(error)
     throw error
   }

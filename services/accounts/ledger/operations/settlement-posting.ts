@@ -3,7 +3,8 @@ import { Failure, type Reason } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import type { Settlement } from '#gen/payments/v1/settlement_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
-import { postTransfer } from './ledger.ts'
+import type { TransferDraft } from '../store/posting-store.ts'
+import { type Posted, postDraft, postDrafts, transferDraft } from './ledger.ts'
 import { transferOf } from './settlement-transfer.ts'
 
 /** A settlement that no repetition can post. */
@@ -18,24 +19,36 @@ export class UnpostableSettlement extends Error {
 }
 
 /**
- * Posts settlements in this transaction; returns how many the ledger did not have. An UnpostableSettlement leaves a
- * transaction that must roll back. In the order of their ids, so that two transactions with the same ones wait for,
- * and never deadlock, each other.
+ * Posts settlements in this transaction, in one statement; returns how many the ledger did not have. An UnpostableSettlement leaves a
+ * transaction that must roll back.
  */
 export async function postSettlements(tx: Queryable, settlements: Settlement[]): Promise<number> {
-  const ordered = settlements.toSorted((a, b) => (a.settlementId < b.settlementId ? -1 : 1))
-  const posted = await Promise.all(ordered.map((settlement) => postOne(tx, settlement)))
-  return posted.filter(({ repeated }) => !repeated).length
+  const drafts = settlements.map(settlementDraft)
+  const posted = await postDrafts(tx, drafts)
+  const outcomes = drafts.map(async (draft, index) => posted[index] ?? postOne(tx, draft))
+  return (await Promise.all(outcomes)).filter(({ repeated }) => !repeated).length
 }
 
-async function postOne(tx: Queryable, settlement: Settlement): Promise<{ repeated: boolean }> {
+function settlementDraft(settlement: Settlement): TransferDraft {
   const { settlementId, projectId } = settlement
   try {
     if (!isUuid(settlementId) || !isUuid(projectId)) throw new RangeError('ids must be UUIDs')
-    return await postTransfer(tx, transferOf(settlement))
+    return transferDraft(transferOf(settlement))
   } catch (error) {
-    throw isForGood(error) ? new UnpostableSettlement(settlementId, error) : error
+    throw unpostable(settlementId, error)
   }
+}
+
+async function postOne(tx: Queryable, draft: TransferDraft): Promise<Posted> {
+  try {
+    return await postDraft(tx, draft)
+  } catch (error) {
+    throw unpostable(draft.transferId, error)
+  }
+}
+
+function unpostable(settlementId: string, error: unknown): unknown {
+  return isForGood(error) ? new UnpostableSettlement(settlementId, error) : error
 }
 
 /** Refusals that stay what they are however often one asks. */

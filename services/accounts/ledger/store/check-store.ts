@@ -122,8 +122,8 @@ export const ruleChecks: readonly RuleCheck[] = [
     'L5',
     'guards',
     `select format('%s is not protected by %s', guarded, guard) as description
-     from (values ('posting', 'posting_immutable'), ('transfer', 'transfer_immutable'))
-       as g(guarded, guard)
+     from (values ('posting', 'posting_immutable'), ('posting', 'lines_sum_to_zero'),
+         ('transfer', 'transfer_immutable')) as g(guarded, guard)
      where not exists (select from pg_trigger
        where tgrelid = to_regclass(guarded) and tgname = guard and tgenabled in ('O', 'A'))
      union all

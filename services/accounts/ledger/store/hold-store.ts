@@ -1,15 +1,23 @@
 // Statements that place, post and release holds.
 //
-// Each locks the holder's row before it touches the hold, so that placing, posting and releasing are serialized.
+// Each locks the holders' rows before it touches a hold (posting-store.ts), so that placing, posting and releasing are serialized.
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Details, HolderAddress, HolderKey } from '../domain/lines.ts'
 import {
-  deltaValues,
+  column,
+  detailValues,
+  holderValues,
+  inOrder,
   lineValues,
   lockHolders,
+  type MadeRow,
+  moveMoney,
+  outcome,
+  outcomesOf,
   type TransferDraft,
+  type Written,
   writeLines,
-} from './ledger-store.ts'
+} from './posting-store.ts'
 
 /** Where a hold stands. */
 export type HoldState = 'open' | 'posted' | 'voided' | 'expired'
@@ -34,98 +42,117 @@ export type HoldDraft = Pick<
   'projectId' | 'holdId' | 'fingerprint' | 'amountMinor' | 'details' | 'expireTime'
 > & { key: HolderKey; feeMinor: bigint }
 
-const insertHold = sql(
+const insertHolds = sql(
   'hold_insert',
   `with ${lockHolders}, inserted as (
      insert into hold (project_id, hold_id, fingerprint, holder_id, holder, currency, amount_minor,
        reference, description, method, metadata, create_time, expire_time, fee_minor)
-     select $5, $6, $7, holder_id, holder, currency, delta_minor, $8, $9, $10, $11, clock_now(), $12, $13
-     from found
-     where $12 > clock_now()
-       and not exists (select from transfer where project_id = $5 and transfer_id = $6)
+     select t.project_id, t.hold_id, t.fingerprint, ($1::uuid[])[d.h],
+       ($2::text[])[d.h]::ledger_holder, ($3::text[])[d.h], -d.delta_minor, t.reference,
+       t.description, t.method, t.metadata::jsonb, clock_now(), t.expire_time, t.fee_minor
+     from unnest($8::uuid[], $9::uuid[], $10::bytea[], $11::timestamptz[], $12::bigint[],
+       $13::text[], $14::text[], $15::text[], $16::text[]) with ordinality
+       as t(project_id, hold_id, fingerprint, expire_time, fee_minor, reference, description, method,
+         metadata, n)
+     join delta d on d.n = t.n
+     where t.n not in (select n from refused) and t.expire_time > clock_now() and not exists (
+       select from transfer p where p.project_id = t.project_id and p.transfer_id = t.hold_id)
+     order by t.n
      on conflict do nothing
-     returning holder_id, holder, currency, amount_minor, create_time
-   ), held as (
-     update ledger_account a set held_minor = a.held_minor + i.amount_minor
-     from inserted i
-     where a.holder_id = i.holder_id and a.holder = i.holder and a.currency = i.currency
-   )
-   select (select create_time from inserted) as "createTime",
-     exists (select from found) as "holderFound"`,
+     returning hold_id, create_time
+   ), made as materialized (
+     select array_position($9::uuid[], hold_id) as n, create_time as post_time from inserted
+   ), change as (
+     select h, 0 as posted_minor, -delta_minor as held_minor from delta
+     where n in (select n from made)
+   ), ${moveMoney} ${outcome}`,
 )
 
-/** Makes a hold in one statement, or nothing. Locks the holder's row until the transaction ends. */
-export async function writeHold(
-  q: Queryable,
-  { key, projectId, holdId, fingerprint, amountMinor, details, expireTime, feeMinor }: HoldDraft,
-): Promise<{ createTime: Date | null; holderFound: boolean }> {
-  const written = await q.row<{ createTime: Date | null; holderFound: boolean }>(insertHold, [
-    ...deltaValues([{ ...key, deltaMinor: amountMinor }]),
-    projectId,
-    holdId,
-    fingerprint,
-    details.reference,
-    details.description,
-    details.method,
-    details.metadata,
-    expireTime,
-    feeMinor,
-  ])
-  return written ?? { createTime: null, holderFound: false }
+/**
+ * Makes holds in one statement: each of them, or nothing of it, when its id is taken, it has lapsed or it was refused (`Written`). Locks
+ * as posting-store.ts says, until the transaction ends.
+ */
+export async function writeHolds(q: Queryable, drafts: readonly HoldDraft[]): Promise<Written[]> {
+  const all = drafts.map((draft) => ({
+    ...draft,
+    deltas: [{ ...draft.key, deltaMinor: -draft.amountMinor }],
+  }))
+  const some = inOrder(all, ({ holdId }) => holdId)
+  const values = [
+    ...holderValues(some.map(({ deltas }) => deltas)),
+    column('uuid', some, ({ projectId }) => projectId),
+    column('uuid', some, ({ holdId }) => holdId),
+    column('bytea', some, ({ fingerprint }) => fingerprint),
+    column('timestamptz', some, ({ expireTime }) => expireTime),
+    column('bigint', some, ({ feeMinor }) => feeMinor),
+    ...detailValues(some),
+  ]
+  return outcomesOf(all, some, await q.rows<MadeRow>(insertHolds, values)).map(
+    ({ row, ...rest }) => ({ time: row?.post_time, ...rest }),
+  )
 }
 
-const postHoldStatement = sql(
+const postHolds = sql(
   'hold_post',
   `with ${lockHolders}, closing as (
      update hold h set state = 'posted', close_time = clock_now()
-     from found f
-     where h.project_id = $5 and h.hold_id = $6 and h.state = 'open' and h.expire_time > clock_now()
-       and h.holder_id = f.holder_id and h.holder = f.holder and h.currency = f.currency
-       and f.delta_minor < 0 and h.amount_minor >= -f.delta_minor
-       and (select count(*) from found) = cardinality($1::uuid[])
-     returning h.*
+     from unnest($8::uuid[], $9::uuid[]) with ordinality as t(project_id, hold_id, n)
+       join delta d on d.n = t.n
+     where h.project_id = t.project_id and h.hold_id = t.hold_id and h.state = 'open'
+       and h.expire_time > clock_now() and h.holder_id = ($1::uuid[])[d.h]
+       and h.holder = ($2::text[])[d.h]::ledger_holder and h.currency = ($3::text[])[d.h]
+       and d.delta_minor < 0 and h.amount_minor >= -d.delta_minor
+       and t.n not in (select n from refused)
+     returning d.n, d.h, h.project_id, h.hold_id, h.amount_minor, h.reference, h.description,
+       h.method, h.metadata, h.close_time
    ), inserted as (
      insert into transfer (project_id, transfer_id, fingerprint, line_count, reference, description,
        method, metadata, post_time)
-     select project_id, hold_id, $13, cardinality($10::text[]), reference, description, method,
-       metadata, close_time
-     from closing
-     returning post_time, reference, description, method, metadata
-   ), moved as (
-     update ledger_account a set posted_minor = a.posted_minor + f.delta_minor,
-       held_minor = a.held_minor - coalesce(c.amount_minor, 0)
-     from inserted cross join found f left join closing c
-       on c.holder_id = f.holder_id and c.holder = f.holder and c.currency = f.currency
-     where a.holder_id = f.holder_id and a.holder = f.holder and a.currency = f.currency
-   ), ${writeLines}
-   select i.post_time as "postTime", i.reference, i.description, i.method, i.metadata,
-     (select count(*) from found) = cardinality($1::uuid[]) as "holdersFound"
-   from (values (1)) one left join inserted i on true`,
+     select project_id, hold_id, ($18::bytea[])[n], ($19::smallint[])[n], reference, description,
+       method, metadata, close_time
+     from closing order by n
+   ), made as materialized (
+     select n, close_time as post_time, reference, description, method, metadata from closing
+   ), change as (
+     select h, delta_minor as posted_minor, 0 as held_minor from delta
+     where n in (select n from made)
+     union all select h, 0, -amount_minor from closing
+   ), ${moveMoney}, ${writeLines} ${outcome}`,
 )
 
-/** What became of a hold that was to be posted; the transfer has the details of the hold. */
-export type WrittenHold =
-  | { postTime: Date; details: Required<Details> }
-  | { postTime: null; holdersFound: boolean }
+/** A hold that is to become a transfer of its id, with its details. */
+export type HoldPosting = Omit<TransferDraft, 'details' | 'reversesId'>
+
+/** What became of it; the details are those of the hold. */
+export type WrittenHoldPosting =
+  | { time: Date; holdersFound: true; details: Required<Details> }
+  | { time: undefined; holdersFound: boolean }
 
 /**
- * Turns an open hold into a transfer in one statement, or changes nothing: when the hold is not open, has lapsed, or its
- * holder is not debited by its amount or less. Locks the rows of all holders until the transaction ends.
+ * Turns open holds into transfers in one statement: each of them, or nothing of it, when the hold is not open, has lapsed, or its holder
+ * is not debited by its amount or less. When the tables refuse one, none is posted. Locks as `writeTransfers` does.
  */
-export async function writeHoldPosted(
+export async function writeHoldsPosted(
   q: Queryable,
-  draft: Pick<TransferDraft, 'projectId' | 'transferId' | 'lines' | 'deltas' | 'fingerprint'>,
-): Promise<WrittenHold> {
-  type Row = Required<Details> & { postTime: Date | null; holdersFound: boolean }
-  const row = await q.row<Row>(postHoldStatement, [
-    ...deltaValues(draft.deltas),
-    ...lineValues(draft),
-    draft.fingerprint,
-  ])
-  if (row === undefined) throw new Error('a posting has no row')
-  const { postTime, holdersFound, reference, description, method, metadata } = row
-  if (postTime === null) return { postTime, holdersFound }
-  return { postTime, details: { reference, description, method, metadata } }
+  drafts: readonly HoldPosting[],
+): Promise<WrittenHoldPosting[]> {
+  const some = inOrder(drafts, ({ transferId }) => transferId)
+  const values = [
+    // What the holds keep back pays for the debits: the tables alone can tell whether something lacks.
+    ...holderValues(
+      some.map(({ deltas }) => deltas),
+      { areHeld: true },
+    ),
+    ...lineValues(some),
+    column('bytea', some, ({ fingerprint }) => fingerprint),
+    column('smallint', some, ({ lines }) => lines.length),
+  ]
+  const rows = await q.rows<MadeRow & Required<Details>>(postHolds, values)
+  return outcomesOf(drafts, some, rows).map(({ row, holdersFound }) => {
+    if (row === undefined) return { time: undefined, holdersFound }
+    const { post_time: time, reference, description, method, metadata } = row
+    return { time, holdersFound: true, details: { reference, description, method, metadata } }
+  })
 }
 
 const releaseStatement = sql(
