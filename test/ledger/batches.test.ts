@@ -255,29 +255,34 @@ it('a batch whose connection is lost writes nothing, and each of its transfers c
     transfer({ accountId: payer }, { accountId: payee }, 10n),
   )
   const owner = harness.database.open({ service: undefined })
-  const blocked = Promise.withResolvers<void>()
-  // The row of the payee is locked, so the statement of the batch is in progress until its backend ends.
+  // One that waits for the lock until its backend ends.
+  const patient = batchingLedger(
+    harness.database.open({ limits: { lockMs: 25_000, statementMs: 25_000 } }),
+  )
+  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const locking = otherDb.transaction(async (tx) => {
     await tx.run(
       statement(`select from ledger_account where holder_id = '${payee}' for update`),
       [],
     )
-    await blocked.promise
+    locked.resolve()
+    await released.promise
   })
-  const calls = outcomes(transfers.map((one) => ledger.postTransfer(one)))
+  await locked.promise
+  const calls = outcomes(transfers.map((one) => patient.postTransfer(one)))
   const terminate = statement(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where wait_event_type = 'Lock' and datname = current_database()`,
   )
   await eventually(async () => expect(await owner.run(terminate, [])).toBe(1))
   expect(await calls).toEqual(transfers.map(() => 'SERVICE_UNAVAILABLE'))
-  blocked.resolve()
+  released.resolve()
   await locking
   expect(await balanceOf(db, payer)).toEqual({ postedMinor: 100n, heldMinor: 0n })
   const again = transfers.map((one) => ledger.postTransfer(one))
   expect(await outcomes(again)).toEqual(transfers.map(() => 'done'))
   expect(await balanceOf(db, payee)).toEqual({ postedMinor: 50n, heldMinor: 0n })
-})
+}, 30_000)
 
 it('an account that another process keeps locked delays a batch, and fails its own transfers alone', async () => {
   const [stuck, free] = await Promise.all([customer(100n), customer(100n)])
