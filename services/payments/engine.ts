@@ -5,6 +5,7 @@ import type { Database } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { paymentMetrics } from './metrics.ts'
+import { batchingChanger } from './operations/change.ts'
 import type { CheckoutContext } from './operations/checkout.ts'
 import {
   batchingReader,
@@ -15,7 +16,8 @@ import {
 import type { Backend } from './ports/backend.ts'
 import type { FindMerchant } from './ports/merchants.ts'
 import { taskBacklog } from './store/task-store.ts'
-import { startChargeAnnouncer } from './workers/charge-announcer.ts'
+import { callMaker } from './workers/calls.ts'
+import { startDirectCalls } from './workers/direct-calls.ts'
 import { startTasks } from './workers/tasks.ts'
 import { startEnquiries, startExpiry, startPayouts } from './workers/workers.ts'
 
@@ -43,24 +45,24 @@ export type Engine = {
 /** Starts the workers. */
 export function startPayments(options: EngineOptions): Engine {
   const { db, log, backend, linkKeys, settings, findMerchant, publishEvent } = options
-  const tasks = startTasks({ db, log, backend, linkKeys })
-  const charges = startChargeAnnouncer({ db, log, backend, linkKeys })
+  const makeCalls = callMaker({ db, log, backend, linkKeys })
+  const calls = startDirectCalls({ db, log }, makeCalls)
   const payments: PaymentContext = {
     db,
     storePayment: batchingStore(db),
     findPayment: batchingReader(db),
+    changeInBatch: batchingChanger(db),
     log,
     linkKeys,
     settings,
     findMerchant,
     metrics: paymentMetrics(options.metrics, () => taskBacklog(db)),
     publish: publishEvent,
-    announce: charges.announce,
-    notify: tasks.notify,
+    callBackend: calls.call,
   }
   const loops = [
-    tasks,
-    charges,
+    calls,
+    startTasks({ db, log }, makeCalls),
     startExpiry(payments),
     startPayouts(payments),
     startEnquiries(payments, backend),

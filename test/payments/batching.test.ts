@@ -7,6 +7,7 @@ import { migrationFolders } from '#platform/db/schemas.ts'
 import { creationEvent } from '../../services/payments/api/events.ts'
 import { draftPayment, type NewPayment } from '../../services/payments/domain/new-payment.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
+import { batchingChanger } from '../../services/payments/operations/change.ts'
 import {
   batchingReader,
   batchingStore,
@@ -53,14 +54,14 @@ beforeAll(async () => {
     db,
     storePayment: (rows) => store(rows),
     findPayment: (key) => find(key),
+    changeInBatch: batchingChanger(db),
     log: silentLog,
     linkKeys,
     settings,
     findMerchant: () => Promise.resolve(merchant),
     metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
     publish: () => undefined,
-    announce: () => undefined,
-    notify: () => undefined,
+    callBackend: () => undefined,
   }
 })
 beforeEach(() => {

@@ -6,6 +6,7 @@ import type { Database } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import type { NewPayment } from '../../services/payments/domain/new-payment.ts'
 import { paymentMetrics } from '../../services/payments/metrics.ts'
+import { batchingChanger } from '../../services/payments/operations/change.ts'
 import {
   batchingReader,
   batchingStore,
@@ -35,6 +36,7 @@ beforeAll(async () => {
     db,
     storePayment: batchingStore(db),
     findPayment: batchingReader(db),
+    changeInBatch: batchingChanger(db),
     log: silentLog,
     linkKeys: fixedKeys(),
     settings,
@@ -42,8 +44,7 @@ beforeAll(async () => {
       Promise.resolve({ merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }),
     metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
     publish: () => undefined,
-    announce: () => undefined,
-    notify: () => undefined,
+    callBackend: () => undefined,
   }
   // The first statement of a connection pays for the connection.
   await db.ready()
@@ -85,23 +86,25 @@ it('the fraud rules cost a new payment one round trip more, and a repeat costs o
   expect(wire.roundTrips() - beforeRepeat).toBe(2)
 })
 
-it('what the back end reports of a charge costs as many statements as it has things to say', async () => {
-  const { payment } = await createPayment(payments, request(1, 1))
-  const payerId = payment.payers[0]?.payerId ?? ''
+it.each([1, 20])('%i reports that come together cost the statements of one', async (count) => {
+  const made = await Promise.all(
+    Array.from({ length: count }, () => createPayment(payments, request(1, 1))),
+  )
+  const payerIds = made.flatMap(({ payment }) => payment.payers.map(({ payerId }) => payerId))
   const attempt = { attemptId: newId(), paymentMethod: undefined }
+  const report = (outcome: 'processing' | 'paid') =>
+    Promise.all(payerIds.map((payerId) => reportCharge(payments, payerId, { ...attempt, outcome })))
   const cost = async (work: () => Promise<unknown>) => {
     const before = wire.roundTrips()
     await work()
     return wire.roundTrips() - before - transactionEnds
   }
-  const began = await cost(() =>
-    reportCharge(payments, payerId, { ...attempt, outcome: 'processing' }),
-  )
-  const paid = await cost(() => reportCharge(payments, payerId, { ...attempt, outcome: 'paid' }))
-  // Where the payment is; its lock and all of it; the report; the transition with its event.
-  expect(began).toBe(5)
-  // And what moved.
-  expect(paid).toBe(6)
+  const began = await cost(() => report('processing'))
+  const paid = await cost(() => report('paid'))
+  // The lock, the payment and earlier reports; then the payment, the payer, the report and the event.
+  expect(began).toBe(7)
+  // And the payee, what moved, the payout's task, and the end of the attempt.
+  expect(paid).toBe(11)
 })
 
 function request(payerCount: number, payeeCount: number): NewPayment {

@@ -4,10 +4,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { type Database, sql } from '#platform/db/db.ts'
-import type { Payment } from '../../services/payments/domain/payment.ts'
+import type { BackendCall } from '../../services/payments/domain/backend-call.ts'
 import type { Backend } from '../../services/payments/ports/backend.ts'
 import { taskLeasedUntil } from '../../services/payments/store/task-store.ts'
-import { startChargeAnnouncer } from '../../services/payments/workers/charge-announcer.ts'
+import { callMaker } from '../../services/payments/workers/calls.ts'
+import { startDirectCalls } from '../../services/payments/workers/direct-calls.ts'
 import { silentLog } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
@@ -52,14 +53,14 @@ const writeTask = sql(
   `insert into task (subject_id, kind, project_id, payment_id, create_time, next_time, attempts)
    values ($1, 'announce', $2, $2, clock_now(), ${taskLeasedUntil}, 1)`,
 )
-const findTask = sql('test_task', 'select subject_id from task where subject_id = $1')
+const findTask = sql('test_task', 'select attempts from task where subject_id = $1')
 
 const doneTask = sql(
   'test_task_done',
   "select kind from task where subject_id = $1 and kind = 'withdraw' and done_time is not null",
 )
 
-/** A charge announcer whose back end does not respond until `letGo` is called, and then fails. */
+/** Direct calls whose back end does not respond until `letGo` is called, and then fails. */
 function hangingCharges(db: Database) {
   const hanging = Promise.withResolvers<void>()
   const called = Promise.withResolvers<void>()
@@ -67,14 +68,16 @@ function hangingCharges(db: Database) {
     called.resolve()
     return hanging.promise
   }
-  const backend = { announce } as unknown as Backend
-  const charges = startChargeAnnouncer({ db, log: silentLog, backend, linkKeys: fixedKeys() })
+  const withdraw = () => Promise.resolve()
+  const backend = { announce, withdraw } as unknown as Backend
+  const options = { db, log: silentLog, backend, linkKeys: fixedKeys() }
+  const charges = startDirectCalls(options, callMaker(options))
   return {
     called: called.promise,
     announce(payerId: string) {
-      const minor = { amountMinor: 1n, feeMinor: 0n, tipMinor: 0n, taxMinor: 0n }
-      const one = { ...minor, payerId, convenienceFeeMinor: 0n, paymentChannel: 'payment_link' }
-      charges.announce({ state: 'Pending', payers: [one] } as unknown as Payment)
+      const charge = { amountMinor: 1n, paymentChannel: 'payment_link' }
+      const call = { kind: 'announce', subjectId: payerId, attempts: 1, charge }
+      charges.call([call as unknown as BackendCall])
     },
     close: () => charges.close(),
     letGo: () => hanging.reject(new Error('nobody there')),
@@ -98,7 +101,9 @@ it('charges that wait when their process stops are left to others, and do not ho
   charges.letGo()
   await closed
   // Long before the lease of the task expires.
-  await eventually(async () => expect(await db.row(findTask, [waiting])).toBeUndefined())
+  await eventually(async () =>
+    expect(await db.row(findTask, [waiting])).not.toEqual({ attempts: 1 }),
+  )
 })
 
 it('the task of an announced charge is deleted, that of a withdrawn one is kept', async () => {

@@ -65,6 +65,6 @@ it.each([
   function transition(change: (made: Draft) => unknown) {
     const made = begin(created(draft, now), now)
     change(made)
-    return transitionEvent(finish(made, 'CANCELLED', 'callback'))?.subject
+    return transitionEvent(finish(made, 'CANCELLED', 'callback'), undefined)?.subject
   }
 })

@@ -2,7 +2,7 @@
 
 import { newId } from '#core/identity/id.ts'
 import type { CommittedEvent, SeenClient, Subjects } from '#platform/events/outbox.ts'
-import { currentContext } from '#platform/rpc/context.ts'
+import { type CallContext, currentContext } from '#platform/rpc/context.ts'
 import type { DraftPayment } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { StoredEvent } from '../domain/stored-event.ts'
@@ -37,15 +37,18 @@ export function paymentSubjects(consumers: { delivery: SeenClient; ledger: SeenC
 
 /** The event that a payment was made, with the trace and the request id of the current call. */
 export function creationEvent(payment: Payment | DraftPayment, fact: Fact): StoredEvent {
-  return storedEvent(subjectOf(payment, []), paymentEventBytes(payment, fact))
+  return storedEvent(subjectOf(payment, []), paymentEventBytes(payment, fact), currentContext())
 }
 
-/** The event of a transition, with the trace and the request id of the current call; undefined when it needs none. */
-export function transitionEvent(transition: Transition): StoredEvent | undefined {
+/** The event of a transition, with the trace and the request id of the call that it serves; undefined when it needs none. */
+export function transitionEvent(
+  transition: Transition,
+  call: CallContext | undefined,
+): StoredEvent | undefined {
   const { payment, fact, settlements, now } = transition
   if (fact === undefined) return undefined
   const moved = settlements.map((one) => settlementMessage(one, payment, now))
-  return storedEvent(subjectOf(payment, settlements), paymentEventBytes(payment, fact, moved))
+  return storedEvent(subjectOf(payment, settlements), paymentEventBytes(payment, fact, moved), call)
 }
 
 /** The subject of an event, which decides who has to confirm it. The URLs of a request never change. */
@@ -63,13 +66,16 @@ export function committedEvent(
   return { ...event, projectId, occurredAt }
 }
 
-function storedEvent(subject: string, payload: Uint8Array): StoredEvent {
-  const context = currentContext()
+function storedEvent(
+  subject: string,
+  payload: Uint8Array,
+  call: CallContext | undefined,
+): StoredEvent {
   return {
     eventId: newId(),
     subject,
     payload,
-    traceparent: context?.traceparent,
-    requestId: context?.requestId,
+    traceparent: call?.traceparent,
+    requestId: call?.requestId,
   }
 }

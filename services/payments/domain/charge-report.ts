@@ -1,6 +1,7 @@
 // Decides what the outcome of an attempt to pay does to a payment. Pure.
 import { channelMethods, maxRefusedAttempts, type PaymentMethod } from '#core/payment/words.ts'
 import { chargeMinor, isOpen, type Payer, type Payment } from './payment.ts'
+import { sendPayout } from './payout.ts'
 import { failRequest, feeMovements } from './request-end.ts'
 import {
   begin,
@@ -77,7 +78,6 @@ function receiveMoney(draft: Draft, payer: Payer, report: ChargeReport): Transit
   if (payer.receiptId !== undefined) return refundDuplicateReceipt(draft, payer, report)
   const isPaying = payer.state === 'Pending' || payer.state === 'Processing'
   if (!isPaying) return refundLateReceipt(draft, payer, report)
-  if (payer.state === 'Pending') movePayer(draft, payer, 'begin')
   movePayer(draft, payer, 'pay')
   receive(draft, payer, 'payer_receipt', report.attemptId)
   if (!isOpen(draft.payment)) return refundAfterEnd(draft, payer)
@@ -95,9 +95,11 @@ function completePayment(draft: Draft): Transition {
   settle(draft, { kind: 'fee', amountMinor: fees.withheldMinor })
   settle(draft, { kind: 'merchant_fee', amountMinor: fees.billedMinor })
   for (const payee of draft.payment.payees) {
-    movePayout(draft, payee, 'schedule')
     payee.releaseTime = new Date(draft.now.getTime() + payee.delayDays * 86_400_000)
     noticePayee(draft, 'payout_scheduled', payee)
+    // One of which fees took all is released by the worker: it is completed at once, in an event of its own.
+    if (payee.delayDays === 0 && payee.netMinor > 0n) sendPayout(draft, payee)
+    else movePayout(draft, payee, 'schedule')
   }
   return finish(draft, 'PAYER_PAID', 'callback')
 }

@@ -107,7 +107,13 @@ export type PayerStep = 'begin' | 'pay' | 'refuse' | 'cancel' | 'expire' | 'fail
 
 /** A payer's states. */
 export const payerMachine: Machine<PayerState, PayerStep> = {
-  Pending: { begin: 'Processing', cancel: 'Cancelled', expire: 'Expired', fail: 'Failed' },
+  Pending: {
+    begin: 'Processing',
+    pay: 'paid',
+    cancel: 'Cancelled',
+    expire: 'Expired',
+    fail: 'Failed',
+  },
   Processing: { pay: 'paid', refuse: 'Pending', fail: 'Failed' },
   paid: { refund: 'Refunded' },
   Cancelled: { refund: 'Refunded' },
@@ -121,7 +127,7 @@ export type PayoutStep = 'schedule' | 'send' | 'complete' | 'fail' | 'void'
 
 /** A payout's states. */
 export const payoutMachine: Machine<PayoutState, PayoutStep> = {
-  waiting: { schedule: 'scheduled' },
+  waiting: { schedule: 'scheduled', send: 'sent' },
   scheduled: { send: 'sent', void: 'voided' },
   sent: { complete: 'completed', fail: 'failed' },
   completed: {},

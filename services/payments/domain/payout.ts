@@ -1,6 +1,6 @@
 // Decides when payees are paid out and how the back end's answer changes a payout.
 import { Failure } from '#core/errors/errors.ts'
-import type { Payment } from './payment.ts'
+import type { Payee, Payment } from './payment.ts'
 import {
   begin,
   type Draft,
@@ -24,23 +24,25 @@ export function releasePayouts(payment: Payment, now: Date): Transition | undefi
   )
   if (due.length === 0) return undefined
   for (const payee of due) {
-    movePayout(draft, payee, 'send')
-    if (payee.netMinor > 0n) {
-      settle(draft, { kind: 'payout', payeeId: payee.payeeId, amountMinor: payee.netMinor })
-      draft.tasks.push({ subjectId: payee.payeeId, kind: 'payout' })
-    } else {
-      // Fees took all of it: there is nothing for the back end to move.
+    sendPayout(draft, payee)
+    // Fees took all of it: there is nothing for the back end to move.
+    if (payee.netMinor === 0n) {
       movePayout(draft, payee, 'complete')
       noticePayee(draft, 'payout_completed', payee)
     }
   }
-  return closed(draft)
-}
-
-function closed(draft: Draft): Transition {
   return draft.notices.length > 0
     ? finish(draft, 'PAYOUT_COMPLETED', 'none')
     : finishSilently(draft)
+}
+
+/** Submits a payout to the back end, unless fees took all of it. */
+export function sendPayout(draft: Draft, payee: Payee): void {
+  const { payeeId, netMinor: amountMinor } = payee
+  movePayout(draft, payee, 'send')
+  if (amountMinor === 0n) return
+  settle(draft, { kind: 'payout', payeeId, amountMinor })
+  draft.tasks.push({ subjectId: payeeId, kind: 'payout' })
 }
 
 /**

@@ -6,11 +6,12 @@ import { beginAttempt } from '../domain/charge-report.ts'
 import { linkTokenHash } from '../domain/links.ts'
 import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
 import type { Backend } from '../ports/backend.ts'
-import { enquireAfter, insertAttempt } from '../store/attempt-store.ts'
+import { enquireAfter } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
 import { announceCharges } from './announce-charges.ts'
-import { change, notFound, type PaymentContext } from './payments.ts'
-import { takeReport } from './reports.ts'
+import { change } from './change.ts'
+import { notFound, type PaymentContext } from './payments.ts'
+import { reportCharge } from './reports.ts'
 
 /** What payers' pages work with. */
 export type CheckoutContext = { payments: PaymentContext; backend: Backend }
@@ -53,14 +54,19 @@ export async function payWithWallet(
 ): Promise<CheckoutView & { refused: boolean }> {
   const place = await placeOf(payments, token)
   const attempt = { ...place, attemptId: newId() }
-  const claimed = await change(payments, place, async (locked, now, tx) => {
-    const { payer } = pick(locked, place)
-    if (!channelMethods[payer.paymentChannel].includes('wallet')) {
-      throw invalid('link_token', 'is of a channel without wallets')
-    }
-    const transition = beginAttempt(locked, attempt, now)
-    if (transition !== undefined) await insertAttempt(tx, attempt, attemptLeaseMs)
-    return transition
+  const { payment: claimed } = await change(payments, {
+    place,
+    absent: notFound,
+    decide({ payment, now }) {
+      const { payer } = pick(payment, place)
+      if (!channelMethods[payer.paymentChannel].includes('wallet')) {
+        throw invalid('link_token', 'is of a channel without wallets')
+      }
+      const transition = beginAttempt(payment, attempt, now)
+      return transition === undefined
+        ? {}
+        : { transition, begins: { ...attempt, leaseMs: attemptLeaseMs } }
+    },
   })
   const isOurs = pick(claimed, place).payer.attemptId === attempt.attemptId
   if (!isOurs) return { ...pick(claimed, place), refused: false }
@@ -81,7 +87,7 @@ async function tryWallet(
       backend.payWithWallet(payerId, attemptId, pin),
     )
     if (outcome === 'processing') await enquireAfter(db, attemptId, firstEnquiryMs)
-    await takeReport(payments, attempt, {
+    await reportCharge(payments, payerId, {
       attemptId,
       outcome: outcome ?? 'unknown',
       paymentMethod: outcome === 'paid' ? 'wallet' : undefined,

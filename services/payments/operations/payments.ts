@@ -1,13 +1,12 @@
-// Creates, reads, cancels and refunds payments: runs the decisions of the domain in transactions.
+// Creates, reads, cancels and refunds payments.
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import { digestsEqual } from '#core/identity/token.ts'
 import type { FeeSchedule, FraudRules } from '#platform/config/config.ts'
 import { batched } from '#platform/db/batcher.ts'
-import { type Database, isRefused, type Queryable } from '#platform/db/db.ts'
-import type { CommittedEvent } from '#platform/events/outbox.ts'
-import type { Logger } from '#platform/telemetry/log.ts'
-import { committedEvent, creationEvent, transitionEvent } from '../api/events.ts'
+import { type Database, isRefused } from '#platform/db/db.ts'
+import { committedEvent, creationEvent } from '../api/events.ts'
+import { announcementsOf } from '../domain/backend-call.ts'
 import { findFraud } from '../domain/fraud.ts'
 import { linkToken, linkTokenHash } from '../domain/links.ts'
 import {
@@ -21,8 +20,7 @@ import {
 } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'
 import { cancel, refund } from '../domain/request-end.ts'
-import type { Fact, Transition } from '../domain/transition.ts'
-import type { PaymentMetrics } from '../metrics.ts'
+import type { Fact } from '../domain/transition.ts'
 import type { FindMerchant } from '../ports/merchants.ts'
 import {
   countRecentRequests,
@@ -38,7 +36,7 @@ import {
   readPayment,
   readPayments,
 } from '../store/payment-store.ts'
-import { lockPayment, writeTransition } from '../store/transition-store.ts'
+import { type ChangeContext, change } from './change.ts'
 
 /** The settings of payments. */
 export type PaymentSettings = {
@@ -52,22 +50,13 @@ export type PaymentSettings = {
 }
 
 /** The dependencies of all operations of payments. */
-export type PaymentContext = {
-  db: Database
+export type PaymentContext = ChangeContext & {
   /** Stores new payments. */
   storePayment: StorePayment
   findPayment: FindPayment
-  log: Logger
   linkKeys: KeySource
   settings: PaymentSettings
   findMerchant: FindMerchant
-  metrics: PaymentMetrics
-  /** Publishes a committed event. */
-  publish: (event: CommittedEvent) => void
-  /** Announces the charges of a payment that was committed. */
-  announce: (payment: Payment) => void
-  /** Notifies the workers: a task was committed. */
-  notify: () => void
 }
 
 /** Whose payment is meant; without a merchant any of the project. */
@@ -109,7 +98,7 @@ export async function createPayment(
   metrics.created(draft.fraudCheckStatus)
   const payment = created(draft, createTime)
   payments.publish(committedEvent(event, draft.projectId, createTime))
-  payments.announce(payment)
+  payments.callBackend(announcementsOf(payment))
   return { payment, replayed: false, linkTokens }
 }
 
@@ -181,53 +170,23 @@ export async function getPayment(
 }
 
 /** Cancels a pending payment; a cancelled one is answered as it is. */
-export function cancelPayment(payments: PaymentContext, key: PaymentKey): Promise<Payment> {
-  return change(payments, key, (payment, now) => cancel(owned(payment, key), now))
-}
-
-/** Refunds a paid payment; a refunded one is answered as it is. */
-export function refundPayment(payments: PaymentContext, key: PaymentKey): Promise<Payment> {
-  return change(payments, key, refund)
-}
-
-/** Decides on a locked payment; undefined when nothing is to be changed. */
-export type Decide = (
-  payment: Payment,
-  now: Date,
-  tx: Queryable,
-) => Transition | undefined | Promise<Transition | undefined>
-
-/** Locks a payment, decides, and writes the transition with its event, all in one transaction. */
-export async function change(
-  payments: PaymentContext,
-  key: PaymentKey,
-  decide: Decide,
-): Promise<Payment> {
-  const { payment, transition, event } = await payments.db.transaction(async (tx) => {
-    const reading = await lockPayment(tx, key.projectId, key.paymentId)
-    if (reading === undefined) throw notFound()
-    const made = await decide(reading.payment, reading.now, tx)
-    if (made === undefined) return { payment: reading.payment }
-    const fact = transitionEvent(made)
-    await writeTransition(tx, made, fact)
-    return { payment: made.payment, transition: made, event: fact }
+export async function cancelPayment(context: PaymentContext, key: PaymentKey): Promise<Payment> {
+  const { payment } = await change(context, {
+    place: key,
+    absent: notFound,
+    decide: ({ payment, now }) => ({ transition: cancel(owned(payment, key), now) }),
   })
-  if (transition !== undefined) afterCommit(payments, transition)
-  if (event !== undefined) payments.publish(committedEvent(event, key.projectId, transition.now))
   return payment
 }
 
-function afterCommit({ log, metrics, notify }: PaymentContext, transition: Transition): void {
-  const { payment, fact, fromState, tasks } = transition
-  if (fact !== undefined) {
-    metrics.moved(fact.kind)
-    const { paymentId, projectId, state } = payment
-    log.debug(
-      { paymentId, projectId, kind: fact.kind, fromState, toState: state },
-      'payment changed',
-    )
-  }
-  if (tasks.length > 0) notify()
+/** Refunds a paid payment; a refunded one is answered as it is. */
+export async function refundPayment(context: PaymentContext, key: PaymentKey): Promise<Payment> {
+  const { payment } = await change(context, {
+    place: key,
+    absent: notFound,
+    decide: ({ payment, now }) => ({ transition: refund(payment, now) }),
+  })
+  return payment
 }
 
 function owned(payment: Payment | undefined, key: PaymentKey): Payment {

@@ -1,8 +1,6 @@
 // Finds the payments that workers have to change: expired ones, and those with a payout to release.
 import { type Queryable, sql } from '#platform/db/db.ts'
-
-/** A payment that a worker has to look at. */
-export type DuePayment = { projectId: string; paymentId: string }
+import type { ReadKey } from './payment-store.ts'
 
 type DueRow = { project_id: string; payment_id: string }
 
@@ -13,7 +11,7 @@ const dueToExpire = sql(
 )
 
 /** Open payments with a pending payer whose time ran out. Locks nothing. */
-export async function findDueToExpire(db: Queryable, limit: number): Promise<DuePayment[]> {
+export async function findDueToExpire(db: Queryable, limit: number): Promise<ReadKey[]> {
   return (await db.rows<DueRow>(dueToExpire, [limit])).map(duePayment)
 }
 
@@ -27,10 +25,10 @@ const dueToRelease = sql(
 )
 
 /** Paid payments with a payee whose money leaves hold. Locks nothing. */
-export async function findDueToRelease(db: Queryable, limit: number): Promise<DuePayment[]> {
+export async function findDueToRelease(db: Queryable, limit: number): Promise<ReadKey[]> {
   return (await db.rows<DueRow>(dueToRelease, [limit])).map(duePayment)
 }
 
-function duePayment(row: DueRow): DuePayment {
+function duePayment(row: DueRow): ReadKey {
   return { projectId: row.project_id, paymentId: row.payment_id }
 }

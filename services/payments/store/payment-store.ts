@@ -11,7 +11,7 @@ import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { Payee, Payer, Payment } from '../domain/payment.ts'
 
 /** One row of a payment that was read: the payment beside its payer and its payee of one position. */
-type Row = {
+export type PaymentRow = {
   payment_id: string
   project_id: string
   merchant_id: string
@@ -77,8 +77,11 @@ type PayeeColumns = {
   release_time: Date | null
 }
 
-/** One statement reads all: payers and payees are joined by position, so that one of each is one row. */
-function readingWhere(name: string, condition: string, source = 'payment p'): Sql {
+/**
+ * A statement that reads payments from `source`, which has the table `payment` as `p`. Payers and payees are joined by
+ * position, so that one of each is one row.
+ */
+export function readingWhere(name: string, condition: string, source = 'payment p'): Sql {
   return sql(
     name,
     `select p.payment_id, p.project_id, p.merchant_id, p.transaction_id, p.request_fingerprint,
@@ -130,7 +133,7 @@ export async function readPayment(
   projectId: string,
   paymentId: string,
 ): Promise<Reading | undefined> {
-  return decode(await db.rows<Row>(byId, [projectId, paymentId]))
+  return decode(await db.rows<PaymentRow>(byId, [projectId, paymentId]))
 }
 
 /** A payment of a project. */
@@ -142,18 +145,22 @@ export async function readPayments(
   keys: readonly ReadKey[],
 ): Promise<(Reading | undefined)[]> {
   const unique = [...new Map(keys.map((key) => [nameOf(key), key])).values()]
-  const rows = await db.rows<Row>(byIds, [
+  const rows = await db.rows<PaymentRow>(byIds, [
     unique.map(({ projectId }) => projectId),
     unique.map(({ paymentId }) => paymentId),
   ])
-  const found = new Map<string, Row[]>()
-  for (const row of rows) {
-    const name = nameOf({ projectId: row.project_id, paymentId: row.payment_id })
-    const rowsOfOne = found.get(name)
-    if (rowsOfOne === undefined) found.set(name, [row])
-    else rowsOfOne.push(row)
-  }
-  return keys.map((key) => decode(found.get(nameOf(key)) ?? []))
+  const found = new Map(readingsOf(rows).map((one) => [nameOf(one.payment), one]))
+  return keys.map((key) => found.get(nameOf(key)))
+}
+
+/** The payments of rows that a statement of `readingWhere` returned. */
+export function readingsOf(rows: readonly PaymentRow[]): Reading[] {
+  const byPayment = Map.groupBy(rows, nameOfRow)
+  return [...byPayment.values()].flatMap((rowsOfOne) => decode(rowsOfOne) ?? [])
+}
+
+function nameOfRow({ project_id: projectId, payment_id: paymentId }: PaymentRow): string {
+  return nameOf({ projectId, paymentId })
 }
 
 function nameOf({ projectId, paymentId }: ReadKey): string {
@@ -165,7 +172,11 @@ export async function readByTransaction(
   db: Queryable,
   key: { projectId: string; merchantId: string; transactionId: string },
 ): Promise<{ payment: Payment; fingerprint: Buffer } | undefined> {
-  const rows = await db.rows<Row>(byTransaction, [key.projectId, key.merchantId, key.transactionId])
+  const rows = await db.rows<PaymentRow>(byTransaction, [
+    key.projectId,
+    key.merchantId,
+    key.transactionId,
+  ])
   const reading = decode(rows)
   const [first] = rows
   if (reading === undefined || first === undefined) return undefined
@@ -177,49 +188,22 @@ export type PayerPlace = { projectId: string; paymentId: string; payerId: string
 
 type PlaceRow = { project_id: string; payment_id: string; payer_id: string }
 
-const placeByPayer = sql(
-  'payer_place',
-  'select project_id, payment_id, payer_id from payer where payer_id = $1',
-)
 const placeByLink = sql(
   'payer_place_by_link',
   'select project_id, payment_id, payer_id from payer where link_token_hash = $1',
 )
-const placeByPayee = sql(
-  'payee_place',
-  'select project_id, payment_id, payee_id as payer_id from payee where payee_id = $1',
-)
-
-/** Finds the payment of a payer. Locks nothing. */
-export async function placeOfPayer(
-  db: Queryable,
-  payerId: string,
-): Promise<PayerPlace | undefined> {
-  return place(await db.row<PlaceRow>(placeByPayer, [payerId]))
-}
 
 /** Finds the payer of a link by the hash of its token. Locks nothing. */
 export async function placeOfLink(
   db: Queryable,
   tokenHash: Buffer,
 ): Promise<PayerPlace | undefined> {
-  return place(await db.row<PlaceRow>(placeByLink, [tokenHash]))
-}
-
-/** Finds the payment of a payee. Locks nothing. */
-export async function placeOfPayee(
-  db: Queryable,
-  payeeId: string,
-): Promise<Omit<PayerPlace, 'payerId'> | undefined> {
-  return place(await db.row<PlaceRow>(placeByPayee, [payeeId]))
-}
-
-function place(row: PlaceRow | undefined): PayerPlace | undefined {
+  const row = await db.row<PlaceRow>(placeByLink, [tokenHash])
   if (row === undefined) return undefined
   return { projectId: row.project_id, paymentId: row.payment_id, payerId: row.payer_id }
 }
 
-function decode(rows: Row[]): Reading | undefined {
+function decode(rows: PaymentRow[]): Reading | undefined {
   const [row] = rows
   if (row === undefined) return undefined
   return {
@@ -252,7 +236,7 @@ function decode(rows: Row[]): Reading | undefined {
   }
 }
 
-function decodeFees(row: Row): Payment['fees'] {
+function decodeFees(row: PaymentRow): Payment['fees'] {
   const fees = {
     cardProcessingMinor: row.fee_card_processing_minor,
     platformProcessingMinor: row.fee_platform_processing_minor,
@@ -266,7 +250,7 @@ function decodeFees(row: Row): Payment['fees'] {
   return { totalMinor, ...fees }
 }
 
-function decodePayer(row: Row): Payer[] {
+function decodePayer(row: PaymentRow): Payer[] {
   if (row.payer_id === null) return []
   const payer = {
     payerId: row.payer_id,
@@ -293,7 +277,7 @@ function decodePayer(row: Row): Payer[] {
   return [payer]
 }
 
-function decodePayee(row: Row): Payee[] {
+function decodePayee(row: PaymentRow): Payee[] {
   if (row.payee_id === null) return []
   const payee = {
     payeeId: row.payee_id,

@@ -1,8 +1,9 @@
 // Claims tasks for the back end, reads their contents and marks them done.
-import type { PaymentChannel, PaymentState } from '#core/payment/words.ts'
+import type { PaymentState } from '#core/payment/words.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { asyncCommit } from '#platform/events/outbox.ts'
 import type { Backlog } from '#platform/telemetry/metrics.ts'
+import type { BackendCall, CallOf, Charge } from '../domain/backend-call.ts'
 import type { Task } from '../domain/transition.ts'
 
 // Longer than a call may take. Two workers on one task do no harm, since each call is idempotent; a task that a
@@ -49,13 +50,13 @@ export function claimTasks(
   return db.rows(claimStatement, [limit, leaseMs, kinds])
 }
 
-// Every charge is announced, so nothing is kept of it: a row that is deleted writes to no index, one that is changed to each.
-// If the database crashes and forgets this, the charge is announced again, which changes nothing.
-const announcedStatement = sql(
-  'task_end_announced',
+// Almost every payment has a charge and a payout, so nothing is kept of them: a row that is deleted writes to no index, one
+// that is changed to each. If the database crashes and forgets this, the call is made again, which changes nothing.
+const deleteStatement = sql(
+  'task_delete_done',
   `with ${asyncCommit}
    delete from task using async_commit
-   where subject_id = any($1::uuid[]) and kind = 'announce' and async_commit.commits = 'off'`,
+   where subject_id = any($1::uuid[]) and kind = $2::task_kind and async_commit.commits = 'off'`,
 )
 
 const doneStatement = sql(
@@ -64,13 +65,10 @@ const doneStatement = sql(
    where subject_id = any($1::uuid[]) and kind = $2::task_kind and ${isOpen}`,
 )
 
-/** Marks tasks as done; announcements are deleted. */
-export async function markDone(db: Queryable, tasks: TasksOfKind): Promise<void> {
-  if (tasks.kind === 'announce') {
-    await db.run(announcedStatement, [tasks.subjectIds])
-    return
-  }
-  await db.run(doneStatement, [tasks.subjectIds, tasks.kind])
+/** Ends tasks: those of announcements and payouts are deleted, those of withdrawals and refunds marked as done. */
+export async function markDone(db: Queryable, { kind, subjectIds }: TasksOfKind): Promise<void> {
+  const isDeleted = kind === 'announce' || kind === 'payout'
+  await db.run(isDeleted ? deleteStatement : doneStatement, [subjectIds, kind])
 }
 
 const laterStatement = sql(
@@ -85,71 +83,71 @@ export async function markLater(db: Queryable, tasks: TasksOfKind): Promise<void
   await db.run(laterStatement, [tasks.subjectIds, tasks.kind])
 }
 
-/** What is said of a charge. */
-export type ChargeRow = {
-  payer_id: string
-  amount_minor: bigint
-  currency: string
-  mobile_number_e164: string
-  payment_channel: PaymentChannel
-  business_name: string
-  expire_time: Date
-  /** The key of its cash code; null for one from before key ids. */
-  link_key_id: string | null
-}
-
 const chargesStatement = sql(
   'task_charges',
   `select r.payer_id, r.amount_minor + r.fee_minor + r.tip_minor + r.tax_minor
-       + r.convenience_fee_minor as amount_minor,
-     p.currency, r.mobile_number_e164, r.payment_channel, p.business_name, r.expire_time,
-     r.link_key_id
+       + r.convenience_fee_minor as "amountMinor",
+     p.currency, r.mobile_number_e164 as "mobileNumberE164", r.payment_channel as "paymentChannel",
+     p.business_name as "businessName", r.expire_time as "expireTime", r.link_key_id as "linkKeyId"
    from payer r join payment p on p.project_id = r.project_id and p.payment_id = r.payment_id
    where r.payer_id = any($1::uuid[])`,
 )
 
-/** Reads the charges of payers. Locks nothing. */
-export function readCharges(db: Queryable, payerIds: string[]): Promise<ChargeRow[]> {
-  return db.rows(chargesStatement, [payerIds])
-}
-
-/** What is said of a payout. */
-export type PayoutRow = {
-  payee_id: string
-  net_minor: bigint
-  currency: string
-  mobile_number_e164: string
-}
-
 const payoutsStatement = sql(
   'task_payouts',
-  `select e.payee_id, e.net_minor, p.currency, e.mobile_number_e164
+  `select e.payee_id as "subjectId", e.net_minor as "amountMinor", p.currency,
+     e.mobile_number_e164 as "mobileNumberE164"
    from payee e join payment p on p.project_id = e.project_id and p.payment_id = e.payment_id
    where e.payee_id = any($1::uuid[])`,
 )
 
-/** Reads the payouts of payees. Locks nothing. */
-export function readPayouts(db: Queryable, payeeIds: string[]): Promise<PayoutRow[]> {
-  return db.rows(payoutsStatement, [payeeIds])
-}
-
-/** What is said of a refund. */
-export type RefundRow = {
-  refund_id: string
-  payer_id: string
-  amount_minor: bigint
-  currency: string
-}
-
 const refundsStatement = sql(
   'task_refunds',
-  `select refund_id, payer_id, amount_minor, currency from refund
-   where refund_id = any($1::uuid[])`,
+  `select refund_id as "subjectId", payer_id as "payerId", amount_minor as "amountMinor", currency
+   from refund where refund_id = any($1::uuid[])`,
 )
 
-/** Reads refunds. Locks nothing. */
-export function readRefunds(db: Queryable, refundIds: string[]): Promise<RefundRow[]> {
-  return db.rows(refundsStatement, [refundIds])
+/** Reads the charges of payers. Locks nothing. */
+export async function readCharges(
+  db: Queryable,
+  payerIds: string[],
+): Promise<CallOf<'announce'>[]> {
+  const rows = await db.rows<Charge & { payer_id: string }>(chargesStatement, [payerIds])
+  return rows.map(({ payer_id: subjectId, ...charge }) => ({
+    kind: 'announce',
+    subjectId,
+    attempts: 1,
+    charge,
+  }))
+}
+
+/** Reads what the calls of claimed tasks say. Locks nothing. */
+export async function readCalls(db: Queryable, tasks: ClaimedTask[]): Promise<BackendCall[]> {
+  const idsOf = (kind: Task['kind']) =>
+    tasks.flatMap((task) => (task.kind === kind ? [task.subject_id] : []))
+  const [charges, payouts, refunds] = await Promise.all([
+    readSome(idsOf('announce'), (ids) => readCharges(db, ids)),
+    readSome(idsOf('payout'), (ids) =>
+      db.rows<Omit<CallOf<'payout'>, 'kind'>>(payoutsStatement, [ids]),
+    ),
+    readSome(idsOf('refund'), (ids) =>
+      db.rows<Omit<CallOf<'refund'>, 'kind'>>(refundsStatement, [ids]),
+    ),
+  ])
+  const withdrawals = tasks.flatMap(({ subject_id: subjectId, kind, reason, attempts }) =>
+    kind === 'withdraw' && reason !== null ? [{ kind, subjectId, attempts, reason }] : [],
+  )
+  const attempts = new Map(tasks.map((task) => [`${task.kind} ${task.subject_id}`, task.attempts]))
+  return [
+    ...charges,
+    ...payouts.map((row) => ({ ...row, kind: 'payout' as const })),
+    ...refunds.map((row) => ({ ...row, kind: 'refund' as const })),
+    ...withdrawals,
+  ].map((call) => ({ ...call, attempts: attempts.get(`${call.kind} ${call.subjectId}`) ?? 1 }))
+}
+
+async function readSome<T>(ids: string[], read: (ids: string[]) => Promise<T[]>): Promise<T[]> {
+  return ids.length === 0 ? [] : read(ids)
 }
 
 const backlogStatement = sql(

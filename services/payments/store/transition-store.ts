@@ -1,257 +1,348 @@
-// Locks payments and writes their transitions.
-import type { PayerState, PayoutState } from '#core/payment/words.ts'
-import { type Queryable, sql } from '#platform/db/db.ts'
+// Writes the decisions of a batch of changes.
+import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
+import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import { leasedUntil } from '#platform/events/outbox.ts'
+import type { Decision } from '../domain/decision.ts'
+import { addPath, roundsOf } from '../domain/moves.ts'
+import {
+  type Payee,
+  type Payer,
+  type Payment,
+  payerMachine,
+  paymentMachine,
+  payoutMachine,
+} from '../domain/payment.ts'
 import type { StoredEvent } from '../domain/stored-event.ts'
 import { expiryCheckTime, type Transition } from '../domain/transition.ts'
-import { type Reading, readPayment } from './payment-store.ts'
+import { taskLeasedUntil } from './task-store.ts'
 
-const lockStatement = sql(
-  'payment_lock',
-  'select 1 from payment where project_id = $1 and payment_id = $2 for no key update',
+// Rows of `u` are rows as they are to be; each must stand where it was read.
+const updatePayments = sql(
+  'payment_update',
+  `update payment set state = u.to_state::payment_state, callback_sequence = u.callback_sequence,
+     update_time = u.update_time, expiry_check_time = u.expiry_check_time
+   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[],
+     $7::timestamptz[])
+     as u (project_id, payment_id, from_state, to_state, callback_sequence, update_time,
+       expiry_check_time)
+   where payment.project_id = u.project_id and payment.payment_id = u.payment_id
+     and payment.state = u.from_state::payment_state`,
 )
 
-/**
- * Locks a payment's row until the end of the transaction, then reads the payment with the clock. Every
- * change of a payment holds this lock, so its payers and payees need none.
- */
-export async function lockPayment(
-  tx: Queryable,
-  projectId: string,
-  paymentId: string,
-): Promise<Reading | undefined> {
-  const [, reading] = await Promise.all([
-    tx.run(lockStatement, [projectId, paymentId]),
-    readPayment(tx, projectId, paymentId),
-  ])
-  return reading
-}
+const updatePayers = sql(
+  'payer_update',
+  `update payer set state = u.to_state::payer_state, refused_attempts = u.refused_attempts,
+     attempt_id = u.attempt_id, receipt_id = u.receipt_id,
+     payment_method = u.payment_method::payment_method
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::text[], $6::uuid[],
+     $7::text[])
+     as u (payer_id, from_state, to_state, refused_attempts, attempt_id, receipt_id, payment_method)
+   where payer.payer_id = u.payer_id and payer.state = u.from_state::payer_state`,
+)
 
-/** Rows of `u` are payers as they are to be; each must stand where it was read. */
-const writePayer = (first: number): string =>
-  `update payer set state = u.to_state, refused_attempts = u.refused_attempts,
-     attempt_id = u.attempt_id, receipt_id = u.receipt_id, payment_method = u.payment_method
-   from unnest($${first}::uuid[], $${first + 1}::payer_state[], $${first + 2}::payer_state[],
-     $${first + 3}::smallint[], $${first + 4}::text[], $${first + 5}::uuid[],
-     $${first + 6}::payment_method[])
-     as u(payer_id, from_state, to_state, refused_attempts, attempt_id, receipt_id, payment_method)
-   where payer.payer_id = u.payer_id and payer.state = u.from_state`
-
-/** Rows of `u` are payees as they are to be; each must stand where it was read. */
-const writePayee = (first: number): string =>
-  `update payee set payout_state = u.to_state, release_time = u.release_time
-   from unnest($${first}::uuid[], $${first + 1}::payout_state[], $${first + 2}::payout_state[],
-     $${first + 3}::timestamptz[])
-     as u(payee_id, from_state, to_state, release_time)
-   where payee.payee_id = u.payee_id and payee.payout_state = u.from_state`
-
-const updatePayers = sql('payer_update', writePayer(1))
-const updatePayees = sql('payee_update', writePayee(1))
-
-const writeStatement = sql(
-  'transition_write',
-  `with moved as (
-     update payment set state = $4, callback_sequence = $5, update_time = $6, expiry_check_time = $7
-     where project_id = $1 and payment_id = $2 and state = $3::payment_state
-     returning payment_id
-   ), moved_payer as (
-     ${writePayer(8)}
-     returning payer.payer_id
-   ), moved_payee as (
-     ${writePayee(15)}
-     returning payee.payee_id
-   ), event as (
-     insert into outbox (event_id, subject, project_id, payload, traceparent, request_id,
-       occurred_at, next_at)
-     select $19::uuid, $20::text, $1, $21::bytea, $22::text, $23::text, $24::timestamptz,
-       ${leasedUntil}
-     where $19::uuid is not null
-   )
-   select (select count(*) from moved)::integer as payments,
-     (select count(*) from moved_payer)::integer as payers,
-     (select count(*) from moved_payee)::integer as payees`,
+const updatePayees = sql(
+  'payee_update',
+  `update payee set payout_state = u.to_state::payout_state, release_time = u.release_time
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[])
+     as u (payee_id, from_state, to_state, release_time)
+   where payee.payee_id = u.payee_id and payee.payout_state = u.from_state::payout_state`,
 )
 
 const insertSettlements = sql(
   'settlement_insert',
   `insert into settlement (settlement_id, project_id, payment_id, kind, payer_id, payee_id,
      attempt_id, reverses_id, amount_minor, currency, create_time)
-   select s.settlement_id, $1, $2, s.kind, s.payer_id, s.payee_id, s.attempt_id, s.reverses_id,
-     s.amount_minor, $3, $4
-   from unnest($5::uuid[], $6::settlement_kind[], $7::uuid[], $8::uuid[], $9::text[], $10::uuid[],
-     $11::bigint[])
-     as s(settlement_id, kind, payer_id, payee_id, attempt_id, reverses_id, amount_minor)`,
+   select settlement_id, project_id, payment_id, kind::settlement_kind, payer_id, payee_id,
+     attempt_id, reverses_id, amount_minor, currency, create_time
+   from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::uuid[], $7::text[],
+     $8::uuid[], $9::bigint[], $10::text[], $11::timestamptz[])
+     as s (settlement_id, project_id, payment_id, kind, payer_id, payee_id, attempt_id, reverses_id,
+       amount_minor, currency, create_time)`,
 )
 
 const insertRefunds = sql(
   'refund_insert',
   `insert into refund (refund_id, project_id, payment_id, payer_id, amount_minor, currency,
      create_time)
-   select r.refund_id, $1, $2, r.payer_id, r.amount_minor, $3, $4
-   from unnest($5::uuid[], $6::uuid[], $7::bigint[]) as r(refund_id, payer_id, amount_minor)`,
+   select refund_id, project_id, payment_id, payer_id, amount_minor, currency, create_time
+   from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[], $6::text[],
+     $7::timestamptz[])
+     as r (refund_id, project_id, payment_id, payer_id, amount_minor, currency, create_time)`,
 )
 
 const insertTasks = sql(
   'task_insert',
-  `insert into task (subject_id, kind, project_id, payment_id, reason, create_time, next_time)
-   select t.subject_id, t.kind, $1, $2, t.reason, $3, $3
-   from unnest($4::uuid[], $5::task_kind[], $6::payment_state[]) as t(subject_id, kind, reason)`,
+  `insert into task (subject_id, kind, project_id, payment_id, reason, create_time, next_time,
+     attempts)
+   select subject_id, kind::task_kind, project_id, payment_id, reason::payment_state, create_time,
+     ${taskLeasedUntil}, 1
+   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[])
+     as t (subject_id, kind, project_id, payment_id, reason, create_time)`,
 )
 
+const insertEvents = sql(
+  'event_insert',
+  `insert into outbox (event_id, subject, project_id, payload, traceparent, request_id, occurred_at,
+     next_at)
+   select event_id, subject, project_id, payload, traceparent, request_id, occurred_at,
+     ${leasedUntil}
+   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bytea[], $5::text[], $6::text[],
+     $7::timestamptz[])
+     as e (event_id, subject, project_id, payload, traceparent, request_id, occurred_at)`,
+)
+
+const insertReports = sql(
+  'charge_report_insert',
+  `insert into charge_report (payer_id, attempt_id, outcome, report_time)
+   select payer_id, attempt_id, outcome::charge_outcome, clock_now()
+   from unnest($1::uuid[], $2::text[], $3::text[]) as r (payer_id, attempt_id, outcome)`,
+)
+
+const insertAttempts = sql(
+  'attempt_insert',
+  `insert into attempt (attempt_id, project_id, payment_id, payer_id, create_time,
+     next_enquiry_time)
+   select attempt_id, project_id, payment_id, payer_id, clock_now(),
+     clock_now() + lease_ms * interval '1 millisecond'
+   from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::integer[])
+     as a (attempt_id, project_id, payment_id, payer_id, lease_ms)`,
+)
+
+// An attempt of another payer stays open, even if a report names it.
+const endAttempts = sql(
+  'attempt_end',
+  `update attempt set next_enquiry_time = null
+   from unnest($1::text[], $2::uuid[]) as a (attempt_id, payer_id)
+   where attempt.attempt_id = a.attempt_id and attempt.payer_id = a.payer_id
+     and attempt.next_enquiry_time is not null`,
+)
+
+const endRefunds = sql(
+  'refund_end',
+  `update refund set state = r.state::refund_state
+   from unnest($1::uuid[], $2::text[]) as r (refund_id, state)
+   where refund.refund_id = r.refund_id and refund.state = 'sent'`,
+)
+
+/** An event of a payment, with what its row has beside it. */
+export type PaymentEvent = StoredEvent & { projectId: string; occurredAt: Date }
+
 /**
- * Writes a transition in the transaction that holds the payment's lock, in one round trip. Each row
- * is changed only from the state in which it was read; anything else is a bug and rolls back. The event
- * is leased to this process.
+ * Writes decisions in the transaction that holds the locks of their payments, in one round trip; those of one payment in
+ * their order. Each row is changed only from the state in which it was read; NotAsRead is thrown, and all of it rolled
+ * back, if one is not. Events and tasks are leased to this process.
  */
-export async function writeTransition(
+export async function writeDecisions(
   tx: Queryable,
-  transition: Transition,
-  event: StoredEvent | undefined,
+  decisions: readonly Decision[],
+  events: readonly PaymentEvent[],
 ): Promise<void> {
-  const payers = rounds(transition.payers)
-  const payees = rounds(transition.payees)
-  const lastPayers = payers.pop() ?? []
-  const lastPayees = payees.pop() ?? []
+  const transitions = decisions.flatMap(({ transition }) => transition ?? [])
   await Promise.all([
-    // A row that passes through states is written in each of them: a statement can change it but once.
-    ...payers.map((moves) =>
-      expectRows(moves.length, tx.run(updatePayers, payerValues(transition, moves))),
-    ),
-    ...payees.map((moves) =>
-      expectRows(moves.length, tx.run(updatePayees, payeeValues(transition, moves))),
-    ),
-    writeStates(tx, transition, { payers: lastPayers, payees: lastPayees, event }),
-    ...writeMoney(tx, transition),
+    ...writeStates(tx, transitions),
+    ...writeMoney(tx, transitions),
+    ...writeAttempts(tx, decisions),
+    write(tx, insertEvents, events, [
+      ['uuid', (event) => event.eventId],
+      ['text', (event) => event.subject],
+      ['uuid', (event) => event.projectId],
+      ['bytea', (event) => event.payload],
+      ['text', (event) => event.traceparent],
+      ['text', (event) => event.requestId],
+      ['timestamptz', (event) => event.occurredAt],
+    ]),
   ])
 }
 
-/** What the payment and those whose last step it is come to, with the event of it. */
-async function writeStates(
+/** A row does not stand where it was read: someone changed it without the lock of its payment. */
+export class NotAsRead extends Error {
+  constructor() {
+    super('a row is not in the state in which it was read')
+  }
+}
+
+type Column<T> = [ArrayType, (row: T) => unknown]
+
+/** Runs a statement on the columns of its rows, and on none not at all; returns the number of rows that it wrote. */
+async function write<T>(
   tx: Queryable,
-  transition: Transition,
-  last: { payers: Move<PayerState>[]; payees: Move<PayoutState>[]; event: StoredEvent | undefined },
-): Promise<void> {
-  const { payment, now, fromState } = transition
-  const { payers, payees, event } = last
-  const written = await tx.row<{ payments: number; payers: number; payees: number }>(
-    writeStatement,
-    [
-      payment.projectId,
-      payment.paymentId,
-      fromState,
-      payment.state,
-      payment.callbackSequence,
-      payment.updateTime,
-      expiryCheckTime(payment) ?? null,
-      ...payerValues(transition, payers),
-      ...payeeValues(transition, payees),
-      event?.eventId ?? null,
-      event?.subject ?? null,
-      event?.payload ?? null,
-      event?.traceparent ?? null,
-      event?.requestId ?? null,
-      now,
-    ],
-  )
-  const isWhole =
-    written?.payments === 1 && written.payers === payers.length && written.payees === payees.length
-  if (!isWhole) throw notAsRead()
+  statement: Sql,
+  rows: readonly T[],
+  columns: Column<T>[],
+): Promise<number> {
+  if (rows.length === 0) return 0
+  const parameters = columns.map(([type, read]) => arrayParameter(type, rows.map(read)))
+  return tx.run(statement, parameters)
 }
 
-async function expectRows(count: number, written: Promise<number>): Promise<void> {
-  if ((await written) !== count) throw notAsRead()
+/** Like `write`; every row must be written. */
+async function writeEach<T>(...args: Parameters<typeof write<T>>): Promise<void> {
+  const [, , rows] = args
+  if ((await write(...args)) !== rows.length) throw new NotAsRead()
 }
 
-function notAsRead(): Error {
-  return new Error('a row is not in the state in which it was read')
+/** What payments, payers and payees come to: in rounds, and in the last of their transitions. */
+function writeStates(tx: Queryable, transitions: readonly Transition[]): Promise<void>[] {
+  const payments = new Map<string, Payment>()
+  const payers = new Map<string, Payer>()
+  const payees = new Map<string, Payee>()
+  const paths = {
+    payments: new Map<string, Payment['state'][]>(),
+    payers: new Map<string, Payer['state'][]>(),
+    payees: new Map<string, Payee['payoutState'][]>(),
+  }
+  for (const { payment, fromState, now, ...moved } of transitions) {
+    payments.set(payment.paymentId, payment)
+    for (const payer of payment.payers) payers.set(payer.payerId, payer)
+    for (const payee of payment.payees) payees.set(payee.payeeId, payee)
+    // A payout is no state of the request: its row has nothing new.
+    const isNew = payment.updateTime === now || payment.state !== fromState
+    if (isNew) addPath(paths.payments, payment.paymentId, [fromState, payment.state])
+    for (const [id, path] of moved.payers) addPath(paths.payers, id, path)
+    for (const [id, path] of moved.payees) addPath(paths.payees, id, path)
+  }
+  return [
+    ...roundsOf(paths.payments, paymentMachine).map((moves) =>
+      writeEach(tx, updatePayments, withRows(moves, payments), [
+        ['uuid', ({ row }) => row.projectId],
+        ['uuid', ({ row }) => row.paymentId],
+        ['text', ({ from }) => from],
+        ['text', ({ to }) => to],
+        ['integer', ({ row }) => row.callbackSequence],
+        ['timestamptz', ({ row }) => row.updateTime],
+        ['timestamptz', ({ row }) => expiryCheckTime(row)],
+      ]),
+    ),
+    ...roundsOf(paths.payers, payerMachine).map((moves) =>
+      writeEach(tx, updatePayers, withRows(moves, payers), [
+        ['uuid', ({ id }) => id],
+        ['text', ({ from }) => from],
+        ['text', ({ to }) => to],
+        ['smallint', ({ row }) => row.refusedAttempts],
+        ['text', ({ row }) => row.attemptId],
+        ['uuid', ({ row }) => row.receiptId],
+        ['text', ({ row }) => row.paymentMethod],
+      ]),
+    ),
+    ...roundsOf(paths.payees, payoutMachine).map((moves) =>
+      writeEach(tx, updatePayees, withRows(moves, payees), [
+        ['uuid', ({ id }) => id],
+        ['text', ({ from }) => from],
+        ['text', ({ to }) => to],
+        ['timestamptz', ({ row }) => row.releaseTime],
+      ]),
+    ),
+  ]
 }
 
-function payerValues({ payment }: Transition, moves: Move<PayerState>[]): unknown[] {
-  const rows = moves.map(({ id }) => {
-    const payer = payment.payers.find(({ payerId }) => payerId === id)
-    if (payer === undefined) throw new Error('a transition moves a payer of another payment')
-    return payer
+function withRows<M extends { id: string }, R>(
+  moves: M[],
+  rows: Map<string, R>,
+): (M & { row: R })[] {
+  return moves.map((move) => {
+    const row = rows.get(move.id)
+    if (row === undefined) throw new Error('a transition moves a row of another payment')
+    return { ...move, row }
   })
+}
+
+/** Movements of money, refunds and tasks. */
+function writeMoney(tx: Queryable, transitions: readonly Transition[]): Promise<unknown>[] {
+  const each = <T>(read: (transition: Transition) => readonly T[]) =>
+    transitions.flatMap(({ payment, now, ...rest }) =>
+      read({ payment, now, ...rest }).map((row) => ({ ...row, payment, now })),
+    )
   return [
-    moves.map(({ id }) => id),
-    moves.map(({ from }) => from),
-    moves.map(({ to }) => to),
-    rows.map((payer) => payer.refusedAttempts),
-    rows.map((payer) => payer.attemptId ?? null),
-    rows.map((payer) => payer.receiptId ?? null),
-    rows.map((payer) => payer.paymentMethod),
+    write(
+      tx,
+      insertSettlements,
+      each(({ settlements }) => settlements),
+      [
+        ['uuid', (row) => row.settlementId],
+        ['uuid', (row) => row.payment.projectId],
+        ['uuid', (row) => row.payment.paymentId],
+        ['text', (row) => row.kind],
+        ['uuid', (row) => row.payerId],
+        ['uuid', (row) => row.payeeId],
+        ['text', (row) => row.attemptId],
+        ['uuid', (row) => row.reversesId],
+        ['bigint', (row) => row.amountMinor],
+        ['text', (row) => row.payment.currency],
+        ['timestamptz', (row) => row.now],
+      ],
+    ),
+    write(
+      tx,
+      insertRefunds,
+      each(({ refunds }) => refunds),
+      [
+        ['uuid', (row) => row.refundId],
+        ['uuid', (row) => row.payment.projectId],
+        ['uuid', (row) => row.payment.paymentId],
+        ['uuid', (row) => row.payerId],
+        ['bigint', (row) => row.amountMinor],
+        ['text', (row) => row.payment.currency],
+        ['timestamptz', (row) => row.now],
+      ],
+    ),
+    write(
+      tx,
+      insertTasks,
+      each(({ tasks }) => tasks),
+      [
+        ['uuid', (row) => row.subjectId],
+        ['text', (row) => row.kind],
+        ['uuid', (row) => row.payment.projectId],
+        ['uuid', (row) => row.payment.paymentId],
+        ['text', (row) => row.reason],
+        ['timestamptz', (row) => row.now],
+      ],
+    ),
   ]
 }
 
-function payeeValues({ payment }: Transition, moves: Move<PayoutState>[]): unknown[] {
+/** Reports of the back end, attempts of ours, and refunds that have ended. */
+function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<unknown>[] {
   return [
-    moves.map(({ id }) => id),
-    moves.map(({ from }) => from),
-    moves.map(({ to }) => to),
-    moves.map(({ id }) => payment.payees.find((one) => one.payeeId === id)?.releaseTime ?? null),
+    write(
+      tx,
+      insertReports,
+      decisions.flatMap(({ report }) => report ?? []),
+      [
+        ['uuid', (row) => row.payerId],
+        ['text', (row) => row.attemptId],
+        ['text', (row) => row.outcome],
+      ],
+    ),
+    write(
+      tx,
+      insertAttempts,
+      decisions.flatMap(({ begins }) => begins ?? []),
+      [
+        ['text', (row) => row.attemptId],
+        ['uuid', (row) => row.projectId],
+        ['uuid', (row) => row.paymentId],
+        ['uuid', (row) => row.payerId],
+        ['integer', (row) => row.leaseMs],
+      ],
+    ),
+    write(
+      tx,
+      endAttempts,
+      decisions.flatMap(({ ends }) => ends ?? []),
+      [
+        ['text', (row) => row.attemptId],
+        ['uuid', (row) => row.payerId],
+      ],
+    ),
+    writeEach(
+      tx,
+      endRefunds,
+      decisions.flatMap(({ refunded }) => refunded ?? []),
+      [
+        ['uuid', (row) => row.refundId],
+        ['text', (row) => row.outcome],
+      ],
+    ),
   ]
-}
-
-type Move<S> = { id: string; from: S; to: S }
-
-/** The steps by their number: each is of a row that has taken the one before. */
-function rounds<S>(paths: Map<string, [S, ...S[]]>): Move<S>[][] {
-  const result: Move<S>[][] = []
-  for (const [id, [first, ...rest]] of paths) {
-    let from = first
-    for (const [round, to] of (rest.length === 0 ? [first] : rest).entries()) {
-      ;(result[round] ??= []).push({ id, from, to })
-      from = to
-    }
-  }
-  return result
-}
-
-function writeMoney(tx: Queryable, transition: Transition): Promise<unknown>[] {
-  const { payment, now, settlements, refunds, tasks } = transition
-  const { projectId, paymentId, currency } = payment
-  const written: Promise<unknown>[] = []
-  if (settlements.length > 0) {
-    written.push(
-      tx.run(insertSettlements, [
-        projectId,
-        paymentId,
-        currency,
-        now,
-        settlements.map((row) => row.settlementId),
-        settlements.map((row) => row.kind),
-        settlements.map((row) => row.payerId ?? null),
-        settlements.map((row) => row.payeeId ?? null),
-        settlements.map((row) => row.attemptId ?? null),
-        settlements.map((row) => row.reversesId ?? null),
-        settlements.map((row) => row.amountMinor),
-      ]),
-    )
-  }
-  if (refunds.length > 0) {
-    written.push(
-      tx.run(insertRefunds, [
-        projectId,
-        paymentId,
-        currency,
-        now,
-        refunds.map((row) => row.refundId),
-        refunds.map((row) => row.payerId),
-        refunds.map((row) => row.amountMinor),
-      ]),
-    )
-  }
-  if (tasks.length > 0) {
-    written.push(
-      tx.run(insertTasks, [
-        projectId,
-        paymentId,
-        now,
-        tasks.map((row) => row.subjectId),
-        tasks.map((row) => row.kind),
-        tasks.map((row) => row.reason ?? null),
-      ]),
-    )
-  }
-  return written
 }

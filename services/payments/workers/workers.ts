@@ -1,13 +1,17 @@
 // The background workers: expiry, payouts, attempts without an answer.
 
 import { forEachOf, type Loop, startLoop } from '#platform/process/loop.ts'
+import type { Payment } from '../domain/payment.ts'
 import { releasePayouts } from '../domain/payout.ts'
 import { expire } from '../domain/request-end.ts'
-import { change, type Decide, type PaymentContext } from '../operations/payments.ts'
-import { takeReport } from '../operations/reports.ts'
+import type { Transition } from '../domain/transition.ts'
+import { change } from '../operations/change.ts'
+import { notFound, type PaymentContext } from '../operations/payments.ts'
+import { reportCharge } from '../operations/reports.ts'
 import type { Backend } from '../ports/backend.ts'
 import { claimAttempts } from '../store/attempt-store.ts'
-import { type DuePayment, findDueToExpire, findDueToRelease } from '../store/due-payment-store.ts'
+import { findDueToExpire, findDueToRelease } from '../store/due-payment-store.ts'
+import type { ReadKey } from '../store/payment-store.ts'
 
 const batchSize = 100
 const width = 4
@@ -23,7 +27,7 @@ export function startExpiry(payments: PaymentContext): Loop {
   })
 }
 
-/** Hands payouts over when the payees' money leaves hold. */
+/** Hands over payouts whose days have passed; one without delay was handed over when its request was paid. */
 export function startPayouts(payments: PaymentContext): Loop {
   return startLoop({
     kind: 'payouts',
@@ -35,14 +39,19 @@ export function startPayouts(payments: PaymentContext): Loop {
   })
 }
 
+/** All of them at once, so that they are few batches. */
 async function changeAll(
   payments: PaymentContext,
-  due: DuePayment[],
-  decide: Decide,
+  due: ReadKey[],
+  decide: (payment: Payment, now: Date) => Transition | undefined,
 ): Promise<boolean> {
   let changed = 0
-  await forEachOf(due, { width, kind: 'payment', log: payments.log }, async (key) => {
-    await change(payments, key, decide)
+  await forEachOf(due, { width: batchSize, kind: 'payment', log: payments.log }, async (place) => {
+    await change(payments, {
+      place,
+      absent: notFound,
+      decide: ({ payment, now }) => ({ transition: decide(payment, now) }),
+    })
     changed += 1
   })
   // A round that failed is not repeated at once.
@@ -62,7 +71,11 @@ export function startEnquiries(payments: PaymentContext, backend: Backend): Loop
         const { attemptId } = attempt
         const outcome = await backend.enquire(attemptId)
         if (outcome === 'processing') return
-        await takeReport(payments, attempt, { attemptId, outcome, paymentMethod: undefined })
+        await reportCharge(payments, attempt.payerId, {
+          attemptId,
+          outcome,
+          paymentMethod: undefined,
+        })
       })
       return attempts.length === batchSize
     },

@@ -14,6 +14,7 @@ import { linkTokenOf } from '../../../services/payments/domain/links.ts'
 import type { Merchant } from '../../../services/payments/domain/new-payment.ts'
 import type { Payment } from '../../../services/payments/domain/payment.ts'
 import { paymentMetrics } from '../../../services/payments/metrics.ts'
+import { batchingChanger } from '../../../services/payments/operations/change.ts'
 import {
   createPayment,
   getPayment,
@@ -41,6 +42,7 @@ const payments: PaymentContext = {
   // Each alone, as a program would do it.
   storePayment: (rows) => insertPayment(db, rows),
   findPayment: (key) => readPayment(db, key.projectId, key.paymentId),
+  changeInBatch: batchingChanger(db),
   log,
   linkKeys,
   settings: {
@@ -58,8 +60,7 @@ const payments: PaymentContext = {
     merchants.get(`${projectId} ${merchantId}`, () => loadMerchant(projectId, merchantId)),
   metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
   publish: () => undefined,
-  announce: () => undefined,
-  notify: () => undefined,
+  callBackend: () => undefined,
 }
 
 await serveEdge(accounts, [

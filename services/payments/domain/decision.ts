@@ -1,0 +1,38 @@
+// What a change of a payment is decided from, and what the decision writes.
+import type { AttemptOutcome } from './charge-report.ts'
+import type { Payment } from './payment.ts'
+import type { TransferOutcome } from './payout.ts'
+import type { Refund, Transition } from './transition.ts'
+
+/** An attempt to pay a share. */
+export type AttemptKey = { payerId: string; attemptId: string }
+
+/** A refund, and whether the back end has reported its outcome. */
+export type StoredRefund = Refund & { state: 'sent' | TransferOutcome }
+
+/** A locked payment with what its change asked for. */
+export type Found = {
+  payment: Payment
+  /** By the database clock. */
+  now: Date
+  /** Outcomes that were reported of the attempt that the change names. */
+  reported: readonly AttemptOutcome[]
+  /** The refund that the change names; undefined when it names none. */
+  refund: StoredRefund | undefined
+}
+
+/** What a change writes; an empty one writes nothing. */
+export type Decision = {
+  transition?: Transition | undefined
+  /** A report of the back end, which counts once. */
+  report?: (AttemptKey & { outcome: Exclude<AttemptOutcome, 'unknown'> }) | undefined
+  /** An attempt of ours, whose outcome is enquired after `leaseMs`. */
+  begins?: (AttemptKey & { projectId: string; paymentId: string; leaseMs: number }) | undefined
+  /** An attempt whose outcome is known; only one of ours has a row. */
+  ends?: AttemptKey | undefined
+  /** A refund whose outcome was reported. */
+  refunded?: { refundId: string; outcome: TransferOutcome } | undefined
+}
+
+/** Decides on a locked payment. Throws a Failure for what cannot be. */
+export type Decide = (found: Found) => Decision

@@ -1,0 +1,44 @@
+// The steps that a row takes through its states in the transitions of one batch. Pure.
+import type { Machine } from '#core/machine.ts'
+
+/** A step of a row, which is written only if the row stands in `from`. */
+export type Move<S> = { id: string; from: S; to: S }
+
+/** Joins the path of a row through a further transition to its path so far. */
+export function addPath<S>(paths: Map<string, S[]>, id: string, path: readonly S[]): void {
+  const earlier = paths.get(id)
+  if (earlier === undefined) paths.set(id, [...path])
+  else earlier.push(...path.slice(1))
+}
+
+/**
+ * The steps of all rows by their round: a statement can change a row but once, and the guard of a table takes only steps
+ * of its state machine. A path that the machine has as one step is one.
+ */
+export function roundsOf<S extends string>(
+  paths: ReadonlyMap<string, readonly S[]>,
+  machine: Machine<S, string>,
+): Move<S>[][] {
+  const rounds: Move<S>[][] = []
+  for (const [id, path] of paths) {
+    for (const [round, move] of stepsOf(path, machine).entries()) {
+      ;(rounds[round] ??= []).push({ id, ...move })
+    }
+  }
+  return rounds
+}
+
+function stepsOf<S extends string>(
+  path: readonly S[],
+  machine: Machine<S, string>,
+): { from: S; to: S }[] {
+  const [first] = path
+  const last = path.at(-1)
+  if (first === undefined || last === undefined) throw new Error('a path has no state')
+  const isOneStep = first === last || Object.values(machine[first]).includes(last)
+  if (isOneStep) return [{ from: first, to: last }]
+  return path.slice(1).flatMap((to, index) => {
+    const from = path[index]
+    return from === undefined || from === to ? [] : [{ from, to }]
+  })
+}

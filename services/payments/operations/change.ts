@@ -1,0 +1,198 @@
+// Changes payments: the changes of one event-loop turn are decided and written together, and none suffers from another.
+import type { Failure } from '#core/errors/errors.ts'
+import { batched } from '#platform/db/batcher.ts'
+import { type Database, isRefused } from '#platform/db/db.ts'
+import type { CommittedEvent } from '#platform/events/outbox.ts'
+import { type CallContext, currentContext } from '#platform/rpc/context.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { committedEvent, transitionEvent } from '../api/events.ts'
+import { type BackendCall, callsOf } from '../domain/backend-call.ts'
+import type { AttemptKey, Decide, Decision, Found } from '../domain/decision.ts'
+import type { Payment } from '../domain/payment.ts'
+import type { StoredEvent } from '../domain/stored-event.ts'
+import type { PaymentMetrics } from '../metrics.ts'
+import { attemptName, type Locked, lockPayments, type Place } from '../store/lock-store.ts'
+import { NotAsRead, writeDecisions } from '../store/transition-store.ts'
+
+/** The dependencies of changes. */
+export type ChangeContext = {
+  db: Database
+  changeInBatch: ChangeInBatch
+  log: Logger
+  metrics: PaymentMetrics
+  /** Publishes a committed event. */
+  publish: (event: CommittedEvent) => void
+  /** Makes calls to the back end whose tasks were committed. */
+  callBackend: (calls: BackendCall[]) => void
+}
+
+/** A change of one payment. */
+export type Change = {
+  place: Place
+  /** The attempt of which earlier reports are read for the decision. */
+  attempt?: AttemptKey
+  decide: Decide
+  /** What a place without a payment is refused with. */
+  absent: () => Failure
+}
+
+/** A change, and the call that its event names. */
+type Request = Change & { origin: CallContext | undefined }
+
+/** A payment after its change. */
+export type Changed = { payment: Payment; decision: Decision }
+
+type Written = Changed & { event: StoredEvent | undefined }
+
+/** What became of one request of a batch; `busy`: its payment is another transaction's, or its batch was refused. */
+type Outcome = { written: Written } | { error: unknown } | 'busy'
+
+/** Changes a payment in a batch of one turn. */
+export type ChangeInBatch = (request: Request) => Promise<Outcome>
+
+const maxBatchSize = 64
+
+/** Makes what changes payments in batches. */
+export function batchingChanger(db: Database): ChangeInBatch {
+  return batched<Request, Outcome>({
+    maxInFlight: 2,
+    maxBatchSize,
+    alone: async (request) => (await inBatch(db, [request]))[0] ?? 'busy',
+    together: (requests) => inBatch(db, requests),
+    isOfOne: () => false,
+  })
+}
+
+/**
+ * Changes a payment with others of the same turn, or alone when another transaction has its lock or refused the batch.
+ * Rejects with what `decide` throws, with `absent`, and as a Queryable does.
+ */
+export async function change(context: ChangeContext, asked: Change): Promise<Changed> {
+  const request = { ...asked, origin: currentContext() }
+  const together = await context.changeInBatch(request)
+  const outcome = together === 'busy' ? await alone(context.db, request) : together
+  if ('error' in outcome) throw outcome.error
+  afterCommit(context, outcome.written)
+  return outcome.written
+}
+
+/** Never rejects because of one request: then all of them are `busy`, and each is tried alone. */
+async function inBatch(db: Database, requests: Request[]): Promise<Outcome[]> {
+  try {
+    return await run(db, requests, 'free')
+  } catch (error) {
+    const isOfOne = isRefused(error) || error instanceof RangeError || error instanceof NotAsRead
+    if (!isOfOne) throw error
+    return requests.map(() => 'busy')
+  }
+}
+
+async function alone(db: Database, request: Request): Promise<Exclude<Outcome, 'busy'>> {
+  const [outcome] = await run(db, [request], 'waiting')
+  if (outcome === undefined || outcome === 'busy') throw new Error('a lock was not waited for')
+  return outcome
+}
+
+/** One transaction: locks and reads, decides one after the other, writes. */
+function run(db: Database, requests: Request[], lock: 'free' | 'waiting'): Promise<Outcome[]> {
+  return db.transaction(async (tx) => {
+    const attempts = requests.flatMap(({ attempt }) => attempt ?? [])
+    const places = requests.map(({ place }) => place)
+    const found = findings(await lockPayments(tx, { places, attempts }, lock))
+    const outcomes = requests.map((request) => decideOn(found, request))
+    const written = outcomes.flatMap((outcome) =>
+      outcome !== 'busy' && 'written' in outcome ? [outcome.written] : [],
+    )
+    await writeDecisions(
+      tx,
+      written.map(({ decision }) => decision),
+      written.flatMap(({ payment, event, decision: { transition } }) =>
+        event === undefined || transition === undefined
+          ? []
+          : [{ ...event, projectId: payment.projectId, occurredAt: transition.now }],
+      ),
+    )
+    return outcomes
+  })
+}
+
+type Findings = {
+  find(place: Place): { payment: Payment; now: Date; isLocked: boolean } | undefined
+  see(request: Request): Pick<Found, 'reported' | 'refund'>
+  /** Later requests of the batch find what this decision comes to. */
+  note(decision: Decision): void
+}
+
+/** What was read, by the ids that name it. */
+function findings({ payments, reports, refunds }: Locked): Findings {
+  const byName = new Map<string, (typeof payments)[number]>()
+  for (const one of payments) {
+    const { paymentId, projectId, payers, payees } = one.payment
+    byName.set(nameOf({ projectId, paymentId }), one)
+    for (const { payerId } of payers) byName.set(payerId, one)
+    for (const { payeeId } of payees) byName.set(payeeId, one)
+    for (const refund of refunds) {
+      if (refund.paymentId === paymentId) byName.set(refund.refundId, one)
+    }
+  }
+  const reported = Map.groupBy(reports, attemptName)
+  const refundOf = new Map(refunds.map((refund) => [refund.refundId, refund]))
+  return {
+    find: (place) => byName.get(nameOf(place)),
+    see: ({ place, attempt }) => ({
+      reported:
+        (attempt && reported.get(attemptName(attempt)))?.map(({ outcome }) => outcome) ?? [],
+      refund: 'refundId' in place ? refundOf.get(nameOf(place)) : undefined,
+    }),
+    note({ transition, report, refunded }) {
+      if (transition !== undefined) {
+        const one = byName.get(nameOf(transition.payment))
+        if (one !== undefined) one.payment = transition.payment
+      }
+      if (report !== undefined) {
+        const earlier = reported.get(attemptName(report)) ?? []
+        reported.set(attemptName(report), [...earlier, report])
+      }
+      const refund = refunded && refundOf.get(refunded.refundId)
+      if (refund !== undefined && refunded !== undefined) refund.state = refunded.outcome
+    },
+  }
+}
+
+function nameOf(place: Place): string {
+  if ('paymentId' in place) return `${place.projectId} ${place.paymentId}`.toLowerCase()
+  if ('payerId' in place) return place.payerId.toLowerCase()
+  return ('payeeId' in place ? place.payeeId : place.refundId).toLowerCase()
+}
+
+/** A request that is refused writes nothing, and the others of its batch do not suffer from it. */
+function decideOn(found: Findings, request: Request): Outcome {
+  try {
+    const one = found.find(request.place)
+    if (one === undefined) throw request.absent()
+    if (!one.isLocked) return 'busy'
+    const decision = request.decide({ ...one, ...found.see(request) })
+    const { transition } = decision
+    const event = transition && transitionEvent(transition, request.origin)
+    found.note(decision)
+    return { written: { payment: transition?.payment ?? one.payment, decision, event } }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function afterCommit(context: ChangeContext, { decision, event }: Written): void {
+  const { transition } = decision
+  if (transition === undefined) return
+  const { payment, fact, fromState, now } = transition
+  if (fact !== undefined) {
+    context.metrics.moved(fact.kind)
+    const { paymentId, projectId, state } = payment
+    context.log.debug(
+      { paymentId, projectId, kind: fact.kind, fromState, toState: state },
+      'payment changed',
+    )
+  }
+  if (event !== undefined) context.publish(committedEvent(event, payment.projectId, now))
+  context.callBackend(callsOf(transition))
+}
