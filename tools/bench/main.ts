@@ -1,6 +1,7 @@
 // `npm run bench`: measures the parts named on the command line, or all; writes results.md when asked to record.
 import { compareCreate, compareStatus } from './compare.ts'
 import { compareBill } from './compare-bill.ts'
+import { compareLife, countLifeStatements, describeLife, measureRest } from './compare-life.ts'
 import { compareQuotes } from './compare-quotes.ts'
 import { compareSessions, describeSessionTimes } from './compare-sessions.ts'
 import { compareTransfers } from './compare-transfers.ts'
@@ -50,6 +51,11 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
     const route = '`POST /bill_payments/pay`'
     const lines = describeTurns(turns, { what: 'payments', route, minRatio: 0.7, maxTail: 2 })
     return { title: 'Bill payments', lines: [...lines, '', ...describeBills(turns)] }
+  },
+  async life() {
+    const turns = await compareLife(say)
+    const lines = describeLife(turns, await measureRest(), await countLifeStatements())
+    return { title: 'Whole payments', lines }
   },
   async quote() {
     const lines = describeTurns(await compareQuotes(say), {

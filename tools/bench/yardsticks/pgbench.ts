@@ -37,7 +37,7 @@ export async function pgbench(
 }
 
 /** A script of this folder that writes the least that one life leaves behind. */
-export type YardstickScript = 'bill' | 'ledger' | 'ledger-hot'
+export type YardstickScript = 'bill' | 'ledger' | 'ledger-hot' | 'life'
 
 /** How long a script runs: 30 s, or `BENCH_PGBENCH_S` for a short run, which the results then say. */
 export const scriptSeconds = Number(process.env['BENCH_PGBENCH_S'] ?? 30)
