@@ -44,6 +44,32 @@ describe('the readers of keys', () => {
     await Promise.all([one.close(), other.close()])
   })
 
+  it('the readers of keys are never overwritten by what one had read before', async () => {
+    const keys = testKeys()
+    const { promise: isFree, resolve: free } = Promise.withResolvers<void>()
+    let sent = 0
+    const run: typeof db.run = async (statement, values) => {
+      sent += 1
+      await isFree
+      return db.run(statement, values)
+    }
+    const slow = { ...db, run }
+    const one = startKeyReaders({
+      db: slow,
+      files: { 'link.key': keys },
+      log: silentLog,
+      instance: 'slow',
+    })
+    const early = one.note()
+    const next = keys.add()
+    const late = one.note()
+    expect(sent).toBe(1)
+    free()
+    await Promise.all([early, late])
+    expect((await read())['slow']).toContain(next)
+    await one.close()
+  })
+
   it('the readers of keys leave the list when they stop, and after a minute without a heartbeat', async () => {
     const files = { 'link.key': testKeys(), 'page.key': testKeys() }
     const [stopped, killed] = [start('stopped', files), start('killed', files)]

@@ -45,11 +45,18 @@ export function startKeyReaders(options: {
     )
   }
 
-  async function note(): Promise<void> {
+  async function write(): Promise<void> {
     const now = read()
     await noteReader(db, instance, now)
     noted = JSON.stringify([...now])
     notedMs = performance.now()
+  }
+
+  // One at a time: a slow statement with an earlier reading must not overwrite a later one.
+  let writing: Promise<void> = Promise.resolve()
+  function note(): Promise<void> {
+    writing = writing.then(write, write)
+    return writing
   }
 
   const loop = startLoop({
