@@ -63,6 +63,7 @@ describe('the readers of keys', () => {
     const early = one.note()
     const next = keys.add()
     const late = one.note()
+    await eventually(() => expect(sent).toBeGreaterThan(0))
     expect(sent).toBe(1)
     free()
     await Promise.all([early, late])
