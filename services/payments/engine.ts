@@ -15,6 +15,7 @@ import {
 } from './operations/payments.ts'
 import type { Backend } from './ports/backend.ts'
 import type { FindMerchant } from './ports/merchants.ts'
+import { oldestUnreportedRefundS } from './store/refund-store.ts'
 import { taskBacklog } from './store/task-store.ts'
 import { callMaker } from './workers/calls.ts'
 import { startDirectCalls } from './workers/direct-calls.ts'
@@ -56,7 +57,10 @@ export function startPayments(options: EngineOptions): Engine {
     linkKeys,
     settings,
     findMerchant,
-    metrics: paymentMetrics(options.metrics, () => taskBacklog(db)),
+    metrics: paymentMetrics(options.metrics, {
+      backlog: () => taskBacklog(db),
+      oldestUnreportedRefundS: () => oldestUnreportedRefundS(db),
+    }),
     publish: publishEvent,
     callBackend: calls.call,
   }

@@ -1,5 +1,5 @@
 // Metrics of payments. No label comes from a request.
-import { Counter, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import { type Backlog, backlogMetrics } from '#platform/telemetry/metrics.ts'
 import type { TransitionKind } from './domain/transition.ts'
 
@@ -13,7 +13,11 @@ export type PaymentMetrics = {
 /** Counters of a registry, and gauges of the work that waits, read at each scrape. */
 export function paymentMetrics(
   registry: Registry,
-  backlog: () => Promise<Backlog[]>,
+  waiting: {
+    backlog: () => Promise<Backlog[]>
+    /** Age in seconds of the oldest refund without an outcome. */
+    oldestUnreportedRefundS: () => Promise<number>
+  },
 ): PaymentMetrics {
   const created = new Counter({
     name: 'payweave_payments_created_total',
@@ -32,7 +36,15 @@ export function paymentMetrics(
     help: 'Refunds that the back end rejected permanently: an operator must act.',
     registers: [registry],
   })
-  backlogMetrics(registry, 'payments', backlog)
+  void new Gauge({
+    name: 'payweave_payments_refund_unreported_oldest_seconds',
+    help: 'Age of the oldest refund whose outcome the back end has not reported. An operator must act above days.',
+    registers: [registry],
+    async collect() {
+      this.set(await waiting.oldestUnreportedRefundS())
+    },
+  })
+  backlogMetrics(registry, 'payments', waiting.backlog)
   return {
     created: (fraudCheckStatus) => created.inc({ fraud_check_status: fraudCheckStatus }),
     moved: (kind) => moved.inc({ kind }),

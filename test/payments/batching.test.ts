@@ -59,7 +59,10 @@ beforeAll(async () => {
     linkKeys,
     settings,
     findMerchant: () => Promise.resolve(merchant),
-    metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
+    metrics: paymentMetrics(new Registry(), {
+      backlog: () => Promise.resolve([]),
+      oldestUnreportedRefundS: () => Promise.resolve(0),
+    }),
     publish: () => undefined,
     callBackend: () => undefined,
   }

@@ -81,7 +81,10 @@ export function processOn(bare: Database): Spied {
     linkKeys: fixedKeys(),
     settings,
     findMerchant: () => Promise.resolve(merchant),
-    metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
+    metrics: paymentMetrics(new Registry(), {
+      backlog: () => Promise.resolve([]),
+      oldestUnreportedRefundS: () => Promise.resolve(0),
+    }),
     publish: (event: CommittedEvent) => void published.push(event),
     callBackend: (some: BackendCall[]) => void calls.push(...some),
     published,

@@ -42,7 +42,10 @@ beforeAll(async () => {
     settings,
     findMerchant: (_, merchantId) =>
       Promise.resolve({ merchantId, businessName: 'Demo Store', mobileNumber: '+12025550199' }),
-    metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
+    metrics: paymentMetrics(new Registry(), {
+      backlog: () => Promise.resolve([]),
+      oldestUnreportedRefundS: () => Promise.resolve(0),
+    }),
     publish: () => undefined,
     callBackend: () => undefined,
   }

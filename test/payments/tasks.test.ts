@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { type Database, sql } from '#platform/db/db.ts'
 import type { BackendCall } from '../../services/payments/domain/backend-call.ts'
 import type { Backend } from '../../services/payments/ports/backend.ts'
+import { oldestUnreportedRefundS } from '../../services/payments/store/refund-store.ts'
 import { taskLeasedUntil } from '../../services/payments/store/task-store.ts'
 import { callMaker } from '../../services/payments/workers/calls.ts'
 import { startDirectCalls } from '../../services/payments/workers/direct-calls.ts'
@@ -127,4 +128,17 @@ it('charges that wait do not make a stop fail whose database is gone', async () 
   const closed = charges.close()
   charges.letGo()
   await expect(closed).resolves.toBeUndefined()
+})
+
+it('a refund waits for the report of the back end until its outcome is there', async () => {
+  const made = await harness.create()
+  const { payerId } = at(made.payers)
+  await harness.report(payerId, ChargeOutcome.PAID)
+  expect(await oldestUnreportedRefundS(harness.db)).toBe(0)
+  await harness.refund(made.paymentId)
+  harness.testClock.advance(3_600_000)
+  expect(await oldestUnreportedRefundS(harness.db)).toBeGreaterThanOrEqual(3_600)
+  const { refundId } = await eventually(() => harness.refundsOf(payerId)[0] ?? false)
+  await harness.reports.reportRefund({ refundId, outcome: TransferOutcome.COMPLETED })
+  expect(await oldestUnreportedRefundS(harness.db)).toBe(0)
 })

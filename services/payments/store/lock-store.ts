@@ -126,7 +126,7 @@ async function readReports(tx: Queryable, attempts: AttemptKey[]): Promise<Locke
   }))
 }
 
-/** One name for one attempt, whatever case its UUID is written in. */
+/** One name for one attempt, in either case of its UUID. */
 export function attemptName({ payerId, attemptId }: AttemptKey): string {
   return `${payerId.toLowerCase()} ${attemptId}`
 }

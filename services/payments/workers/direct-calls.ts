@@ -64,7 +64,7 @@ export function startDirectCalls(
   return {
     call(calls) {
       for (const one of calls) {
-        if (charges.length + transfers.length >= maxWaiting) return
+        if (charges.length + transfers.length >= maxWaiting) break
         if (one.kind === 'refund' || one.kind === 'payout') transfer(one)
         else charges.push(one)
       }

@@ -58,7 +58,10 @@ const payments: PaymentContext = {
   },
   findMerchant: async (projectId, merchantId) =>
     merchants.get(`${projectId} ${merchantId}`, () => loadMerchant(projectId, merchantId)),
-  metrics: paymentMetrics(new Registry(), () => Promise.resolve([])),
+  metrics: paymentMetrics(new Registry(), {
+    backlog: () => Promise.resolve([]),
+    oldestUnreportedRefundS: () => Promise.resolve(0),
+  }),
   publish: () => undefined,
   callBackend: () => undefined,
 }
