@@ -1,7 +1,5 @@
 // Compares whole payments of the product with pgbench, which writes the least that one leaves behind, in turns.
 import fs from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../../deploy/local/postgres/postgres.ts'
 import { onSystem } from './compare.ts'
@@ -16,7 +14,7 @@ import {
   waitForConfirmed,
   waitForPosted,
 } from './store/life-store.ts'
-import { type System, startMesh, startMeshOn } from './systems.ts'
+import { emptyFolder, type System, startMesh, startMeshOn } from './systems.ts'
 import { scriptPerSecond } from './yardsticks/pgbench.ts'
 
 /** One turn. */
@@ -79,7 +77,7 @@ export async function measureRest(): Promise<AtRest> {
 
 /** The statements of a burst, counted by PostgreSQL in a run of its own, since counting costs. */
 export async function countLifeStatements(): Promise<StatementCosts> {
-  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-life-'))
+  const dataDir = emptyFolder()
   const first = await startMeshOn(dataDir)
   await countStatements(first.databaseUrl)
   await first.stopServing()
@@ -131,7 +129,7 @@ async function measureBurst(system: System): Promise<Omit<LifeTurn, 'lifeSql'>> 
 
 /** Transactions of life.sql per second on a server of its own. */
 async function measureYardstick(): Promise<number> {
-  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), 'payweave-life-'))
+  const dataDir = emptyFolder()
   const postgres = await startPostgres({ dataDir, port, log: () => undefined })
   try {
     return await scriptPerSecond(postgres.adminUrl, 'life')

@@ -12,11 +12,13 @@ import {
   WithdrawReason,
 } from '#gen/backend/v1/charges_pb.js'
 import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { batched } from '#platform/db/batcher.ts'
+import { isRefused } from '#platform/db/db.ts'
 import type { Channel, NewCharge, WithdrawReason as Reason } from '../domain/charge.ts'
 import { behaviourOf } from '../domain/people.ts'
 import { enquire, type Outcome, type PayContext, payWithWallet } from '../operations/pay.ts'
 import { insertCardFrame, insertCharges, withdrawCharges } from '../store/charge-store.ts'
-import { insertPayout, insertRefund } from '../store/report-store.ts'
+import { insertPayouts, insertRefund, type NewPayout } from '../store/report-store.ts'
 import { readMoney, refuse, rolledUpId } from './request.ts'
 
 const tokenLength = 43
@@ -106,10 +108,19 @@ export function payoutService({
   db,
   reportsWritten,
 }: PayContext): ServiceImpl<typeof PayoutService> {
+  const storePayout = batched<NewPayout, void>({
+    maxInFlight: 2,
+    maxBatchSize: 100,
+    alone: (payout) => insertPayouts(db, [payout]),
+    async together(payouts) {
+      await insertPayouts(db, payouts)
+      return payouts.map(() => undefined)
+    },
+    isOfOne: isRefused,
+  })
   return {
     async createPayout({ payoutId, amount, mobileNumber }) {
-      const payout = { payoutId: rolledUpId(payoutId), ...readMoney(amount) }
-      await insertPayout(db, { ...payout, mobileNumber })
+      await storePayout({ payoutId: rolledUpId(payoutId), ...readMoney(amount), mobileNumber })
       reportsWritten()
       return {}
     },

@@ -1,23 +1,49 @@
 // Statements on due reports, and on the payouts and refunds behind some.
+import { arrayParameter } from '#platform/db/arrays.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Report } from '../domain/report.ts'
 
-const insertPayoutStatement = sql(
-  'insert_payout',
+const insertPayoutsStatement = sql(
+  'insert_payouts',
   `with made as (
-     insert into payout (payout_id, currency, amount_minor, mobile_number) values ($1, $2, $3, $4)
+     insert into payout (payout_id, currency, amount_minor, mobile_number)
+     select payout_id, currency, amount_minor, mobile_number
+     from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[])
+       as p (payout_id, currency, amount_minor, mobile_number)
+     order by payout_id
      on conflict (payout_id) do nothing returning payout_id
    )
    insert into report (subject_id, position, kind, outcome)
    select payout_id, 1, 'payout', 'completed' from made`,
 )
-/** Stores a payout, completed, with its report; does nothing when it is known. */
-export async function insertPayout(
-  db: Queryable,
-  payout: { payoutId: string; currency: string; amountMinor: bigint; mobileNumber: string },
-): Promise<void> {
-  const { payoutId, currency, amountMinor, mobileNumber } = payout
-  await db.run(insertPayoutStatement, [payoutId, currency, amountMinor, mobileNumber])
+/** A payout that payments asked for. */
+export type NewPayout = {
+  payoutId: string
+  currency: string
+  amountMinor: bigint
+  mobileNumber: string
+}
+
+/** Stores payouts, completed, with their reports, in the order of their ids; leaves out those that are known. */
+export async function insertPayouts(db: Queryable, payouts: NewPayout[]): Promise<void> {
+  await db.run(insertPayoutsStatement, [
+    arrayParameter(
+      'uuid',
+      payouts.map(({ payoutId }) => payoutId),
+    ),
+    arrayParameter(
+      'text',
+      payouts.map(({ currency }) => currency),
+    ),
+    arrayParameter(
+      'bigint',
+      payouts.map(({ amountMinor }) => amountMinor),
+    ),
+    arrayParameter(
+      'text',
+      payouts.map(({ mobileNumber }) => mobileNumber),
+    ),
+  ])
 }
 
 const insertRefundStatement = sql(
