@@ -5,6 +5,7 @@ import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { billingMetrics } from './metrics.ts'
 import { startReleasing } from './operations/abandon.ts'
+import { batchingBills } from './operations/batching.ts'
 import { type CatalogueCache, catalogueCache } from './operations/catalogue-cache.ts'
 import type { Billing } from './operations/pay.ts'
 import type { Billers } from './ports/backend.ts'
@@ -36,8 +37,11 @@ export type Engine = {
 export function startBilling(options: EngineOptions): Engine {
   const { metrics, ...parts } = options
   const catalogue = catalogueCache(options.db)
+  const { claim, end } = batchingBills(options.db)
   const billing: Billing = {
     ...parts,
+    claim,
+    writeEnd: end,
     unfreed: new Map(),
     metrics: billingMetrics(metrics, () => readBacklog(options.db)),
     catalogue: () => catalogue.read(),

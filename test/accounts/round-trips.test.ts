@@ -12,6 +12,7 @@ import {
   openSession,
   sessionResolver,
 } from '../../services/accounts/customers/operations/session.ts'
+import { batchingOpenings } from '../../services/accounts/customers/operations/session-batching.ts'
 import { newSandboxCredentials, seedSandbox } from '../../services/accounts/seed.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { fixedKeys } from '../support/keys.ts'
@@ -74,6 +75,73 @@ async function newToken(lookupValue = '+12025550100'): Promise<string> {
 
 it('opening a session is one round trip', async () => {
   expect(await cost(() => newToken())).toBe(1)
+})
+
+it('sessions that are opened at once are one round trip, and each gets its own answer', async () => {
+  const openRow = batchingOpenings(db)
+  const open = (more: { lookupValue: string; requestId?: string; body?: number }) =>
+    openSession(
+      customers,
+      {
+        projectId,
+        requestId: more.requestId ?? '',
+        fingerprint: Buffer.alloc(32, more.body ?? 1),
+        lookupType: 'MOBILE',
+        lookupValue: more.lookupValue,
+        institutionName,
+        firstName: '',
+        lastName: '',
+        email: '',
+      },
+      openRow,
+    )
+  const requestIds = Array.from({ length: 20 }, () => randomUUID())
+  const before = wire.roundTrips()
+  const opened = await Promise.all(
+    requestIds.map((requestId) => open({ requestId, lookupValue: '+12025550100' })),
+  )
+  expect(wire.roundTrips() - before).toBe(1)
+  expect(new Set(opened.map(({ session }) => session?.sessionToken)).size).toBe(20)
+  const [used = '', fresh] = [requestIds[0], randomUUID()]
+  const answers = await Promise.allSettled([
+    open({ lookupValue: '+12025550101' }),
+    open({ lookupValue: '+12025550101', requestId: fresh }),
+    open({ lookupValue: '+12025550101', requestId: fresh }),
+    open({ lookupValue: '+12025550100', requestId: used }),
+    open({ lookupValue: '+12025550101', requestId: used, body: 2 }),
+    // Two accounts have this number, one is suspended, and one does not exist.
+    open({ lookupValue: '+12025550109' }),
+    open({ lookupValue: '+12025550110' }),
+    open({ lookupValue: '+12025550999' }),
+  ])
+  const outcomes = answers.map((answer) =>
+    answer.status === 'rejected'
+      ? (answer.reason as Failure).reason
+      : [answer.value.account.mobileNumber, answer.value.session?.sessionToken],
+  )
+  const newSession = expect.stringMatching(/^pws_/)
+  expect(outcomes).toEqual([
+    ['+12025550101', newSession],
+    ['+12025550101', newSession],
+    outcomes[1],
+    ['+12025550100', opened[0]?.session?.sessionToken],
+    'REQUEST_ID_REUSED',
+    'AMBIGUOUS_MATCH',
+    ['+12025550110', undefined],
+    'ACCOUNT_NOT_FOUND',
+  ])
+  expect(outcomes[0]).not.toEqual(outcomes[1])
+  const tokens = outcomes.slice(0, 4).map((one) => ({ plain: String(one[1]) }))
+  const resolveSession = sessionResolver(customers)
+  const resolved = tokens.map((token) =>
+    resolveSession({ projectId, institutionName, token, references: [] }),
+  )
+  expect((await Promise.all(resolved)).map(({ account }) => account.mobileNumber)).toEqual([
+    '+12025550101',
+    '+12025550101',
+    '+12025550101',
+    '+12025550100',
+  ])
 })
 
 it('the check of a quote is one round trip: the session, its account, another one and the room that the limits leave', async () => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { newId, randomId } from '#core/identity/id.ts'
 import { resolveReview } from '../../services/billing/operations/administer.ts'
-import { claimKey } from '../../services/billing/store/bill-store.ts'
+import { claimKeys } from '../../services/billing/store/bill-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, order, startHarness } from './harness.ts'
 
@@ -117,18 +117,23 @@ describe('a person', () => {
 
 describe('a process that dies', () => {
   /** A claim whose caller is gone, as far as it had come. */
-  async function abandoned(step: 'claimed' | 'held' | 'executed') {
+  async function abandoned(step: 'claimed' | 'held' | 'executed' | 'posted') {
     const wanted = order()
     const claim = {
+      order: wanted,
       billPaymentId: newId(),
       transactionId: randomUUID(),
       leaseToken: randomId(),
       leaseMs: minuteMs,
     }
-    const { bill } = (await claimKey(harness.db, wanted, claim)) ?? {}
-    if (bill === undefined) throw new Error('the key is taken')
-    if (step !== 'claimed') await harness.ledger.hold(bill)
-    if (step === 'executed') await harness.billers.pay(bill.billPaymentId, wanted)
+    const [claimed] = await claimKeys(harness.db, [claim])
+    if (claimed === undefined) throw new Error('the key is taken')
+    const { bill } = claimed
+    if (step === 'claimed') return wanted
+    await harness.ledger.hold(bill)
+    if (step === 'held') return wanted
+    await harness.billers.pay(bill.billPaymentId, wanted)
+    if (step === 'posted') await harness.ledger.post(bill)
     return wanted
   }
 
@@ -164,17 +169,23 @@ describe('a process that dies', () => {
     expect(harness.billers.executed).toEqual([bill.billPaymentId])
   })
 
-  it('a process that dies between biller and commit leaves a success with one execution', async () => {
-    const wanted = await abandoned('executed')
-    await expect(harness.pay(wanted)).rejects.toMatchObject({
-      reason: 'IDEMPOTENCY_KEY_IN_PROGRESS',
-    })
-    harness.testClock.advance(minuteMs + 1_000)
-    await eventually(async () => expect((await only()).state).toBe('succeeded'))
-    expect(harness.billers.executed).toHaveLength(1)
-    await eventually(() => expect(holds()[0]).toBe('posted'))
-    expect((await harness.pay(wanted)).replayed).toBe(true)
-  })
+  it.each([
+    ['biller and ledger', 'executed'],
+    ['ledger and commit', 'posted'],
+  ] as const)(
+    'a process that dies between %s leaves a success with one execution',
+    async (_, step) => {
+      const wanted = await abandoned(step)
+      await expect(harness.pay(wanted)).rejects.toMatchObject({
+        reason: 'IDEMPOTENCY_KEY_IN_PROGRESS',
+      })
+      harness.testClock.advance(minuteMs + 1_000)
+      await eventually(async () => expect((await only()).state).toBe('succeeded'))
+      expect(harness.billers.executed).toHaveLength(1)
+      await eventually(() => expect(holds()[0]).toBe('posted'))
+      expect((await harness.pay(wanted)).replayed).toBe(true)
+    },
+  )
 
   it('a process that dies while others look after its payment writes nothing once it wakes', async () => {
     const asked = Promise.withResolvers<void>()

@@ -127,14 +127,14 @@ describe('a payment whose biller cannot be reached', () => {
 
 describe('a payment whose claim', () => {
   it('a payment whose claim was written, while the answer of the database was lost, leaves its key free', async () => {
-    const { row } = harness.db
-    harness.db.row = async <T>(...query: Parameters<typeof row>) => {
-      const found = await row<T>(...query)
+    const { rows } = harness.db
+    harness.db.rows = async <T>(...query: Parameters<typeof rows>) => {
+      const found = await rows<T>(...query)
       return query[0].name === 'bill_claim' ? broken() : found
     }
     const wanted = order()
     await expect(harness.pay(wanted)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' })
-    harness.db.row = row
+    harness.db.rows = rows
     expect(await harness.rows()).toEqual([])
     await repeat(wanted)
   })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Database } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { billingMetrics } from '../../services/billing/metrics.ts'
+import { batchingBills } from '../../services/billing/operations/batching.ts'
 import { catalogueCache } from '../../services/billing/operations/catalogue-cache.ts'
 import { type Billing, payBill } from '../../services/billing/operations/pay.ts'
 import { seedBillers } from '../../services/billing/seed.ts'
@@ -27,11 +28,14 @@ beforeAll(async () => {
   await seedBillers(db, 'local')
   // However long this takes: the catalogue is read once.
   const catalogue = catalogueCache(db, () => 0)
+  const writer = batchingBills(db)
   const ledger = newLedger(100_000n)
   ledger.before = async (call) => void calls.push(call)
   billers.before = async () => void calls.push('pay')
   billing = {
     db,
+    claim: writer.claim,
+    writeEnd: writer.end,
     log: silentLog,
     metrics: billingMetrics(new Registry(), () => readBacklog(db)),
     linkKeys: fixedKeys(),
@@ -58,9 +62,13 @@ afterAll(async () => {
   await wire.close()
 })
 
-it.each(['paid', 'refused', 'unclear'] as const)(
-  'a payment whose biller says "%s" is two round trips and two calls',
-  async (state) => {
+it.each([
+  ['paid', ['hold', 'pay', 'post']],
+  ['refused', ['hold', 'pay', 'release']],
+  ['unclear', ['hold', 'pay']],
+] as const)(
+  'a payment whose biller says "%s" is two round trips and the calls %j',
+  async (state, expected) => {
     billers.decides = () =>
       state === 'unclear'
         ? { state }
@@ -73,9 +81,16 @@ it.each(['paid', 'refused', 'unclear'] as const)(
     const before = wire.roundTrips()
     await payBill(billing, order())
     expect(wire.roundTrips() - before).toBe(2)
-    expect(calls).toEqual(['hold', 'pay'])
+    expect(calls).toEqual(expected)
   },
 )
+
+it('payments of one turn are two round trips together', async () => {
+  const before = wire.roundTrips()
+  const paid = await Promise.all(Array.from({ length: 5 }, () => payBill(billing, order())))
+  expect(paid.map(({ bill }) => bill.state)).toEqual(paid.map(() => 'succeeded'))
+  expect(wire.roundTrips() - before).toBe(2)
+})
 
 it('a repeat is one round trip and no call', async () => {
   const wanted = order()

@@ -1,14 +1,18 @@
-// Compares bill payments through the mesh with one program on the same tables, in turns, each on a new folder.
+// Compares bill payments through the mesh with pgbench writing the least that they leave behind, in turns.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { onSystem, type Turn } from './compare.ts'
+import { onSystem } from './compare.ts'
 import { type Measured, measure } from './load/measure.ts'
 import { billShape } from './load/requests.ts'
+import { cpuLines, ratioLine, table, whole } from './report.ts'
 import { onDatabase } from './store/on-database.ts'
-import { type System, startMesh, startOneProcess, type Yardstick } from './systems.ts'
+import { onServer, type System, startMesh } from './systems.ts'
+import { scriptPerSecond, scriptSeconds } from './yardsticks/pgbench.ts'
 
 /** One turn, and what of the product's work was still to be done when the load had ended. */
-export type BillTurn = Pick<Turn, 'product' | 'oneProcess' | 'statement'> & {
+export type BillTurn = {
+  product: Measured
+  pgbench: number
   payments: number
   /** Payments whose hold the ledger had still to post. */
   unsettled: number
@@ -16,48 +20,24 @@ export type BillTurn = Pick<Turn, 'product' | 'oneProcess' | 'statement'> & {
   settledAfterMs: number
 }
 
-const turns = 3
-/** No turn begins that would not end within this, if it took as long as those before it. */
-const maxMs = 150_000
-const window = { warmUp: { answers: 3_000, maxMs: 6_000 }, measuredMs: 6_000 }
+// The first round, in which files are new, does not count.
+const rounds = 5
+const minRatio = 0.5
+const window = { warmUp: { answers: 3_000, maxMs: 8_000 }, measuredMs: 8_000 }
 const settleWithinMs = 20_000
-
-const yardstick: Yardstick = {
-  program: 'bill-one-process.ts',
-  service: 'billing',
-  // The same biller, at the same price.
-  parts: ['simulator'],
-}
 
 /** POST /bill_payments/pay in turns. */
 export async function compareBill(say: (line: string) => void): Promise<BillTurn[]> {
-  const made: BillTurn[] = []
-  const begunMs = performance.now()
-  const hasTime = (): boolean => {
-    const spentMs = performance.now() - begunMs
-    return made.length === 0 || spentMs + spentMs / made.length < maxMs
+  const turns: BillTurn[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    const { measured: product, ...stored } = await onSystem(startMesh, billLoad)
+    const pgbench = await onServer((serverUrl) => scriptPerSecond(serverUrl, 'bill'))
+    say(
+      `bill ${round}: product ${whole(product.perSecond)}/s, others ${(product.othersShare * 100).toFixed(0)} %, pgbench ${whole(pgbench)}/s`,
+    )
+    if (round > 0) turns.push({ ...stored, product, pgbench })
   }
-  while (made.length < turns && hasTime()) {
-    const print = ({ perSecond, othersShare }: Measured, name: string): void =>
-      say(
-        `bill ${made.length + 1}: ${name} ${perSecond.toFixed(0)}/s, others ${(othersShare * 100).toFixed(0)} %`,
-      )
-    const mesh = await onSystem(startMesh, billLoad)
-    print(mesh.measured, 'product')
-    const program = await onSystem(startBillProgram, billLoad)
-    print(program.measured, 'one process')
-    const { measured: product, ...stored } = mesh
-    made.push({ ...stored, product, oneProcess: program.measured, statement: undefined })
-  }
-  return made
-}
-
-async function startBillProgram(): Promise<System> {
-  const system = await startOneProcess(yardstick)
-  await onDatabase(system.databaseUrl, (client) =>
-    client.query('alter database payweave set search_path = billing, accounts'),
-  )
-  return system
+  return turns
 }
 
 /** A load of new payments. Every one that was acknowledged must have all its rows, its money moved once. */
@@ -95,4 +75,30 @@ async function count(client: Client): Promise<Counts> {
   const [row] = counted.rows
   if (row === undefined) throw new Error('a count has no row')
   return row
+}
+
+/** The turns as Markdown. */
+export function describeBills(turns: BillTurn[]): string[] {
+  const ratios = turns.map(({ product, pgbench }) => product.perSecond / pgbench)
+  const rows = turns.map((turn, index) => [
+    String(index + 1),
+    whole(turn.product.perSecond),
+    whole(turn.pgbench),
+    (ratios[index] ?? 0).toFixed(2),
+    `${turn.product.p50Ms.toFixed(1)} / ${turn.product.p99Ms.toFixed(1)}`,
+    (turn.product.othersShare * 100).toFixed(0),
+    String(turn.unsettled),
+    (turn.settledAfterMs / 1_000).toFixed(1),
+  ])
+  const head = ['turn', 'payments/s', 'pgbench/s', 'ratio', 'p50 / p99 ms', 'taken by others, %']
+  return [
+    `\`POST /bill_payments/pay\` from one float, 64 connections; pgbench: \`bill.sql\`, ${scriptSeconds} s a turn.`,
+    ratioLine('Ratio of payments to transactions of pgbench', ratios, minRatio),
+    '',
+    ...table([...head, 'not yet posted at the end', 'all posted after s'], rows),
+    '',
+    'CPU per payment in µs, median of the turns:',
+    '',
+    ...cpuLines(turns.map(({ product }) => product.cpuMicros)),
+  ]
 }

@@ -1,9 +1,9 @@
 // `npm run bench`: measures the parts named on the command line, or all; writes results.md when asked to record.
 import { compareCreate, compareStatus } from './compare.ts'
-import { compareBill } from './compare-bill.ts'
+import { compareBill, describeBills } from './compare-bill.ts'
 import { compareLife, countLifeStatements, describeLife, measureRest } from './compare-life.ts'
 import { compareQuotes } from './compare-quotes.ts'
-import { compareSessions, describeSessionTimes } from './compare-sessions.ts'
+import { compareSessions } from './compare-sessions.ts'
 import { compareTransfers } from './compare-transfers.ts'
 import { measureDelivery } from './delivery/delivery.ts'
 import { measureLanes } from './delivery/lanes.ts'
@@ -13,13 +13,7 @@ import { measureFootprint } from './footprint.ts'
 import { compareGrowth } from './growth.ts'
 import { describeGrowth } from './growth-report.ts'
 import { compareLedger, describeLedger } from './ledger.ts'
-import {
-  describeBills,
-  describeFootprint,
-  describeStored,
-  describeTurns,
-  record,
-} from './report.ts'
+import { describeFootprint, describeStored, describeTurns, record } from './report.ts'
 import { describeSteady, measureSteady } from './steady.ts'
 
 const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> = {
@@ -47,10 +41,7 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
     return { title: 'Ledger', lines: describeLedger(await compareLedger(say)) }
   },
   async bill() {
-    const turns = await compareBill(say)
-    const route = '`POST /bill_payments/pay`'
-    const lines = describeTurns(turns, { what: 'payments', route, minRatio: 0.7, maxTail: 2 })
-    return { title: 'Bill payments', lines: [...lines, '', ...describeBills(turns)] }
+    return { title: 'Bill payments', lines: describeBills(await compareBill(say)) }
   },
   async life() {
     const turns = await compareLife(say)
@@ -67,12 +58,12 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
     return { title: 'Quotes', lines }
   },
   async session() {
-    const turns = await compareSessions(say)
-    const lines = describeTurns(turns, {
+    const lines = describeTurns(await compareSessions(say), {
       what: 'sessions',
-      route: '`POST /account/account_session`, the one process being a bare look-up',
+      route: '`POST /account/account_session`',
+      minRatio: 0.7,
     })
-    return { title: 'Account sessions', lines: [...describeSessionTimes(turns), '', ...lines] }
+    return { title: 'Account sessions', lines }
   },
   async p2p() {
     const lines = describeTurns(await compareTransfers(say), {

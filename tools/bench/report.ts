@@ -3,7 +3,6 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { Turn } from './compare.ts'
-import type { BillTurn } from './compare-bill.ts'
 import type { Footprint } from './footprint.ts'
 import { connections, type Measured } from './load/measure.ts'
 
@@ -96,21 +95,6 @@ function verdict(reached: number, minRatio: number | undefined): string {
   return reached >= minRatio ? ` ≥ ${minRatio}: reached` : ` < ${minRatio}: missed`
 }
 
-/** The holds that the product had still to post to its ledger. */
-export function describeBills(turns: BillTurn[]): string[] {
-  const rows = turns.map(({ payments, unsettled, settledAfterMs }, index) => [
-    String(index + 1),
-    String(payments),
-    String(unsettled),
-    seconds(settledAfterMs),
-  ])
-  return [
-    'Work behind the answers when the load ended:',
-    '',
-    ...table(['turn', 'payments', 'not yet posted in the ledger', 'all posted after s'], rows),
-  ]
-}
-
 /** Rows that the product had stored, and what was still to be done behind the answers. */
 export function describeStored(turns: Turn[]): string[] {
   const rows = turns.map(({ stored }, index) => [
@@ -191,6 +175,18 @@ function cpuTable(turns: Compared[]): string[] {
     )
   const sums = ['all but the load', all((turn) => turn.product), all((turn) => turn.oneProcess)]
   return table(['process', 'product', 'one process'], [...rows, sums])
+}
+
+/** Microseconds of CPU by process, and their sum without the load. */
+export function cpuLines(turns: Record<string, number>[]): string[] {
+  const names = Object.keys(turns[0] ?? {})
+  const of = (pick: (turn: Record<string, number>) => number): string =>
+    whole(median(turns.map(pick)))
+  const sum = of((turn) => total(turn) - (turn['load'] ?? 0))
+  return table(
+    ['process', 'µs'],
+    [...names.map((name) => [name, of((turn) => turn[name] ?? 0)]), ['all but the load', sum]],
+  )
 }
 
 /** A table in Markdown. */

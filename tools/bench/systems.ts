@@ -156,6 +156,22 @@ export async function onDatabaseOf(
   }
 }
 
+/** Works on a PostgreSQL of a local start on an empty folder, by its superuser's URL. */
+export async function onServer<T>(work: (serverUrl: string) => Promise<T>): Promise<T> {
+  const folder = emptyFolder()
+  const postgres = await startPostgres({
+    dataDir: path.join(folder, 'postgres'),
+    port: ports.portBase + 20,
+    log: () => undefined,
+  })
+  try {
+    return await work(postgres.adminUrl)
+  } finally {
+    await postgres.stop()
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
+}
+
 /** A program that answers in place of the mesh, and what it needs beside PostgreSQL. */
 export type Yardstick = {
   /** File in this folder. */

@@ -1,4 +1,5 @@
 // Statements on bills.
+import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { BillRefusal, BillState } from '../domain/bill.ts'
 
@@ -33,13 +34,18 @@ const billColumns = `state, failure_code as "failureCode",
   provider_reference as "providerReference", is_silent and enquired_at is null as "isSilent",
   greatest(0, ceil(extract(epoch from settle_at - clock_now()) * 1000))::int as "waitMs"`
 
-const insertBillStatement = sql(
+const insertBillsStatement = sql(
   'insert_bill',
   `with made as (
      insert into bill (bill_payment_id, biller_code, product_code, currency, amount_minor,
        customer_reference, provider_reference, state, failure_code, is_silent, settle_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-       clock_now() + $11::integer * interval '1 millisecond')
+     select id, biller, product, currency, amount, customer, provider, state,
+       failure, silent, clock_now() + settle_ms * interval '1 millisecond'
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[],
+       $7::text[], $8::text[], $9::text[], $10::boolean[], $11::integer[]) with ordinality
+       as b(id, biller, product, currency, amount, customer, provider, state, failure, silent,
+         settle_ms, n)
+     order by n
      on conflict (bill_payment_id) do nothing
      returning bill_payment_id, currency, amount_minor, state, failure_code, provider_reference,
        is_silent, enquired_at, settle_at
@@ -47,23 +53,36 @@ const insertBillStatement = sql(
      insert into execution (kind, subject_id, currency, amount_minor)
      select 'bill', bill_payment_id, currency, amount_minor from made where state = 'paid'
    )
-   select ${billColumns} from made`,
+   select bill_payment_id as "billPaymentId", ${billColumns} from made`,
 )
-/** Stores a new bill, and its execution when it is paid; undefined when the id is known. */
-export function insertBill(db: Queryable, bill: NewBill): Promise<StoredBill | undefined> {
-  return db.row(insertBillStatement, [
-    bill.billPaymentId,
-    bill.billerCode,
-    bill.productCode,
-    bill.currency,
-    bill.amountMinor,
-    bill.customerReference,
-    bill.providerReference,
-    bill.state,
-    bill.failureCode,
-    bill.isSilent,
-    bill.settleAfterMs,
+/** Stores new bills, and the executions of those that are paid, in one statement; undefined for each whose id is known. */
+export async function insertBills(
+  db: Queryable,
+  bills: readonly NewBill[],
+): Promise<(StoredBill | undefined)[]> {
+  const ordered = bills.toSorted((a, b) => (a.billPaymentId < b.billPaymentId ? -1 : 1))
+  const column = (type: ArrayType, value: (bill: NewBill) => unknown) =>
+    arrayParameter(type, ordered.map(value))
+  const rows = await db.rows<StoredBill & { billPaymentId: string }>(insertBillsStatement, [
+    column('uuid', ({ billPaymentId }) => billPaymentId),
+    column('text', ({ billerCode }) => billerCode),
+    column('text', ({ productCode }) => productCode),
+    column('text', ({ currency }) => currency),
+    column('bigint', ({ amountMinor }) => amountMinor),
+    column('text', ({ customerReference }) => customerReference),
+    column('text', ({ providerReference }) => providerReference),
+    column('text', ({ state }) => state),
+    column('text', ({ failureCode }) => failureCode),
+    column('boolean', ({ isSilent }) => isSilent),
+    column('integer', ({ settleAfterMs }) => settleAfterMs),
   ])
+  const made = new Map(rows.map(({ billPaymentId, ...bill }) => [billPaymentId, bill]))
+  return bills.map(({ billPaymentId }) => {
+    const bill = made.get(billPaymentId)
+    // A second call with the same id in one batch finds the bill of the first.
+    made.delete(billPaymentId)
+    return bill
+  })
 }
 
 const findBillStatement = sql(

@@ -2,14 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors/errors.ts'
 import { newKey } from '#core/identity/id.ts'
-import type { Database } from '#platform/db/db.ts'
+import { batched } from '#platform/db/batcher.ts'
+import { type Database, isOfOneItem } from '#platform/db/db.ts'
 import type { Loop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { planOf } from '../domain/bill.ts'
 import {
   endDueBills,
   findBill,
-  insertBill,
+  insertBills,
   type NewBill,
   type StoredBill,
   waitForNextBill,
@@ -30,6 +31,8 @@ export type BillOrder = Pick<
 /** What paying needs of the process. */
 export type BillContext = {
   db: Database
+  /** Stores a new bill, as `insertBills` does. */
+  storeBill: (bill: NewBill) => Promise<StoredBill | undefined>
   /** Called when a bill is to be paid later. */
   billsWritten: () => void
   /** Aborts when the process stops: nobody waits longer than that. */
@@ -42,15 +45,26 @@ export async function payBill(
   order: BillOrder,
   caller: AbortSignal,
 ): Promise<StoredBill> {
-  const { db, billsWritten } = context
+  const { db, storeBill, billsWritten } = context
   const { billPaymentId } = order
   const made = newBill(order)
-  const stored = made === undefined ? undefined : await insertBill(db, made)
+  const stored = made === undefined ? undefined : await storeBill(made)
   if (stored?.state === 'pending') billsWritten()
   const bill = stored ?? (await findBill(db, billPaymentId))
   const decided = saidOf(bill) ?? (await waitForBiller(context, billPaymentId, bill, caller))
   if (decided.state !== 'not_found') return decided
   throw new Failure('REFERENCE_REFUSED', `bill payment ${billPaymentId} was called unknown`)
+}
+
+/** Makes what stores bills, those of one turn together. */
+export function batchingBills(db: Database): BillContext['storeBill'] {
+  return batched<NewBill, StoredBill | undefined>({
+    maxInFlight: 2,
+    maxBatchSize: 64,
+    alone: async (bill) => (await insertBills(db, [bill]))[0],
+    together: (bills) => insertBills(db, bills),
+    isOfOne: isOfOneItem,
+  })
 }
 
 /** The bill once the biller has decided; undefined while it is slow or silent, or never got the bill. */

@@ -4,7 +4,7 @@ import { randomId } from '#core/identity/id.ts'
 import type { Queryable } from '#platform/db/db.ts'
 import type { Bill, BillEnd } from '../domain/bill.ts'
 import { type Biller, checkProduct, type Product } from '../domain/catalogue.ts'
-import { findByTransaction } from '../store/bill-store.ts'
+import { type EndDraft, findByTransaction, writeEnds } from '../store/bill-store.ts'
 import { insertAudit, putBiller, putProduct } from '../store/catalogue-store.ts'
 import { enquireAgain, takeReview } from '../store/review-store.ts'
 import { writeBillEnd } from './outcome.ts'
@@ -89,7 +89,9 @@ async function decide(
   decision: Decision,
 ): Promise<void> {
   if (decision.kind === 'again') return enquireAgain(tx, billPaymentId, leaseToken)
-  await writeBillEnd({ ...billing, db: tx }, billPaymentId, leaseToken, endBy(decision))
+  const writeEnd = async (draft: EndDraft) => (await writeEnds(tx, [draft]))[0]
+  const end = endBy(decision)
+  await writeBillEnd({ ...billing, writeEnd }, { billPaymentId, leaseToken, end, isPosted: false })
 }
 
 function endBy(decision: Exclude<Decision, { kind: 'again' }>): BillEnd {

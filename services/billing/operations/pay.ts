@@ -3,11 +3,17 @@ import { Failure } from '#core/errors/errors.ts'
 import { newId, randomId } from '#core/identity/id.ts'
 import type { Database } from '#platform/db/db.ts'
 import { wasNotSent } from '#platform/rpc/client/not-sent.ts'
-import { type Bill, type BillerAnswer, type BillOrder, newTransactionId } from '../domain/bill.ts'
+import {
+  type Bill,
+  type BillerAnswer,
+  type BillOrder,
+  endOf,
+  newTransactionId,
+} from '../domain/bill.ts'
 import { type Catalogue, checkOffered } from '../domain/catalogue.ts'
 import type { BillingMetrics } from '../metrics.ts'
 import type { Billers } from '../ports/backend.ts'
-import { claimKey, findByKey } from '../store/bill-store.ts'
+import { type Claim, type Claimed, findByKey } from '../store/bill-store.ts'
 import { type AbandonOptions, giveUp, giveUpClaim, type HoldState } from './abandon.ts'
 import { type OutcomeOptions, writeOutcome } from './outcome.ts'
 
@@ -15,6 +21,8 @@ import { type OutcomeOptions, writeOutcome } from './outcome.ts'
 export type Billing = OutcomeOptions &
   AbandonOptions & {
     db: Database
+    /** Takes a key, as `claimKeys` does. */
+    claim: (claim: Claim) => Promise<Claimed | undefined>
     billers: Billers
     metrics: BillingMetrics
     /** The catalogue of now, at most seconds old. */
@@ -32,6 +40,8 @@ export type Paid = { bill: Bill; replayed: boolean }
 
 // What the steps beside the biller's answer may take, ten times over. Until it ends no worker asks the back end.
 const marginMs = 30_000
+// The client waits for the ledger no longer than this: the worker posts what took longer.
+const postWithinMs = 500
 // What the gateway gives a payment beside half of the biller's time, less what it takes to write the outcome and the answer.
 const besideMs = 3_500
 
@@ -61,24 +71,50 @@ export async function payBill(billing: Billing, order: BillOrder): Promise<Paid>
   const leaseMs = billing.billerTimeoutMs + marginMs
   const begun = performance.now()
   const claim = {
+    order,
     billPaymentId: newId(),
     transactionId: newTransactionId(),
     leaseToken,
     leaseMs,
   }
-  const claimed = await claimKey(db, order, claim).catch(async (error: unknown) => {
+  const claimed = await billing.claim(claim).catch(async (error: unknown) => {
     await giveUpClaim(billing, claim.billPaymentId, leaseToken)
     throw error
   })
   if (claimed?.isNew !== true) return repeat(claimed?.bill ?? (await existing(db, order)), order)
   const { bill } = claimed
   const answer = await execute(billing, bill, order, { leaseToken, begun })
-  const written = await writeOutcome(billing, bill, leaseToken, answer)
+  const isPosted = await postEnd(billing, bill, answer, begun)
+  const written = await writeOutcome(billing, bill, leaseToken, answer, isPosted)
   // An open payment is not due yet.
-  if (written?.endTime !== undefined) billing.notifyOutcomes()
+  if (written?.endTime !== undefined && !isPosted) billing.notifyOutcomes()
   return written === undefined
     ? await overtaken(db, bill, order)
     : { bill: written, replayed: false }
+}
+
+/**
+ * Posts the end of a payment to the ledger before it is written, which saves the worker's writes. False when it did not: then the worker
+ * does. When the process dies in between, a worker asks the back end, gets the same answer and posts it once more, without effect.
+ */
+async function postEnd(
+  { ledger, log, billerTimeoutMs }: Billing,
+  bill: Bill,
+  answer: BillerAnswer,
+  begun: number,
+): Promise<boolean> {
+  const end = endOf(answer)
+  // As before the call to the biller: when the lease may have expired, others decide what is posted.
+  const isLate = performance.now() - begun > billerTimeoutMs + marginMs / 2
+  if (end === undefined || isLate) return false
+  try {
+    if (end.state === 'succeeded') await ledger.post(bill, postWithinMs)
+    else await ledger.release(bill, postWithinMs)
+    return true
+  } catch (error) {
+    log.warn({ err: error, kind: 'bill' }, 'outcome not posted')
+    return false
+  }
 }
 
 /** What a payment answers that lost its lease: what others have written, or that it was given up and can be repeated. */

@@ -12,10 +12,13 @@ import type { BillMoney } from '../domain/bill.ts'
 export type Ledger = {
   /** Keeps the money back on the float; false when it has too little. */
   hold(money: BillMoney & { createTime: Date }): Promise<boolean>
-  /** Pays it to the biller, from what the float has when the hold has lapsed: then it may have too little. */
-  post(money: BillMoney): Promise<void>
+  /**
+   * Pays it to the biller, from what the float has when the hold has lapsed: then it may have too little. Each of its calls takes at most
+   * `timeoutMs`.
+   */
+  post(money: BillMoney, timeoutMs?: number): Promise<void>
   /** Lets it go. */
-  release(money: BillMoney): Promise<void>
+  release(money: BillMoney, timeoutMs?: number): Promise<void>
 }
 
 // Longer than the longest schedule of enquiries and a good while for people after it.
@@ -43,30 +46,33 @@ export function ledgerOver(client: Client<typeof LedgerService>): Ledger {
         throw error
       }
     },
-    async post({ billPaymentId, projectId, amountMinor, currency, transactionId }) {
+    async post({ billPaymentId, projectId, amountMinor, currency, transactionId }, timeoutMs) {
+      const options = optionsOf(projectId, timeoutMs)
       const postings = [
         { address: floatOf(projectId), amount: { currency, minorUnits: -amountMinor } },
         { address: billerClearing, amount: { currency, minorUnits: amountMinor } },
       ]
       const request = { projectId, holdId: billPaymentId, postings }
       try {
-        await client.postHold(request, withProject(projectId))
+        await client.postHold(request, options)
       } catch (error) {
         // Nothing but time closes the hold of a payment that succeeded. What it kept back is owed all the same.
         if (!(error instanceof Failure && error.reason === 'HOLD_CLOSED')) throw error
-        await client.voidHold({ projectId, holdId: billPaymentId }, withProject(projectId))
+        await client.voidHold({ projectId, holdId: billPaymentId }, options)
         const transferId = lateTransferId(billPaymentId)
         const details = { reference: transactionId, method: 'bill_payment' }
-        await client.postTransfer(
-          { projectId, transferId, postings, details },
-          withProject(projectId),
-        )
+        await client.postTransfer({ projectId, transferId, postings, details }, options)
       }
     },
-    async release({ billPaymentId, projectId }) {
-      await client.voidHold({ projectId, holdId: billPaymentId }, withProject(projectId))
+    async release({ billPaymentId, projectId }, timeoutMs) {
+      const options = optionsOf(projectId, timeoutMs)
+      await client.voidHold({ projectId, holdId: billPaymentId }, options)
     },
   }
+}
+
+function optionsOf(projectId: string, timeoutMs: number | undefined) {
+  return { ...withProject(projectId), ...(timeoutMs !== undefined && { timeoutMs }) }
 }
 
 /** A UUID (version 8) of its own, the same each time: the ledger never uses that of a hold for anything else. */

@@ -1,5 +1,6 @@
 // Claims keys, reads bill payments and writes their outcomes.
-import { isUniqueViolation, type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
+import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import type { Bill, BillEnd, BillOrder } from '../domain/bill.ts'
 
 const columns = `bill_payment_id, project_id, request_fingerprint, transaction_id, biller_code, product_code,
@@ -66,21 +67,36 @@ async function billWhere(
 const claimStatement = sql(
   'bill_claim',
   `with claimed as (
-   insert into bill_payment (bill_payment_id, project_id, idempotency_key, request_fingerprint, transaction_id,
-     biller_code, product_code, customer_reference, customer_mobile_number, amount_minor, currency,
-     external_reference, client_receipt_id, description, other_data, metadata_json, lease_token, next_time)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-     clock_now() + $18 * interval '1 millisecond')
-   on conflict (project_id, idempotency_key) do nothing
-   returning ${columns})
-   select ${columns}, true as "isNew" from claimed
-   union all
-   select ${columns}, false from bill_payment
-   where project_id = $2 and idempotency_key = $3 and not exists (select from claimed)`,
+     insert into bill_payment (bill_payment_id, project_id, idempotency_key, request_fingerprint,
+       transaction_id, biller_code, product_code, customer_reference, customer_mobile_number,
+       amount_minor, currency, external_reference, client_receipt_id, description, other_data,
+       metadata_json, lease_token, next_time)
+     select id, project, key, fingerprint, transaction, biller, product, reference, mobile, amount,
+       currency, external, receipt, description, other, metadata, token,
+       clock_now() + lease_ms * interval '1 millisecond'
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[],
+       $8::text[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
+       $15::text[], $16::text[], $17::uuid[], $18::integer[]) with ordinality
+       as a(id, project, key, fingerprint, transaction, biller, product, reference, mobile, amount,
+         currency, external, receipt, description, other, metadata, token, lease_ms, n)
+     order by n
+     on conflict (project_id, idempotency_key) do nothing
+     returning bill_payment_id, create_time
+   ), made as materialized (
+     select array_position($1::uuid[], bill_payment_id) as n, create_time from claimed
+   )
+   select a.n::integer as n, m.create_time as "claimTime", known.*
+   from unnest($2::uuid[], $3::text[]) with ordinality as a(project, key, n)
+   left join made m on m.n = a.n
+   left join lateral (
+     select ${columns} from bill_payment b
+     where m.n is null and b.project_id = a.project and b.idempotency_key = a.key
+   ) known on true`,
 )
 
-/** Ids and lease of a claim. */
+/** Ids and lease of a claim, and the order that it is for. */
 export type Claim = {
+  order: BillOrder
   billPaymentId: string
   transactionId: string
   leaseToken: string
@@ -91,35 +107,77 @@ export type Claim = {
 export type Claimed = { bill: Bill; isNew: boolean }
 
 /**
- * Takes the key, or finds the payment that has it; until the lease ends no other worker changes a new one. Undefined when
- * a concurrent call took the key.
+ * Takes keys, or finds the payments that have them, in one statement; until a lease ends no other worker changes a new one. Undefined when
+ * a concurrent claim took the key. Waits for concurrent claims of the same keys, in the order of the keys.
  */
-export async function claimKey(
+export async function claimKeys(
   db: Queryable,
-  order: BillOrder,
-  claim: Claim,
-): Promise<Claimed | undefined> {
-  const row = await db.row<Row & { isNew: boolean }>(claimStatement, [
-    claim.billPaymentId,
-    order.projectId,
-    order.idempotencyKey,
-    order.fingerprint,
-    claim.transactionId,
-    order.billerCode,
-    order.productCode,
-    order.customerReference,
-    order.customerMobileNumber,
-    order.amountMinor,
-    order.currency,
-    order.externalReference ?? null,
-    order.clientReceiptId ?? null,
-    order.description,
-    order.otherData,
-    order.metadataJson,
-    claim.leaseToken,
-    claim.leaseMs,
+  claims: readonly Claim[],
+): Promise<(Claimed | undefined)[]> {
+  const ordered = claims.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  const column = (type: ArrayType, value: (claim: Claim) => unknown) =>
+    arrayParameter(type, ordered.map(value))
+  type ClaimRow = Row & { n: number; claimTime: Date | null }
+  const rows = await db.rows<ClaimRow>(claimStatement, [
+    column('uuid', ({ billPaymentId }) => billPaymentId),
+    column('uuid', ({ order }) => order.projectId),
+    column('text', ({ order }) => order.idempotencyKey),
+    column('bytea', ({ order }) => order.fingerprint),
+    column('text', ({ transactionId }) => transactionId),
+    column('text', ({ order }) => order.billerCode),
+    column('text', ({ order }) => order.productCode),
+    column('text', ({ order }) => order.customerReference),
+    column('text', ({ order }) => order.customerMobileNumber),
+    column('bigint', ({ order }) => order.amountMinor),
+    column('text', ({ order }) => order.currency),
+    column('text', ({ order }) => order.externalReference),
+    column('text', ({ order }) => order.clientReceiptId),
+    column('text', ({ order }) => order.description),
+    column('text', ({ order }) => order.otherData),
+    column('text', ({ order }) => order.metadataJson),
+    column('uuid', ({ leaseToken }) => leaseToken),
+    column('integer', ({ leaseMs }) => leaseMs),
   ])
-  return row === undefined ? undefined : { bill: billOf(row), isNew: row.isNew }
+  const found = new Map(rows.map((row) => [ordered[row.n - 1], row]))
+  return claims.map((claim) => claimedBy(claim, found.get(claim)))
+}
+
+function keyOf({ order }: Claim): string {
+  return `${order.projectId} ${order.idempotencyKey}`
+}
+
+function claimedBy(
+  claim: Claim,
+  row: (Row & { claimTime: Date | null }) | undefined,
+): Claimed | undefined {
+  if (row?.claimTime) return { bill: newBill(claim, row.claimTime), isNew: true }
+  return row?.bill_payment_id ? { bill: billOf(row), isNew: false } : undefined
+}
+
+/** A payment as its claim leaves it. */
+function newBill({ order, billPaymentId, transactionId }: Claim, createTime: Date): Bill {
+  return {
+    billPaymentId,
+    projectId: order.projectId,
+    fingerprint: order.fingerprint,
+    transactionId,
+    billerCode: order.billerCode,
+    productCode: order.productCode,
+    customerReference: order.customerReference,
+    amountMinor: order.amountMinor,
+    currency: order.currency,
+    externalReference: order.externalReference,
+    clientReceiptId: order.clientReceiptId,
+    state: 'claimed',
+    receiptId: undefined,
+    linkKeyId: null,
+    failureCode: undefined,
+    retryCategory: undefined,
+    enquiries: 0,
+    reviewTime: undefined,
+    createTime,
+    endTime: undefined,
+  }
 }
 
 const byKeyStatement = sql(
@@ -193,44 +251,63 @@ export async function dropClaim(
 
 const endStatement = sql(
   'bill_end',
-  `update bill_payment set state = $3, receipt_id = $4, link_token_hash = $5, failure_code = $6,
-     retry_category = $7, provider_reference = $8, link_key_id = $9, end_time = clock_now(), settle_time = clock_now(),
+  `update bill_payment set state = e.new_state::bill_state, receipt_id = e.receipt,
+     link_token_hash = e.link_hash, failure_code = e.code,
+     retry_category = e.category::retry_category, provider_reference = e.reference,
+     link_key_id = e.link_key, end_time = clock_now(),
+     settle_time = case when e.is_posted then null else clock_now() end,
      lease_token = null, next_time = null
-   where bill_payment_id = $1 and lease_token = $2 and state in ('claimed', 'pending', 'review')
+   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::text[], $7::text[],
+     $8::text[], $9::text[], $10::boolean[])
+     as e(id, token, new_state, receipt, link_hash, code, category, reference, link_key, is_posted)
+   where bill_payment_id = e.id and lease_token = e.token
+     and state in ('claimed', 'pending', 'review')
    returning ${columns}`,
 )
 
 /** What a receipt is known by. */
 export type Receipt = { receiptId: string; linkTokenHash: Buffer; linkKeyId: string }
 
+/** An end of a payment that is to be written under its lease. */
+export type EndDraft = {
+  billPaymentId: string
+  leaseToken: string
+  end: BillEnd
+  /** Comes with a success alone. */
+  receipt: Receipt | undefined
+  /** True when the ledger has the outcome. */
+  isPosted: boolean
+}
+
 /**
- * Writes the end of a payment; undefined when the lease is no longer the caller's. `receipt` comes with a
- * success alone; 'taken' when another payment has its id.
+ * Writes ends of payments in one statement, each under its lease; undefined for one whose lease is no longer the caller's. Rejects with a
+ * unique violation of `bill_payment_receipt_once`, and writes none, when another payment has one of the receipt ids. Locks the payments in
+ * the order of their ids.
  */
-export async function writeEnd(
+export async function writeEnds(
   db: Queryable,
-  billPaymentId: string,
-  leaseToken: string,
-  end: BillEnd,
-  receipt: Receipt | undefined,
-): Promise<Bill | undefined | 'taken'> {
-  const failed = end.state === 'failed' ? end : undefined
-  try {
-    return await billWhere(db, endStatement, [
-      billPaymentId,
-      leaseToken,
-      end.state,
-      receipt?.receiptId ?? null,
-      receipt?.linkTokenHash ?? null,
-      failed?.failureCode ?? null,
-      failed?.retryCategory ?? null,
-      end.providerReference,
-      receipt?.linkKeyId ?? null,
-    ])
-  } catch (error) {
-    if (isUniqueViolation(error, 'bill_payment_receipt_once')) return 'taken'
-    throw error
-  }
+  drafts: readonly EndDraft[],
+): Promise<(Bill | undefined)[]> {
+  const ordered = drafts.toSorted((a, b) => (a.billPaymentId < b.billPaymentId ? -1 : 1))
+  const column = (type: ArrayType, value: (draft: EndDraft) => unknown) =>
+    arrayParameter(type, ordered.map(value))
+  const rows = await db.rows<Row>(endStatement, [
+    column('uuid', ({ billPaymentId }) => billPaymentId),
+    column('uuid', ({ leaseToken }) => leaseToken),
+    column('text', ({ end }) => end.state),
+    column('text', ({ receipt }) => receipt?.receiptId),
+    column('bytea', ({ receipt }) => receipt?.linkTokenHash),
+    column('text', ({ end }) => (end.state === 'failed' ? end.failureCode : undefined)),
+    column('text', ({ end }) => (end.state === 'failed' ? end.retryCategory : undefined)),
+    column('text', ({ end }) => end.providerReference),
+    column('text', ({ receipt }) => receipt?.linkKeyId),
+    column('boolean', ({ isPosted }) => isPosted),
+  ])
+  const ended = new Map(rows.map((row) => [row.bill_payment_id, row]))
+  return drafts.map(({ billPaymentId }) => {
+    const row = ended.get(billPaymentId)
+    return row && billOf(row)
+  })
 }
 
 const unclearStatement = sql(

@@ -29,6 +29,7 @@ import {
   sessionInvalid,
   sessionResolver,
 } from '../operations/session.ts'
+import { batchingOpenings } from '../operations/session-batching.ts'
 import type { LookupType } from '../store/session-store.ts'
 import { accountMessage, roomMessage, sessionMessage, transactionMessage } from './messages.ts'
 import { type UploadPart, uploadPersonalAccount } from './upload.ts'
@@ -58,18 +59,16 @@ export function accountsService(customers: Customers): ServiceImpl<typeof Accoun
 }
 
 function sessions(customers: Customers) {
+  const openRow = batchingOpenings(customers.db)
   const resolveSession = sessionResolver(customers)
   return {
     async openSession(request, context) {
       const projectId = projectOf(context, request.projectId)
       const lookupType = lookupTypes[request.lookupType]
       if (lookupType === undefined) throw invalid('lookup_type', 'is not one that we know')
-      const { account, session } = await openSession(customers, {
-        ...request,
-        projectId,
-        lookupType,
-        fingerprint: Buffer.from(request.fingerprint),
-      })
+      const fingerprint = Buffer.from(request.fingerprint)
+      const lookup = { ...request, projectId, lookupType, fingerprint }
+      const { account, session } = await openSession(customers, lookup, openRow)
       return {
         account: accountMessage(account),
         ...(session !== undefined && { session: sessionMessage(session) }),

@@ -1,8 +1,47 @@
-// Batches the reads of sessions that arrive together into one statement.
+// Batches the sessions that are opened, and those that are resolved, together: one statement for many.
 
-import { batched } from '#platform/db/batcher.ts'
-import { type Database, isRefused } from '#platform/db/db.ts'
+import { batched, leftOut } from '#platform/db/batcher.ts'
+import { type Database, isOfOneItem, isRefused } from '#platform/db/db.ts'
 import { type ResolvedRow, readSessions, type SessionKey } from '../store/resolve-store.ts'
+import {
+  type MatchedAccount,
+  openSessionRows,
+  type SessionRequest,
+} from '../store/session-store.ts'
+
+/** Looks an account up and opens a session for it, alone or with others. */
+export type OpenRow = (request: SessionRequest) => Promise<MatchedAccount[]>
+
+/** Makes what opens each session by itself. */
+export function openingSession(db: Database): OpenRow {
+  return async (request) => {
+    const [rows = []] = await openSessionRows(db, [request])
+    return rows
+  }
+}
+
+/** Makes what opens sessions together. One that is refused is refused alone. */
+export function batchingOpenings(db: Database): OpenRow {
+  return batched<SessionRequest, MatchedAccount[]>({
+    maxInFlight: 2,
+    maxBatchSize: 64,
+    alone: openingSession(db),
+    async together(requests) {
+      const [first] = requests
+      const fitting = new Map(
+        requests
+          .filter((one) => one.lookupType === first?.lookupType && one.keyId === first.keyId)
+          .toReversed()
+          .map((one) => [one.requestId ?? one.sessionId, one]),
+      )
+      const batch = [...fitting.values()]
+      const rows = await openSessionRows(db, batch)
+      const opened = new Map(batch.map((request, index) => [request, rows[index]]))
+      return requests.map((request) => opened.get(request) ?? leftOut)
+    },
+    isOfOne: isOfOneItem,
+  })
+}
 
 /** Reads a session, alone or with others. */
 export type FindSession = (key: SessionKey) => Promise<ResolvedRow[]>

@@ -15,13 +15,17 @@ import { findSealingKey, type Reference } from '../store/resolve-store.ts'
 import {
   type LookupType,
   type MatchedAccount,
-  openSessionRow,
   readRequestedSession,
   readSessionAccount,
   type SessionRequest,
 } from '../store/session-store.ts'
 import { accountNotFound, ambiguousMatch, type Customers } from './customers.ts'
-import { batchingSessions, type FindSession } from './session-batching.ts'
+import {
+  batchingSessions,
+  type FindSession,
+  type OpenRow,
+  openingSession,
+} from './session-batching.ts'
 
 /** Whom a client looks for. */
 export type Lookup = {
@@ -48,11 +52,15 @@ export type Opened = { account: Account; session: Session | undefined }
  * id was used before. ACCOUNT_NOT_FOUND, AMBIGUOUS_MATCH, REQUEST_ID_REUSED; SERVICE_UNAVAILABLE for a repeat whose key was
  * retired before its session ended.
  */
-export async function openSession(customers: Customers, lookup: Lookup): Promise<Opened> {
+export async function openSession(
+  customers: Customers,
+  lookup: Lookup,
+  openRow: OpenRow = openingSession(customers.db),
+): Promise<Opened> {
   checkLookup(lookup)
   for (;;) {
     const { wish, token } = newSession(customers, lookup)
-    const matched = await openSessionRow(customers.db, wish)
+    const matched = await openRow(wish)
     const [first, second] = matched
     if (first?.expireTime) return opened(customers, first, token, first.expireTime)
     if (wish.requestId !== undefined && first?.claimed !== true) {

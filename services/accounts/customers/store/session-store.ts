@@ -1,4 +1,5 @@
 // Statements that open sessions, stored by the hash of their token.
+import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Account } from '../domain/account.ts'
 import { accountColumns } from './account-store.ts'
@@ -41,49 +42,59 @@ const lookupColumns = {
   ACCOUNT_NUMBER: 'account_number',
 } as const satisfies Record<LookupType, string>
 
-// One round trip for a look-up, the claim of its request id and the session. A repeat meets the primary key of
+// One round trip for look-ups, the claims of their request ids and the sessions. A repeat meets the primary key of
 // session_request: it waits for the first call's statement to end and then claims nothing.
 function openStatement(lookupType: LookupType) {
   return sql(
     `session_open_by_${lookupType.toLowerCase()}`,
-    `with visible as (
-       select i.institution_id, i.name from institution i
-       where ($3 = '' or i.name = $3) and exists (
-         select from endpoint_grant g
-         where g.project_id = $1 and g.institution_id = i.institution_id)
-     ), matched as (
-       select ${accountColumns} from visible i
-       join account a on a.institution_id = i.institution_id
-         and a.${lookupColumns[lookupType]} = $2
-       where a.status in ('available', 'suspended', 'closed')
-         and ($4 = '' or a.first_name_folded = $4) and ($5 = '' or a.last_name_folded = $5)
-         and ($6 = '' or a.email_folded = $6)
-       limit 2
-     ), found as (
-       select m.*, m.status = 'available' as usable from matched m
-       where (select count(*) from matched) = 1
+    `with matched as materialized (
+       select asked.n::integer as n, fit.*
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+         with ordinality
+         as asked (project_id, value, institution_name, first_name, last_name, email, n)
+       cross join lateral (
+         select ${accountColumns}
+         from institution i
+         join account a on a.institution_id = i.institution_id
+           and a.${lookupColumns[lookupType]} = asked.value
+         where (asked.institution_name = '' or i.name = asked.institution_name)
+           and exists (select from endpoint_grant g
+             where g.project_id = asked.project_id and g.institution_id = i.institution_id)
+           and a.status in ('available', 'suspended', 'closed')
+           and (asked.first_name = '' or a.first_name_folded = asked.first_name)
+           and (asked.last_name = '' or a.last_name_folded = asked.last_name)
+           and (asked.email = '' or a.email_folded = asked.email)
+         limit 2
+       ) fit
+     ), found as materialized (
+       select n, (array_agg("institutionId"))[1] as institution_id,
+         (array_agg("accountId"))[1] as account_id, bool_and(status = 'available') as usable,
+         ($7::uuid[])[n] as request_id
+       from matched group by n having count(*) = 1
      ), claim as (
        insert into session_request (project_id, request_id, fingerprint, session_id, expire_time)
-       select $1, $7::uuid, $8, case when usable then $9::uuid end,
-         clock_now() + case when usable then $11 else 0 end * interval '1 s'
-       from found where $7::uuid is not null
+       select ($1::uuid[])[n], request_id, ($8::bytea[])[n],
+         case when usable then ($9::uuid[])[n] end,
+         clock_now() + case when usable then $11::integer else 0 end * interval '1 s'
+       from found where request_id is not null
+       order by n
        on conflict (project_id, request_id) do update
          set session_id = excluded.session_id, expire_time = excluded.expire_time
          where session_request.fingerprint = excluded.fingerprint
            and session_request.expire_time <= clock_now()
-       returning 1
+       returning array_position($7::uuid[], request_id) as n
      ), opened as (
        insert into session
          (session_id, project_id, institution_id, account_id, token_hash, ttl_s, expire_time,
           key_id)
-       select $9::uuid, $1, "institutionId", "accountId", $10, $11,
+       select ($9::uuid[])[n], ($1::uuid[])[n], institution_id, account_id, ($10::bytea[])[n], $11,
          clock_now() + $11 * interval '1 s', $12
-       from found where usable and ($7::uuid is null or exists (select from claim))
-       returning expire_time
+       from found where usable and (request_id is null or n in (select n from claim))
+       returning array_position($9::uuid[], session_id) as n, expire_time
      )
-     select matched.*, (select expire_time from opened) as "expireTime",
-       $7::uuid is null or exists (select from claim) as claimed
-     from matched`,
+     select m.*, o.expire_time as "expireTime",
+       ($7::uuid[])[m.n] is null or m.n in (select n from claim) as claimed
+     from matched m left join opened o on o.n = m.n`,
   )
 }
 
@@ -94,24 +105,39 @@ const openStatements = {
 } as const satisfies Record<LookupType, unknown>
 
 /**
- * Looks an account up among those that the project sees and opens a session when exactly one fits, is available
- * and the request id is free. At most two accounts are answered. Locks the row of the request id.
+ * Looks accounts up among those that the projects see, in one statement, and opens a session for each request of which exactly one fits, is
+ * available and the request id is free. At most two accounts are answered for each. The requests are of one look-up type, lifetime and
+ * key, and of different request ids. Locks the rows of the request ids, in their order.
  */
-export function openSessionRow(db: Queryable, wish: SessionRequest): Promise<MatchedAccount[]> {
-  return db.rows(openStatements[wish.lookupType], [
-    wish.projectId,
-    wish.lookupValue,
-    wish.institutionName,
-    wish.firstNameFolded,
-    wish.lastNameFolded,
-    wish.emailFolded,
-    wish.requestId ?? null,
-    wish.fingerprint,
-    wish.sessionId,
-    wish.tokenHash,
-    wish.ttlS,
-    wish.keyId,
+export async function openSessionRows(
+  db: Queryable,
+  requests: readonly SessionRequest[],
+): Promise<MatchedAccount[][]> {
+  const ordered = requests.toSorted((a, b) => ((a.requestId ?? '') < (b.requestId ?? '') ? -1 : 1))
+  const column = (type: ArrayType, value: (request: SessionRequest) => unknown) =>
+    arrayParameter(type, ordered.map(value))
+  const [first] = ordered
+  if (first === undefined) return []
+  const rows = await db.rows<MatchedAccount & { n: number }>(openStatements[first.lookupType], [
+    column('uuid', ({ projectId }) => projectId),
+    column('text', ({ lookupValue }) => lookupValue),
+    column('text', ({ institutionName }) => institutionName),
+    column('text', ({ firstNameFolded }) => firstNameFolded),
+    column('text', ({ lastNameFolded }) => lastNameFolded),
+    column('text', ({ emailFolded }) => emailFolded),
+    column('uuid', ({ requestId }) => requestId),
+    column('bytea', ({ fingerprint }) => fingerprint),
+    column('uuid', ({ sessionId }) => sessionId),
+    column('bytea', ({ tokenHash }) => tokenHash),
+    first.ttlS,
+    first.keyId,
   ])
+  const byRequest = new Map<SessionRequest | undefined, MatchedAccount[]>()
+  for (const { n, ...account } of rows) {
+    const request = ordered[n - 1]
+    byRequest.set(request, [...(byRequest.get(request) ?? []), account])
+  }
+  return requests.map((request) => byRequest.get(request) ?? [])
 }
 
 /** What a request id was used for. */
