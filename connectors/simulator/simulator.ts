@@ -23,7 +23,7 @@ import { openPublicPort } from './http/public-port.ts'
 import { receiverRoutes } from './http/receivers.ts'
 import type { Outside } from './ports/outside.ts'
 import { startLoops } from './workers/loops.ts'
-import { batchingBills } from './workers/pay-bill.ts'
+import { billContext } from './workers/pay-bill.ts'
 
 const services = [
   ChargeService,
@@ -91,12 +91,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     transfersWritten: loops.carrier.notify,
     reportsWritten: loops.reporters.institution.notify,
   })
-  const bills = billerService({
-    db,
-    storeBill: batchingBills(db),
-    billsWritten: loops.biller.notify,
-    stopping: stopping.signal,
-  })
+  const bills = billerService(billContext(db, loops.biller.notify, stopping.signal))
   try {
     const server = await serveRpc({
       host,

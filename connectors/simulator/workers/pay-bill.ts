@@ -56,15 +56,20 @@ export async function payBill(
   throw new Failure('REFERENCE_REFUSED', `bill payment ${billPaymentId} was called unknown`)
 }
 
-/** Makes what stores bills, those of one turn together. */
-export function batchingBills(db: Database): BillContext['storeBill'] {
-  return batched<NewBill, StoredBill | undefined>({
+/** What paying needs, with bills of one event-loop turn stored together. */
+export function billContext(
+  db: Database,
+  billsWritten: () => void,
+  stopping: AbortSignal,
+): BillContext {
+  const storeBill = batched<NewBill, StoredBill | undefined>({
     maxInFlight: 2,
     maxBatchSize: 64,
     alone: async (bill) => (await insertBills(db, [bill]))[0],
     together: (bills) => insertBills(db, bills),
     isOfOne: isOfOneItem,
   })
+  return { db, storeBill, billsWritten, stopping }
 }
 
 /** The bill once the biller has decided; undefined while it is slow or silent, or never got the bill. */
