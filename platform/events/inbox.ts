@@ -1,6 +1,5 @@
 // The inbox of a consumer: processes each event once, in the transaction of its work, however often it is delivered.
 // Makes no network call while it holds unacknowledged messages.
-import { setTimeout as delay } from 'node:timers/promises'
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Registry } from 'prom-client'
@@ -27,6 +26,12 @@ export { UnprocessableEvent } from './unprocessable-event.ts'
  */
 export type HandleEvents = (tx: Queryable, events: Event[]) => Promise<void>
 
+/**
+ * Records new events in the inbox together with its own work, and resolves to the ids of the new ones. Throws as a
+ * `HandleEvents` does.
+ */
+export type TakeInEvents = (events: Event[]) => Promise<Set<string>>
+
 export type ConsumerOptions = {
   db: Database
   nats: Nats
@@ -34,17 +39,11 @@ export type ConsumerOptions = {
   durable: string
   /** A subject may end in `.*`: its events then come through one durable consumer, in the order of the stream. */
   subjects: string[]
-  handle: HandleEvents
   log: Logger
   metrics: Registry
-}
+} & ({ handle: HandleEvents } | { takeIn: TakeInEvents })
 
 const batchMessages = 200
-/**
- * Maximum pause after a batch that was not full. The pause is as long as the batch took, so that a busy machine takes
- * larger ones.
- */
-const maxOpenMs = 10
 const reopenMs = 1_000
 /** Redelivery delay of messages that were not processed when we stopped: another replica gets them soon. */
 const handBackMs = 100
@@ -57,8 +56,9 @@ const retry = { minMs: 1_000, maxMs: 30_000 }
 export function startConsumer(options: ConsumerOptions): { close(): Promise<void> } {
   const { db, log } = options
   const metrics = inboxMetrics({ metrics: options.metrics, db, log })
+  const consuming = { ...options, metrics, work: workOf(options) }
   const parts = [
-    ...options.subjects.map((subject) => consumeSubject({ ...options, metrics }, subject)),
+    ...options.subjects.map((subject) => consumeSubject(consuming, subject)),
     startRetention({ db, log, deleteOld: deleteProcessed }),
   ]
   return {
@@ -68,7 +68,10 @@ export function startConsumer(options: ConsumerOptions): { close(): Promise<void
   }
 }
 
-type Consuming = Omit<ConsumerOptions, 'metrics'> & { metrics: InboxMetrics }
+type Consuming = Omit<ConsumerOptions, 'metrics' | 'handle' | 'takeIn'> & {
+  metrics: InboxMetrics
+  work: Work
+}
 
 function consumeSubject(options: Consuming, subject: string): { close(): Promise<void> } {
   const { nats, log } = options
@@ -86,12 +89,10 @@ function consumeSubject(options: Consuming, subject: string): { close(): Promise
         for (const message of batch) message.retry(handBackMs)
         continue
       }
-      const beganMs = performance.now()
+      // Meanwhile the next batch gathers: batches grow with the load, and no event waits for a timer.
       const passed = await processBatch(options, batch)
-      const tookMs = performance.now() - beganMs
       // Paused, because the database is down and the next batch would fail as well.
       if (!passed) await wakeup.pause(reopenMs)
-      else if (batch.length < batchMessages) await delay(Math.min(tookMs, maxOpenMs))
     }
   }
 
@@ -150,7 +151,7 @@ async function processBatch(options: Consuming, batch: ReceivedMessage[]): Promi
 async function process(options: Consuming, batch: Known[]): Promise<boolean> {
   if (batch.length === 0) return true
   try {
-    const processed = await claimAndHandle(options, batch)
+    const processed = await options.work(batch.map(({ event }) => event))
     const messages = batch.flatMap((known) => known.messages)
     for (const message of messages) message.ack()
     options.metrics.processed.inc(processed.length)
@@ -195,30 +196,49 @@ function ageS({ occurredTime }: Event): number {
     : Math.max(0, (Date.now() - timestampMs(occurredTime)) / 1_000)
 }
 
-/** Returns the events that were new. */
-async function claimAndHandle(
-  { db, durable, handle }: Consuming,
-  batch: Known[],
-): Promise<Event[]> {
-  let spans: ProcessSpans | undefined
-  const work = async (tx: Queryable) => {
-    const fresh = await claimNewEvents(
-      tx,
-      batch.map(({ event }) => event.eventId),
-    )
-    const events = batch.map(({ event }) => event).filter((event) => fresh.has(event.eventId))
-    spans?.end('repeated')
-    spans = processSpans(durable, events)
-    if (events.length > 0) await handle(tx, spans?.events ?? events)
-    return events
+/** Processes events, and returns those that were new. */
+type Work = (events: Event[]) => Promise<Event[]>
+
+function workOf(options: ConsumerOptions): Work {
+  return 'takeIn' in options ? takingIn(options.durable, options.takeIn) : handling(options)
+}
+
+function takingIn(durable: string, takeIn: TakeInEvents): Work {
+  return async (events) => {
+    const spans = processSpans(durable, events)
+    try {
+      const fresh = await takeIn(spans?.events ?? events)
+      spans?.end()
+      return events.filter(({ eventId }) => fresh.has(eventId))
+    } catch (error) {
+      spans?.end('not_processed')
+      throw error
+    }
   }
-  try {
-    const processed = await db.transaction(work)
-    spans?.end()
-    return processed
-  } catch (error) {
-    spans?.end('not_processed')
-    throw error
+}
+
+function handling({ db, durable, handle }: ConsumerOptions & { handle: HandleEvents }): Work {
+  return async (events) => {
+    let spans: ProcessSpans | undefined
+    const work = async (tx: Queryable) => {
+      const fresh = await claimNewEvents(
+        tx,
+        events.map(({ eventId }) => eventId),
+      )
+      const news = events.filter(({ eventId }) => fresh.has(eventId))
+      spans?.end('repeated')
+      spans = processSpans(durable, news)
+      if (news.length > 0) await handle(tx, spans?.events ?? news)
+      return news
+    }
+    try {
+      const processed = await db.transaction(work)
+      spans?.end()
+      return processed
+    } catch (error) {
+      spans?.end('not_processed')
+      throw error
+    }
   }
 }
 

@@ -4,15 +4,14 @@ import type { Registry } from 'prom-client'
 import type { AccessService } from '#gen/accounts/v1/access_pb.js'
 import type { SettingsOf } from '#platform/config/config.ts'
 import type { Database } from '#platform/db/db.ts'
-import type { HandleEvents } from '#platform/events/inbox.ts'
 import type { Nats } from '#platform/events/nats/nats.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { createTail, type Tail } from './api/tail.ts'
 import { deliveryMetrics } from './metrics.ts'
-import { enqueueDeliveries } from './operations/event-intake.ts'
 import { startSigner } from './operations/signing.ts'
 import { createPoster } from './ports/post.ts'
 import { startInstance } from './workers/instance.ts'
+import { createIntake, type TakeIn } from './workers/intake.ts'
 import { startMaintenance } from './workers/maintenance.ts'
 import { startReplayRunner } from './workers/replay-runner.ts'
 import { startWorker } from './workers/worker.ts'
@@ -40,12 +39,10 @@ export interface EngineOptions {
   nowMs?: (() => number) | undefined
 }
 
-const notifyAfterMs = 3
-
 /** Starts to send what is due. */
 export function startDeliveries(options: EngineOptions): {
-  /** Takes events in and has their deliveries sent soon. */
-  handleEvents: HandleEvents
+  /** Takes events in and has their deliveries sent. */
+  takeIn: TakeIn
   /** Says that deliveries became due. */
   notify(): void
   /** Says that there is a new replay job. */
@@ -76,11 +73,7 @@ export function startDeliveries(options: EngineOptions): {
   const maintenance = startMaintenance({ db, log, onDue: worker.notify })
   const replays = startReplayRunner({ db, log, onDue: worker.notify })
   return {
-    async handleEvents(tx, events) {
-      const pushes = await enqueueDeliveries(tx, events)
-      // The transaction commits right after this; a notify that comes too early shortens the next polls.
-      if (pushes > 0) setTimeout(worker.notify, notifyAfterMs)
-    },
+    takeIn: createIntake(db, worker),
     notify: worker.notify,
     notifyReplays: replays.notify,
     tail,

@@ -48,7 +48,7 @@ runProcess('delivery', async (stopping, log) => {
     nats,
     durable: 'delivery',
     subjects,
-    handle: deliveries.handleEvents,
+    takeIn: deliveries.takeIn,
     log,
     metrics,
   })

@@ -113,8 +113,8 @@ export async function startAccountsAndDelivery() {
     version: '0.0.0-test',
     nowMs: () => heldMs ?? performance.now(),
   })
-  const handle = deliveries.handleEvents
-  const consumer = startConsumer({ db, nats, durable: 'delivery', subjects, handle, log, metrics })
+  const { takeIn } = deliveries
+  const consumer = startConsumer({ db, nats, durable: 'delivery', subjects, takeIn, log, metrics })
   const deliveryRpc = await serveRpc({
     host: '127.0.0.1',
     port: deliveryPort,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '#platform/db/db.ts'
 import type { Claimed, Verdict } from '../../services/delivery/domain/delivery.ts'
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
+import { claimDue } from '../../services/delivery/store/claim-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
 import { createCompleter } from '../../services/delivery/workers/completer.ts'
 import { silentLog } from '../support/database.ts'
@@ -32,7 +33,6 @@ it('an end that the database refuses does not keep the others from being recorde
     db,
     log: silentLog,
     metrics: deliveryMetrics({ metrics: new Registry(), db, log: silentLog }),
-    breaker: { openS: 30, maxS: 900 },
     onRecorded: () => undefined,
   })
   for (const one of claimed) {
@@ -61,7 +61,7 @@ it('ends are recorded by a statement that is not planned anew for each batch', a
       end,
       verdict: { state: 'delivered' } as const,
     }))
-    await complete(db, ends, { openS: 30, maxS: 900 })
+    await complete(db, ends)
   }
   const plans = sql(
     'plans_of_complete',
@@ -71,10 +71,11 @@ it('ends are recorded by a statement that is not planned anew for each batch', a
   expect(await db.row(plans, [])).toEqual({ generic: 8, custom: 0 })
 })
 
-it('a receiver is looked at again when it was full or has to be tried again, and else is left alone', async () => {
+it('a lane is looked at again when it was full or has a push to try again, and else is left alone', async () => {
   const { db } = harness
-  const endOf = (claimed: Claimed, verdict: Verdict) => ({
+  const endOf = (claimed: Claimed, verdict: Verdict, makesReady: boolean) => ({
     claimed,
+    makesReady,
     end: { outcome: verdict.state === 'delivered' ? 'delivered' : 'refused', totalMs: 1 } as const,
     verdict,
   })
@@ -82,16 +83,17 @@ it('a receiver is looked at again when it was full or has to be tried again, and
   const readyAfter = async (host: string, pushes: number, verdict: Verdict): Promise<boolean> => {
     const url = `http://${host}:1`
     await harness.push(...Array.from({ length: pushes }, (_, n) => ({ url: `${url}/${n}` })))
-    const claimed = await claimDeliveries(db, randomUUID(), {
+    const { deliveries, lanes } = await claimDue(db, randomUUID(), {
       endpoints: 9,
       deliveries: 9,
       leaseS: 60,
     })
-    const ends = claimed.map((one) => endOf(one, verdict))
-    await complete(db, ends, { openS: 30, maxS: 900 })
+    const isFull = lanes.some(({ hasMore }) => hasMore)
+    const ends = deliveries.map((one) => endOf(one, verdict, isFull))
+    await complete(db, ends)
     const isReady = sql(
       'is_ready',
-      `select ready_at <= clock_now() as ready from endpoint where origin = $1`,
+      `select ready_at <= clock_now() + interval '1 minute' as ready from endpoint where origin = $1`,
     )
     return (await db.row<{ ready: boolean }>(isReady, [url]))?.ready ?? false
   }

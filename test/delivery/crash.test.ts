@@ -9,7 +9,6 @@ import { eventually } from '../support/eventually.ts'
 import { claimDeliveries, startHarness } from './harness.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 
-const breaker = { openS: 30, maxS: 900 }
 const limits = { endpoints: 10, deliveries: 10, leaseS: 60 }
 const tokens = [
   '00000000-0000-4000-8000-000000000001',
@@ -142,14 +141,14 @@ describe('a lease', () => {
     await expireLeases(harness.db, 100)
     const second = await claimOne(tokens[1])
     const late = { claimed: first, end: refused, verdict: judge(refused, terms) }
-    expect(await complete(harness.db, [late], breaker)).toEqual([])
+    expect(await complete(harness.db, [late])).toEqual([])
     expect(await harness.state(id)).toBe('sending')
     expect(await harness.attempts(id)).toMatchObject([
       { outcome: 'refused', status: 500 },
       { outcome: 'started' },
     ])
     const end = { claimed: second, end: delivered, verdict: judge(delivered, terms) }
-    expect(await complete(harness.db, [end], breaker)).toMatchObject([
+    expect(await complete(harness.db, [end])).toMatchObject([
       { deliveryId: id, state: 'delivered' },
     ])
   })
@@ -161,9 +160,9 @@ describe('a lease', () => {
     await expireLeases(harness.db, 100)
     const second = await claimOne(tokens[1])
     const late = { claimed: first, end: delivered, verdict: judge(delivered, terms) }
-    expect(await complete(harness.db, [late], breaker)).toMatchObject([{ state: 'delivered' }])
+    expect(await complete(harness.db, [late])).toMatchObject([{ state: 'delivered' }])
     const loser = { claimed: second, end: refused, verdict: judge(refused, terms) }
-    expect(await complete(harness.db, [loser], breaker)).toEqual([])
+    expect(await complete(harness.db, [loser])).toEqual([])
     expect(await harness.state(id)).toBe('delivered')
     expect(await harness.attempts(id)).toMatchObject([
       { outcome: 'delivered' },
@@ -180,7 +179,7 @@ describe('a lease', () => {
     harness.worker()
     await eventually(async () => expect(await harness.state(id)).toBe('gone'))
     const late = { claimed: first, end: delivered, verdict: judge(delivered, terms) }
-    expect(await complete(harness.db, [late], breaker)).toEqual([])
+    expect(await complete(harness.db, [late])).toEqual([])
     expect(await harness.state(id)).toBe('gone')
   })
 })

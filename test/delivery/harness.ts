@@ -1,24 +1,28 @@
 // A database with deliveries in it, and workers to send them, for tests. It must not go through the broker.
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
+import type { Event } from '#gen/events/v1/events_pb.js'
 import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { createTestClock } from '#platform/testing/clock.ts'
-import type { Claimed } from '../../services/delivery/domain/delivery.ts'
+import type { Claimed, PostEnd, Verdict } from '../../services/delivery/domain/delivery.ts'
 import { endpointId } from '../../services/delivery/domain/delivery.ts'
+import type { BreakerTerms } from '../../services/delivery/domain/lane.ts'
 import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import type { Sign } from '../../services/delivery/operations/signing.ts'
 import type { EgressRule } from '../../services/delivery/ports/egress.ts'
 import { createPoster } from '../../services/delivery/ports/post.ts'
 import { type ClaimLimits, claimDue } from '../../services/delivery/store/claim-store.ts'
-import type { BreakerTerms } from '../../services/delivery/store/complete-store.ts'
-import { insertDeliveries, type NewDelivery } from '../../services/delivery/store/intake-store.ts'
+import { complete } from '../../services/delivery/store/complete-store.ts'
+import { type NewDelivery, storeEvents } from '../../services/delivery/store/intake-store.ts'
 import {
   type AttemptRow,
   findDelivery,
   listAttempts,
 } from '../../services/delivery/store/read-store.ts'
 import type { LeaseOwner } from '../../services/delivery/workers/instance.ts'
+import { createIntake } from '../../services/delivery/workers/intake.ts'
+import { createLanes } from '../../services/delivery/workers/lanes.ts'
 import { type DeliveryWorker, startWorker } from '../../services/delivery/workers/worker.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 
@@ -67,6 +71,18 @@ export const unownedLeases: LeaseOwner = {
   settled: () => Promise.resolve(),
   issueToken: () => randomUUID(),
   abandonToken: () => undefined,
+  instances: () => 1,
+}
+
+/** Reserves nothing: what is stored waits in the table, as if another process had left it. */
+export const noSlots: Pick<DeliveryWorker, 'reserve'> = {
+  reserve: async () => ({
+    direct: new Set(),
+    leaseToken: randomUUID(),
+    leaseS: 60,
+    begin: () => undefined,
+    abandon: () => undefined,
+  }),
 }
 
 /** Makes the database and what works on it. */
@@ -77,6 +93,7 @@ export async function startHarness() {
   const owner = database.open({ service: undefined })
   const projectId = randomUUID()
   const closers: (() => Promise<unknown>)[] = []
+  const workers = new Set<DeliveryWorker>()
 
   function worker(changes: WorkerChanges = {}): DeliveryWorker {
     const {
@@ -107,13 +124,14 @@ export async function startHarness() {
       ...(hostLimit === undefined ? {} : { hostLimit }),
     })
     closers.push(() => started.close(), poster.close)
+    workers.add(started)
     return started
   }
 
   const push = (...pushes: PushChanges[]) => pushThrough(db, ...pushes)
 
-  async function pushThrough(through: Database, ...pushes: PushChanges[]): Promise<string[]> {
-    const deliveries = pushes.map((change): NewDelivery => {
+  function newDeliveries(pushes: PushChanges[]): NewDelivery[] {
+    return pushes.map((change): NewDelivery => {
       const target = new URL(change.url)
       const project = change.projectId ?? projectId
       const { kind = 'notify' } = change
@@ -131,8 +149,25 @@ export async function startHarness() {
         ...change,
       }
     })
-    await through.transaction((tx) => insertDeliveries(tx, deliveries))
-    return deliveries.map(({ deliveryId }) => deliveryId)
+  }
+
+  async function store(
+    through: Database,
+    worker: Pick<DeliveryWorker, 'reserve'>,
+    changes: PushChanges[],
+  ): Promise<string[]> {
+    const pushes = newDeliveries(changes)
+    const eventIds = pushes.map(({ eventId }) => eventId)
+    const reservation = await worker.reserve(pushes)
+    const stored = await storeEvents(through, { eventIds, pushes, ...reservation })
+    reservation.begin(stored.startedAt)
+    return pushes.map(({ deliveryId }) => deliveryId)
+  }
+
+  async function pushThrough(through: Database, ...pushes: PushChanges[]): Promise<string[]> {
+    const ids = await store(through, noSlots, pushes)
+    for (const worker of workers) worker.notify()
+    return ids
   }
 
   let statements = 0
@@ -166,6 +201,11 @@ export async function startHarness() {
     push,
     /** The same through another pool. */
     pushThrough,
+    /** Stores pushes as the intake of this worker does: those with a slot are posted at once. */
+    pushDirectly: (worker: DeliveryWorker, ...pushes: PushChanges[]) => store(db, worker, pushes),
+    newDeliveries,
+    /** Takes events in while no worker has a slot. */
+    takeIn: (...events: Event[]) => createIntake(db, noSlots)(events),
     database,
     state: async (id: string) => (await findDelivery(db, projectId, id))?.state,
     delivery: (id: string) => findDelivery(db, projectId, id),
@@ -179,6 +219,7 @@ export async function startHarness() {
     },
     /** Stops the workers and empties the tables. */
     async reset(): Promise<void> {
+      workers.clear()
       await Promise.all(closers.splice(0).map((close) => close()))
       await asOwner(emptyTables)
     },
@@ -193,4 +234,53 @@ export async function claimDeliveries(
   limits: ClaimLimits,
 ): Promise<Claimed[]> {
   return (await claimDue(db, leaseToken, limits)).deliveries
+}
+
+/** An attempt that has ended, with what follows. */
+export type Ended = { claimed: Claimed; end: PostEnd; verdict: Verdict }
+
+/** A process whose attempts end as a test says: it claims by what is stored, and stores at once what it learns. */
+export function createLearner(
+  { db, clock }: Awaited<ReturnType<typeof startHarness>>,
+  breaker: BreakerTerms,
+) {
+  const nowMs = () => clock.now().getTime()
+  const lanes = createLanes({
+    db,
+    log: silentLog,
+    breaker,
+    instances: () => 1,
+    hostLimit: 1_000,
+    nowMs,
+  })
+  const startedMs = new Map<string, number>()
+  return {
+    async claim(limits: ClaimLimits): Promise<Claimed[]> {
+      const beganMs = nowMs()
+      const { deliveries, lanes: found } = await claimDue(db, randomUUID(), limits)
+      lanes.lookedAt(found, beganMs)
+      for (const one of deliveries) {
+        lanes.take(one)
+        lanes.enqueue(one)
+        startedMs.set(one.deliveryId, nowMs())
+        lanes.next(one.endpointId)
+      }
+      return deliveries
+    },
+    /** Records attempts that ended after their `totalMs` at the earliest. */
+    async record(batch: Ended[]): Promise<unknown> {
+      const timed = batch.map((one) => {
+        const began = startedMs.get(one.claimed.deliveryId) ?? Number.NaN
+        return { ...one, startedMs: began, endedMs: Math.max(nowMs(), began + one.end.totalMs) }
+      })
+      const inOrder = timed.toSorted((a, b) => a.endedMs - b.endedMs)
+      const ended = inOrder.map((one) => ({
+        ...one,
+        makesReady: lanes.end(one.claimed, { ...one.end, ...one }),
+      }))
+      const recorded = await complete(db, ended)
+      await lanes.store()
+      return recorded
+    },
+  }
 }

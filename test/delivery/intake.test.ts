@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { NoticeKind } from '#gen/payments/v1/payment_event_pb.js'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
-import { deliveriesOf, enqueueDeliveries } from '../../services/delivery/operations/event-intake.ts'
+import { deliveriesOf } from '../../services/delivery/operations/event-intake.ts'
 import { eventually } from '../support/eventually.ts'
 import { createdEvent, occurredAt } from './event.ts'
 import { startHarness } from './harness.ts'
@@ -102,8 +102,8 @@ describe('intake', () => {
   it('intake stores the pushes once, and they are sent with their frozen bytes', async () => {
     const { url } = receiver
     const event = createdEvent({ notify: url, callback: url, payers: 20, callbackSequence: 1 })
-    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
-    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await harness.takeIn(event)
+    await harness.takeIn(event)
     harness.worker()
     await eventually(() => expect(receiver.requests.length).toBeGreaterThanOrEqual(21))
     await eventually(async () => expect(await harness.count("state = 'delivered'")).toBe(21))
@@ -115,7 +115,7 @@ describe('intake', () => {
   it('a push to an address that is not public is stored, blocked at its attempt and visible', async () => {
     const projectId = randomUUID()
     const event = createdEvent({ projectId, notify: 'https://10.0.0.1/hook' })
-    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await harness.takeIn(event)
     harness.worker()
     await eventually(async () => expect(await harness.count("state <> 'pending'")).toBe(1))
     await eventually(async () => expect(await harness.count("state <> 'sending'")).toBe(1))

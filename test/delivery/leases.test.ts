@@ -215,7 +215,7 @@ describe('leases of an instance', () => {
     const [own, other] = [randomUUID(), randomUUID()]
     const session = await harness.db.session()
     expect(await registerInstance(session, own)).toBe(true)
-    expect(await checkInstances(session)).toEqual({ isStandby: false, missing: [] })
+    expect(await checkInstances(session)).toEqual({ isStandby: false, missing: [], registered: 1 })
     const [first = ''] = await harness.push({ url: receiver.url })
     await claimDeliveries(harness.db, leaseToken(own), limits)
     const [second = ''] = await harness.push({ url: receiver.url, projectId: randomUUID() })
@@ -224,7 +224,7 @@ describe('leases of an instance', () => {
     session.close()
     const last = await harness.db.session()
     await eventually(async () => expect((await checkInstances(last)).missing.length).toBe(1))
-    expect(await checkInstances(last)).toEqual({ isStandby: false, missing: [own] })
+    expect(await checkInstances(last)).toEqual({ isStandby: false, missing: [own], registered: 1 })
     expect(await releaseInstance(harness.db, own, 100)).toBe(1)
     expect(await harness.count(`delivery_id = '${first}' and state = 'pending'`)).toBe(1)
     expect(await harness.count(`delivery_id = '${second}' and state = 'sending'`)).toBe(1)

@@ -10,7 +10,7 @@ import {
   RegistrationStatus,
 } from '#gen/accounts/v1/onboarding_event_pb.js'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
-import { deliveriesOf, enqueueDeliveries } from '../../services/delivery/operations/event-intake.ts'
+import { deliveriesOf } from '../../services/delivery/operations/event-intake.ts'
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'
 import { findSigning } from '../../services/delivery/store/signing-store.ts'
 import { eventually } from '../support/eventually.ts'
@@ -131,16 +131,16 @@ describe('a callback that is laid down', () => {
 
   async function layDown(callbackUrl: string): Promise<string> {
     const event = onboardingEvent({ callbackUrl }, { projectId: harness.projectId })
-    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event, event]))
-    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await harness.takeIn(event, event)
+    await harness.takeIn(event)
     return deliveriesOf(event)[0]?.deliveryId ?? ''
   }
 
   it('a callback is one row with its institution and sealed token, also when events repeat', async () => {
     const authorisationTokenSealed = someSealedToken()
     const event = onboardingEvent({ authorisationTokenSealed })
-    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
-    await harness.db.transaction((tx) => enqueueDeliveries(tx, [event]))
+    await harness.takeIn(event)
+    await harness.takeIn(event)
     const [callback] = deliveriesOf(event)
     expect(await harness.count('true')).toBe(1)
     expect(await findSigning(harness.db, callback?.deliveryId ?? '')).toEqual(callback?.signing)

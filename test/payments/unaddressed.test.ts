@@ -11,8 +11,10 @@ import { inboxRoutes } from '#platform/events/inbox-routes.ts'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { type Outbox, type Subjects, startOutbox } from '#platform/events/outbox.ts'
 import { directLeaseMs } from '#platform/events/outbox-store.ts'
-import { enqueueDeliveries, subjects } from '../../services/delivery/operations/event-intake.ts'
+import { subjects } from '../../services/delivery/operations/event-intake.ts'
+import { createIntake } from '../../services/delivery/workers/intake.ts'
 import { paymentSubjects } from '../../services/payments/api/events.ts'
+import { noSlots } from '../delivery/harness.ts'
 import { startBroker, type TestBroker } from '../events/harness.ts'
 import { createTestDatabase, silentLog, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -40,7 +42,7 @@ beforeEach(async () => {
     nats: open('delivery'),
     durable: 'delivery',
     subjects,
-    handle: async (tx, events) => void (await enqueueDeliveries(tx, events)),
+    takeIn: createIntake(delivery, noSlots),
     log: silentLog,
     metrics: new Registry(),
   })

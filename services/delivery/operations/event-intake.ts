@@ -12,12 +12,10 @@ import {
   type PaymentEvent,
   PaymentEventSchema,
 } from '#gen/payments/v1/payment_event_pb.js'
-import type { Queryable } from '#platform/db/db.ts'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { recordedTrace } from '#platform/telemetry/spans.ts'
 import { type DeliveryKind, deliveryId, receiverOf } from '../domain/delivery.ts'
-import { insertDeliveries, type NewDelivery } from '../store/intake-store.ts'
-import { insertSignings, type Signing } from '../store/signing-store.ts'
+import type { NewDelivery } from '../store/intake-store.ts'
 import { onboardingCallback, onboardingEvents } from './onboarding-intake.ts'
 
 /**
@@ -31,25 +29,11 @@ export const subjects = [paymentEvents, onboardingEvents]
 
 const visibleAscii = /^[\x21-\x7e]{1,64}$/
 
-/** A push as it is laid down: an onboarding callback is signed, no other one is. */
-export type NewPush = NewDelivery & { signing?: Signing }
-
-/** Inserts the deliveries of a batch of events in the transaction that processes them; returns how many. */
-export async function enqueueDeliveries(tx: Queryable, events: Event[]): Promise<number> {
-  const pushes = events.flatMap((event) => deliveriesOf(event))
-  await insertDeliveries(tx, pushes)
-  await insertSignings(
-    tx,
-    pushes.flatMap(({ deliveryId, signing }) => (signing ? [{ deliveryId, ...signing }] : [])),
-  )
-  return pushes.length
-}
-
 /**
  * The deliveries of one event, in the same form however often it comes. None for a URL that the request
  * does not have. Throws a UnprocessableEvent for an event that can never be read.
  */
-export function deliveriesOf(event: Event): NewPush[] {
+export function deliveriesOf(event: Event): NewDelivery[] {
   try {
     return event.subject === onboardingEvents ? [onboardingCallback(event)] : paymentPushes(event)
   } catch (error) {

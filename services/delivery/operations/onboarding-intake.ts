@@ -18,7 +18,6 @@ import type { Event } from '#gen/events/v1/events_pb.js'
 import { recordedTrace } from '#platform/telemetry/spans.ts'
 import { deliveryId, receiverOf } from '../domain/delivery.ts'
 import type { NewDelivery } from '../store/intake-store.ts'
-import type { Signing } from '../store/signing-store.ts'
 
 /** The subject of onboardings and registrations that ended. */
 export const onboardingEvents = 'pw.accounts.onboarding'
@@ -61,14 +60,11 @@ const requestStatuses = {
   [RegistrationStatus.REJECTED]: 'rejected',
 } as const satisfies Record<RegistrationStatus, string | undefined>
 
-/** A callback as it is laid down. */
-export type NewCallback = NewDelivery & { signing: Signing }
-
 /**
  * The callback of one event, with the same id and bytes however often it comes. Throws a RangeError for an
  * event that breaks its contract: a partial callback would mislead the receiver.
  */
-export function onboardingCallback(event: Event): NewCallback {
+export function onboardingCallback(event: Event): NewDelivery {
   const onboarding = fromBinary(OnboardingEventSchema, event.payload)
   const { account, callbackUrl, institutionId, authorisationTokenSealed } = onboarding
   if (account === undefined || event.occurredTime === undefined) {

@@ -1,6 +1,7 @@
 // The statement that claims due deliveries, lane by lane. It skips locked rows.
 import { type Queryable, sql } from '#platform/db/db.ts'
 import type { Claimed } from '../domain/delivery.ts'
+import type { Breaker } from '../domain/lane.ts'
 
 /** What one claim may take. */
 export interface ClaimLimits {
@@ -14,6 +15,17 @@ export interface ClaimLimits {
   hostLimit?: number
   /** How many it has in flight already, by hostname. */
   inFlightByHost?: ReadonlyMap<string, number>
+  /** Lanes that this process knows; for others the stored limit counts. */
+  known?: readonly KnownLane[]
+}
+
+/** What a process allows a lane whose breaker is closed. */
+export interface KnownLane {
+  endpointId: string
+  /** Deliveries of all processes that may be leased. */
+  slots: number
+  /** Deliveries that this process takes now. */
+  room: number
 }
 
 const unlimited = 2 ** 31 - 1
@@ -46,9 +58,11 @@ const waitsIn = (attempts: '< 1' | '<> 0') => `(
  * Lanes that are ready, each skipped when another worker has it; from each its due rows up to the room that its limit
  * leaves, four fresh ones to a retry, and for one URL no more than half of the slots; from all lanes in turn until the worker is
  * full, of one hostname no more than the worker may have in flight. A lane whose row was changed after this statement read
- * its deliveries may have more: it stays ready. One that is full becomes ready at the next completion, or after the lease at the
- * latest. While a breaker is not closed the newest push is the probe: where only some URLs of a lane fail, an older one
- * is likely to be for one of those.
+ * its deliveries may have more: it stays ready. One that is full becomes ready at the next completion of a process that knows
+ * of its backlog, or after a second. While a breaker is not closed the newest push is the probe: where only some URLs of a lane
+ * fail, an older one is likely to be for one of those.
+ *
+ * The claim records the attempt in the delivery's own row: its number and its start. Its row in `attempt` follows when it ends.
  *
  * A lane is read from the head of its queue, and beside it the queues of URLs that the lane's row names. It is blocked when the
  * head leaves room unused, because it is for URLs that have their share, and there are more rows behind: see
@@ -58,6 +72,9 @@ const claimStatement = sql(
   'delivery_claim',
   `with host as materialized (
      select hostname, $7 - in_flight as room from unnest($5::text[], $6::integer[]) as h(hostname, in_flight)
+   ), known as materialized (
+     select endpoint_id, slots, room
+     from unnest($8::uuid[], $9::integer[], $10::integer[]) as k(endpoint_id, slots, room)
    ), candidate as (
      select endpoint_id, version, turn, breaker, limit_now, hostname, only_url, url_queues,
        (select seen.version from endpoint as seen where seen.endpoint_id = e.endpoint_id)
@@ -69,18 +86,19 @@ const claimStatement = sql(
      limit $1
      for update of e skip locked
    ), slotted as materialized (
-     select endpoint_id, version, seen_version, turn, hostname, breaker, only_url, url_queues,
-       case breaker when 'closed' then limit_now else 1 end as slots,
+     select candidate.endpoint_id, version, seen_version, turn, hostname, breaker, only_url, url_queues,
+       case breaker when 'closed' then coalesce(known.slots, limit_now) else 1 end as slots,
+       case breaker when 'closed' then known.room end as own_room,
        array(
          select url_key(url) from delivery
          where delivery.endpoint_id = candidate.endpoint_id and state = 'sending'
        ) as in_flight
-     from candidate
+     from candidate left join known on known.endpoint_id = candidate.endpoint_id
    ), shared as materialized (
      select endpoint_id, version, seen_version, turn, hostname, breaker, url_queues, in_flight,
-       greatest(slots / 2, 1) as url_slots, slots - cardinality(in_flight) as free,
+       greatest(slots / 2, 1) as url_slots, least(slots - cardinality(in_flight), own_room) as free,
        greatest(0, least(
-         slots - cardinality(in_flight),
+         slots - cardinality(in_flight), own_room,
          case when only_url is not null then
            greatest(slots / 2, 1) - cardinality(array_positions(in_flight, only_url))
          end
@@ -158,9 +176,6 @@ const claimStatement = sql(
      returning delivery.delivery_id, delivery.endpoint_id, project_id, event_id, subject_id, kind, url, body,
        failures, attempts, earlier_attempts, round, attempt_started_at, occurred_at, picked.hostname,
        traceparent
-   ), begun as (
-     insert into attempt (delivery_id, number, started_at, endpoint_id, round)
-     select delivery_id, attempts, attempt_started_at, endpoint_id, round from claimed
    ), offer as (
      select endpoint_id, count(*) filter (where fits) as fitting, bool_or(not fits) as held_back,
        greatest(
@@ -192,33 +207,56 @@ const claimStatement = sql(
        ready_at = case
          when tally.version <> tally.seen_version then clock_now()
          when tally.taken < least(tally.fitting, tally.room) then clock_now()
-         when tally.blocked then clock_now() + interval '1 second'
-         when tally.has_more and tally.taken >= tally.room then clock_now() + $4 * interval '1 second'
          else coalesce(least(
-           case when tally.has_more then clock_now() + $4 * interval '1 second' end,
+           case when tally.has_more then clock_now() + interval '1 second' end,
            ${nextOf('< 1')},
            ${nextOf('<> 0')}
          ), 'infinity')
        end
      from tally
      where endpoint.endpoint_id = tally.endpoint_id
+     returning endpoint.endpoint_id, endpoint.hostname, limit_now, growth, breaker, breaker_opened,
+       connect_failures, extract(epoch from clock_now() - answered_at) * 1000 as answered_ms_ago,
+       tally.blocked, ready_at < 'infinity' and tally.has_more as has_more
    )
    select delivery_id as "deliveryId", endpoint_id as "endpointId", project_id as "projectId",
      event_id as "eventId", subject_id as "subjectId", kind, url, body, failures, attempts as number,
      earlier_attempts as "earlierAttempts", attempt_started_at as "startedAt",
-     occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname,
-     traceparent, (select array_agg(endpoint_id) from tally where blocked) as "blockedLanes"
-   from (select 1) as always left join claimed on true`,
+     occurred_at as "occurredAt", $3::uuid as "leaseToken", round, hostname, traceparent,
+     null::smallint as "limit", null::smallint as growth, null as breaker,
+     null::smallint as "breakerOpened", null::smallint as "connectFailures",
+     null::double precision as "answeredMsAgo", null::boolean as "isBlocked", null::boolean as "hasMore"
+   from claimed
+   union all
+   select null, endpoint_id, null, null, null, null, null, null, null, null, null, null, null, null, null,
+     hostname, null, limit_now, growth, breaker, breaker_opened, connect_failures,
+     answered_ms_ago::double precision, blocked, has_more
+   from looked_at`,
 )
+
+/** A lane that a claim has looked at, as it is stored. */
+export interface LookedAtLane {
+  endpointId: string
+  hostname: string
+  limit: number
+  growth: number
+  /** Never `open`: the breaker of a lane from which something was claimed is half open at least. */
+  breaker: Breaker
+  breakerOpened: number
+  connectFailures: number
+  /** Null: no answer is known. */
+  answeredMsAgo: number | null
+  /** It has free slots and pushes to which the claim could not get. */
+  isBlocked: boolean
+  /** It has more pushes that are due. */
+  hasMore: boolean
+}
 
 /** What a claim has found. */
 export interface Claim {
   deliveries: Claimed[]
-  /** Lanes that have free slots and pushes to which the claim could not get. */
-  blockedLanes: string[]
+  lanes: LookedAtLane[]
 }
-
-type ClaimRow = (Claimed | { deliveryId: null }) & { blockedLanes: string[] | null }
 
 /**
  * Takes due deliveries under one lease and records an attempt for each, all in one statement. Locks the
@@ -229,8 +267,15 @@ export async function claimDue(
   leaseToken: string,
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const { endpoints, deliveries, leaseS, hostLimit = unlimited, inFlightByHost } = limits
-  const rows = await db.rows<ClaimRow>(claimStatement, [
+  const {
+    endpoints,
+    deliveries,
+    leaseS,
+    hostLimit = unlimited,
+    inFlightByHost,
+    known = [],
+  } = limits
+  const rows = await db.rows<Claimed | (LookedAtLane & { deliveryId: null })>(claimStatement, [
     endpoints,
     deliveries,
     leaseToken,
@@ -238,9 +283,25 @@ export async function claimDue(
     [...(inFlightByHost?.keys() ?? [])],
     [...(inFlightByHost?.values() ?? [])],
     hostLimit,
+    known.map(({ endpointId }) => endpointId),
+    known.map(({ slots }) => slots),
+    known.map(({ room }) => room),
   ])
   return {
-    deliveries: rows.filter((row): row is Claimed & ClaimRow => row.deliveryId !== null),
-    blockedLanes: rows[0]?.blockedLanes ?? [],
+    deliveries: rows.filter((row): row is Claimed => row.deliveryId !== null),
+    lanes: rows.filter(
+      (row): row is LookedAtLane & { deliveryId: null } => row.deliveryId === null,
+    ),
   }
+}
+
+const nextDueStatement = sql(
+  'delivery_next_due',
+  `select extract(epoch from min(ready_at) - clock_now())::double precision * 1000 as "inMs"
+   from endpoint where ready_at < 'infinity'`,
+)
+
+/** Milliseconds until the next lane is due, negative when one is; undefined while no push waits. */
+export async function nextDueMs(db: Queryable): Promise<number | undefined> {
+  return (await db.row<{ inMs: number | null }>(nextDueStatement, []))?.inMs ?? undefined
 }

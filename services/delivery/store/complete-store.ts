@@ -1,20 +1,16 @@
 // Statements that record the outcome of attempts. The verdict is decided by the caller.
 import { type Database, type Queryable, sql } from '#platform/db/db.ts'
+import { asyncCommit } from '#platform/events/outbox.ts'
 import type { Claimed, DeliveryState, PostEnd, Verdict } from '../domain/delivery.ts'
-import { type LaneReport, laneReports } from '../domain/lane-report.ts'
-import { urlKey } from '../domain/url-key.ts'
+import { urlDigest, urlKey } from '../domain/url-key.ts'
 
 /** An attempt that has ended, with what follows. */
 export interface Completion {
   claimed: Claimed
   end: PostEnd
   verdict: Verdict
-}
-
-/** How long a breaker stays open: the first time, and at most. */
-export interface BreakerTerms {
-  openS: number
-  maxS: number
+  /** The lane has more due pushes than it had slots: a claim may take more of them now. */
+  makesReady?: boolean
 }
 
 /** A delivery that a completion moved. One that is missing was fenced off: its lease was lost. */
@@ -26,164 +22,83 @@ export interface Completed {
 
 /*
  * The lease token fences: a worker that lost its lease changes nothing, but for a 2xx, which counts as
- * long as the delivery has not ended. The attempt's own row records what happened in any case. The
- * lane learns from the batch as a whole. Its limit grows by one for each 20 successes and is halved when
- * connecting fails, by 429 and 503, and by a time-out during which no other URL of the lane answered; it stays at 2 or
- * more while the receiver answers, and goes 2, 4 after its breaker closes. Other errors may be about one order, and
- * count in the window of the breaker alone. A time-out while others answer counts nowhere. A lane that was not full and has
- * nothing more to send stays idle, so that no claim reads it in vain.
+ * long as the delivery has not ended. The row in `attempt` records what happened in any case. Lanes are touched only
+ * where something waits: a retry, or what was due while all slots were taken.
+ *
+ * It commits asynchronously. Should the server crash within the next moment, the delivery is under its lease again, and the
+ * receiver gets the push once more when the lease expires.
  *
  * The first array is a sub-select, so that the planner does not see how long it is: or it would plan this
  * anew for each batch, which takes longer than to run it. Nor does it know how many were moved: a join with those would
- * compare each with every other, "in" looks them up. The times of the first and the last attempt leave
- * out the days that have none of them before the statement begins.
+ * compare each with every other, "in" looks them up.
  */
 const completeStatement = sql(
   'delivery_complete',
-  `with result as (
+  `with ${asyncCommit}, result as (
      select delivery_id, endpoint_id, number, started_at, lease_token, outcome, status, resolve_ms,
-       connect_ms, first_byte_ms, total_ms, peer_address, error, retry_after_s, answer, state, delay_ms
+       connect_ms, first_byte_ms, total_ms, peer_address, error, retry_after_s, answer, round,
+       case when state = 'pending' and exists (
+         select 1 from gone_url
+         where gone_url.project_id = r.project_id and gone_url.subject_id = r.subject_id
+           and gone_url.url_sha256 = r.url_sha256
+       ) then 'gone' else state end as state,
+       date_trunc('milliseconds', clock_now() + delay_ms * interval '1 millisecond') as next_attempt_at
      from unnest(
        (select $1::uuid[]), $2::uuid[], $3::integer[], $4::timestamptz[], $5::uuid[], $6::text[],
        $7::smallint[], $8::integer[], $9::integer[], $10::integer[], $11::integer[], $12::text[],
-       $13::text[], $14::integer[], $15::bytea[], $16::text[], $17::integer[]
+       $13::text[], $14::integer[], $15::bytea[], $16::text[], $17::integer[], $18::integer[], $19::uuid[],
+       $20::text[], $21::bytea[]
      ) as r(
        delivery_id, endpoint_id, number, started_at, lease_token, outcome, status, resolve_ms,
-       connect_ms, first_byte_ms, total_ms, peer_address, error, retry_after_s, answer, state, delay_ms
-     )
-   ), judged as (
-     select result.delivery_id, result.outcome, result.lease_token, result.delay_ms,
-       case
-         when result.state = 'pending' and exists (
-           select 1 from gone_url
-           where gone_url.project_id = delivery.project_id
-             and gone_url.subject_id = delivery.subject_id
-             and url_sha256 = sha256(convert_to(delivery.url, 'UTF8'))
-         ) then 'gone'
-         else result.state
-       end as state
-     from result join delivery on delivery.delivery_id = result.delivery_id
+       connect_ms, first_byte_ms, total_ms, peer_address, error, retry_after_s, answer, state, delay_ms, round,
+       project_id, subject_id, url_sha256
+     ), async_commit where async_commit.commits = 'off'
    ), moved as (
      update delivery set
-       state = judged.state,
-       failures = failures + case when judged.outcome in ('delivered', 'unknown', 'unsigned') then 0 else 1 end,
-       next_attempt_at = case when judged.state = 'pending' then
-         date_trunc('milliseconds', clock_now() + judged.delay_ms * interval '1 millisecond')
-       end,
+       state = result.state,
+       failures = failures + case when result.outcome in ('delivered', 'unknown', 'unsigned') then 0 else 1 end,
+       next_attempt_at = case when result.state = 'pending' then result.next_attempt_at end,
        lease_token = null, lease_until = null,
-       ended_at = case when judged.state <> 'pending' then clock_now() end
-     from judged
-     where delivery.delivery_id = judged.delivery_id and (
-       (delivery.state = 'sending' and delivery.lease_token = judged.lease_token)
-       or (judged.outcome = 'delivered' and delivery.state in ('pending', 'sending'))
+       ended_at = case when result.state <> 'pending' then clock_now() end
+     from result
+     where delivery.delivery_id = result.delivery_id and (
+       (delivery.state = 'sending' and delivery.lease_token = result.lease_token)
+       or (result.outcome = 'delivered' and delivery.state in ('pending', 'sending'))
      )
      returning delivery.delivery_id, delivery.state, delivery.next_attempt_at
    ), noted as (
-     update attempt set
-       outcome = result.outcome, status = result.status, resolve_ms = result.resolve_ms,
-       connect_ms = result.connect_ms, first_byte_ms = result.first_byte_ms,
-       total_ms = result.total_ms, peer_address = result.peer_address, error = result.error,
-       retry_after_s = result.retry_after_s, answer = result.answer,
-       next_attempt_at = case when result.delivery_id in (
-         select moved.delivery_id from moved where moved.state = 'pending'
-       ) then date_trunc('milliseconds', clock_now() + result.delay_ms * interval '1 millisecond') end
-     from result
-     where attempt.delivery_id = result.delivery_id and attempt.number = result.number
-       and attempt.started_at = result.started_at and attempt.outcome in ('started', 'unknown')
-       and attempt.started_at between $20 and $21
-   ), report as (
-     select endpoint_id, delivered, failed, unconnected, overloaded, sent, retries, retried_url,
-       new_url, new_at, new_other_at
-     from unnest(
-       (select $22::uuid[]), $23::integer[], $24::integer[], $25::integer[], $26::integer[],
-       $27::integer[], $28::boolean[], $35::bytea[], $29::bytea[], $30::timestamptz[], $31::timestamptz[]
-     ) as r(
-       endpoint_id, delivered, failed, unconnected, overloaded, sent, retries, retried_url,
-       new_url, new_at, new_other_at
+     insert into attempt (
+       delivery_id, number, started_at, endpoint_id, round, outcome, status, resolve_ms, connect_ms, first_byte_ms,
+       total_ms, peer_address, error, retry_after_s, answer, next_attempt_at
      )
-   ), held as (
-     select e.endpoint_id, e.breaker, e.breaker_opened, e.limit_now, e.growth, e.window_attempts,
-       e.window_failures, e.window_started_at < clock_now() - interval '60 seconds' as window_over,
-       e.answered_at, e.answered_url, e.other_answered_at, new_url, new_at, new_other_at,
-       delivered, failed, unconnected, overloaded, retries, retried_url,
-       case when unconnected = sent then e.connect_failures + unconnected else 0 end
-         as connect_failures,
-       (select count(*) from unnest($32::uuid[], $33::bytea[], $34::timestamptz[])
-          as late(endpoint_id, url_key, started_at)
-        where late.endpoint_id = e.endpoint_id and coalesce(late.started_at > case e.answered_url
-          when late.url_key then e.other_answered_at else e.answered_at
-        end, true)) as time_outs
-     from endpoint as e join report on report.endpoint_id = e.endpoint_id
-     order by e.endpoint_id
-     for update of e
-   ), counted as (
-     select endpoint_id, breaker, breaker_opened, limit_now, growth, delivered as good,
-       failed + time_outs as bad, unconnected + overloaded + time_outs > 0 as overloaded,
-       connect_failures, window_over, retries, retried_url,
-       delivered + failed + time_outs + case when window_over then 0 else window_attempts end
-         as attempts,
-       failed + time_outs + case when window_over then 0 else window_failures end as failures,
-       case when new_at is null or new_at < answered_at then answered_url else new_url end
-         as answered_url,
-       greatest(new_at, answered_at) as answered_at,
-       case
-         when new_url = answered_url then greatest(new_other_at, other_answered_at)
-         when new_at < answered_at then greatest(new_at, other_answered_at)
-         when new_at >= answered_at then greatest(new_other_at, answered_at)
-         else coalesce(new_other_at, other_answered_at)
-       end as other_answered_at
-     from held
-   ), learnt as (
-     select endpoint_id, breaker, breaker_opened, limit_now, growth, good, overloaded,
-       connect_failures, window_over, attempts, failures, retries, retried_url,
-       answered_at, answered_url, other_answered_at,
-       case when answered_at > clock_now() - interval '10 minutes' then 2 else 1 end as min_limit,
-       breaker = 'half_open' and good > 0 as closes,
-       (breaker = 'half_open' and good = 0 and bad > 0)
-         or (breaker = 'closed'
-             and (connect_failures >= 5 or (attempts >= 10 and failures * 5 >= attempts * 4)))
-         as opens
-     from counted
-   ), taught as (
+     select delivery_id, number, started_at, endpoint_id, round, outcome, status, resolve_ms, connect_ms,
+       first_byte_ms, total_ms, peer_address, error, retry_after_s, answer,
+       case when result.delivery_id in (
+         select moved.delivery_id from moved where moved.state = 'pending'
+       ) then result.next_attempt_at end
+     from result
+     on conflict (delivery_id, number, started_at) do update set
+       outcome = excluded.outcome, status = excluded.status, resolve_ms = excluded.resolve_ms,
+       connect_ms = excluded.connect_ms, first_byte_ms = excluded.first_byte_ms,
+       total_ms = excluded.total_ms, peer_address = excluded.peer_address, error = excluded.error,
+       retry_after_s = excluded.retry_after_s, answer = excluded.answer,
+       next_attempt_at = excluded.next_attempt_at
+     where attempt.outcome in ('started', 'unknown')
+   ), waiting as (
+     select endpoint_id, delay_ms, is_retried, only_url
+     from unnest((select $22::uuid[]), $23::integer[], $24::boolean[], $25::bytea[])
+       as w(endpoint_id, delay_ms, is_retried, only_url)
+   ), made_ready as (
      update endpoint set
        version = version + 1,
-       ready_at = case
-         when learnt.opens then clock_now() + least($18 * 2 ^ least(learnt.breaker_opened, 20), $19) * interval '1 second'
-         when endpoint.ready_at = 'infinity' and not (learnt.retries or learnt.closes) then 'infinity'
-         else greatest(clock_now(), breaker_until)
-       end,
-       breaker = case
-         when learnt.opens then 'open' when learnt.closes then 'closed' else endpoint.breaker
-       end,
-       breaker_until = case
-         when learnt.opens then clock_now() + least($18 * 2 ^ least(learnt.breaker_opened, 20), $19) * interval '1 second'
-         when learnt.closes then null
-         else breaker_until
-       end,
-       breaker_opened = case
-         when learnt.opens then least(learnt.breaker_opened + 1, 100)
-         when learnt.breaker = 'closed' and learnt.limit_now >= 4 and learnt.good > 0 then 0
-         else learnt.breaker_opened
-       end,
-       limit_now = greatest(learnt.min_limit, case
-         when learnt.opens or learnt.closes then 2
-         when learnt.overloaded then learnt.limit_now / 2
-         when learnt.good > 0 and learnt.breaker_opened > 0 then least(4, learnt.limit_now * 2)
-         else least(16, learnt.limit_now + (learnt.growth + learnt.good) / 20)
-       end),
-       growth = case when learnt.overloaded then 0 else (learnt.growth + learnt.good) % 20 end,
-       connect_failures = case when learnt.opens then 0 else least(learnt.connect_failures, 1000) end,
-       window_started_at = case
-         when learnt.window_over or learnt.opens then clock_now() else window_started_at
-       end,
-       window_attempts = case when learnt.opens or learnt.closes then 0 else learnt.attempts end,
-       window_failures = case when learnt.opens or learnt.closes then 0 else learnt.failures end,
-       only_url = case when not learnt.retries or learnt.retried_url = only_url then only_url end,
-       answered_at = learnt.answered_at,
-       answered_url = learnt.answered_url,
-       other_answered_at = learnt.other_answered_at
-     from learnt
-     where endpoint.endpoint_id = learnt.endpoint_id
+       ready_at = greatest(
+         least(ready_at, clock_now() + waiting.delay_ms * interval '1 millisecond'), breaker_until
+       ),
+       only_url = case
+         when not waiting.is_retried then endpoint.only_url
+         when ready_at = 'infinity' or endpoint.only_url = waiting.only_url then waiting.only_url
+       end
+     from waiting where endpoint.endpoint_id = waiting.endpoint_id
    )
    select delivery_id as "deliveryId", state, next_attempt_at as "nextAttemptAt" from moved`,
 )
@@ -205,20 +120,16 @@ const goneStatement = sql(
 )
 
 /**
- * Records a batch: deliveries move on, attempts get their facts, receivers learn, in one statement. A 410
- * also ends what waits for the same subject and URL. Each delivery may be in the batch once. Locks
- * the deliveries, then their receivers in id order.
+ * Records a batch: deliveries move on and attempts get their rows, in one statement. A 410 also ends what waits for the same
+ * subject and URL. Each delivery may be in the batch once. Locks the deliveries, then in id order the lanes in which
+ * something waits.
  */
-export function complete(
-  db: Database,
-  batch: Completion[],
-  breaker: BreakerTerms,
-): Promise<Completed[]> {
+export function complete(db: Database, batch: Completion[]): Promise<Completed[]> {
   const gone = batch.filter(({ verdict }) => verdict.state === 'gone')
-  if (gone.length === 0) return db.rows<Completed>(completeStatement, columns(batch, breaker))
+  if (gone.length === 0) return db.rows<Completed>(completeStatement, columns(batch))
   return db.transaction(async (tx) => {
     await markGone(tx, gone)
-    return tx.rows<Completed>(completeStatement, columns(batch, breaker))
+    return tx.rows<Completed>(completeStatement, columns(batch))
   })
 }
 
@@ -230,8 +141,10 @@ async function markGone(tx: Queryable, gone: Completion[]): Promise<void> {
   ])
 }
 
-function columns(batch: Completion[], { openS, maxS }: BreakerTerms): unknown[] {
-  const startedMs = batch.map(({ claimed }) => claimed.startedAt.getTime())
+function columns(batch: Completion[]): unknown[] {
+  const waiting = waitingLanes(batch)
+  const ifPending = <T>(of: (claimed: Claimed) => T) =>
+    batch.map(({ claimed, verdict }) => (verdict.state === 'pending' ? of(claimed) : null))
   return [
     batch.map(({ claimed }) => claimed.deliveryId),
     batch.map(({ claimed }) => claimed.endpointId),
@@ -250,32 +163,37 @@ function columns(batch: Completion[], { openS, maxS }: BreakerTerms): unknown[] 
     batch.map(({ end }) => end.answer ?? null),
     batch.map(({ verdict }) => verdict.state),
     batch.map(({ verdict }) => verdict.delayMs ?? null),
-    openS,
-    maxS,
-    new Date(Math.min(...startedMs)),
-    new Date(Math.max(...startedMs)),
-    ...reportColumns(laneReports(batch)),
+    batch.map(({ claimed }) => claimed.round),
+    ifPending(({ projectId }) => projectId),
+    ifPending(({ subjectId }) => subjectId),
+    ifPending(({ url }) => urlDigest(url)),
+    waiting.map(({ endpointId }) => endpointId),
+    waiting.map(({ delayMs }) => delayMs),
+    waiting.map(({ retried }) => retried.length > 0),
+    waiting.map(({ retried: [url, another] }) =>
+      url === undefined || another !== undefined ? null : urlKey(url),
+    ),
   ]
 }
 
-function reportColumns(reports: LaneReport[]): unknown[] {
-  const timeOuts = reports.flatMap(({ endpointId, timeOuts }) =>
-    timeOuts.map((timeOut) => ({ endpointId, ...timeOut })),
-  )
-  return [
-    reports.map(({ endpointId }) => endpointId),
-    reports.map(({ delivered }) => delivered),
-    reports.map(({ failed }) => failed),
-    reports.map(({ unconnected }) => unconnected),
-    reports.map(({ overloaded }) => overloaded),
-    reports.map(({ sent }) => sent),
-    reports.map(({ retries }) => retries),
-    reports.map(({ answeredUrl }) => (answeredUrl === undefined ? null : urlKey(answeredUrl))),
-    reports.map(({ answeredAt }) => answeredAt ?? null),
-    reports.map(({ otherAnsweredAt }) => otherAnsweredAt ?? null),
-    timeOuts.map(({ endpointId }) => endpointId),
-    timeOuts.map(({ url }) => urlKey(url)),
-    timeOuts.map(({ startedAt }) => startedAt),
-    reports.map(({ retriedUrl }) => (retriedUrl === undefined ? null : urlKey(retriedUrl))),
-  ]
+/** A lane that becomes ready, with the URLs of the pushes that come again. */
+type WaitingLane = { endpointId: string; delayMs: number; retried: string[] }
+
+/** The lanes in which something waits after this batch, in the order of their ids. */
+function waitingLanes(batch: Completion[]): WaitingLane[] {
+  const lanes = new Map<string, WaitingLane>()
+  for (const { claimed, verdict, makesReady = false } of batch) {
+    const isRetried = verdict.state === 'pending'
+    if (!isRetried && !makesReady) continue
+    const { endpointId, url } = claimed
+    const lane = lanes.get(endpointId) ?? {
+      endpointId,
+      delayMs: Number.POSITIVE_INFINITY,
+      retried: [],
+    }
+    lane.delayMs = Math.min(lane.delayMs, makesReady ? 0 : (verdict.delayMs ?? 0))
+    if (isRetried && !lane.retried.includes(url)) lane.retried.push(url)
+    lanes.set(endpointId, lane)
+  }
+  return [...lanes.values()].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
 }

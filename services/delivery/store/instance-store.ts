@@ -43,15 +43,15 @@ export async function unregisterInstance(session: Queryable, instanceId: string)
 // A key of 64 bits is listed as two halves, with objsubid 1.
 const missingStatement = sql(
   'delivery_missing_instances',
-  `with held as materialized (
+  `with locked as materialized (
      select (classid::bigint << 32) | objid::bigint as key from pg_locks
      where locktype = 'advisory' and objsubid = 1 and granted
        and database = (select oid from pg_database where datname = current_database())
    )
    select pg_is_in_recovery() as "isStandby", array(
      select instance_id::text from instance
-     where instance_lock(instance_id) not in (select key from held)
-   ) as missing`,
+     where instance_lock(instance_id) not in (select key from locked)
+   ) as missing, (select count(*)::integer from instance) as registered`,
 )
 
 /** What a look at the instances has found. */
@@ -60,12 +60,14 @@ export interface InstanceCheck {
   isStandby: boolean
   /** Ids of the instances whose session is gone. */
   missing: string[]
+  /** Number of registered instances, with those. */
+  registered: number
 }
 
 /** Looks which registered instances have no session. Locks nothing. */
 export async function checkInstances(session: Queryable): Promise<InstanceCheck> {
   const check = await session.row<InstanceCheck>(missingStatement, [])
-  return check ?? { isStandby: false, missing: [] }
+  return check ?? { isStandby: false, missing: [], registered: 1 }
 }
 
 const claimLockStatement = sql(

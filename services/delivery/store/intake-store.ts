@@ -1,7 +1,8 @@
-// Statements that insert new deliveries.
-import { type Queryable, sql } from '#platform/db/db.ts'
+// Statements that store the pushes of new events, those that are sent at once already under their lease.
+import { type Database, type Queryable, sql } from '#platform/db/db.ts'
 import type { DeliveryKind } from '../domain/delivery.ts'
 import { urlDigest, urlKey } from '../domain/url-key.ts'
+import { insertSignings, type Signing } from './signing-store.ts'
 
 /** A push that an event calls for. */
 export interface NewDelivery {
@@ -18,35 +19,80 @@ export interface NewDelivery {
   occurredAt: Date
   /** The trace that its POSTs belong to, while traces are recorded. */
   traceparent?: string | null
+  /** Of an onboarding callback; no other push is signed. */
+  signing?: Signing
 }
 
-// The first array of each is a sub-select, so that the statement is planned once and not for each length.
-const insertStatement = sql(
-  'delivery_insert',
-  `insert into delivery (
-     delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, occurred_at, state,
-     next_attempt_at, created_at, ended_at, traceparent
+/** Events with their pushes. */
+export interface Intake {
+  eventIds: string[]
+  pushes: readonly NewDelivery[]
+  /** Ids of the deliveries that this process sends at once. */
+  direct: ReadonlySet<string>
+  /** Lease of those. */
+  leaseToken: string
+  leaseS: number
+}
+
+/** What was new. */
+export interface Stored {
+  /** Ids of the events that were not processed before. */
+  newEvents: Set<string>
+  /** By id of the delivery, the start of its first attempt: those that this process has to send now. */
+  startedAt: Map<string, Date>
+}
+
+/*
+ * The inbox decides which events are new, so a repeated event stores nothing. A push to a URL that is gone for its subject is
+ * born `gone`. The first array is a sub-select, so that the statement is planned once and not for each length.
+ * "in" is below another operator, or it would become a join that compares each push with each event.
+ */
+const storeStatement = sql(
+  'delivery_store_events',
+  `with taken as (
+     insert into inbox (event_id)
+     select event_id from unnest((select $1::uuid[])) as t(event_id) order by event_id
+     on conflict (event_id) do nothing
+     returning event_id
+   ), stored as (
+     insert into delivery (
+       delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, occurred_at, traceparent,
+       state, attempts, next_attempt_at, lease_token, lease_until, attempt_started_at, created_at, ended_at
+     )
+     select delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, occurred_at, traceparent,
+       state,
+       case when state = 'sending' then 1 else 0 end,
+       case when state = 'pending' then date_trunc('milliseconds', clock_now()) end,
+       case when state = 'sending' then $13::uuid end,
+       case when state = 'sending' then clock_now() + $14 * interval '1 second' end,
+       case when state = 'sending' then date_trunc('milliseconds', clock_now()) end,
+       date_trunc('milliseconds', clock_now()),
+       case when state = 'gone' then clock_now() end
+     from (
+       select n.*,
+         case when g.project_id is not null then 'gone' when is_direct then 'sending' else 'pending' end as state
+       from unnest(
+         (select $2::uuid[]), $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::bytea[],
+         $10::bytea[], $11::timestamptz[], $12::text[], $15::boolean[]
+       ) as n(
+         delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, url_sha256, body, occurred_at,
+         traceparent, is_direct
+       )
+       left join gone_url as g on g.project_id = n.project_id and g.subject_id = n.subject_id
+         and g.url_sha256 = n.url_sha256
+     ) as placed
+     where (event_id in (select taken.event_id from taken)) is true
+     on conflict (delivery_id) do nothing
+     returning delivery_id, state, attempt_started_at
    )
-   select delivery_id, n.project_id, endpoint_id, event_id, kind, n.subject_id, url, body, occurred_at,
-     case when g.project_id is null then 'pending' else 'gone' end,
-     case when g.project_id is null then date_trunc('milliseconds', clock_now()) end,
-     date_trunc('milliseconds', clock_now()),
-     case when g.project_id is not null then clock_now() end, traceparent
-   from unnest(
-     (select $1::uuid[]), $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bytea[],
-     $9::bytea[], $10::timestamptz[], $11::text[]
-   ) as n(
-     delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, url_sha256, body, occurred_at,
-     traceparent
-   )
-   left join gone_url as g on g.project_id = n.project_id and g.subject_id = n.subject_id
-     and g.url_sha256 = n.url_sha256
-   on conflict (delivery_id) do nothing`,
+   select event_id as "eventId", null::uuid as "deliveryId", null::timestamptz as "startedAt" from taken
+   union all
+   select null, delivery_id, attempt_started_at from stored where state = 'sending'`,
 )
 
 /** Where nothing waits (`infinity`), the new pushes alone say whether the lane is for one URL. */
-const wakeStatement = sql(
-  'delivery_wake_endpoints',
+const makeReadyStatement = sql(
+  'delivery_make_lanes_ready',
   `insert into endpoint (
      endpoint_id, project_id, origin, hostname, lane_kind, only_url, ready_at, window_started_at,
      created_at
@@ -63,36 +109,74 @@ const wakeStatement = sql(
      ready_at = greatest(least(endpoint.ready_at, excluded.ready_at), endpoint.breaker_until)`,
 )
 
+type Row = { eventId: string; deliveryId: null } | { deliveryId: string; startedAt: Date }
+
 /**
- * Lays down deliveries, once each, and makes their receivers ready. One to a URL that is gone for its
- * subject is born `gone`. Locks the receivers, in id order, until the transaction ends.
+ * Stores new events and their pushes, once each. The direct ones are under their lease with their first attempt recorded; the
+ * others are due, and their lanes are made ready, which locks those in id order until the commit. Rejects as a Database does.
  */
-export async function insertDeliveries(tx: Queryable, deliveries: NewDelivery[]): Promise<void> {
-  if (deliveries.length === 0) return
-  const inserted = tx.run(insertStatement, [
-    deliveries.map(({ deliveryId }) => deliveryId),
-    deliveries.map(({ projectId }) => projectId),
-    deliveries.map(({ endpointId }) => endpointId),
-    deliveries.map(({ eventId }) => eventId),
-    deliveries.map(({ kind }) => kind),
-    deliveries.map(({ subjectId }) => subjectId),
-    deliveries.map(({ url }) => url),
-    deliveries.map(({ url }) => urlDigest(url)),
-    deliveries.map(({ body }) => body),
-    deliveries.map(({ occurredAt }) => occurredAt),
-    deliveries.map(({ traceparent }) => traceparent ?? null),
+export async function storeEvents(db: Database, intake: Intake): Promise<Stored> {
+  const { pushes, direct } = intake
+  const waiting = pushes.filter(({ deliveryId }) => !direct.has(deliveryId))
+  const signed = pushes.filter(({ signing }) => signing !== undefined)
+  if (waiting.length === 0 && signed.length === 0) {
+    return readStored(await db.rows<Row>(storeStatement, columns(intake)))
+  }
+  return db.transaction(async (tx) => {
+    // One round trip: they run in this order on the connection of the transaction.
+    const [rows] = await Promise.all([
+      tx.rows<Row>(storeStatement, columns(intake)),
+      waiting.length === 0 ? undefined : makeReady(tx, waiting),
+    ])
+    const stored = readStored(rows)
+    const signings = signed.filter(({ eventId }) => stored.newEvents.has(eventId))
+    await insertSignings(
+      tx,
+      signings.flatMap(({ deliveryId, signing }) => (signing ? [{ deliveryId, ...signing }] : [])),
+    )
+    return stored
+  })
+}
+
+function columns({ eventIds, pushes, direct, leaseToken, leaseS }: Intake): unknown[] {
+  return [
+    eventIds,
+    pushes.map(({ deliveryId }) => deliveryId),
+    pushes.map(({ projectId }) => projectId),
+    pushes.map(({ endpointId }) => endpointId),
+    pushes.map(({ eventId }) => eventId),
+    pushes.map(({ kind }) => kind),
+    pushes.map(({ subjectId }) => subjectId),
+    pushes.map(({ url }) => url),
+    pushes.map(({ url }) => urlDigest(url)),
+    pushes.map(({ body }) => body),
+    pushes.map(({ occurredAt }) => occurredAt),
+    pushes.map(({ traceparent }) => traceparent ?? null),
+    leaseToken,
+    leaseS,
+    pushes.map(({ deliveryId }) => direct.has(deliveryId)),
+  ]
+}
+
+function readStored(rows: Row[]): Stored {
+  const stored: Stored = { newEvents: new Set(), startedAt: new Map() }
+  for (const row of rows) {
+    if (row.deliveryId === null) stored.newEvents.add(row.eventId)
+    else stored.startedAt.set(row.deliveryId, row.startedAt)
+  }
+  return stored
+}
+
+async function makeReady(tx: Queryable, waiting: NewDelivery[]): Promise<void> {
+  const lanes = lanesOf(waiting)
+  await tx.run(makeReadyStatement, [
+    lanes.map(({ endpointId }) => endpointId),
+    lanes.map(({ projectId }) => projectId),
+    lanes.map(({ origin }) => origin),
+    lanes.map(({ hostname }) => hostname),
+    lanes.map(({ kind }) => kind),
+    lanes.map(({ onlyUrl }) => (onlyUrl === undefined ? null : urlKey(onlyUrl))),
   ])
-  const endpoints = lanesOf(deliveries)
-  const woken = tx.run(wakeStatement, [
-    endpoints.map(({ endpointId }) => endpointId),
-    endpoints.map(({ projectId }) => projectId),
-    endpoints.map(({ origin }) => origin),
-    endpoints.map(({ hostname }) => hostname),
-    endpoints.map(({ kind }) => kind),
-    endpoints.map(({ onlyUrl }) => (onlyUrl === undefined ? null : urlKey(onlyUrl))),
-  ])
-  // One round trip: they run in this order on the connection of the transaction.
-  await Promise.all([inserted, woken])
 }
 
 /** One of the deliveries for each lane, with the URL that all of that lane are for, when it is one. */

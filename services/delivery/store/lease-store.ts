@@ -1,5 +1,6 @@
 // Statements that make deliveries due again whose worker is gone, and lanes ready that were left. They wait for no receiver.
 import { type Queryable, sql } from '#platform/db/db.ts'
+import type { Claimed } from '../domain/delivery.ts'
 import { leaseTokensOf } from '../domain/lease-token.ts'
 
 /** Makes deliveries due again that are being sent under leases for which the condition holds, and their attempts unknown. */
@@ -7,7 +8,7 @@ const release = (name: string, condition: string, error: string) =>
   sql(
     name,
     `with lost as (
-       select delivery_id, endpoint_id, attempts, attempt_started_at from delivery
+       select delivery_id, endpoint_id, attempts, attempt_started_at, round from delivery
        where state = 'sending' and ${condition}
        order by lease_until
        limit $1
@@ -19,10 +20,11 @@ const release = (name: string, condition: string, error: string) =>
        from lost
        where delivery.delivery_id = lost.delivery_id
      ), noted as (
-       update attempt set outcome = 'unknown', error = '${error}'
-       from lost
-       where attempt.delivery_id = lost.delivery_id and attempt.number = lost.attempts
-         and attempt.started_at = lost.attempt_started_at and attempt.outcome = 'started'
+       insert into attempt (delivery_id, number, started_at, endpoint_id, round, outcome, error)
+       select delivery_id, attempts, attempt_started_at, endpoint_id, round, 'unknown', '${error}' from lost
+       on conflict (delivery_id, number, started_at) do update set
+         outcome = excluded.outcome, error = excluded.error
+       where attempt.outcome = 'started'
      ), held as (
        select endpoint_id from endpoint
        where endpoint_id in (select endpoint_id from lost)
@@ -79,6 +81,43 @@ export async function releaseClaims(
   limit: number,
 ): Promise<number> {
   return (await db.rows(claimsStatement, [limit, leaseTokens])).length
+}
+
+const putBackStatement = sql(
+  'delivery_put_back',
+  `with freed as (
+     update delivery set
+       state = 'pending', attempts = attempts - 1, attempt_started_at = null,
+       next_attempt_at = date_trunc('milliseconds', clock_now()), lease_token = null, lease_until = null
+     from unnest((select $1::uuid[]), $2::uuid[]) as u(delivery_id, lease_token)
+     where delivery.delivery_id = u.delivery_id and delivery.state = 'sending'
+       and delivery.lease_token = u.lease_token
+     returning delivery.endpoint_id
+   ), held as (
+     select endpoint_id from endpoint
+     where endpoint_id in (select endpoint_id from freed)
+     order by endpoint_id
+     for update
+   )
+   update endpoint set
+     version = version + 1, only_url = null,
+     ready_at = greatest(least(ready_at, clock_now()), breaker_until)
+   from held
+   where endpoint.endpoint_id = held.endpoint_id`,
+)
+
+/**
+ * Makes leased deliveries due again whose POST has not begun: the attempt is taken back. Locks them, then their lanes in the
+ * order of their ids.
+ */
+export async function putBack(
+  db: Queryable,
+  leased: readonly Pick<Claimed, 'deliveryId' | 'leaseToken'>[],
+): Promise<void> {
+  await db.run(putBackStatement, [
+    leased.map(({ deliveryId }) => deliveryId),
+    leased.map(({ leaseToken }) => leaseToken),
+  ])
 }
 
 const wakeStatement = sql(

@@ -131,10 +131,17 @@ const attemptsStatement = sql(
      answer, next_attempt_at as "nextAttemptAt"
    from attempt
    where delivery_id = $1
+   union all
+   select attempts, attempt_started_at, 'started', null, null, null, null, round, null, null, null, null, null, null
+   from delivery
+   where delivery_id = $1 and state in ('sending', 'delivered', 'cancelled') and attempt_started_at is not null
+     and not exists (
+       select 1 from attempt where attempt.delivery_id = $1 and attempt.number = delivery.attempts
+     )
    order by number`,
 )
 
-/** The attempts of a delivery, oldest first. */
+/** The attempts of a delivery, oldest first. One in flight is in the delivery's own row until it ends. */
 export function listAttempts(db: Queryable, deliveryId: string): Promise<AttemptRow[]> {
   return db.rows(attemptsStatement, [deliveryId])
 }

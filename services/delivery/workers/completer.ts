@@ -2,23 +2,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors/errors.ts'
 import type { Database } from '#platform/db/db.ts'
+import { createSignal } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { DeliveryMetrics } from '../metrics.ts'
-import {
-  type BreakerTerms,
-  type Completed,
-  type Completion,
-  complete,
-} from '../store/complete-store.ts'
+import { type Completed, type Completion, complete } from '../store/complete-store.ts'
 
 /** What the completer needs. */
 export interface CompleterOptions {
   db: Database
   log: Logger
   metrics: DeliveryMetrics
-  breaker: BreakerTerms
-  /** Called after each batch: receivers have room again. */
-  onRecorded: () => void
+  /** Called after each batch, with whether a lane with a backlog has slots again. */
+  onRecorded: (makesReady: boolean) => void
   /** Called with attempts as they are recorded. */
   onEnded?: (ended: EndedAttempt[]) => void
 }
@@ -40,20 +35,22 @@ export interface Completer {
 }
 
 const batchRows = 256
-const gatherMs = 4
+/** Nothing waits for a record, except a lane with a backlog, which is claimed from again after it. */
+const gatherMs = 20
 const retryMs = 500
 const maxRefusals = 2
 
 /** Starts with nothing to record. While one batch is in flight the next one gathers. */
 export function createCompleter(options: CompleterOptions): Completer {
   const stopping = new AbortController()
+  const urgent = createSignal()
   let queue: Completion[] = []
   let recording: Promise<void> | undefined
   let batchSize = 0
 
   async function drain(): Promise<void> {
     // So that answers that come together are recorded together.
-    await delay(gatherMs)
+    await urgent.pause(gatherMs)
     while (queue.length > 0 && !stopping.signal.aborted) {
       const { batch, rest } = splitBatch(queue)
       queue = rest
@@ -69,11 +66,13 @@ export function createCompleter(options: CompleterOptions): Completer {
       if (stopping.signal.aborted) return
       queue.push(completion)
       recording ??= drain()
+      if (completion.makesReady === true) urgent.notify()
     },
     waiting: () => queue.length + batchSize,
     async close(withinMs) {
       const timer = new AbortController()
       const { signal } = timer
+      urgent.notify()
       const late = delay(withinMs, undefined, { signal }).catch(() => undefined)
       await Promise.race([recording, late])
       timer.abort()
@@ -106,9 +105,9 @@ async function record(
 ): Promise<void> {
   for (let refusals = 0; !stopping.aborted; ) {
     try {
-      const completed = await complete(options.db, batch, options.breaker)
+      const completed = await complete(options.db, batch)
       note(options, batch, completed)
-      options.onRecorded()
+      options.onRecorded(batch.some(({ makesReady }) => makesReady === true))
       return
     } catch (error) {
       options.log.warn({ count: batch.length, err: error }, 'attempts not recorded, trying again')

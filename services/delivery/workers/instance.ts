@@ -22,8 +22,10 @@ export interface LeaseOwner {
   settled(): Promise<void>
   /** A token for the leases of one claim. While the instance is not registered it names no owner. */
   issueToken(): string
-  /** The claim with this token failed: what it may have claimed nevertheless is released. */
+  /** The statement with this token failed: what it may have leased nevertheless is released. */
   abandonToken(token: string): void
+  /** Number of instances that are alive, this one included, as of the last check. */
+  instances(): number
 }
 
 /** An instance that runs. */
@@ -49,11 +51,13 @@ const rowsPerRelease = 500
 export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
   const missed = createMissedChecks()
   const abandoned = createAbandonedClaims(db)
+  let alive = 1
   const registration = startRegistration({ db, log, onLost: missed.clear })
 
   async function releaseLost(session: Session): Promise<void> {
-    const { isStandby, missing } = await answered(session, checkInstances(session))
+    const { isStandby, missing, registered } = await answered(session, checkInstances(session))
     if (isStandby) return session.close()
+    alive = Math.max(1, registered - missing.length)
     for (const instanceId of missed.add(missing)) {
       const count = await releaseInstance(db, instanceId, rowsPerRelease)
       if (count === 0) continue
@@ -93,6 +97,7 @@ export function startInstance({ db, log, onDue }: InstanceOptions): Instance {
     issueToken: () =>
       registration.session() === undefined ? randomUUID() : leaseToken(registration.instanceId()),
     abandonToken: abandoned.add,
+    instances: () => alive,
     async close() {
       await loop.close()
       await registration.close()

@@ -15,7 +15,7 @@ export interface MaintenanceOptions {
   onDue: () => void
 }
 
-const sweepMs = 2_000
+const sweepMs = 5_000
 const checkMs = 30_000
 const tidyMs = 3_600_000
 const rowsPerSweep = 500

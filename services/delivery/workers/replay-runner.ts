@@ -13,7 +13,8 @@ export interface ReplayRunnerOptions {
 }
 
 const limits = { scan: 5_000, perS: 4 }
-const idleMs = 1_000
+/** Finds jobs of a replica that died; a new one is notified. */
+const idleMs = 5_000
 /** Between looks while a job runs: shorter than its steps are apart. */
 const busyMs = 50
 const busyForMs = 2_000

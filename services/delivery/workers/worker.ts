@@ -1,48 +1,40 @@
-// The loop that claims due deliveries, posts them and records the outcome.
-import type { Database } from '#platform/db/db.ts'
+// Posts leased deliveries and records the outcome: fresh ones that intake leased, and due ones that its loop claims.
 import { startLoop } from '#platform/process/loop.ts'
-import type { Logger } from '#platform/telemetry/log.ts'
-import { endPushSpan, pushSpan } from '#platform/telemetry/spans.ts'
-import type { Claimed, PostEnd } from '../domain/delivery.ts'
-import { judge } from '../domain/delivery.ts'
-import type { DeliveryMetrics } from '../metrics.ts'
-import type { Sign } from '../operations/signing.ts'
-import type { Poster } from '../ports/post.ts'
-import { type Claim, type ClaimLimits, claimDue } from '../store/claim-store.ts'
-import type { BreakerTerms, Completion } from '../store/complete-store.ts'
+import type { Claimed } from '../domain/delivery.ts'
+import { type Claim, claimDue, nextDueMs } from '../store/claim-store.ts'
+import type { NewDelivery } from '../store/intake-store.ts'
 import { openUrlQueues } from '../store/url-queue-store.ts'
-import { createCompleter, type EndedAttempt } from './completer.ts'
-import type { LeaseOwner } from './instance.ts'
+import { type Dispatcher, type DispatcherOptions, startDispatcher } from './dispatcher.ts'
 
 /** What the worker needs. */
-export interface WorkerOptions {
-  db: Database
-  leases: LeaseOwner
-  poster: Poster
-  /** Makes the headers of signed pushes. */
-  sign: Sign
-  log: Logger
-  metrics: DeliveryMetrics
-  /** Pauses after failures; one more failure exhausts. */
-  scheduleS: readonly number[]
-  breaker: BreakerTerms
-  /** Time of one attempt in all: a lease is twice that and 10 s, at least a minute. */
-  timeoutMs: number
-  /** Draws the jitter; Math.random when unset. */
-  random?: () => number
+export interface WorkerOptions extends Omit<DispatcherOptions, 'hostLimit' | 'nowMs' | 'onDue'> {
   /** Maximum deliveries in flight. */
   maxInFlight?: number
   /** Maximum of them to one hostname, over all projects. */
   hostLimit?: number
-  /** Called with attempts as they are recorded. */
-  onEnded?: (ended: EndedAttempt[]) => void
+  /** Replaces the clock by which lanes learn, in milliseconds. */
+  nowMs?: () => number
+}
+
+/** Fresh pushes for which slots are reserved, and the lease under which they are to be stored. */
+export interface Reservation {
+  /** Ids of the deliveries that this worker posts; the others wait in the table. */
+  direct: ReadonlySet<string>
+  leaseToken: string
+  leaseS: number
+  /** Posts what was stored under the lease, and gives up the other slots. By id, the start of the first attempt. */
+  begin(startedAt: ReadonlyMap<string, Date>): void
+  /** Nothing was stored, as far as is known: gives up the slots, and releases the leases if they were stored after all. */
+  abandon(): void
 }
 
 /** A worker that runs. */
 export interface DeliveryWorker {
+  /** Reserves slots for fresh pushes, as far as their lanes have any. Waits up to 50 ms while the worker is full. */
+  reserve(pushes: readonly NewDelivery[]): Promise<Reservation>
   /** Notifies the worker that something may be due. */
   notify(): void
-  /** Deliveries in flight: claimed and not yet recorded. */
+  /** Deliveries in flight: leased and not yet recorded. */
   inFlight(): number
   /** Stops claiming, drains the POSTs in flight, releases the rest. Resolves when all of it is recorded. */
   close(): Promise<void>
@@ -53,114 +45,192 @@ export interface DeliveryWorker {
 const defaultMaxInFlight = 256
 const defaultHostLimit = 32
 const endpointsPerClaim = 64
-const pollMs = { min: 20, max: 250 }
+/** Finds what other processes left. Own work is notified or has its time. */
+const maxIdleMs = 1_000
+const claimPauseMs = 50
 const failedClaimPauseMs = 1_000
-/** Between the beginnings of two small claims: a burst is claimed together, a single delivery at once. */
-const claimSpacingMs = 10
-/** One attempt takes 15 s; what has not ended by then never will. */
-const finishWithinMs = 16_000
-const recordWithinMs = 5_000
+/** Between the beginnings of two claims: a burst is claimed together, a single delivery at once. */
+const claimSpacingMs = 5
+const fullForMs = 50
 
 /** Starts the loop. */
 export function startWorker(options: WorkerOptions): DeliveryWorker {
-  const { log, metrics, maxInFlight = defaultMaxInFlight, random = Math.random } = options
-  const { hostLimit = defaultHostLimit } = options
+  const { maxInFlight = defaultMaxInFlight, hostLimit = defaultHostLimit, nowMs } = options
   const leaseS = Math.max(60, (2 * options.timeoutMs) / 1_000 + 10)
-  const cutting = new AbortController()
-  const posts = createPosts()
-  let abandoned = false
-  const completer = createCompleter({ ...options, onRecorded: () => loop.notify() })
-  const inFlight = () => posts.size() + completer.waiting()
-  const claimLimits = { endpoints: endpointsPerClaim, leaseS, hostLimit }
-
-  async function deliver(claimed: Claimed): Promise<void> {
-    const end = await attempt(options, claimed, cutting.signal)
-    if (abandoned) return
-    if (claimed.number === 1 && end.outcome !== 'unsigned' && end.outcome !== 'blocked') {
-      metrics.firstPost.observe((claimed.startedAt.getTime() - claimed.occurredAt.getTime()) / 1e3)
-    }
-    const { scheduleS } = options
-    const { failures, number, earlierAttempts } = claimed
-    const uncounted = number - 1 - earlierAttempts - failures
-    const terms = { scheduleS, failures, uncounted, random: random() }
-    const completion: Completion = { claimed, end, verdict: judge(end, terms) }
-    completer.add(completion)
+  const reserved = { count: 0 }
+  const dispatcher = startDispatcher({
+    ...options,
+    hostLimit,
+    nowMs: nowMs ?? (() => performance.now()),
+    onDue: () => loop.notify(),
+  })
+  const working: Working = {
+    options,
+    dispatcher,
+    leaseS,
+    hostLimit,
+    reserved,
+    free: () => maxInFlight - reserved.count - dispatcher.inFlight(),
+    notify: () => loop.notify(),
+    isIdle: true,
   }
-
-  async function claim(): Promise<number> {
-    const free = maxInFlight - inFlight()
-    if (free <= 0) return 0
-    const limits = { ...claimLimits, deliveries: free, inFlightByHost: posts.byHost }
-    const { deliveries, blockedLanes } = await claimUnderLease(options, limits)
-    if (abandoned) return 0
-    for (const one of deliveries) posts.add(one.hostname, deliver(one))
-    if (blockedLanes.length > 0 && (await lookBehind(options, blockedLanes))) loop.notify()
-    return deliveries.length
-  }
-
-  async function round(): Promise<boolean | number> {
-    try {
-      const claimed = await claim()
-      // Perhaps only the number of receivers to look at ended the claim.
-      if (claimed >= endpointsPerClaim) return true
-      return claimed > 0 ? pollMs.min : false
-    } catch (error) {
-      log.warn({ err: error }, 'deliveries not claimed')
-      return failedClaimPauseMs
-    }
-  }
-
-  async function close(): Promise<void> {
-    await loop.close()
-    await drainPosts(posts, cutting)
-    await completer.close(recordWithinMs)
-  }
-
-  metrics.observeInFlight({ inFlight, maxInFlight, byHost: posts.byHost, hostLimit })
+  options.metrics.observeInFlight({
+    inFlight: () => reserved.count + dispatcher.inFlight(),
+    maxInFlight,
+    byHost: dispatcher.lanes.byHost,
+    hostLimit,
+  })
   const loop = startLoop({
     kind: 'deliveries',
-    log,
-    pauseMs: pollMs.min,
-    idlePauseMs: pollMs.max,
+    log: options.log,
+    pauseMs: maxIdleMs,
     gatherMs: ({ agoMs }) => claimSpacingMs - agoMs,
-    round,
+    round: () => round(working),
   })
   return {
+    reserve: (pushes) => reserve(working, pushes),
     notify: loop.notify,
-    inFlight,
-    close,
+    inFlight: () => reserved.count + dispatcher.inFlight(),
+    async close() {
+      dispatcher.stop()
+      await loop.close()
+      await dispatcher.close()
+    },
     abandon() {
-      abandoned = true
       void loop.close()
-      cutting.abort()
-      completer.abandon()
+      dispatcher.abandon()
     },
   }
 }
 
-/** Waits for the POSTs in flight, and cuts those that take too long. */
-async function drainPosts(
-  posts: ReturnType<typeof createPosts>,
-  cutting: AbortController,
-): Promise<void> {
-  const cut = setTimeout(() => cutting.abort(), finishWithinMs)
-  await posts.all()
-  clearTimeout(cut)
+interface Working {
+  options: WorkerOptions
+  dispatcher: Dispatcher
+  leaseS: number
+  hostLimit: number
+  /** Slots reserved for pushes that are being stored. */
+  reserved: { count: number }
+  /** Deliveries that may still be leased. */
+  free: () => number
+  notify: () => void
+  /** The last claim found nothing: the next one waits until a lane is due. */
+  isIdle: boolean
 }
 
-async function claimUnderLease({ db, leases }: WorkerOptions, limits: ClaimLimits): Promise<Claim> {
-  await leases.settled()
-  const token = leases.issueToken()
+async function round(working: Working): Promise<boolean | number> {
+  const { options } = working
   try {
-    return await claimDue(db, token, limits)
+    if (working.isIdle) {
+      const dueMs = (await nextDueMs(options.db)) ?? maxIdleMs
+      if (dueMs > 0) return Math.min(maxIdleMs, dueMs)
+    }
+    const { deliveries, lanes } = await claim(working)
+    const blocked = lanes.filter(({ isBlocked }) => isBlocked)
+    if (blocked.length > 0 && (await lookBehind(options, blocked))) return true
+    // Perhaps only the number of lanes to look at ended the claim.
+    if (lanes.length >= endpointsPerClaim) return true
+    working.isIdle = deliveries.length === 0
+    return claimPauseMs
   } catch (error) {
+    options.log.warn({ err: error }, 'deliveries not claimed')
+    return failedClaimPauseMs
+  }
+}
+
+async function claim({ options, dispatcher, leaseS, hostLimit, free }: Working): Promise<Claim> {
+  const { db, leases } = options
+  const { lanes } = dispatcher
+  await leases.settled()
+  const deliveries = free()
+  if (deliveries <= 0) return { deliveries: [], lanes: [] }
+  const startedMs = dispatcher.nowMs()
+  const token = leases.issueToken()
+  const claimed = await claimDue(db, token, {
+    endpoints: endpointsPerClaim,
+    deliveries,
+    leaseS,
+    hostLimit,
+    inFlightByHost: lanes.byHost,
+    known: lanes.known(),
+  }).catch((error: unknown) => {
     leases.abandonToken(token)
     throw error
+  })
+  lanes.lookedAt(claimed.lanes, startedMs)
+  dispatcher.accept(claimed.deliveries)
+  return claimed
+}
+
+async function reserve(working: Working, pushes: readonly NewDelivery[]): Promise<Reservation> {
+  const { options, dispatcher, leaseS, reserved } = working
+  const { lanes } = dispatcher
+  await dispatcher.untilFree(() => working.free() > 0, fullForMs)
+  await options.leases.settled()
+  const leaseToken = options.leases.issueToken()
+  const direct = new Map<string, NewDelivery>()
+  const waiting = new Set<string>()
+  for (const push of pushes) {
+    // A push does not overtake an earlier one of its lane.
+    const mayGo = !dispatcher.isStopping() && working.free() > 0 && !waiting.has(push.endpointId)
+    if (mayGo && lanes.reserve(push)) {
+      direct.set(push.deliveryId, push)
+      reserved.count += 1
+    } else waiting.add(push.endpointId)
+  }
+  lanes.overflow(waiting)
+  const release = (): NewDelivery[] => {
+    reserved.count -= direct.size
+    for (const push of direct.values()) lanes.release(push)
+    return [...direct.values()]
+  }
+  return {
+    direct: new Set(direct.keys()),
+    leaseToken,
+    leaseS,
+    begin(startedAt) {
+      const stored = release().flatMap((push) => {
+        const at = startedAt.get(push.deliveryId)
+        return at === undefined ? [] : [firstAttempt(push, at, leaseToken)]
+      })
+      dispatcher.accept(stored)
+      if (waiting.size > 0) working.notify()
+    },
+    abandon() {
+      if (release().length > 0) options.leases.abandonToken(leaseToken)
+    },
+  }
+}
+
+/** The first attempt of a delivery that intake stored under a lease. */
+function firstAttempt(push: NewDelivery, startedAt: Date, leaseToken: string): Claimed {
+  const { deliveryId, endpointId, projectId, eventId, subjectId, kind, url, body } = push
+  return {
+    deliveryId,
+    endpointId,
+    projectId,
+    eventId,
+    subjectId,
+    kind,
+    url,
+    body,
+    failures: 0,
+    number: 1,
+    earlierAttempts: 0,
+    startedAt,
+    occurredAt: push.occurredAt,
+    leaseToken,
+    round: 1,
+    hostname: push.hostname,
+    traceparent: push.traceparent ?? null,
   }
 }
 
 /** True when there may be more to claim. After a failure the next claim, a second later, finds the lanes blocked again. */
-async function lookBehind({ db, log }: WorkerOptions, laneIds: string[]): Promise<boolean> {
+async function lookBehind(
+  { db, log }: WorkerOptions,
+  lanes: readonly { endpointId: string }[],
+): Promise<boolean> {
+  const laneIds = lanes.map(({ endpointId }) => endpointId)
   return openUrlQueues(db, laneIds).then(
     (opened) => opened > 0,
     (error: unknown) => {
@@ -168,66 +238,4 @@ async function lookBehind({ db, log }: WorkerOptions, laneIds: string[]): Promis
       return false
     },
   )
-}
-
-/** One POST, signed when its kind is: each attempt anew. */
-async function attempt(
-  options: WorkerOptions,
-  claimed: Claimed,
-  signal: AbortSignal,
-): Promise<PostEnd> {
-  const span = pushSpan(claimed, claimed.traceparent)
-  const end = await postSigned(options, claimed, signal)
-  endPushSpan(span, end)
-  return end
-}
-
-async function postSigned(
-  { poster, sign }: WorkerOptions,
-  claimed: Claimed,
-  signal: AbortSignal,
-): Promise<PostEnd> {
-  const { url, body } = claimed
-  const headers = identifiersOf(claimed)
-  if (claimed.kind !== 'onboarding') return poster.post(url, body, signal, headers)
-  const signed = await sign(claimed)
-  if ('end' in signed) return signed.end
-  return poster.post(url, body, signal, { ...headers, ...signed.headers })
-}
-
-/** Headers that identify a push: only the attempt's number differs from attempt to attempt. */
-function identifiersOf(claimed: Claimed): Record<string, string> {
-  const { deliveryId, number, eventId, kind, subjectId } = claimed
-  return {
-    'PW-delivery-id': deliveryId,
-    'PW-delivery-attempt': String(number),
-    'PW-event-id': eventId,
-    ...(kind === 'onboarding' ? {} : { 'PW-payment-details-id': subjectId }),
-  }
-}
-
-/** The POSTs under way, counted by hostname. */
-function createPosts() {
-  const running = new Set<Promise<void>>()
-  const byHost = new Map<string, number>()
-
-  function count(hostname: string, change: 1 | -1): void {
-    const now = (byHost.get(hostname) ?? 0) + change
-    if (now === 0) byHost.delete(hostname)
-    else byHost.set(hostname, now)
-  }
-
-  return {
-    byHost: byHost as ReadonlyMap<string, number>,
-    size: () => running.size,
-    all: () => Promise.all(running),
-    add(hostname: string, work: Promise<void>): void {
-      count(hostname, 1)
-      const post = work.finally(() => {
-        running.delete(post)
-        count(hostname, -1)
-      })
-      running.add(post)
-    },
-  }
 }

@@ -1,16 +1,18 @@
 // Shows which failures count against a lane, and which say something about one of its URLs alone.
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Claimed, PostEnd } from '../../../services/delivery/domain/delivery.ts'
-import { type Completion, complete } from '../../../services/delivery/store/complete-store.ts'
-import { claimDeliveries, startHarness } from '../harness.ts'
+import { createLearner, type Ended, startHarness } from '../harness.ts'
 
 const breaker = { openS: 30, maxS: 100 }
-const token = '00000000-0000-4000-8000-000000000001'
 const origin = 'https://receiver.example'
 
 let harness: Awaited<ReturnType<typeof startHarness>>
+let learner: ReturnType<typeof createLearner>
 beforeAll(async () => {
   harness = await startHarness()
+})
+beforeEach(() => {
+  learner = createLearner(harness, breaker)
 })
 afterEach(() => harness.reset())
 afterAll(() => harness.drop())
@@ -26,12 +28,11 @@ const answered = (status: number, totalMs = 10): PostEnd => ({
 const pushTo = (...paths: string[]) =>
   harness.push(...paths.map((path) => ({ url: `${origin}${path}` })))
 
-const claim = () =>
-  claimDeliveries(harness.db, token, { endpoints: 10, deliveries: 50, leaseS: 60 })
+const claim = () => learner.claim({ endpoints: 10, deliveries: 50, leaseS: 60 })
 
-/** Records attempts as they ended, in one batch; those that failed come again in an hour. */
+/** Records attempts in the order in which they ended, in one batch; those that failed come again in an hour. */
 function record(...ends: [Claimed | undefined, PostEnd][]): Promise<unknown> {
-  const batch = ends.map(([claimed, end]): Completion => {
+  const batch = ends.map(([claimed, end]): Ended => {
     if (claimed === undefined) throw new Error('nothing was claimed')
     const verdict =
       end.outcome === 'delivered'
@@ -39,7 +40,7 @@ function record(...ends: [Claimed | undefined, PostEnd][]): Promise<unknown> {
         : ({ state: 'pending', delayMs: 3_600_000 } as const)
     return { claimed, end, verdict }
   })
-  return complete(harness.db, batch, breaker)
+  return learner.record(batch)
 }
 
 type Lane = { limit: number; breaker: string; failures: number }

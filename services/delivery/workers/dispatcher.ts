@@ -1,0 +1,284 @@
+// Posts leased deliveries as their lanes have slots, learns from the outcome and has it recorded.
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import { endPushSpan, pushSpan } from '#platform/telemetry/spans.ts'
+import { type Claimed, judge, type PostEnd, type Verdict } from '../domain/delivery.ts'
+import type { BreakerTerms } from '../domain/lane.ts'
+import type { DeliveryMetrics } from '../metrics.ts'
+import type { Sign } from '../operations/signing.ts'
+import type { Poster } from '../ports/post.ts'
+import { putBack } from '../store/lease-store.ts'
+import { type Completer, createCompleter, type EndedAttempt } from './completer.ts'
+import type { LeaseOwner } from './instance.ts'
+import { createLanes, type Lanes } from './lanes.ts'
+
+/** What the dispatcher needs. */
+export interface DispatcherOptions {
+  db: Database
+  leases: LeaseOwner
+  poster: Poster
+  /** Makes the headers of signed pushes. */
+  sign: Sign
+  log: Logger
+  metrics: DeliveryMetrics
+  /** Pauses after failures; one more failure exhausts. */
+  scheduleS: readonly number[]
+  breaker: BreakerTerms
+  /** Time of one attempt in all: a lease is twice that and 10 s, at least a minute. */
+  timeoutMs: number
+  /** Maximum deliveries leased to one hostname, over all projects. */
+  hostLimit: number
+  /** The clock by which lanes learn, in milliseconds. */
+  nowMs: () => number
+  /** Draws the jitter; Math.random when unset. */
+  random?: () => number
+  /** Called with attempts as they are recorded. */
+  onEnded?: (ended: EndedAttempt[]) => void
+  /** Called when a claim may find something. */
+  onDue: () => void
+}
+
+/** A dispatcher that runs. */
+export interface Dispatcher {
+  lanes: Lanes
+  /** The clock of the lanes, in milliseconds. */
+  nowMs: () => number
+  /** Posts leased deliveries as soon as they have slots. */
+  accept(leased: readonly Claimed[]): void
+  /** Deliveries that are leased and not yet recorded. */
+  inFlight(): number
+  /** Resolves when the condition holds after something was recorded, or when the time is over. */
+  untilFree(isFree: () => boolean, withinMs: number): Promise<void>
+  isStopping(): boolean
+  /** Takes no more fresh pushes from now on. */
+  stop(): void
+  /** Puts back what was not posted, drains the POSTs in flight and records them. */
+  close(): Promise<void>
+  /** Drops everything where it is. */
+  abandon(): void
+}
+
+/** One attempt takes 15 s; what has not ended by then never will. */
+const finishWithinMs = 16_000
+const recordWithinMs = 5_000
+const storeLanesMs = 1_000
+const sweepMs = 500
+/** A retry that is due sooner is not found by the polls of the worker in time. */
+const pollMs = 1_000
+
+/** Starts with nothing in flight. */
+export function startDispatcher(options: DispatcherOptions): Dispatcher {
+  const { nowMs } = options
+  let isStopping = false
+  let onFreed: (() => void) | undefined
+  const lanes = createLanes({ ...options, instances: options.leases.instances })
+  const completer = createCompleter({
+    ...options,
+    onRecorded(makesReady) {
+      onFreed?.()
+      if (makesReady) options.onDue()
+    },
+  })
+  const dispatching: Dispatching = {
+    options,
+    lanes,
+    completer,
+    posts: new Set(),
+    cutting: new AbortController(),
+    abandoned: false,
+    storing: createTimer(() => lanes.store()),
+    sweeping: createTimer(() => sweep(dispatching)),
+    dueAgain: createTimer(async () => options.onDue()),
+  }
+  return {
+    lanes,
+    nowMs,
+    accept: (leased) => accept(dispatching, leased),
+    inFlight: () => dispatching.posts.size + lanes.queued() + completer.waiting(),
+    async untilFree(isFree, withinMs) {
+      if (isFree()) return
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, withinMs)
+        onFreed = () => {
+          if (!isFree()) return
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      onFreed = undefined
+    },
+    isStopping: () => isStopping,
+    stop() {
+      isStopping = true
+    },
+    close: () => close(dispatching),
+    abandon() {
+      isStopping = true
+      dispatching.abandoned = true
+      dispatching.cutting.abort()
+      completer.abandon()
+      stopTimers(dispatching)
+    },
+  }
+}
+
+interface Dispatching {
+  options: DispatcherOptions
+  lanes: Lanes
+  completer: Completer
+  posts: Set<Promise<void>>
+  cutting: AbortController
+  abandoned: boolean
+  storing: Timer
+  sweeping: Timer
+  dueAgain: Timer
+}
+
+function accept(dispatching: Dispatching, leased: readonly Claimed[]): void {
+  if (dispatching.abandoned) return
+  const { lanes, sweeping } = dispatching
+  for (const one of leased) lanes.take(one)
+  for (const one of leased) lanes.enqueue(one)
+  for (const id of new Set(leased.map(({ endpointId }) => endpointId))) startNext(dispatching, id)
+  if (lanes.queued() > 0) sweeping.start(sweepMs)
+}
+
+/** Posts what the lane has slots for. */
+function startNext(dispatching: Dispatching, endpointId: string): void {
+  const { posts, lanes } = dispatching
+  for (const claimed of lanes.next(endpointId)) {
+    const post = deliver(dispatching, claimed).finally(() => posts.delete(post))
+    posts.add(post)
+  }
+}
+
+async function deliver(dispatching: Dispatching, claimed: Claimed): Promise<void> {
+  const { options, lanes, completer, cutting, dueAgain } = dispatching
+  const startedMs = options.nowMs()
+  const end = await attempt(options, claimed, cutting.signal)
+  if (dispatching.abandoned) return
+  if (claimed.number === 1 && end.outcome !== 'unsigned' && end.outcome !== 'blocked') {
+    const waitMs = claimed.startedAt.getTime() - claimed.occurredAt.getTime()
+    options.metrics.firstPost.observe(waitMs / 1e3)
+  }
+  const makesReady = lanes.end(claimed, { ...end, startedMs, endedMs: options.nowMs() })
+  const verdict = verdictOn(options, claimed, end)
+  completer.add({ claimed, end, verdict, makesReady })
+  const { delayMs = pollMs } = verdict
+  if (delayMs < pollMs) dueAgain.start(delayMs)
+  storeSoon(dispatching)
+  startNext(dispatching, claimed.endpointId)
+}
+
+/** A breaker that opened is stored at once, and what waited for its slots goes back to the table. */
+function storeSoon({ lanes, storing, sweeping }: Dispatching): void {
+  const changed = lanes.changed()
+  if (changed === undefined) return
+  storing.start(changed === 'breaker' ? 0 : storeLanesMs)
+  if (changed === 'breaker' && lanes.queued() > 0) sweeping.start(0)
+}
+
+async function sweep(dispatching: Dispatching): Promise<void> {
+  const { lanes, sweeping } = dispatching
+  await release(dispatching, lanes.stale())
+  if (lanes.queued() > 0) sweeping.start(sweepMs)
+}
+
+/** Puts deliveries back that were never posted. When that fails, their leases expire. */
+async function release({ options }: Dispatching, leased: Claimed[]): Promise<void> {
+  if (leased.length === 0) return
+  await putBack(options.db, leased).catch((error: unknown) =>
+    options.log.warn({ count: leased.length, err: error }, 'deliveries not put back'),
+  )
+  options.onDue()
+}
+
+async function close(dispatching: Dispatching): Promise<void> {
+  const { lanes, completer, posts, cutting } = dispatching
+  const left = lanes.drain()
+  if (!dispatching.abandoned) await release(dispatching, left)
+  const cut = setTimeout(() => cutting.abort(), finishWithinMs)
+  while (posts.size > 0) await Promise.all(posts)
+  clearTimeout(cut)
+  await completer.close(recordWithinMs)
+  stopTimers(dispatching)
+  if (!dispatching.abandoned) await lanes.store()
+}
+
+function stopTimers({ storing, sweeping, dueAgain }: Dispatching): void {
+  for (const timer of [storing, sweeping, dueAgain]) timer.stop()
+}
+
+/** Runs once after it was started; an earlier time replaces a later one. */
+interface Timer {
+  start(afterMs: number): void
+  stop(): void
+}
+
+function createTimer(work: () => Promise<unknown>): Timer {
+  let timer: NodeJS.Timeout | undefined
+  let atMs = Number.POSITIVE_INFINITY
+  const stop = () => {
+    clearTimeout(timer)
+    atMs = Number.POSITIVE_INFINITY
+  }
+  return {
+    start(afterMs) {
+      const nextMs = performance.now() + afterMs
+      if (nextMs >= atMs) return
+      stop()
+      atMs = nextMs
+      timer = setTimeout(() => {
+        stop()
+        void work()
+      }, afterMs)
+    },
+    stop,
+  }
+}
+
+function verdictOn(
+  { scheduleS, random = Math.random }: DispatcherOptions,
+  claimed: Claimed,
+  end: PostEnd,
+): Verdict {
+  const { failures, number, earlierAttempts } = claimed
+  const uncounted = number - 1 - earlierAttempts - failures
+  return judge(end, { scheduleS, failures, uncounted, random: random() })
+}
+
+/** One POST, signed when its kind is: each attempt anew. */
+async function attempt(
+  options: DispatcherOptions,
+  claimed: Claimed,
+  signal: AbortSignal,
+): Promise<PostEnd> {
+  const span = pushSpan(claimed, claimed.traceparent)
+  const end = await postSigned(options, claimed, signal)
+  endPushSpan(span, end)
+  return end
+}
+
+async function postSigned(
+  { poster, sign }: DispatcherOptions,
+  claimed: Claimed,
+  signal: AbortSignal,
+): Promise<PostEnd> {
+  const { url, body } = claimed
+  const headers = identifiersOf(claimed)
+  if (claimed.kind !== 'onboarding') return poster.post(url, body, signal, headers)
+  const signed = await sign(claimed)
+  if ('end' in signed) return signed.end
+  return poster.post(url, body, signal, { ...headers, ...signed.headers })
+}
+
+/** Headers that identify a push: only the attempt's number differs from attempt to attempt. */
+function identifiersOf(claimed: Claimed): Record<string, string> {
+  const { deliveryId, number, eventId, kind, subjectId } = claimed
+  return {
+    'PW-delivery-id': deliveryId,
+    'PW-delivery-attempt': String(number),
+    'PW-event-id': eventId,
+    ...(kind === 'onboarding' ? {} : { 'PW-payment-details-id': subjectId }),
+  }
+}

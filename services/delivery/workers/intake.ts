@@ -1,0 +1,29 @@
+// Takes events in: stores their pushes, and has those posted at once whose lanes have free slots.
+import type { Event } from '#gen/events/v1/events_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { deliveriesOf } from '../operations/event-intake.ts'
+import { storeEvents } from '../store/intake-store.ts'
+import type { DeliveryWorker } from './worker.ts'
+
+/** Stores those of the events that are new, with their pushes; resolves to their ids. */
+export type TakeIn = (events: Event[]) => Promise<Set<string>>
+
+/**
+ * Makes the intake of one worker. It throws an UnprocessableEvent for an event that can never be read, before it stores
+ * anything, and rejects as a Database does.
+ */
+export function createIntake(db: Database, worker: Pick<DeliveryWorker, 'reserve'>): TakeIn {
+  return async (events) => {
+    const pushes = events.flatMap((event) => deliveriesOf(event))
+    const { direct, leaseToken, leaseS, begin, abandon } = await worker.reserve(pushes)
+    const eventIds = events.map(({ eventId }) => eventId)
+    try {
+      const stored = await storeEvents(db, { eventIds, pushes, direct, leaseToken, leaseS })
+      begin(stored.startedAt)
+      return stored.newEvents
+    } catch (error) {
+      abandon()
+      throw error
+    }
+  }
+}

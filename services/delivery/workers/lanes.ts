@@ -1,0 +1,344 @@
+// The lanes that this process knows: what it has in flight in each, what waits for a slot, and what their attempts have taught.
+// Nothing here reads or locks a row; the stored state is written once a second.
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { Claimed } from '../domain/delivery.ts'
+import {
+  type BreakerTerms,
+  type Lane,
+  type LaneAttempt,
+  learn,
+  newLane,
+  urlShare,
+} from '../domain/lane.ts'
+import type { KnownLane, LookedAtLane } from '../store/claim-store.ts'
+import { type LearnedLane, storeLanes } from '../store/lane-store.ts'
+
+/** What the lanes need. */
+export interface LanesOptions {
+  db: Database
+  log: Logger
+  breaker: BreakerTerms
+  /** Processes that share the limits. */
+  instances: () => number
+  /** Maximum deliveries that this process has leased to one hostname, over all projects. */
+  hostLimit: number
+  /** Replaces the clock of the process, in milliseconds. */
+  nowMs?: (() => number) | undefined
+}
+
+/** A push, as far as slots are concerned. */
+export type Push = Pick<Claimed, 'endpointId' | 'hostname' | 'url'>
+
+/** The lanes of one process. */
+export interface Lanes {
+  /** Reserves a slot for a fresh push. False: it has to wait in the table. */
+  reserve(push: Push): boolean
+  /** Gives up a reservation. */
+  release(push: Push): void
+  /** Reserves for a delivery that a claim took. */
+  take(claimed: Push): void
+  /** Lets a reserved delivery wait for its slot. */
+  enqueue(claimed: Claimed): void
+  /** Takes from its queue what may be posted now. */
+  next(endpointId: string): Claimed[]
+  /** Learns from an attempt and frees its slot. True: a claim could fill the lane again from its backlog. */
+  end(claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>): boolean
+  /** Learns what a claim has found stored. */
+  lookedAt(lanes: readonly LookedAtLane[], claimStartedMs: number): void
+  /** Notes that pushes of these lanes wait in the table. */
+  overflow(endpointIds: Iterable<string>): void
+  /** Limits for a claim: of the lanes with pushes in flight or due. */
+  known(): KnownLane[]
+  /** Takes from the queues what has waited for too long, or whose breaker has opened. */
+  stale(): Claimed[]
+  /** Takes all from the queues. */
+  drain(): Claimed[]
+  /** Leased deliveries by hostname. */
+  byHost: ReadonlyMap<string, number>
+  /** Leased deliveries that wait for a slot. */
+  queued(): number
+  /** Stores what was learned since the last call; what cannot be stored is kept for the next one. */
+  store(): Promise<void>
+  /** What there is to store. */
+  changed(): 'breaker' | 'limit' | undefined
+}
+
+/** A lane of this process. */
+interface Entry {
+  lane: Lane
+  /** Leased deliveries and reservations, in all and by URL. */
+  leased: number
+  leasedTo: Map<string, number>
+  /** POSTs in flight, in all and by URL. */
+  posting: number
+  postingTo: Map<string, number>
+  /** Leased deliveries that wait for a slot, with the time since when. */
+  queue: { claimed: Claimed; sinceMs: number }[]
+  /** When pushes were last seen to wait in the table; undefined while none do. */
+  backlogMs: number | undefined
+  /** When a POST last ended, or the first one in flight began. */
+  movedMs: number
+  /** Moving average of how long an attempt takes; undefined before the first answer. */
+  tookMs: number | undefined
+  /** The breaker has changed since the lane was stored, and when it last did. */
+  breakerChanged: boolean
+  breakerMs: number
+  usedMs: number
+}
+
+/** Deliveries may wait in memory for a slot as long as this, by the past speed of their lane. */
+const queueForMs = 250
+const maxQueued = 32
+/** Those that have waited longer go back to the table. */
+const staleMs = 2_000
+/** A lane that was not used for so long is forgotten: others may have changed what is stored. */
+const rememberMs = 600_000
+const maxLanes = 10_000
+const averageWeight = 0.1
+
+/** Makes the lanes of a process: at first it knows none, and learns of each from the first claim of its pushes. */
+export function createLanes(options: LanesOptions): Lanes {
+  const { nowMs = () => performance.now() } = options
+  const state: State = {
+    ...options,
+    nowMs,
+    entries: new Map(),
+    changed: new Map(),
+    byHost: new Map(),
+    queued: 0,
+  }
+  return {
+    reserve: (push) => reserve(state, push),
+    release: (push) => count(state, push, -1),
+    take: (push) => count(state, push, 1),
+    enqueue(claimed) {
+      entryOf(state, claimed.endpointId).queue.push({ claimed, sinceMs: nowMs() })
+      state.queued += 1
+    },
+    next: (endpointId) => next(state, entryOf(state, endpointId)),
+    end: (claimed, attempt) => end(state, claimed, attempt),
+    lookedAt(lanes, claimStartedMs) {
+      for (const found of lanes) lookedAt(state, found, claimStartedMs)
+    },
+    overflow(endpointIds) {
+      for (const id of endpointIds) {
+        const entry = state.entries.get(id)
+        if (entry !== undefined) entry.backlogMs = nowMs()
+      }
+    },
+    known: () => known(state),
+    stale() {
+      if (state.queued === 0) return []
+      const oldestMs = nowMs() - staleMs
+      return [...state.entries.values()].flatMap((entry) => {
+        const isOpen = entry.lane.breaker === 'open'
+        return takeFrom(state, entry, ({ sinceMs }) => isOpen || sinceMs < oldestMs)
+      })
+    },
+    drain: () => [...state.entries.values()].flatMap((entry) => takeFrom(state, entry, () => true)),
+    byHost: state.byHost,
+    queued: () => state.queued,
+    changed() {
+      if (state.changed.size === 0) return undefined
+      return [...state.changed.values()].some((one) => one.breakerChanged) ? 'breaker' : 'limit'
+    },
+    store: () => store(state),
+  }
+}
+
+interface State extends LanesOptions {
+  nowMs: () => number
+  entries: Map<string, Entry>
+  /** Entries that have changed since they were stored. */
+  changed: Map<string, Entry>
+  byHost: Map<string, number>
+  queued: number
+}
+
+function reserve(state: State, push: Push): boolean {
+  const entry = state.entries.get(push.endpointId)
+  const nowMs = state.nowMs()
+  if (entry === undefined) return false
+  if (nowMs - entry.usedMs > rememberMs && isAtRest(state, push.endpointId, entry)) {
+    state.entries.delete(push.endpointId)
+    return false
+  }
+  if (entry.lane.breaker !== 'closed' || entry.backlogMs !== undefined) return false
+  const room = roomOf(state, entry)
+  if (entry.leased >= room || (state.byHost.get(push.hostname) ?? 0) >= state.hostLimit)
+    return false
+  if ((entry.leasedTo.get(push.url) ?? 0) >= urlShare(room)) return false
+  entry.usedMs = nowMs
+  count(state, push, 1)
+  return true
+}
+
+/** POSTs of this process that may be in flight at once. */
+function slotsOf({ instances }: State, { lane }: Entry): number {
+  return lane.breaker === 'closed' ? Math.max(1, Math.floor(lane.limit / instances())) : 1
+}
+
+/** Deliveries that this process may have leased: a lane that is fast has some wait in memory. */
+function roomOf(state: State, entry: Entry): number {
+  const slots = slotsOf(state, entry)
+  if (entry.lane.breaker !== 'closed' || entry.tookMs === undefined) return slots
+  // None of its POSTs has ended for a while: what waited would wait for long.
+  if (entry.posting > 0 && state.nowMs() - entry.movedMs > queueForMs) return slots
+  const queueRoom = Math.floor((slots * queueForMs) / Math.max(1, entry.tookMs))
+  return slots + Math.min(maxQueued, queueRoom)
+}
+
+function count(state: State, push: Push, change: 1 | -1): void {
+  const entry = entryOf(state, push.endpointId)
+  entry.leased += change
+  add(entry.leasedTo, push.url, change)
+  add(state.byHost, push.hostname, change)
+}
+
+function entryOf(state: State, endpointId: string): Entry {
+  const known = state.entries.get(endpointId)
+  if (known !== undefined) return known
+  if (state.entries.size >= maxLanes) forgetOld(state)
+  const entry = newEntry(state.nowMs())
+  state.entries.set(endpointId, entry)
+  return entry
+}
+
+function forgetOld(state: State): void {
+  for (const [id, entry] of state.entries) {
+    if (isAtRest(state, id, entry)) state.entries.delete(id)
+  }
+}
+
+function isAtRest({ changed }: State, endpointId: string, { leased, backlogMs }: Entry): boolean {
+  return leased === 0 && backlogMs === undefined && !changed.has(endpointId)
+}
+
+function next(state: State, entry: Entry): Claimed[] {
+  if (entry.queue.length === 0 || entry.lane.breaker === 'open') return []
+  const slots = slotsOf(state, entry)
+  const share = urlShare(slots)
+  const starting: Claimed[] = []
+  entry.queue = entry.queue.filter(({ claimed }) => {
+    if (entry.posting >= slots || (entry.postingTo.get(claimed.url) ?? 0) >= share) return true
+    if (entry.posting === 0) entry.movedMs = state.nowMs()
+    entry.posting += 1
+    add(entry.postingTo, claimed.url, 1)
+    starting.push(claimed)
+    return false
+  })
+  state.queued -= starting.length
+  return starting
+}
+
+function end(state: State, claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>): boolean {
+  const { endpointId, url } = claimed
+  const entry = entryOf(state, endpointId)
+  entry.posting -= 1
+  add(entry.postingTo, url, -1)
+  count(state, claimed, -1)
+  const before = entry.lane
+  entry.lane = learn(before, { ...attempt, url }, state.breaker)
+  if (entry.lane.breaker !== before.breaker) {
+    entry.breakerChanged = true
+    entry.breakerMs = attempt.endedMs
+  }
+  entry.usedMs = attempt.endedMs
+  entry.movedMs = attempt.endedMs
+  if (attempt.status !== undefined || attempt.outcome === 'timed_out') {
+    const tookMs = attempt.endedMs - attempt.startedMs
+    entry.tookMs ??= tookMs
+    entry.tookMs += (tookMs - entry.tookMs) * averageWeight
+  }
+  if (entry.lane !== before) state.changed.set(endpointId, entry)
+  return entry.backlogMs !== undefined && entry.leased <= roomOf(state, entry) / 2
+}
+
+function lookedAt(state: State, found: LookedAtLane, claimStartedMs: number): void {
+  const entry = entryOf(state, found.endpointId)
+  const isNew = entry.usedMs === Number.NEGATIVE_INFINITY
+  const isNews = entry.lane.breaker !== found.breaker && entry.breakerMs < claimStartedMs
+  if (isNew || (isNews && !entry.breakerChanged)) entry.lane = laneOf(found, state.nowMs())
+  entry.usedMs = state.nowMs()
+  if (found.hasMore) entry.backlogMs = state.nowMs()
+  else if ((entry.backlogMs ?? 0) <= claimStartedMs) entry.backlogMs = undefined
+}
+
+function known(state: State): KnownLane[] {
+  return Array.from(state.entries).flatMap(([endpointId, entry]) => {
+    if (entry.lane.breaker !== 'closed') return []
+    if (entry.leased === 0 && entry.backlogMs === undefined) return []
+    const room = roomOf(state, entry)
+    const slots = entry.lane.limit + room - slotsOf(state, entry)
+    return [{ endpointId, slots, room: Math.max(0, room - entry.leased) }]
+  })
+}
+
+function takeFrom(
+  state: State,
+  entry: Entry,
+  goes: (waiting: Entry['queue'][number]) => boolean,
+): Claimed[] {
+  const gone = entry.queue.filter(goes)
+  if (gone.length === 0) return []
+  entry.queue = entry.queue.filter((one) => !gone.includes(one))
+  state.queued -= gone.length
+  for (const { claimed } of gone) count(state, claimed, -1)
+  return gone.map(({ claimed }) => claimed)
+}
+
+async function store(state: State): Promise<void> {
+  if (state.changed.size === 0) return
+  const storing = [...state.changed]
+  state.changed.clear()
+  const learned = storing.map(([endpointId, { lane, breakerChanged }]): LearnedLane => {
+    return { endpointId, lane, breakerChanged }
+  })
+  try {
+    await storeLanes(state.db, learned, state.nowMs())
+    for (const [index, [, entry]] of storing.entries()) {
+      if (entry.lane.breaker === learned[index]?.lane.breaker) entry.breakerChanged = false
+    }
+  } catch (error) {
+    for (const [id, entry] of storing) state.changed.set(id, entry)
+    state.log.warn({ count: learned.length, err: error }, 'state of lanes not stored')
+  }
+}
+
+function newEntry(nowMs: number): Entry {
+  return {
+    lane: newLane(nowMs),
+    leased: 0,
+    leasedTo: new Map(),
+    posting: 0,
+    postingTo: new Map(),
+    queue: [],
+    backlogMs: undefined,
+    movedMs: Number.NEGATIVE_INFINITY,
+    tookMs: undefined,
+    breakerChanged: false,
+    breakerMs: Number.NEGATIVE_INFINITY,
+    usedMs: Number.NEGATIVE_INFINITY,
+  }
+}
+
+/** A lane as it is stored, with a window of its own. */
+function laneOf(found: LookedAtLane, nowMs: number): Lane {
+  const { answeredMsAgo } = found
+  return {
+    ...newLane(nowMs),
+    limit: found.limit,
+    growth: found.growth,
+    breaker: found.breaker,
+    breakerOpened: found.breakerOpened,
+    connectFailures: found.connectFailures,
+    latest: answeredMsAgo === null ? undefined : { url: '', atMs: nowMs - answeredMsAgo },
+  }
+}
+
+function add(counts: Map<string, number>, key: string, change: number): void {
+  const now = (counts.get(key) ?? 0) + change
+  if (now === 0) counts.delete(key)
+  else counts.set(key, now)
+}
