@@ -46,7 +46,10 @@ export interface DirectPublisher {
 /** Events in memory: more than the fastest writers commit in a second. The relay publishes the overflow. */
 const maxWaiting = 5_000
 const batchEvents = 150
+/** Batches that wait for the broker while the next one is published. */
+const maxInFlight = 8
 const retryMs = 1_000
+const maxIdleMs = 60_000
 /**
  * Events without consumers are not urgent: collected for this long, many go in one write and are acknowledged in one
  * read.
@@ -67,26 +70,31 @@ type Held = { event: ClaimedEvent; atMs: number }
 export function startDirectPublisher(options: DirectPublisherOptions): DirectPublisher {
   const { db, nats, log } = options
   const waiting: Held[] = []
-  let published: Held[] = []
+  const inFlight = new Set<Promise<void>>()
+  const published: Held[] = []
 
-  /** Publishes a batch of the oldest waiting events; true when more wait. */
+  async function publishNext(batch: Held[]): Promise<void> {
+    published.push(...(await publishBatch(options, batch)))
+    if (published.length > 0) confirmSoon.start()
+  }
+
+  /** Publishes the oldest waiting events, and waits for the broker only when too many are in flight; true when more wait. */
   async function publishSome(): Promise<boolean> {
-    if (!nats.ready()) return false
+    if (waiting.length === 0 || !nats.ready()) return false
     const youngest = performance.now() - directLeaseMs + marginMs
     const batch = waiting.splice(0, batchEvents).filter(({ atMs }) => atMs > youngest)
-    const acknowledged = await publishBatch(options, batch)
-    // Read after the await: the other loop may have replaced the list meanwhile.
-    published.push(...acknowledged)
+    const publication = publishNext(batch).finally(() => inFlight.delete(publication))
+    inFlight.add(publication)
+    if (inFlight.size >= maxInFlight) await Promise.race(inFlight)
     return waiting.length > 0
   }
 
   /** Ends all published events that every consumer (there may be none) has confirmed; one update for all subjects. */
   async function confirmAll(): Promise<boolean> {
     if (published.length === 0) return false
-    const asked = published
-    published = []
-    const { seen, late, left } = await ask(options, asked)
+    const { seen, late, left } = await ask(options, published.splice(0))
     published.push(...left)
+    if (left.length > 0) confirmSoon.start()
     if (seen.length > 0) options.metrics.confirmed.inc(await confirmDirect(db, idsOf(seen)))
     await fallBackToRelay(options, late)
     return false
@@ -95,44 +103,61 @@ export function startDirectPublisher(options: DirectPublisherOptions): DirectPub
   /** Releases the leases early, so that no event waits until they expire. */
   async function flush(): Promise<void> {
     while (await publishSome());
-    const rest = waiting.map(({ event }) => ({ eventId: event.event_id, error: 'left by a stop' }))
-    if (rest.length > 0) await markFailed(db, rest, 0)
-    await fallBackToRelay(options, published)
+    await Promise.all(inFlight)
+    await giveUp(options, waiting, published)
   }
 
   const publishing = startLoop({
     kind: 'direct publications',
     log,
     pauseMs: retryMs,
+    idlePauseMs: maxIdleMs,
+    // An event leaves in the turn in which it was committed.
+    gatherMs: () => 0,
     round: publishSome,
   })
+  const forget = nats.onConnected(publishing.notify)
   const confirming = startLoop({
     kind: 'direct confirmations',
     log,
     pauseMs: askMs,
+    idlePauseMs: maxIdleMs,
+    gatherMs: () => 0,
     round: confirmAll,
   })
-  let gathering: NodeJS.Timeout | undefined
-  const publishSoon = () => {
-    gathering ??= setTimeout(() => {
-      gathering = undefined
-      publishing.notify()
-    }, gatherMs).unref()
-  }
+  // By then the consumers have most likely processed what was published.
+  const confirmSoon = createDelay(askMs, confirming.notify)
+  const publishSoon = createDelay(gatherMs, publishing.notify)
   return {
     publish(event) {
       if (waiting.length >= maxWaiting) return
       waiting.push({ event: claimedOf(event), atMs: performance.now() })
-      if (options.endsWhenPublished(event.subject)) publishSoon()
+      if (options.endsWhenPublished(event.subject)) publishSoon.start()
       else publishing.notify()
     },
     async close() {
-      clearTimeout(gathering)
+      publishSoon.stop()
+      confirmSoon.stop()
+      forget()
       await Promise.all([publishing.close(), confirming.close()])
       await flush().catch((error: unknown) => {
         log.warn({ err: error, kind: 'direct publications' }, 'events left to the relay')
       })
     },
+  }
+}
+
+/** Runs `work` once, so long after the first of some calls. */
+function createDelay(ms: number, work: () => void): { start(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    start() {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        work()
+      }, ms).unref()
+    },
+    stop: () => clearTimeout(timer),
   }
 }
 
@@ -175,6 +200,17 @@ async function publishBatch(
   // Best effort: without it the relay claims them all the same, once the lease has expired.
   if (failed.length > 0) await markFailed(db, failed, retryMs).catch(() => undefined)
   return published
+}
+
+/** Leaves to the relay what was not published, and to the confirmers what was. */
+async function giveUp(
+  options: DirectPublisherOptions,
+  waiting: readonly Held[],
+  published: readonly Held[],
+): Promise<void> {
+  const rest = idsOf(waiting).map((eventId) => ({ eventId, error: 'left by a stop' }))
+  if (rest.length > 0) await markFailed(options.db, rest, 0)
+  await fallBackToRelay(options, published)
 }
 
 /**

@@ -32,7 +32,8 @@ export interface Relay {
 /** Longer than a publication takes at most, with a check for the stream and a second publication. */
 const leaseMs = 20_000
 const retryMs = 1_000
-const poll = { minMs: 20, maxMs: 250 }
+/** Writers notify after their commits: polling finds what a process that died has left. */
+const poll = { minMs: 20, maxMs: 1_000 }
 /** Between the starts of two claims: commits of a busy moment make one batch, and a single one goes at once. */
 const claimSpacingMs = 10
 /** Batches being published while the next one is claimed. */
