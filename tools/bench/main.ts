@@ -12,6 +12,7 @@ import { describeDelivery } from './delivery/report.ts'
 import { measureFootprint } from './footprint.ts'
 import { compareGrowth } from './growth.ts'
 import { describeGrowth } from './growth-report.ts'
+import { describeLatency, measureLatency } from './latency.ts'
 import { compareLedger, describeLedger } from './ledger.ts'
 import { describeFootprint, describeStored, describeTurns, record } from './report.ts'
 import { describeSteady, measureSteady } from './steady.ts'
@@ -77,6 +78,9 @@ const parts: Record<string, () => Promise<{ title: string; lines: string[] }>> =
   },
   async lanes() {
     return { title: 'Delivery lanes', lines: describeLanes(await measureLanes(say)) }
+  },
+  async latency() {
+    return { title: 'Latency of pushes', lines: describeLatency(await measureLatency(say)) }
   },
   async growth() {
     return { title: 'Growth', lines: describeGrowth(await compareGrowth(say)) }

@@ -180,6 +180,7 @@ export type Yardstick = {
   service: ServingProcess
   /** Other parts of the product that it stands on. */
   parts?: ServingProcess[]
+  env?: Record<string, string>
 }
 
 const ofPayments: Yardstick = { program: 'one-process.ts', service: 'payments' }
@@ -215,6 +216,7 @@ export async function startOneProcess(yardstick: Yardstick = ofPayments): Promis
     NATS_URL: nowhere,
     SECRETS_DIR: path.join(dataDir, 'secrets', yardstick.service),
     ACCOUNTS_SECRETS_DIR: path.join(dataDir, 'secrets', 'accounts'),
+    ...yardstick.env,
   })
   running.unshift(program)
   const stopServing = async () => {

@@ -1,15 +1,21 @@
 // The yardstick of payments: one Fastify program on the same tables that does the edge work and the same write without a mesh.
 // For a fair comparison it makes the same checks as payments, and no more.
+import { create } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Registry } from 'prom-client'
+import { request } from 'undici'
 import { renderCreated, renderStatus } from '#core/payment/snapshot.ts'
 import type { PaymentView } from '#core/payment/view.ts'
+import { EventSchema } from '#gen/events/v1/events_pb.js'
 import { readSettings } from '#platform/config/config.ts'
 import { openDatabase } from '#platform/db/db.ts'
+import type { CommittedEvent } from '#platform/events/outbox.ts'
 import { openKeys } from '#platform/process/secrets.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { refusal } from '../../../gateway/http/envelope.ts'
 import { paymentRoutes } from '../../../gateway/routes/payments/routes.ts'
 import { findMerchant } from '../../../services/accounts/access/store/project-store.ts'
+import { deliveriesOf } from '../../../services/delivery/operations/event-intake.ts'
 import { linkTokenOf } from '../../../services/payments/domain/links.ts'
 import type { Merchant } from '../../../services/payments/domain/new-payment.ts'
 import type { Payment } from '../../../services/payments/domain/payment.ts'
@@ -62,7 +68,7 @@ const payments: PaymentContext = {
     backlog: () => Promise.resolve([]),
     oldestUnreportedRefundS: () => Promise.resolve(0),
   }),
-  publish: () => undefined,
+  publish: process.env['BENCH_PUSHES'] === '1' ? postPushes : () => undefined,
   callBackend: () => undefined,
 }
 
@@ -86,6 +92,23 @@ await serveEdge(accounts, [
     },
   },
 ])
+
+/** Posts the pushes of an event right after its commit, as a program without other processes would. */
+function postPushes({
+  eventId,
+  subject,
+  projectId = '',
+  payload,
+  occurredAt,
+}: CommittedEvent): void {
+  const occurredTime = timestampFromDate(occurredAt)
+  const event = create(EventSchema, { eventId, subject, projectId, payload, occurredTime })
+  for (const { url, body } of deliveriesOf(event)) {
+    request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      .then((answer) => answer.body.dump())
+      .catch((error: unknown) => log.error({ err: error }, 'push failed'))
+  }
+}
 
 async function loadMerchant(projectId: string, merchantId: string): Promise<Merchant> {
   const found = await findMerchant(accounts, projectId, merchantId)

@@ -1,0 +1,172 @@
+// Measures how soon after its answer a payment's first push arrives, while whole payments come at a fixed rate.
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { onSystem } from './compare.ts'
+import { cpuPerRequest, readCpu } from './load/processes.ts'
+import { createBody, edgeHeaders } from './load/requests.ts'
+import { median, table, whole } from './report.ts'
+import { type System, startMesh, startOneProcess } from './systems.ts'
+
+/** Milliseconds from the answer to the arrival of the first push, below zero when the push came first. */
+export type PushWaits = { p50Ms: number; p99Ms: number; count: number; cpuMs: number }
+
+/** A turn of the product and of the single process. */
+export type LatencyTurn = { product: PushWaits; oneProcess: PushWaits }
+
+const pushing = {
+  program: 'one-process.ts',
+  service: 'payments',
+  env: { BENCH_PUSHES: '1' },
+} as const
+
+const isSmall = process.env['BENCH_LATENCY_SMALL'] === '1'
+const rounds = isSmall ? 1 : 4
+const paymentsPerS = 100
+const warmUpS = isSmall ? 5 : 10
+const measuredS = isSmall ? 10 : 20
+const settleMs = 2_000
+const arriveWithinMs = 30_000
+/** The sandbox's payer who pays a second after the announcement, and the one who never does. */
+const paysByThemselves = '+12025550101'
+const neverPays = '+12025550108'
+
+/** Product and single process in turns. */
+export async function measureLatency(say: (line: string) => void): Promise<LatencyTurn[]> {
+  const turns: LatencyTurn[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    const product = await onSystem(startMesh, waitsOf)
+    const oneProcess = await onSystem(() => startOneProcess(pushing), waitsOf)
+    turns.push({ product, oneProcess })
+    say(
+      `latency ${round}: product ${quantiles(product)} ms, one process ${quantiles(oneProcess)} ms`,
+    )
+  }
+  return turns
+}
+
+async function waitsOf(system: System): Promise<PushWaits> {
+  const pushed = new Map<string, number>()
+  const receiver = await startReceiver((transactionId) => {
+    if (!pushed.has(transactionId)) pushed.set(transactionId, performance.now())
+  })
+  const agent = new Agent({ connections: 32, pipelining: 1 })
+  try {
+    const create = creator(system, receiver.url, agent)
+    await atRate(warmUpS, create)
+    await sleep(settleMs)
+    const before = readCpu(system.pids)
+    const answered = await atRate(measuredS, create)
+    await untilAll(answered, pushed)
+    await sleep(settleMs)
+    const cpu = cpuPerRequest(before, readCpu(system.pids), answered.size)
+    const waits = Array.from(answered, ([id, atMs]) => (pushed.get(id) ?? Number.NaN) - atMs)
+    const sorted = Float64Array.from(waits).toSorted()
+    const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
+    const micros = Object.entries(cpu).reduce((sum, [, value]) => sum + value, 0)
+    return { p50Ms: at(0.5), p99Ms: at(0.99), count: sorted.length, cpuMs: micros / 1_000 }
+  } finally {
+    await agent.close()
+    receiver.stop()
+  }
+}
+
+/** Creates payments on schedule, also while earlier ones are in flight; by transaction id, when each was answered. */
+async function atRate(
+  seconds: number,
+  create: (count: number) => Promise<string>,
+): Promise<Map<string, number>> {
+  const answered = new Map<string, number>()
+  const beganMs = performance.now()
+  const creations: Promise<void>[] = []
+  for (let count = 0; count < seconds * paymentsPerS; count += 1) {
+    const earlyMs = beganMs + (count * 1_000) / paymentsPerS - performance.now()
+    if (earlyMs > 0) await sleep(earlyMs)
+    creations.push(create(count).then((id) => void answered.set(id, performance.now())))
+  }
+  await Promise.all(creations)
+  return answered
+}
+
+function creator({ target }: System, receiver: string, agent: Agent) {
+  const url = `http://127.0.0.1:${target.port}/payments/request?version=2024-10-01`
+  const headers = { ...edgeHeaders(target), 'content-type': 'application/json' }
+  const run = performance.now().toString(36)
+  return async (count: number): Promise<string> => {
+    const id = `latency-${run}-${count}`
+    const body = createBody(target, id, `${receiver}/pushes`).replace(neverPays, paysByThemselves)
+    const answer = await request(url, { method: 'POST', headers, body, dispatcher: agent })
+    const text = await answer.body.text()
+    if (answer.statusCode !== 200) throw new Error(`${answer.statusCode} ${text.slice(0, 300)}`)
+    return id
+  }
+}
+
+async function untilAll(
+  answered: ReadonlyMap<string, number>,
+  pushed: ReadonlyMap<string, number>,
+): Promise<void> {
+  const deadlineMs = performance.now() + arriveWithinMs
+  while ([...answered.keys()].some((id) => !pushed.has(id))) {
+    if (performance.now() > deadlineMs) throw new Error('pushes did not arrive within 30 s')
+    await sleep(50)
+  }
+}
+
+async function startReceiver(onPush: (transactionId: string) => void) {
+  const server = http.createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = []
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+    incoming.on('end', () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as { transaction_id?: string }
+      // Callbacks have no such field; they come later than the first notify.
+      if (body.transaction_id !== undefined) onPush(body.transaction_id)
+      outgoing.end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const goals = { p50Ms: 8, p99Ms: 40 }
+
+/** The section of results.md. */
+export function describeLatency(turns: LatencyTurn[]): string[] {
+  const of = (value: (turn: LatencyTurn) => number) => median(turns.map(value))
+  const p50Ms = of(({ product }) => product.p50Ms)
+  const p99Ms = of(({ product }) => product.p99Ms)
+  const isReached = p50Ms <= goals.p50Ms && p99Ms <= goals.p99Ms
+  return [
+    `${paymentsPerS} payments/s, each paid a second later, posted, paid out and pushed five times. **From the answer to the first push: p50`,
+    `${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms (medians of the turns), at most ${goals.p50Ms} and ${goals.p99Ms}: ${isReached ? 'reached' : 'missed'}.** The single process commits each`,
+    'payment and posts its first push; it completes none.',
+    '',
+    ...table(
+      [
+        'turn',
+        'payments',
+        'product p50 / p99 ms',
+        'one process p50 / p99 ms',
+        'CPU ms a payment, product',
+      ],
+      turns.map(({ product, oneProcess }, index) => [
+        String(index + 1),
+        whole(product.count),
+        quantiles(product),
+        quantiles(oneProcess),
+        product.cpuMs.toFixed(2),
+      ]),
+    ),
+  ]
+}
+
+function quantiles({ p50Ms, p99Ms }: PushWaits): string {
+  return `${p50Ms.toFixed(1)} / ${p99Ms.toFixed(1)}`
+}
