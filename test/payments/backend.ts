@@ -74,8 +74,10 @@ export function newBackend() {
         received.enquiries += 1
         return { outcome: received.attempts.get(attemptId) ?? AttemptOutcome.UNSPECIFIED }
       }),
-    openCardFrame: ({ chargeId, returnUrl }) =>
-      answer(() => ({ frameUrl: `http://cards.test/${chargeId}?back=${returnUrl}` })),
+    openCardFrame: ({ chargeId, returnUrl, language, theme }) =>
+      answer(() => ({
+        frameUrl: `http://cards.test/${chargeId}?back=${returnUrl}&lang=${language}&accent=${theme?.accentColor}`,
+      })),
   }
   const payouts: ServiceImpl<typeof PayoutService> = {
     async createPayout(request) {

@@ -264,8 +264,12 @@ describe('paying with a wallet', () => {
 describe('paying by card', () => {
   it('paying by card opens the back end’s form, which leads back to the page', async () => {
     const { linkToken, payerId } = await announced({ paymentMethod: PaymentMethod.CARD })
-    const { frameUrl } = await harness.checkouts.openCardFrame({ linkToken })
-    expect(frameUrl).toBe(`http://cards.test/${payerId}?back=https://pay.test/pay/${linkToken}`)
+    const theme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
+    const look = { language: 'pt-BR', theme }
+    const { frameUrl } = await harness.checkouts.openCardFrame({ linkToken, ...look })
+    expect(frameUrl).toBe(
+      `http://cards.test/${payerId}?back=https://pay.test/pay/${linkToken}&lang=pt-BR&accent=#0b57d0`,
+    )
   })
 
   it('paying by card is refused at an agent, and for a share that is not pending', async () => {
@@ -278,5 +282,27 @@ describe('paying by card', () => {
     await harness.report(paid.payerId, ChargeOutcome.PAID)
     const opened = harness.checkouts.openCardFrame({ linkToken: paid.linkToken })
     expect(await refusal(opened)).toBe('PAYMENT_NOT_PAYABLE')
+  })
+})
+
+describe('cancelling as the payer', () => {
+  it('cancelling as the payer cancels the request, once, with its notices', async () => {
+    const { linkToken, paymentId } = await announced()
+    const first = await harness.checkouts.cancelCheckout({ linkToken })
+    const again = await harness.checkouts.cancelCheckout({ linkToken })
+    for (const { checkout } of [first, again]) {
+      expect(checkout?.payerState).toBe(PayerState.CANCELLED)
+      expect(checkout?.cancellable).toBe(false)
+    }
+    expect(await harness.events(paymentId)).toHaveLength(2)
+  })
+
+  it('cancelling as the payer is refused to one of several, while paying, and when it is paid', async () => {
+    const paid = await announced()
+    await harness.report(paid.payerId, ChargeOutcome.PAID)
+    expect(await refusal(harness.checkouts.cancelCheckout(paid))).toBe('PAYMENT_NOT_CANCELLABLE')
+    const paying = await announced()
+    await harness.report(paying.payerId, ChargeOutcome.PROCESSING)
+    expect(await refusal(harness.checkouts.cancelCheckout(paying))).toBe('PAYMENT_NOT_CANCELLABLE')
   })
 })

@@ -32,6 +32,7 @@ const opaque = new Set([
   'payments.v1.GetCheckoutRequest.link_token',
   'payments.v1.PayWithWalletRequest.link_token',
   'payments.v1.OpenCardFrameRequest.link_token',
+  'payments.v1.CancelCheckoutRequest.link_token',
   'quotes.v1.CreateQuoteRequest.session_token',
 ])
 

@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Money } from "../../types/v1/types_pb.js";
+import type { FrameTheme, Money } from "../../types/v1/types_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -284,6 +284,21 @@ export declare type OpenCardFrameRequest = Message<"backend.v1.OpenCardFrameRequ
    * @generated from field: string return_url = 2;
    */
   returnUrl: string;
+
+  /**
+   * Language of the page that shows the form, a BCP 47 tag such as "pt-BR". Empty, or one that the form does not have:
+   * the form's default.
+   *
+   * @generated from field: string language = 3;
+   */
+  language: string;
+
+  /**
+   * Colours of the page that shows the form. Unset: the form's own.
+   *
+   * @generated from field: types.v1.FrameTheme theme = 4;
+   */
+  theme?: FrameTheme | undefined;
 };
 
 /**

@@ -8,6 +8,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { PayerState, PaymentChannel, PaymentMethod, PaymentState } from "./payments_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FrameTheme } from "../../types/v1/types_pb.js";
 
 /**
  * Describes the file payments/v1/checkout.proto.
@@ -15,7 +16,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_payments_v1_checkout: GenFile;
 
 /**
- * Content of a payer's page. It identifies nobody but the merchant.
+ * Content of a payer's page. It identifies the merchant, and the payer only as far as they can recognize themselves.
  *
  * @generated from message payments.v1.Checkout
  */
@@ -138,6 +139,34 @@ export declare type Checkout = Message<"payments.v1.Checkout"> & {
    * @generated from field: int64 paid_amount_minor = 17;
    */
   paidAmountMinor: bigint;
+
+  /**
+   * First name and initial of the last name, such as "Kofi B.". Empty when the request names nobody.
+   *
+   * @generated from field: string payer_name = 18;
+   */
+  payerName: string;
+
+  /**
+   * Last four digits of the payer's number.
+   *
+   * @generated from field: string payer_number_ending = 19;
+   */
+  payerNumberEnding: string;
+
+  /**
+   * UUID of the request, the payment_id of its events. Not shown.
+   *
+   * @generated from field: string payment_id = 20;
+   */
+  paymentId: string;
+
+  /**
+   * True when this payer is the only one and may cancel the request now.
+   *
+   * @generated from field: bool cancellable = 21;
+   */
+  cancellable: boolean;
 };
 
 /**
@@ -252,6 +281,20 @@ export declare type OpenCardFrameRequest = Message<"payments.v1.OpenCardFrameReq
    * @generated from field: string link_token = 1;
    */
   linkToken: string;
+
+  /**
+   * Language of the page, a BCP 47 tag such as "pt-BR". Empty: the form's default.
+   *
+   * @generated from field: string language = 2;
+   */
+  language: string;
+
+  /**
+   * Colours of the page. Unset: the form's own.
+   *
+   * @generated from field: types.v1.FrameTheme theme = 3;
+   */
+  theme?: FrameTheme | undefined;
 };
 
 /**
@@ -279,6 +322,46 @@ export declare type OpenCardFrameResponse = Message<"payments.v1.OpenCardFrameRe
  * Use `create(OpenCardFrameResponseSchema)` to create a new message.
  */
 export declare const OpenCardFrameResponseSchema: GenMessage<OpenCardFrameResponse>;
+
+/**
+ * Cancels the request of a link on behalf of its payer.
+ *
+ * @generated from message payments.v1.CancelCheckoutRequest
+ */
+export declare type CancelCheckoutRequest = Message<"payments.v1.CancelCheckoutRequest"> & {
+  /**
+   * Token of the link. Never logged.
+   *
+   * @generated from field: string link_token = 1;
+   */
+  linkToken: string;
+};
+
+/**
+ * Describes the message payments.v1.CancelCheckoutRequest.
+ * Use `create(CancelCheckoutRequestSchema)` to create a new message.
+ */
+export declare const CancelCheckoutRequestSchema: GenMessage<CancelCheckoutRequest>;
+
+/**
+ * Response to CancelCheckoutRequest.
+ *
+ * @generated from message payments.v1.CancelCheckoutResponse
+ */
+export declare type CancelCheckoutResponse = Message<"payments.v1.CancelCheckoutResponse"> & {
+  /**
+   * Content of the page afterwards.
+   *
+   * @generated from field: payments.v1.Checkout checkout = 1;
+   */
+  checkout?: Checkout | undefined;
+};
+
+/**
+ * Describes the message payments.v1.CancelCheckoutResponse.
+ * Use `create(CancelCheckoutResponseSchema)` to create a new message.
+ */
+export declare const CancelCheckoutResponseSchema: GenMessage<CancelCheckoutResponse>;
 
 /**
  * Serves the gateway's hosted pages. NOT_FOUND (PAYMENT_NOT_FOUND) for an unknown token.
@@ -317,6 +400,18 @@ export declare const CheckoutService: GenService<{
     methodKind: "unary";
     input: typeof OpenCardFrameRequestSchema;
     output: typeof OpenCardFrameResponseSchema;
+  },
+  /**
+   * Cancels the request as its only payer wishes. A request that has been cancelled is returned unchanged.
+   * FAILED_PRECONDITION (PAYMENT_NOT_CANCELLABLE) when there are other payers, an attempt is in progress, or the
+   * request has ended otherwise.
+   *
+   * @generated from rpc payments.v1.CheckoutService.CancelCheckout
+   */
+  cancelCheckout: {
+    methodKind: "unary";
+    input: typeof CancelCheckoutRequestSchema;
+    output: typeof CancelCheckoutResponseSchema;
   },
 }>;
 

@@ -40,3 +40,31 @@ export declare type Money = Message<"types.v1.Money"> & {
  */
 export declare const MoneySchema: GenMessage<Money>;
 
+/**
+ * Colours of a page, for a form of another origin that it shows in a frame. Each is at least 4.5:1 on the background of
+ * its scheme.
+ *
+ * @generated from message types.v1.FrameTheme
+ */
+export declare type FrameTheme = Message<"types.v1.FrameTheme"> & {
+  /**
+   * Colour of buttons and links on a light background, such as "#0b57d0".
+   *
+   * @generated from field: string accent_color = 1;
+   */
+  accentColor: string;
+
+  /**
+   * The same on a dark background, for a reader who prefers one.
+   *
+   * @generated from field: string dark_accent_color = 2;
+   */
+  darkAccentColor: string;
+};
+
+/**
+ * Describes the message types.v1.FrameTheme.
+ * Use `create(FrameThemeSchema)` to create a new message.
+ */
+export declare const FrameThemeSchema: GenMessage<FrameTheme>;
+

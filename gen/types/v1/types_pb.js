@@ -11,7 +11,7 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
  * Describes the file types/v1/types.proto.
  */
 export const file_types_v1_types = /*@__PURE__*/
-  fileDesc("ChR0eXBlcy92MS90eXBlcy5wcm90bxIIdHlwZXMudjEiYAoFTW9uZXkSJgoIY3VycmVuY3kYASABKAlCFLpIEcgBAXIMMgpeW0EtWl17M30kEi8KC21pbm9yX3VuaXRzGAIgASgDQhq6SBciFRiAgMDs6dm2wTcogIDAk5amyb7IAWIGcHJvdG8z", [file_buf_validate_validate]);
+  fileDesc("ChR0eXBlcy92MS90eXBlcy5wcm90bxIIdHlwZXMudjEiYAoFTW9uZXkSJgoIY3VycmVuY3kYASABKAlCFLpIEcgBAXIMMgpeW0EtWl17M30kEi8KC21pbm9yX3VuaXRzGAIgASgDQhq6SBciFRiAgMDs6dm2wTcogIDAk5amyb7IASJ1CgpGcmFtZVRoZW1lEjAKDGFjY2VudF9jb2xvchgBIAEoCUIaukgXyAEBchIyEF5bI11bMC05YS1mXXs2fSQSNQoRZGFya19hY2NlbnRfY29sb3IYAiABKAlCGrpIF8gBAXISMhBeWyNdWzAtOWEtZl17Nn0kYgZwcm90bzM", [file_buf_validate_validate]);
 
 /**
  * Describes the message types.v1.Money.
@@ -19,4 +19,11 @@ export const file_types_v1_types = /*@__PURE__*/
  */
 export const MoneySchema = /*@__PURE__*/
   messageDesc(file_types_v1_types, 0);
+
+/**
+ * Describes the message types.v1.FrameTheme.
+ * Use `create(FrameThemeSchema)` to create a new message.
+ */
+export const FrameThemeSchema = /*@__PURE__*/
+  messageDesc(file_types_v1_types, 1);
 

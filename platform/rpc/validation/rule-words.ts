@@ -23,6 +23,8 @@ const patterns: ReadonlyArray<readonly [pattern: string, words: string]> = [
   ['^[a-z.]{1,20}$', 'must be the name of a file of keys'],
   ['^[0-9]{4,12}$', 'must be 4 to 12 digits'],
   ['^[0-9]{12}$', 'must be twelve digits'],
+  ['^[#][0-9a-f]{6}$', 'must be a colour such as #0b57d0'],
+  ['^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})?$', 'must be a language tag such as pt-BR'],
 ]
 
 const wordsByPattern = new Map(patterns)

@@ -6,6 +6,7 @@ import { cashCode } from '../domain/links.ts'
 import {
   type CheckoutContext,
   type CheckoutView,
+  cancelCheckout,
   getCheckout,
   openCardFrame,
   payWithWallet,
@@ -15,8 +16,8 @@ import { checkoutMessage } from './messages.ts'
 /**
  * The handlers of CheckoutService. All refuse an unknown link with PAYMENT_NOT_FOUND. `payWithWallet` refuses a channel
  * without wallets with INVALID_PARAMETER, `openCardFrame` a share that cannot be paid by card now with
- * PAYMENT_NOT_PAYABLE; both reject with SERVICE_UNAVAILABLE while the back end does not have the charge yet. A cash
- * code whose key was retired is INTERNAL_ERROR.
+ * PAYMENT_NOT_PAYABLE; both reject with SERVICE_UNAVAILABLE while the back end does not have the charge yet.
+ * `cancelCheckout` refuses with PAYMENT_NOT_CANCELLABLE. A cash code whose key was retired is INTERNAL_ERROR.
  */
 export function checkoutService(checkouts: CheckoutContext): ServiceImpl<typeof CheckoutService> {
   const message = ({ payment, payer }: CheckoutView) => {
@@ -35,8 +36,11 @@ export function checkoutService(checkouts: CheckoutContext): ServiceImpl<typeof 
       const { refused, ...view } = await payWithWallet(checkouts, linkToken, pin)
       return { checkout: message(view), refused }
     },
-    async openCardFrame({ linkToken }) {
-      return { frameUrl: await openCardFrame(checkouts, linkToken) }
+    async openCardFrame({ linkToken, language, theme }) {
+      return { frameUrl: await openCardFrame(checkouts, linkToken, { language, theme }) }
+    },
+    async cancelCheckout({ linkToken }) {
+      return { checkout: message(await cancelCheckout(checkouts, linkToken)) }
     },
   }
 }

@@ -32,6 +32,7 @@ import type {
 import { SettlementSchema } from '#gen/payments/v1/settlement_pb.js'
 import type { DraftPayer, DraftPayment } from '../domain/new-payment.ts'
 import type { Payee, Payer, Payment } from '../domain/payment.ts'
+import { isCancellableByPayer } from '../domain/request-end.ts'
 import type { Fact, TransitionKind } from '../domain/transition.ts'
 
 type TimestampInit = Pick<Timestamp, 'seconds' | 'nanos'> & { $typeName: Timestamp['$typeName'] }
@@ -150,7 +151,18 @@ export function checkoutMessage(
     errorUrl: payment.urls.error,
     requestAmountMinor: payment.amountMinor,
     paidAmountMinor: paidSharesMinor(payment),
+    payerName: recognizableName(payer),
+    payerNumberEnding: payer.mobileNumberE164.slice(-4),
+    paymentId: payment.paymentId,
+    cancellable: isCancellableByPayer(payment),
   }
+}
+
+/** Enough of a name to recognize one's own, such as "Kofi B."; empty without a first name. */
+function recognizableName({ firstName, lastName }: Payer): string {
+  const [initial] = new Intl.Segmenter().segment(lastName.trim())
+  const first = firstName.trim()
+  return first === '' || initial === undefined ? first : `${first} ${initial.segment}.`
 }
 
 /** What the payers have paid, without fees. */

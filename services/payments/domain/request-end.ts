@@ -25,12 +25,27 @@ export function cancel(payment: Payment, now: Date): Transition | undefined {
   if (payment.state === 'Cancelled') return undefined
   const isUntouched = payment.payers.every((payer) => payer.state === 'Pending')
   if (payment.state !== 'Pending' || !isUntouched) {
-    throw new Failure('PAYMENT_NOT_CANCELLABLE', 'the payment cannot be cancelled any more')
+    throw notCancellable()
   }
   const draft = begin(payment, now)
   movePayment(draft, 'cancel')
   endPayers(draft, 'cancel', 'payment_cancelled')
   return finish(draft, 'CANCELLED', 'callback')
+}
+
+function notCancellable(): Failure {
+  return new Failure('PAYMENT_NOT_CANCELLABLE', 'the payment cannot be cancelled any more')
+}
+
+/** Whether the only payer of a request may cancel it: one of several must not end it for the others. */
+export function isCancellableByPayer({ state, payers }: Payment): boolean {
+  return state === 'Pending' && payers.length === 1 && payers[0]?.state === 'Pending'
+}
+
+/** Cancels as `cancel` does, on behalf of a payer; PAYMENT_NOT_CANCELLABLE also when there are several. */
+export function cancelByPayer(payment: Payment, now: Date): Transition | undefined {
+  if (payment.state === 'Pending' && !isCancellableByPayer(payment)) throw notCancellable()
+  return cancel(payment, now)
 }
 
 /** Ends an open request of which a pending payer's time ran out; undefined when none did. */

@@ -5,7 +5,8 @@ import { channelMethods } from '#core/payment/words.ts'
 import { beginAttempt } from '../domain/charge-report.ts'
 import { linkTokenHash } from '../domain/links.ts'
 import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
-import type { Backend } from '../ports/backend.ts'
+import { cancelByPayer } from '../domain/request-end.ts'
+import type { Backend, CardFrame } from '../ports/backend.ts'
 import { enquireAfter } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
 import { announceCharges } from './announce-charges.ts'
@@ -105,6 +106,7 @@ async function tryWallet(
 export async function openCardFrame(
   { payments, backend }: CheckoutContext,
   token: string,
+  look: Pick<CardFrame, 'language' | 'theme'>,
 ): Promise<string> {
   const place = await placeOf(payments, token)
   const { payment, payer } = await viewOf(payments, place)
@@ -115,10 +117,24 @@ export async function openCardFrame(
   }
   const returnUrl = `${payments.settings.publicBaseUrl}/pay/${token}`
   const frameUrl = await onceKnown({ payments, backend }, payer.payerId, () =>
-    backend.openCardFrame(payer.payerId, returnUrl),
+    backend.openCardFrame(payer.payerId, { returnUrl, ...look }),
   )
   if (frameUrl !== undefined) return frameUrl
   throw new Failure('SERVICE_UNAVAILABLE', 'the charge is not ready yet')
+}
+
+/** Cancels as the only payer wishes. PAYMENT_NOT_CANCELLABLE when others pay too, or it is too late. */
+export async function cancelCheckout(
+  { payments }: CheckoutContext,
+  token: string,
+): Promise<CheckoutView> {
+  const place = await placeOf(payments, token)
+  const { payment } = await change(payments, {
+    place,
+    absent: notFound,
+    decide: ({ payment, now }) => ({ transition: cancelByPayer(payment, now) }),
+  })
+  return pick(payment, place)
 }
 
 /** A payer can be faster than the announcement of the charge: then it is made now, and the back end asked again. */

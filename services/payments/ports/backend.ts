@@ -9,6 +9,7 @@ import {
   WithdrawReason,
 } from '#gen/backend/v1/charges_pb.js'
 import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import type { FrameTheme } from '#gen/types/v1/types_pb.js'
 import { timestampOf } from '../api/messages.ts'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
 
@@ -46,7 +47,16 @@ export type Backend = {
   /** `unknown`: the attempt is not known there and will be refused for ever. */
   enquire(attemptId: string): Promise<AttemptOutcome>
   /** Undefined: the charge is not known there (yet). */
-  openCardFrame(payerId: string, returnUrl: string): Promise<string | undefined>
+  openCardFrame(payerId: string, frame: CardFrame): Promise<string | undefined>
+}
+
+/** How a card form is to look, and where it leads back to. */
+export type CardFrame = {
+  returnUrl: string
+  /** A BCP 47 tag; empty: the form's default. */
+  language: string
+  /** Undefined: the form's own. */
+  theme: FrameTheme | undefined
 }
 
 const channels = {
@@ -105,9 +115,13 @@ export function backendPort(
       // An unknown value of a later contract does not prove that nothing was paid: ask again.
       return outcomes[outcome] ?? 'processing'
     },
-    openCardFrame: (payerId, returnUrl) =>
+    openCardFrame: (payerId, { theme, ...frame }) =>
       unlessUnknown(async () => {
-        const { frameUrl } = await charges.openCardFrame({ chargeId: payerId, returnUrl })
+        const { frameUrl } = await charges.openCardFrame({
+          chargeId: payerId,
+          ...frame,
+          ...(theme && { theme }),
+        })
         return frameUrl
       }),
   }

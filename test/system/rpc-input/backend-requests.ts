@@ -49,7 +49,14 @@ export function backendRequests(): Requests {
       ],
       payWithWallet: [{ chargeId: randomUUID(), attemptId: randomUUID(), pin: '123456' }],
       getAttempt: [{ attemptId: randomUUID() }],
-      openCardFrame: [{ chargeId: randomUUID(), returnUrl: 'https://shop.example/' }],
+      openCardFrame: [
+        {
+          chargeId: randomUUID(),
+          returnUrl: 'https://shop.example/',
+          language: 'fr',
+          theme: { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' },
+        },
+      ],
     }),
     ...requestsFor(PayoutService, {
       createPayout: [{ payoutId: randomUUID(), amount, mobileNumber }],

@@ -24,6 +24,7 @@ import { QuoteKind, QuotesService, QuoteTransactionStatus } from '#gen/quotes/v1
 import { type Facts, type Requests, requestsFor } from './facts.ts'
 
 const linkToken = 'a'.repeat(43)
+const frameTheme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
 const mobileNumber = '+12025550199'
 
 function inAnHour() {
@@ -69,7 +70,8 @@ function payments({ projectId, merchantId }: Facts): Requests {
     ...requestsFor(CheckoutService, {
       getCheckout: [{ linkToken }],
       payWithWallet: [{ linkToken, pin: '123456' }],
-      openCardFrame: [{ linkToken }],
+      openCardFrame: [{ linkToken, language: 'pt-BR', theme: frameTheme }],
+      cancelCheckout: [{ linkToken }],
     }),
     ...requestsFor(ChargeReportService, {
       reportCharge: [
