@@ -39,6 +39,7 @@ const publicPaths = [
   { pattern: /^\/receivers\/[^/]+\/[^/]+$/, allow: 'POST' },
   { pattern: /^\/executions$/, allow: 'GET' },
   { pattern: /^\/simulator\.css$/, allow: 'GET' },
+  { pattern: /^\/card\.js$/, allow: 'GET' },
   { pattern: /^\/card\/[^/]+$/, allow: 'GET, POST' },
   { pattern: /^\/agent$/, allow: 'GET, POST' },
   { pattern: /^\/agent\/collect$/, allow: 'POST' },

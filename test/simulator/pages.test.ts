@@ -43,15 +43,49 @@ describe('the card form', () => {
     expect(status).toBe(200)
     expect(html).toContain('12.50 USD')
     expect(html).toContain('Demo &lt;Store&gt;')
-    expect(html).not.toContain('<script')
+    // Its only script is a file of its own, which speaks to the payer's pages alone.
+    expect(html.match(/<script[^>]*>/g)).toEqual([
+      '<script src="/card.js" defer data-host="http://pay.test:8080" data-state="ready">',
+    ])
     expect(html).not.toMatch(/\sstyle=/)
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("script-src 'self'")
+    expect(policy).not.toMatch(/unsafe|\*/)
     expect(policy).toContain('frame-ancestors http://pay.test:8080')
     expect(headers.get('referrer-policy')).toBe('no-referrer')
     expect((await open(`${harness.publicUrl}/simulator.css`)).headers.get('content-type')).toBe(
       'text/css',
     )
+  })
+
+  it.each([
+    ['ar', 'rtl', 'ادفع بالبطاقة'],
+    ['pt-BR', 'ltr', 'Pagar com cartão'],
+    ['xx', 'ltr', 'Pay by card'],
+  ])('the card form asked for in %s is written %s', async (language, direction, title) => {
+    const { chargeId } = await announce()
+    const theme = { accentColor: '#14703f', darkAccentColor: '#74d29b' }
+    const { frameUrl } = await harness.charges.openCardFrame({
+      chargeId,
+      returnUrl,
+      language,
+      theme,
+    })
+    const { html } = await open(frameUrl)
+    expect(html).toContain(`dir="${direction}"`)
+    expect(html).toContain(`<h1>${title}</h1>`)
+    expect(html).toContain('--accent: #14703f')
+    expect(html).toContain('--accent: #74d29b')
+    const { html: mistaken } = await submit(frameUrl, { ...good, number: '1' })
+    expect(mistaken).toContain(`<h1>${title}</h1>`)
+  })
+
+  it('the card form takes no colours or languages but well-formed ones', async () => {
+    const { url } = await openFrame()
+    const { html } = await open(`${url}?lang=%22%3E&accent=red;}&dark=74d29b`)
+    expect(html).toContain('<html lang="en"')
+    expect(html).not.toContain('red;')
   })
 
   it('the card form approves 4242 4242 4242 4242 and leads back to the payer’s page', async () => {

@@ -12,6 +12,7 @@ import {
   WithdrawReason,
 } from '#gen/backend/v1/charges_pb.js'
 import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import type { FrameTheme } from '#gen/types/v1/types_pb.js'
 import { batched } from '#platform/db/batcher.ts'
 import { isRefused } from '#platform/db/db.ts'
 import type { Channel, NewCharge, WithdrawReason as Reason } from '../domain/charge.ts'
@@ -88,16 +89,27 @@ export function chargeService(context: ServiceContext): ServiceImpl<typeof Charg
       const { outcome } = await enquire(db, rolledUpId(attemptId))
       return { outcome: wireOutcomes[outcome] }
     },
-    async openCardFrame({ chargeId, returnUrl }) {
+    async openCardFrame({ chargeId, returnUrl, language, theme }) {
       const charge = rolledUpId(chargeId)
       if (!mayReturnTo(returnUrl, checkoutOrigin)) refuse('return_url')
       const token = newKey('', tokenLength)
       if (!(await insertCardFrame(db, hashToken(token), charge, returnUrl))) {
         throw new Failure('CHARGE_NOT_FOUND', `no charge ${charge}`)
       }
-      return { frameUrl: `${publicUrl}/card/${token}` }
+      return { frameUrl: `${publicUrl}/card/${token}${frameQuery(language, theme)}` }
     },
   }
+}
+
+/** How the form is to look, as the query of its address: validated colours and a language tag. */
+function frameQuery(language: string, theme: FrameTheme | undefined): string {
+  const query = new URLSearchParams()
+  if (language !== '') query.set('lang', language)
+  if (theme !== undefined) {
+    query.set('accent', theme.accentColor.slice(1))
+    query.set('dark', theme.darkAccentColor.slice(1))
+  }
+  return query.size === 0 ? '' : `?${query.toString()}`
 }
 
 /**

@@ -17,7 +17,7 @@ describe('the card form', () => {
     expect(readCard(form, now).verdict?.outcome).toBe('paid')
     expect(readCard(form, new Date('2026-03-01T00:00:00.000Z'))).toMatchObject({
       field: 'expiry',
-      message: 'The card has expired. Use another card.',
+      problem: 'pastExpiry',
     })
   })
 

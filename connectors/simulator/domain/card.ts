@@ -8,7 +8,10 @@ export type CardField = keyof CardForm
 /** A card that can be tried, or what to correct first. No attempt is made of a form to correct. */
 export type CardReading =
   | { verdict: Verdict; field?: undefined }
-  | { field: CardField; message: string; verdict?: undefined }
+  | { field: CardField; problem: CardProblem; verdict?: undefined }
+
+/** What is wrong with a field. */
+export type CardProblem = 'noNumber' | 'noExpiry' | 'pastExpiry' | 'noCvc'
 
 /** Test cards by number. Every other number is declined. */
 export const testCards: Readonly<Record<string, Verdict>> = {
@@ -23,18 +26,18 @@ const expiryPattern = /^(\d{2})\s*\/?\s*((?:20)?\d{2})$/
 export function readCard({ number, expiry, cvc }: CardForm, now: Date): CardReading {
   const digits = number.replaceAll(/[\s-]/g, '')
   if (!/^\d{12,19}$/.test(digits)) {
-    return { field: 'number', message: 'Enter the card number, 12 to 19 digits.' }
+    return { field: 'number', problem: 'noNumber' }
   }
   const [, month = '', year = ''] = expiryPattern.exec(expiry.trim()) ?? []
   if (!/^(0[1-9]|1[0-2])$/.test(month)) {
-    return { field: 'expiry', message: 'Enter the expiry date as MM/YY.' }
+    return { field: 'expiry', problem: 'noExpiry' }
   }
   const firstDayAfter = Date.UTC(2000 + Number(year.slice(-2)), Number(month), 1)
   if (firstDayAfter <= now.getTime()) {
-    return { field: 'expiry', message: 'The card has expired. Use another card.' }
+    return { field: 'expiry', problem: 'pastExpiry' }
   }
   if (!/^\d{3,4}$/.test(cvc.trim())) {
-    return { field: 'cvc', message: 'Enter the security code, 3 or 4 digits.' }
+    return { field: 'cvc', problem: 'noCvc' }
   }
   const known = Object.hasOwn(testCards, digits) ? testCards[digits] : undefined
   return { verdict: known ?? { outcome: 'refused', refusal: 'declined' } }

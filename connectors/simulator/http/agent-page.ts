@@ -3,14 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { closedReason } from '../domain/charge.ts'
 import { collectAtAgent } from '../operations/pay.ts'
 import { findCashCharge } from '../store/charge-store.ts'
-import {
-  closedTexts,
-  formField,
-  type Page,
-  type PagesContext,
-  pageSender,
-  priceOf,
-} from './page.ts'
+import { cardTexts } from './card-texts.ts'
+import { formField, type Page, type PagesContext, pageSender, priceOf } from './page.ts'
 
 const cashCodePattern = /^\d{12}$/
 
@@ -38,9 +32,9 @@ export function agentPage(context: PagesContext) {
       const { charge, cashCode } = found
       const reason = closedReason(charge)
       if (reason !== undefined) {
-        return send(reply, tillResult(409, 'Not collected', closedTexts[reason]))
+        return send(reply, tillResult(409, 'Not collected', cardTexts.en[reason]))
       }
-      const data = { cashCode, businessName: charge.businessName, price: priceOf(charge) }
+      const data = { cashCode, businessName: charge.businessName, price: priceOf(charge, 'en') }
       return send(reply, { status: 200, view: './agent-charge', title: 'Collect cash', data })
     },
     async collect(request: FastifyRequest, reply: FastifyReply) {
@@ -49,9 +43,9 @@ export function agentPage(context: PagesContext) {
       const { charge } = found
       const result = await collectAtAgent(context, charge.chargeId)
       if (result.outcome === 'closed') {
-        return send(reply, tillResult(409, 'Not collected', closedTexts[result.reason]))
+        return send(reply, tillResult(409, 'Not collected', cardTexts.en[result.reason]))
       }
-      const message = `${priceOf(charge)} collected for ${charge.businessName}.`
+      const message = `${priceOf(charge, 'en')} collected for ${charge.businessName}.`
       return send(reply, tillResult(200, 'Collected', message))
     },
   }

@@ -2,32 +2,29 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUuid, randomId } from '#core/identity/id.ts'
 import { hashToken } from '#core/identity/token.ts'
+import { directionOf, type Language, languageOfTag } from '#core/text/language.ts'
 import { readCard } from '../domain/card.ts'
 import { type ClosedReason, closedReason } from '../domain/charge.ts'
 import { type FormOutcome, payByCard } from '../operations/pay.ts'
-import { findCardFrame, type StoredCharge } from '../store/charge-store.ts'
-import {
-  closedTexts,
-  formField,
-  type Page,
-  type PagesContext,
-  pageSender,
-  priceOf,
-} from './page.ts'
+import { type CardFrame, findCardFrame } from '../store/charge-store.ts'
+import { type CardTexts, cardTexts } from './card-texts.ts'
+import { formField, type Page, type PagesContext, pageSender, priceOf } from './page.ts'
 
-const unknownForm: Page = {
-  status: 404,
-  view: './message',
-  title: 'Unknown form',
-  data: { message: 'There is no such card form. Go back and open it again.' },
-}
+/** What `card.js` reports to the page that shows the form. */
+type FormState = 'ready' | 'approved' | 'declined' | 'closed'
+
+/** What every page of the form is made from. */
+type Look = { language: Language; say: CardTexts; common: object }
+
+const colourPattern = /^[0-9a-f]{6}$/
 
 /**
  * Makes the handlers of the card form and of its submission. They answer 404 for an unknown form, 409 for a charge that
  * cannot be paid, 422 for bad card data, and reject as a Queryable does.
  */
 export function cardPage(context: PagesContext) {
-  const send = pageSender(context, context.checkoutOrigin)
+  const { checkoutOrigin } = context
+  const send = pageSender(context, checkoutOrigin, { runsScript: true })
 
   function frameOf(request: FastifyRequest) {
     const { token } = request.params as { token: string }
@@ -36,54 +33,95 @@ export function cardPage(context: PagesContext) {
 
   return {
     async show(request: FastifyRequest, reply: FastifyReply) {
+      const look = lookOf(request, checkoutOrigin)
       const frame = await frameOf(request)
-      if (frame === undefined) return send(reply, unknownForm)
+      if (frame === undefined) return send(reply, unknownForm(look))
       const reason = closedReason(frame)
-      if (reason !== undefined) return send(reply, closedForm(200, reason, frame.returnUrl))
-      const data = { ...formData(frame), attemptId: randomId(), problem: undefined, expiry: '' }
-      return send(reply, { status: 200, view: './card', title: 'Pay by card', data })
+      if (reason !== undefined) return send(reply, closedForm(200, look, reason, frame.returnUrl))
+      const data = { attemptId: randomId(), problem: undefined, expiry: '' }
+      return send(reply, cardForm(200, look, frame, data))
     },
     async submit(request: FastifyRequest, reply: FastifyReply) {
+      const look = lookOf(request, checkoutOrigin)
       const frame = await frameOf(request)
-      if (frame === undefined) return send(reply, unknownForm)
+      if (frame === undefined) return send(reply, unknownForm(look))
       const sentId = formField(request, 'attempt_id')
       const attemptId = isUuid(sentId) ? sentId.toLowerCase() : randomId()
       const expiry = formField(request, 'expiry')
       const card = { number: formField(request, 'number'), expiry, cvc: formField(request, 'cvc') }
       const reading = readCard(card, frame.now)
       if (reading.verdict === undefined) {
-        const data = { ...formData(frame), attemptId, problem: reading, expiry: expiry.slice(0, 9) }
-        return send(reply, { status: 422, view: './card', title: 'Pay by card', data })
+        const problem = { field: reading.field, message: look.say[reading.problem] }
+        const data = { attemptId, problem, expiry: expiry.slice(0, 9) }
+        return send(reply, cardForm(422, look, frame, data))
       }
       const result = await payByCard(context, frame.chargeId, attemptId, reading.verdict)
       if (result.outcome === 'closed') {
-        return send(reply, closedForm(409, result.reason, frame.returnUrl))
+        return send(reply, closedForm(409, look, result.reason, frame.returnUrl))
       }
-      return send(reply, cardResult(result, frame.returnUrl))
+      return send(reply, cardResult(look, result, frame.returnUrl))
     },
   }
 }
 
-function closedForm(status: number, reason: ClosedReason, returnUrl: string): Page {
-  const data = { outcome: 'closed', message: closedTexts[reason], canRetry: false, returnUrl }
-  return { status, view: './card-result', title: 'Cannot be paid', data }
+/** The language and the colours that the query of the form's address asks for. */
+function lookOf({ query }: FastifyRequest, host: string): Look {
+  const { lang, accent, dark } = query as Record<string, unknown>
+  const language = (typeof lang === 'string' ? languageOfTag(lang) : undefined) ?? 'en'
+  const theme = isColour(accent) && isColour(dark) && { accent: `#${accent}`, dark: `#${dark}` }
+  const say = cardTexts[language]
+  return { language, say, common: { say, language, direction: directionOf(language), theme, host } }
 }
 
-function formData(frame: StoredCharge & { returnUrl: string }) {
-  const { businessName, returnUrl } = frame
-  return { businessName, price: priceOf(frame), returnUrl }
+function isColour(text: unknown): text is string {
+  return typeof text === 'string' && colourPattern.test(text)
 }
 
-function cardResult(result: Exclude<FormOutcome, { outcome: 'closed' }>, returnUrl: string): Page {
-  const view = './card-result'
-  if (result.outcome === 'paid') {
-    const message = 'The payment was approved.'
-    const data = { outcome: 'approved', message, canRetry: false, returnUrl }
-    return { status: 200, view, title: 'Approved', data }
+function unknownForm({ say, common }: Look): Page {
+  const data = { ...common, state: 'closed' satisfies FormState, message: say.unknownText }
+  return { status: 404, view: './card-message', title: say.unknown, data }
+}
+
+function cardForm(status: number, { language, say, common }: Look, frame: CardFrame, form: object) {
+  const price = priceOf(frame, language)
+  const labels = {
+    price,
+    merchant: say.to.replace('{merchant}', () => frame.businessName ?? ''),
+    payLabel: say.pay.replace('{price}', () => price),
   }
+  const state: FormState = 'ready'
+  const data = { ...common, ...labels, ...form, state }
+  return { status, view: './card', title: say.title, data }
+}
+
+function closedForm(
+  status: number,
+  { say, common }: Look,
+  reason: ClosedReason,
+  returnUrl: string,
+): Page {
+  const state: FormState = 'closed'
+  const data = {
+    ...common,
+    outcome: state,
+    state,
+    message: say[reason],
+    canRetry: false,
+    returnUrl,
+  }
+  return { status, view: './card-result', title: say.closed, data }
+}
+
+function cardResult(
+  { say, common }: Look,
+  result: Exclude<FormOutcome, { outcome: 'closed' }>,
+  returnUrl: string,
+): Page {
+  const isPaid = result.outcome === 'paid'
+  const state: FormState = isPaid ? 'approved' : 'declined'
   const isShortOfFunds = result.outcome === 'refused' && result.refusal === 'insufficient_funds'
-  const why = isShortOfFunds ? 'declined: insufficient funds' : 'declined'
-  const message = `The card was ${why}. No money moved.`
-  const data = { outcome: 'declined', message, canRetry: true, returnUrl }
-  return { status: 200, view, title: 'Declined', data }
+  const declined = isShortOfFunds ? say.insufficientFundsText : say.declinedText
+  const message = isPaid ? say.approvedText : declined
+  const data = { ...common, outcome: state, state, message, canRetry: !isPaid, returnUrl }
+  return { status: 200, view: './card-result', title: isPaid ? say.approved : say.declined, data }
 }

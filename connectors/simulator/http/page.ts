@@ -1,9 +1,9 @@
 // Shared by the card form and the till: sends pages and reads forms.
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { formatAmount } from '#core/money/money.ts'
-import type { ClosedReason } from '../domain/charge.ts'
+import { type Language, localMoney } from '#core/text/language.ts'
 import type { PayContext } from '../operations/pay.ts'
 import type { StoredCharge } from '../store/charge-store.ts'
 
@@ -18,32 +18,35 @@ export type PagesContext = PayContext & {
 /** Where the templates and the style sheet are. */
 export const pagesFolder = join(import.meta.dirname, 'pages')
 
-/** Why a charge cannot be paid, in words. */
-export const closedTexts: Record<ClosedReason, string> = {
-  already_paid: 'This payment has been paid already.',
-  withdrawn: 'This payment has been withdrawn and cannot be paid any more.',
-  expired: 'The time to pay has run out.',
-}
-
 /** A page to send: a template and what it shows. */
 export type Page = { status: number; view: string; title: string; data: object }
 
-/** Makes a function that sends pages, which only `frameAncestors` (a CSP source list) may show in a frame. */
-export function pageSender({ basePath }: PagesContext, frameAncestors: string) {
+/**
+ * Makes a function that sends pages, which only `frameAncestors` (a CSP source list) may show in a frame. A page that
+ * `runsScript` may run our own files.
+ */
+export function pageSender(
+  { basePath }: PagesContext,
+  frameAncestors: string,
+  { runsScript = false } = {},
+) {
   const eta = new Eta({ views: pagesFolder, cache: true })
-  const policy = [
-    "default-src 'none'",
-    "style-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    `frame-ancestors ${frameAncestors}`,
-  ].join('; ')
-  return (reply: FastifyReply, { status, view, title, data }: Page): FastifyReply =>
-    reply
+  return (reply: FastifyReply, { status, view, title, data }: Page): FastifyReply => {
+    const nonce = randomBytes(16).toString('base64')
+    const policy = [
+      "default-src 'none'",
+      `style-src 'self' 'nonce-${nonce}'`,
+      ...(runsScript ? ["script-src 'self'"] : []),
+      "form-action 'self'",
+      "base-uri 'none'",
+      `frame-ancestors ${frameAncestors}`,
+    ].join('; ')
+    return reply
       .code(status)
       .header('content-security-policy', policy)
       .type('text/html; charset=utf-8')
-      .send(eta.render(view, { basePath, title, ...data }))
+      .send(eta.render(view, { basePath, nonce, title, ...data }))
+  }
 }
 
 /** A field of a submitted form; empty when it is absent or repeated. */
@@ -53,7 +56,7 @@ export function formField(request: FastifyRequest, name: string): string {
 }
 
 /** The amount of a charge with its currency, such as "20.00 USD"; empty when it has none. */
-export function priceOf({ amountMinor, currency }: StoredCharge): string {
+export function priceOf({ amountMinor, currency }: StoredCharge, language: Language): string {
   if (amountMinor === null || currency === null) return ''
-  return `${formatAmount(amountMinor, currency)} ${currency}`
+  return localMoney(amountMinor, currency, language)
 }

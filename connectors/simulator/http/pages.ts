@@ -1,4 +1,4 @@
-// The routes of the pages that people use at the back end. The pages run no scripts.
+// The routes of the pages that people use at the back end. Only the card form runs a script.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import formbody from '@fastify/formbody'
@@ -12,6 +12,7 @@ const bodyLimitBytes = 16 * 1024
 /** Registers the card form, the agent's page and their style sheet. */
 export async function pageRoutes(app: FastifyInstance, context: PagesContext): Promise<void> {
   const style = readFileSync(join(pagesFolder, 'simulator.css'))
+  const script = readFileSync(join(pagesFolder, 'card.js'))
   await app.register(async (scope) => {
     await scope.register(formbody, { bodyLimit: bodyLimitBytes })
     scope.addHook('onRequest', (_request, reply, done) => {
@@ -26,6 +27,7 @@ export async function pageRoutes(app: FastifyInstance, context: PagesContext): P
       done()
     })
     scope.get('/simulator.css', (_request, reply) => reply.type('text/css').send(style))
+    scope.get('/card.js', (_request, reply) => reply.type('text/javascript').send(script))
 
     const card = cardPage(context)
     scope.get('/card/:token', card.show)
