@@ -21,6 +21,7 @@ import { createGateway, type Gateway } from './http/app.ts'
 import { drainedPort } from './http/drain.ts'
 import { gatewayMetrics } from './metrics.ts'
 import type { EdgeSettings } from './options.ts'
+import { paymentChanges } from './payment-changes.ts'
 
 type GatewaySettings = SettingsOf<'gateway'>
 
@@ -74,6 +75,7 @@ runProcess('gateway', async (stopping, log) => {
       checkout,
       receipts: services.billing,
       pageKeys: keys['page.key'],
+      changes: paymentChanges(nats, log),
     },
   })
   const { host, adminPort } = settings

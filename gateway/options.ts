@@ -14,6 +14,7 @@ import type { Access } from './access/auth.ts'
 import type { BodyLimits } from './http/body/body-reader.ts'
 import type { InFlightLimits } from './http/in-flight.ts'
 import type { GatewayMetrics } from './metrics.ts'
+import type { PaymentChanges } from './pages/live-streams.ts'
 
 /** Times in milliseconds. */
 export type RouteTimeouts = {
@@ -91,6 +92,8 @@ export type PageServices = {
   receipts: Pick<Client<typeof BillingService>, 'readReceipt'>
   /** Sign the tokens in forms. */
   pageKeys: KeySource
+  /** Where changes of payments are heard of. */
+  changes: PaymentChanges
 }
 
 /** All that the app needs. */

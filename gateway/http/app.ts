@@ -6,7 +6,9 @@ import { runWithContext } from '#platform/rpc/context.ts'
 import { healthPaths, registerHealth } from '../health.ts'
 import { documentPaths, registerDocuments } from '../openapi/documents.ts'
 import type { GatewayOptions, PageServices } from '../options.ts'
-import { isPagePath, refusePage, registerPages } from '../pages/index.ts'
+import { isPagePath, pagePaths, refusePage, registerPages } from '../pages/index.ts'
+import type { LiveStreams } from '../pages/live-streams.ts'
+import type { Site } from '../pages/render.ts'
 import { accountRoutes } from '../routes/account/routes.ts'
 import { billPaymentRoutes } from '../routes/bill-payments/routes.ts'
 import { institutionRoutes } from '../routes/institution/routes.ts'
@@ -35,10 +37,7 @@ export const routeRows: readonly RouteRow[] = [
 
 const openPaths: OpenPaths = [
   { pattern: /^\/(livez|readyz)$/, allow: 'GET' },
-  { pattern: /^\/pay\/[^/]+$/, allow: 'GET' },
-  { pattern: /^\/pay\/[^/]+\/state$/, allow: 'GET' },
-  { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
-  { pattern: /^\/receipts\/[^/]+$/, allow: 'GET' },
+  ...pagePaths,
   ...documentPaths,
 ]
 // As long as headers may be: the page of an unknown token is the page's to answer.
@@ -50,6 +49,8 @@ const stopGraceMs = 7_000
 export type Gateway = {
   app: FastifyInstance
   inFlight: InFlight
+  /** Closes each connection after the answers to its present requests, from now on, and ends the streams. */
+  drain: () => void
   makeDocuments: () => Promise<void>
 }
 
@@ -59,6 +60,7 @@ type Done = (error?: Error) => void
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { settings, log, metrics, services } = options
   const table = routeTable(routeRows, openPaths)
+  const site = siteOf(settings)
   const inFlight = createInFlight(settings.inFlightLimits, metrics.connectionShed)
   metrics.watchInFlight(inFlight.count)
   const readClientIp = clientIpReader(settings.trustedProxies)
@@ -80,7 +82,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clientErrorHandler: clientErrorHandler(belowRouter),
     frameworkErrors(error, request, reply) {
       begin(request, reply)
-      if (options.pages !== undefined && isPagePath(request.url)) refusePage(reply)
+      if (options.pages !== undefined && isPagePath(request.url)) refusePage(reply, site)
       else refuse(error, request, reply)
       inFlight.answered(request.raw)
     },
@@ -90,7 +92,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   function refuseOverload(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     if (options.pages === undefined || !isPagePath(request.url))
       done(refusal('SERVICE_UNAVAILABLE'))
-    else refusePage(reply, 'unavailable')
+    else refusePage(reply, site, 'unavailable')
   }
 
   app.decorateRequest('edge')
@@ -104,7 +106,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     inFlight.answered(request.raw)
     done()
   })
-  closeConnectionsOnStop(app, inFlight, settings.stopGraceMs ?? stopGraceMs)
   app.addHook('onClose', (_app, done) => {
     requests.flush()
     done()
@@ -114,8 +115,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   registerHealth(app, options.ready)
   const makeDocuments = registerDocuments(app, routeRows, settings.publicBaseUrl)
   await registerRoutes(app, routeRunner(settings, services, options.nowMs))
-  if (options.pages !== undefined) await servePages(app, options.pages, options)
-  return { app, inFlight, makeDocuments }
+  const streams = options.pages && (await servePages(app, options.pages, options))
+  const drain = () => {
+    streams?.close()
+    inFlight.drain()
+  }
+  closeConnectionsOnStop(app, drain, settings.stopGraceMs ?? stopGraceMs)
+  return { app, inFlight, drain, makeDocuments }
 }
 
 /** Whether a request exceeds the limit of the process. Health checks never do. */
@@ -124,9 +130,9 @@ function isTooMuch({ routeOptions, raw }: FastifyRequest, inFlight: InFlight): b
 }
 
 /** What is answered during a stop ends its connection, or a client's idle one would hold the process up. */
-function closeConnectionsOnStop(app: FastifyInstance, inFlight: InFlight, graceMs: number): void {
+function closeConnectionsOnStop(app: FastifyInstance, drain: () => void, graceMs: number): void {
   app.addHook('preClose', (done) => {
-    inFlight.drain()
+    drain()
     // Node stops watching for slow clients once it closes: one of them would keep it from ending.
     setTimeout(() => app.server.closeAllConnections(), graceMs).unref()
     done()
@@ -158,28 +164,38 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count
 }
 
+/** Outside production every page says that no real money moves. */
+function siteOf({ environment }: GatewayOptions['settings']): Site {
+  return { isSandbox: environment !== 'production' }
+}
+
 /** The payers' pages. Their RPCs have the request id too. */
 async function servePages(
   app: FastifyInstance,
-  { checkout, receipts, pageKeys }: PageServices,
+  { checkout, receipts, pageKeys, changes }: PageServices,
   { settings, log }: GatewayOptions,
-): Promise<void> {
+): Promise<LiveStreams | undefined> {
+  const site = siteOf(settings)
+  let streams: LiveStreams | undefined
   await app.register(async (scope) => {
     scope.addHook('preHandler', (request, reply, done) => {
       // The payer already got 408: the gateway must not execute the request after that.
-      if (wasRefused(request.raw)) refusePage(reply, 'unavailable')
+      if (wasRefused(request.raw)) refusePage(reply, site, 'unavailable')
       else runWithContext(callContext(request, deadlineOf({}, settings)), done)
     })
-    await registerPages(scope, {
+    streams = await registerPages(scope, {
       checkout,
       receipts,
       pageKeys,
+      changes,
       publicBaseUrl: settings.publicBaseUrl,
       log,
       clientAddress: (request) => request.edge.clientIp.request_ip,
       callsPerS: settings.rateLimitRps === 0 ? 0 : pageCallsPerS,
+      site,
     })
   })
+  return streams
 }
 
 async function registerRoutes(

@@ -28,7 +28,7 @@ async function startDraining(drainMs: number) {
     await slow.promise
     return 'answered'
   })
-  const port = drainedPort({ app, inFlight }, stopping.signal, drainMs)
+  const port = drainedPort({ app, drain: () => inFlight.drain() }, stopping.signal, drainMs)
   await app.listen({ host: '127.0.0.1', port: 0 })
   closers.push(slow.resolve, () => app.close())
   const { port: number } = app.server.address() as AddressInfo

@@ -1,7 +1,6 @@
 // Drains the public port at a graceful shutdown.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import type { InFlight } from './in-flight.ts'
 
 const closingMs = 8_000
 
@@ -10,11 +9,11 @@ const closingMs = 8_000
  * answers to its requests. New connections are accepted for another `drainMs`, until load balancers have noticed.
  */
 export function drainedPort(
-  { app, inFlight }: { app: FastifyInstance; inFlight: InFlight },
+  { app, drain }: { app: FastifyInstance; drain: () => void },
   stopping: AbortSignal,
   drainMs: number,
 ) {
-  stopping.addEventListener('abort', () => inFlight.drain())
+  stopping.addEventListener('abort', drain)
   return {
     name: 'http',
     closeWithinMs: drainMs + closingMs,

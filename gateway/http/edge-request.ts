@@ -22,6 +22,8 @@ export type EdgeRequest = {
   warning: string | undefined
   /** Set once a limit counted the request. */
   rateLimit: RateLimitHeaders | undefined
+  /** When the answer began, by the clock of `performance`, if it is a stream: how long it lasts is no delay. */
+  streamedMs?: number
   /** Absent while traces are off. */
   span?: Span | undefined
 }

@@ -38,7 +38,8 @@ export function requestStart(options: RequestStartOptions) {
     inFlight.onEnd(raw, (ending) => {
       endHttpServerSpan(span, reply.statusCode)
       // A refused connection has been counted and logged already.
-      if (ending !== 'refused') note(options, request, reply, ending, performance.now() - beginMs)
+      const endMs = request.edge.streamedMs ?? performance.now()
+      if (ending !== 'refused') note(options, request, reply, ending, endMs - beginMs)
     })
     void reply.headers({ ...common, 'pw-request-id': request.edge.requestId })
   }

@@ -12,8 +12,8 @@ import {
   paymentMethods,
   paymentStates,
 } from '#core/payment/words.ts'
+import { languageCodes } from '#core/text/language.ts'
 import { type CheckoutMessage, checkoutView } from './checkout-view.ts'
-import { languageCodes } from './language.ts'
 
 const partiallyPaid = numberOf(paymentStates, 'Partially_paid')
 
@@ -39,6 +39,10 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
     errorUrl: 'https://shop.example/sorry',
     requestAmountMinor: 10_000n,
     paidAmountMinor: state === 'paid' ? 10_000n : 0n,
+    payerName: 'Kofi B.',
+    payerNumberEnding: '0101',
+    paymentId: '0198c000-0000-7000-8000-0000000000aa',
+    cancellable: state === 'Pending',
   } satisfies CheckoutMessage
 }
 
@@ -46,36 +50,68 @@ describe('an open request', () => {
   it('an open request shows the total with its fee, the deadline and every method of its channel', () => {
     const view = checkoutView(checkout({}), 'en')
     expect(view).toMatchObject({
-      total: '102.90',
+      totalLabel: 'To pay',
+      total: { text: '102.90', exact: '102.90' },
       currency: 'TTD',
       amount: '100.00 TTD',
       fee: '2.90 TTD',
-      expires: { text: '2026-01-02 03:04:05 UTC', iso: '2026-01-02T03:04:05.000Z' },
+      expires: {
+        text: 'Jan 2, 2026, 3:04 AM UTC',
+        iso: '2026-01-02T03:04:05.000Z',
+        utc: '2026-01-02 03:04:05 UTC',
+      },
+      payer: 'Kofi B., ••• 0101',
       means: 'wallet',
-      methodLabels: ['Mobile wallet', 'Card', 'Credit card', 'Debit card'],
-      otherMeans: [{ label: 'Card', method: 'card' }],
+      methodLabels: 'Mobile wallet, Card, Credit card, or Debit card',
+      otherMeans: [{ label: 'Pay by card instead', method: 'card' }],
+      isCancellable: true,
       returnUrl: '',
     })
   })
 
   it('an open request opens what the payer chose, if the channel offers it', () => {
-    expect(checkoutView(checkout({}), 'en', 'card').means).toBe('card')
-    expect(checkoutView(checkout({}), 'en', 'cash').means).toBe('wallet')
+    expect(checkoutView(checkout({}), 'en', { method: 'card' }).means).toBe('card')
+    expect(checkoutView(checkout({}), 'en', { method: 'cash' }).means).toBe('wallet')
     expect(checkoutView(checkout({ method: 'debit' }), 'en').means).toBe('card')
   })
 
-  it('an open request shows a QR code in the store and a cash code at the agent', () => {
-    expect(checkoutView(checkout({ channel: 'direct_pos' }), 'en').showsQr).toBe(true)
-    const agent = checkoutView(checkout({ channel: 'agent', method: 'card' }), 'en')
-    expect(agent).toMatchObject({ means: 'cash_code', cashCode: '1234 5678 9012', showsQr: false })
-    expect(agent.otherMeans).toEqual([])
+  it('a point of sale has a display to scan, and a page for who scanned it', () => {
+    const atPointOfSale = checkout({ channel: 'direct_pos' })
+    const display = checkoutView(atPointOfSale, 'en')
+    expect(display).toMatchObject({ isDisplay: true, means: undefined, countsDown: true })
+    const scanned = checkoutView(atPointOfSale, 'en', { isScanned: true })
+    expect(scanned).toMatchObject({ isDisplay: false, means: 'wallet', countsDown: true })
+    expect(checkoutView(checkout({}), 'en').countsDown).toBe(false)
   })
 
-  it('an open request says that an attempt was refused and how many are left', () => {
-    const view = checkoutView({ ...checkout({}), refusedAttempts: 2 }, 'en')
+  it('an agent is shown a cash code, and the payer what to bring', () => {
+    const agent = checkoutView(checkout({ channel: 'agent', method: 'cash' }), 'en')
+    expect(agent).toMatchObject({
+      means: 'cash_code',
+      cashCode: '1234\u00a05678\u00a09012',
+      agentText: 'Go to an agent with 102.90 TTD in cash and show this code.',
+      isDisplay: false,
+      otherMeans: [],
+    })
+    const byCard = checkoutView(checkout({ channel: 'agent', method: 'card' }), 'en')
+    expect(byCard.agentText).toBe('Go to an agent with your card and show this code.')
+  })
+
+  it.each([
+    [1, 'You were not charged.'],
+    [2, 'You were not charged. Attempts left: 3.'],
+    [4, 'You were not charged. This is your last attempt.'],
+  ])('an open request after %s refusals says: %s', (refusedAttempts, text) => {
+    const view = checkoutView({ ...checkout({}), refusedAttempts }, 'en')
     expect(view.title).toContain('declined')
-    expect(view.notices).toEqual([expect.stringContaining('Attempts left: 3.')])
+    expect(view.notices.join(' ')).toBe(text)
     expect(view).toMatchObject({ isAlert: true, phase: 'open', means: 'wallet' })
+  })
+
+  it('amounts are written as the payer writes them, and exactly for machines', () => {
+    const yen = { ...checkout({}), currency: 'JPY', amountMinor: 1_250_000n, feeMinor: 0n }
+    expect(checkoutView(yen, 'en').total).toEqual({ text: '1,250,000', exact: '1250000' })
+    expect(checkoutView(yen, 'es').total).toEqual({ text: '1.250.000', exact: '1250000' })
   })
 
   it('an open request of several payers says what others have paid and what remains', () => {
@@ -85,9 +121,7 @@ describe('an open request', () => {
     expect(untouched.share).toBeUndefined()
     const partly = { ...several, paymentState: partiallyPaid, paidAmountMinor: 2_000n }
     const view = checkoutView(partly, 'en')
-    expect(view.notices).toEqual([
-      'Others have paid 20.00 TTD of 160.00 TTD. 140.00 TTD remains; your share of it is 100.00 TTD.',
-    ])
+    expect(view.notices).toEqual(['20.00 TTD of 160.00 TTD is paid. Your share is 100.00 TTD.'])
     expect(view.share).toEqual({ label: 'Paid: 20.00 TTD of 160.00 TTD', percent: 12 })
     expect(view.means).toBe('wallet')
     expect(view.stamp).not.toBe(checkoutView({ ...partly, paidAmountMinor: 6_000n }, 'en').stamp)
@@ -114,7 +148,8 @@ describe('every other state', () => {
     expect(view.title).not.toBe('Payment request')
     expect(view.phase).toBe(state === 'Processing' ? 'processing' : 'ended')
     expect(view.notices).toHaveLength(1)
-    expect(view).toMatchObject({ means: undefined, otherMeans: [], showsQr: false, cashCode: '' })
+    expect(view).toMatchObject({ means: undefined, otherMeans: [], isDisplay: false, cashCode: '' })
+    expect(view.isCancellable).toBe(false)
   })
 
   it.each(languageCodes)('no two states have the same title in %s', (language) => {
@@ -129,12 +164,32 @@ describe('every other state', () => {
     expect(new Set(titles).size).toBe(titles.length)
   })
 
-  it('a page in every other state leads back to where the merchant wants the payer', () => {
-    expect(checkoutView(checkout({ state: 'paid' }), 'en').returnUrl).toBe(
-      'https://shop.example/thanks',
-    )
-    expect(checkoutView(checkout({ state: 'Expired' }), 'en').returnUrl).toBe(
-      'https://shop.example/sorry',
-    )
+  it('a page leads to the shop in final states only, never to its URL for errors while money may come', () => {
+    const leadsTo = (state: PayerState) => checkoutView(checkout({ state }), 'en').returnUrl
+    expect(payerStates.map((state) => [state, leadsTo(state)])).toEqual([
+      ['Pending', ''],
+      ['Processing', ''],
+      ['paid', 'https://shop.example/thanks'],
+      ['Cancelled', 'https://shop.example/sorry'],
+      ['Expired', 'https://shop.example/sorry'],
+      ['Failed', 'https://shop.example/sorry'],
+      ['Refunded', 'https://shop.example/sorry'],
+    ])
+  })
+
+  it.each([
+    ['wallet', 'payment_link', '102.90 TTD goes back to your wallet.'],
+    ['debit', 'payment_link', '102.90 TTD goes back to your card.'],
+    ['cash', 'agent', '102.90 TTD goes back to you.'],
+  ] as const)('a refund of a payment by %s says where the money goes', (method, channel, text) => {
+    const view = checkoutView(checkout({ state: 'Refunded', method, channel }), 'en')
+    expect(view.notices).toEqual([text])
+  })
+
+  it('a total is called what it is', () => {
+    const label = (state: PayerState) => checkoutView(checkout({ state }), 'es').totalLabel
+    expect(label('Pending')).toBe('Total a pagar')
+    expect(label('paid')).toBe('Total pagado')
+    expect(label('Expired')).toBe('Total')
   })
 })

@@ -11,8 +11,9 @@ import {
   paymentStates,
   wordOf,
 } from '#core/payment/words.ts'
+import { type Language, localAmount, localMoney, localTime } from '#core/text/language.ts'
 import { formatDateTime, formatIso } from '#core/text/time.ts'
-import { fill, type Language, languages } from './language.ts'
+import { fill, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
 
 /** A checkout as payments.v1.CheckoutService returns it. */
@@ -34,6 +35,10 @@ export type CheckoutMessage = {
   errorUrl: string
   requestAmountMinor: bigint
   paidAmountMinor: bigint
+  payerName: string
+  payerNumberEnding: string
+  paymentId: string
+  cancellable: boolean
 }
 
 /** How a payer can pay on the page. */
@@ -47,6 +52,12 @@ export type Mark = 'wait' | 'done' | 'stop' | 'back'
 
 /** How much of a request of several payers is paid. */
 export type Share = { label: string; percent: number }
+
+/** An amount as it is read, and for machines. */
+export type ShownAmount = { text: string; exact: string }
+
+/** A moment as it is read, for machines, and in the form of the API. */
+export type ShownTime = { text: string; iso: string; utc: string }
 
 /** Everything that the page's template shows. */
 export type CheckoutView = {
@@ -65,44 +76,71 @@ export type CheckoutView = {
   share: Share | undefined
   businessName: string
   description: string
-  /** The exact figure; the currency is a field of its own. */
-  total: string
+  /** What the total is: to pay, paid, or neither. */
+  totalLabel: string
+  /** The currency is a field of its own. */
+  total: ShownAmount
   currency: string
   amount: string
   /** Undefined when the payer bears no fee. */
   fee: string | undefined
-  /** The deadline as it is read, and for machines. Undefined when nothing can be paid. */
-  expires: { text: string; iso: string } | undefined
-  /** The means that is shown opened; undefined when nothing can be paid. */
+  /** The deadline. Undefined when nothing can be paid. */
+  expires: ShownTime | undefined
+  /** Whether the time that is left is counted down. */
+  countsDown: boolean
+  /** The payer as far as they can recognize themselves, such as "Kofi B., ••• 0101". */
+  payer: string
+  /** The means that is shown opened; undefined when nothing can be paid, or on the display of a point of sale. */
   means: Means | undefined
   /** The other means, with the method that selects each. */
   otherMeans: { label: string; method: PaymentMethod }[]
-  methodLabels: string[]
-  showsQr: boolean
+  methodLabels: string
+  /** The merchant's display at a point of sale, which payers scan. */
+  isDisplay: boolean
   cashCode: string
+  /** How to pay at an agent; empty elsewhere. */
+  agentText: string
+  isCancellable: boolean
+  /** Where the payer goes after a final state; empty in every other. */
   returnUrl: string
 }
 
-type Said = { title: keyof Messages; notice?: keyof Messages; isAlert?: boolean; mark?: Mark }
+/** What the payer chose on the page, as far as the channel offers it. */
+export type Wish = {
+  /** The payment method. */
+  method?: string | undefined
+  /** The payer scanned the code of a point of sale. */
+  isScanned?: boolean
+}
+
+type Said = {
+  title: keyof Messages
+  notice?: keyof Messages
+  total?: keyof Messages
+  isAlert?: boolean
+  mark?: Mark
+}
 
 const said = {
-  Pending: { title: 'openTitle' },
+  Pending: { title: 'openTitle', total: 'toPay' },
   Processing: { title: 'processingTitle', notice: 'processingText', mark: 'wait' },
-  paid: { title: 'paidTitle', notice: 'paidText', mark: 'done' },
+  paid: { title: 'paidTitle', notice: 'paidText', total: 'totalPaid', mark: 'done' },
   Cancelled: { title: 'cancelledTitle', notice: 'cancelledText', isAlert: true, mark: 'stop' },
   Expired: { title: 'expiredTitle', notice: 'expiredText', isAlert: true, mark: 'wait' },
   Failed: { title: 'failedTitle', notice: 'failedText', isAlert: true, mark: 'stop' },
-  Refunded: { title: 'refundedTitle', notice: 'refundedText', mark: 'back' },
+  Refunded: { title: 'refundedTitle', mark: 'back' },
 } as const satisfies Record<PayerState, Said>
 const refused = {
   title: 'refusedTitle',
   notice: 'refusedText',
+  total: 'toPay',
   isAlert: true,
   mark: 'stop',
 } as const
 const yourPartPaid = {
   title: 'yourPartPaidTitle',
   notice: 'yourPartPaidText',
+  total: 'totalPaid',
   mark: 'done',
 } as const
 
@@ -139,96 +177,142 @@ export function progressOf(checkout: CheckoutMessage): Pick<CheckoutView, 'phase
   return { phase, stamp: [payerState, paymentState, refusedAttempts, paidAmountMinor].join('-') }
 }
 
-/**
- * Builds the view. `wanted` is the method that the payer chose on the page; one that the channel does
- * not offer counts as not chosen.
- */
+/** Builds the view. */
 export function checkoutView(
   checkout: CheckoutMessage,
   language: Language,
-  wanted?: string,
+  { method: wanted, isScanned = false }: Wish = {},
 ): CheckoutView {
   const { currency, cashCode, expireTime } = checkout
   const say = languages[language]
   const state = stateOf(checkout)
   const methods = checkout.allowedMethods.flatMap((number) => wordOf(paymentMethods, number) ?? [])
   const isOpen = state === 'Pending'
+  const isAtPointOfSale = methods.includes('qr_code')
+  const isDisplay = isOpen && isAtPointOfSale && !isScanned
   const chosen = methods.find((method) => method === wanted) ?? methods[0]
-  const means = isOpen && chosen ? meansOf(chosen, cashCode !== '') : undefined
-  const deadline = isOpen && expireTime ? timestampDate(expireTime) : undefined
+  const means = isOpen && !isDisplay && chosen ? meansOf(chosen, cashCode !== '') : undefined
+  const totalMinor = checkout.amountMinor + checkout.feeMinor
+  const money = (minor: bigint) => localMoney(minor, currency, language)
   return {
     ...progressOf(checkout),
     isLive: isOpen || state === 'Processing' || isPartOfMore(checkout),
-    ...wordsOf(checkout, state, say),
-    share: shareOf(checkout, state, say),
+    ...wordsOf(checkout, state, language),
+    share: shareOf(checkout, state, language),
     businessName: checkout.businessName,
     description: checkout.description,
-    total: formatAmount(checkout.amountMinor + checkout.feeMinor, currency),
+    total: {
+      text: localAmount(totalMinor, currency, language),
+      exact: formatAmount(totalMinor, currency),
+    },
     currency,
-    amount: moneyOf(checkout.amountMinor, currency),
-    fee: checkout.feeMinor > 0n ? moneyOf(checkout.feeMinor, currency) : undefined,
-    expires: deadline && { text: `${formatDateTime(deadline)} UTC`, iso: formatIso(deadline) },
+    amount: money(checkout.amountMinor),
+    fee: checkout.feeMinor > 0n ? money(checkout.feeMinor) : undefined,
+    expires: isOpen && expireTime ? shownTime(timestampDate(expireTime), language) : undefined,
+    countsDown: isAtPointOfSale,
+    payer: payerOf(checkout),
     means,
     otherMeans: means ? alternatives(methods, means, cashCode !== '', say) : [],
-    methodLabels: methods.map((method) => say[method]),
-    showsQr: isOpen && methods.includes('qr_code'),
-    cashCode: isOpen ? cashCode.replace(/(\d{4})(?=\d)/g, '$1 ') : '',
-    returnUrl: state === 'paid' ? checkout.successUrl : isOpen ? '' : checkout.errorUrl,
+    methodLabels: new Intl.ListFormat(language, { type: 'disjunction' }).format(
+      methods.map((method) => say[method]),
+    ),
+    isDisplay,
+    // No line break parts the code.
+    cashCode: isOpen ? cashCode.replace(/(\d{4})(?=\d)/g, '$1\u00a0') : '',
+    agentText: fill(chosen === 'card' ? say.agentCardText : say.agentText, {
+      total: money(totalMinor),
+    }),
+    isCancellable: checkout.cancellable && isOpen,
+    returnUrl: returnUrlOf(checkout, state),
   }
 }
 
-function moneyOf(minor: bigint, currency: string): string {
-  return `${formatAmount(minor, currency)} ${currency}`
+/** Money may still come in every state but the final ones, and then nothing leads to the URL for errors. */
+function returnUrlOf({ successUrl, errorUrl }: CheckoutMessage, state: PayerState): string {
+  if (state === 'Pending' || state === 'Processing') return ''
+  return state === 'paid' ? successUrl : errorUrl
+}
+
+function shownTime(time: Date, language: Language): ShownTime {
+  return {
+    text: localTime(time, language),
+    iso: formatIso(time),
+    utc: `${formatDateTime(time)} UTC`,
+  }
+}
+
+function payerOf({ payerName, payerNumberEnding }: CheckoutMessage): string {
+  return [payerName, payerNumberEnding && `••• ${payerNumberEnding}`].filter(Boolean).join(', ')
 }
 
 /** What stands in the places of sentences: attempts left, and how far a request of several payers has come. */
-function valuesOf(checkout: CheckoutMessage): Record<string, string> {
-  const { amountMinor, paidAmountMinor, requestAmountMinor, currency } = checkout
+function valuesOf(checkout: CheckoutMessage, language: Language): Record<string, string> {
+  const { amountMinor, feeMinor, paidAmountMinor, requestAmountMinor, currency } = checkout
+  const money = (minor: bigint) => localMoney(minor, currency, language)
   return {
-    count: String(maxRefusedAttempts - checkout.refusedAttempts),
-    amount: moneyOf(amountMinor, currency),
-    paid: moneyOf(paidAmountMinor, currency),
-    whole: moneyOf(requestAmountMinor, currency),
-    rest: moneyOf(requestAmountMinor - paidAmountMinor, currency),
+    count: String(attemptsLeft(checkout)),
+    merchant: checkout.businessName,
+    total: money(amountMinor + feeMinor),
+    amount: money(amountMinor),
+    paid: money(paidAmountMinor),
+    whole: money(requestAmountMinor),
+    rest: money(requestAmountMinor - paidAmountMinor),
   }
+}
+
+function attemptsLeft({ refusedAttempts }: CheckoutMessage): number {
+  return maxRefusedAttempts - refusedAttempts
 }
 
 /** The state in words; what others have paid is shown beside it. */
 function wordsOf(
   checkout: CheckoutMessage,
   state: PayerState,
-  say: Messages,
-): Pick<CheckoutView, 'title' | 'notices' | 'isAlert' | 'mark'> {
+  language: Language,
+): Pick<CheckoutView, 'title' | 'notices' | 'isAlert' | 'mark' | 'totalLabel'> {
+  const say = languages[language]
   const isRefused = state === 'Pending' && checkout.refusedAttempts > 0
-  const { title, notice, isAlert, mark }: Said = isRefused
+  const { title, notice, total, isAlert, mark }: Said = isRefused
     ? refused
     : isPartOfMore(checkout)
       ? yourPartPaid
       : said[state]
-  const notices = notice === undefined ? [] : [say[notice]]
+  const keys: (keyof Messages)[] = notice === undefined ? [] : [notice]
+  if (state === 'Refunded') keys.push(refundedTo(checkout))
+  // The first refusal is not yet a reason to count.
+  if (isRefused && attemptsLeft(checkout) === 1) keys.push('lastAttempt')
+  else if (isRefused && checkout.refusedAttempts > 1) keys.push('attemptsLeft')
   if (isShared(checkout) && (state === 'Pending' || state === 'Processing')) {
-    notices.push(isPartlyPaid(checkout) ? say.partlyPaidText : say.partOfText)
+    keys.push(isPartlyPaid(checkout) ? 'partlyPaidText' : 'partOfText')
   }
-  const values = valuesOf(checkout)
+  const values = valuesOf(checkout, language)
   return {
     title: say[title],
-    notices: notices.map((one) => fill(one, values)),
+    totalLabel: say[total ?? 'total'],
+    notices: keys.map((key) => fill(say[key], values)),
     isAlert: isAlert ?? false,
     mark,
   }
+}
+
+/** Where the money goes back to: what the payer paid with. */
+function refundedTo({ paymentMethod, cashCode }: CheckoutMessage): keyof Messages {
+  const method = wordOf(paymentMethods, paymentMethod)
+  if (method === undefined || method === 'cash') return 'refundedToYou'
+  return meansOf(method, cashCode !== '') === 'wallet' ? 'refundedToWallet' : 'refundedToCard'
 }
 
 /** How much of the whole is paid, as long as more is to come. */
 function shareOf(
   checkout: CheckoutMessage,
   state: PayerState,
-  say: Messages,
+  language: Language,
 ): CheckoutView['share'] {
   const isGoingOn = state === 'Pending' || state === 'Processing' || isPartOfMore(checkout)
   if (!isPartlyPaid(checkout) || !isGoingOn) return undefined
   const { paidAmountMinor, requestAmountMinor } = checkout
   return {
-    label: fill(say.paidOfWhole, valuesOf(checkout)),
+    label: fill(languages[language].paidOfWhole, valuesOf(checkout, language)),
     percent: Number((paidAmountMinor * 100n) / requestAmountMinor),
   }
 }
@@ -245,5 +329,8 @@ function alternatives(
     const means = meansOf(method, hasCashCode)
     if (means !== shown && !found.has(means)) found.set(means, method)
   }
-  return [...found.values()].map((method) => ({ label: say[method], method }))
+  return [...found].map(([means, method]) => ({
+    label: means === 'wallet' ? say.walletInstead : say.cardInstead,
+    method,
+  }))
 }

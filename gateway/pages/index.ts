@@ -10,9 +10,21 @@ import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { type CheckoutMessage, checkoutView, progressOf } from './checkout-view.ts'
 import { languageOf } from './language.ts'
+import { createLiveStreams, type LiveStreams, type PaymentChanges } from './live-streams.ts'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
 import { type ReceiptsClient, registerReceipts } from './receipts.ts'
-import { pagePath, sendCheckout, sendMessage, sendScript } from './render.ts'
+import {
+  cardPath,
+  type PageAddress,
+  pagePath,
+  type Site,
+  sendCancel,
+  sendCardFrame,
+  sendCheckout,
+  sendIcon,
+  sendMessage,
+  sendScript,
+} from './render.ts'
 
 /** What the pages are made from. */
 export type PagesOptions = {
@@ -27,6 +39,9 @@ export type PagesOptions = {
   clientAddress: (request: FastifyRequest) => string
   /** Calls a second and address, burst four times that. 0: no limit. */
   callsPerS: number
+  /** Where changes of payments are heard of. */
+  changes: PaymentChanges
+  site: Site
 }
 
 type PageRequest = FastifyRequest<{
@@ -34,9 +49,27 @@ type PageRequest = FastifyRequest<{
   Querystring: Record<string, unknown>
 }>
 
+/** Works on a link and answers. */
+type Work = (request: PageRequest, reply: FastifyReply, linkToken: string) => Promise<FastifyReply>
+
 const formLimitBytes = 4 * 1024
 const statePath = '/pay/:token/state'
+const eventsPath = '/pay/:token/events'
 const pinPattern = /^\d{4,12}$/
+/** A page is shown without its card form when the back end takes longer; a page in its frame waits for the rest. */
+const frameWithinMs = 700
+/** The colours of `style.css`, for the card form. */
+const theme = { accentColor: '#0b57d0', darkAccentColor: '#93bbfa' }
+
+/** Every path of the pages, with what may be done there. */
+export const pagePaths = [
+  { pattern: /^\/pay\/[^/]+$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+\/(state|events|card)$/, allow: 'GET' },
+  { pattern: /^\/pay\/[^/]+\/cancel$/, allow: 'GET, POST' },
+  { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
+  { pattern: /^\/receipts\/[^/]+$/, allow: 'GET' },
+  { pattern: /^\/(favicon\.ico)?$/, allow: 'GET' },
+]
 
 /** Whether a target is a page's path, even if the rest of it is malformed. */
 export function isPagePath(target: string): boolean {
@@ -46,37 +79,72 @@ export function isPagePath(target: string): boolean {
 /** Refuses a request for a page with a page: a payer cannot read an envelope. */
 export function refusePage(
   reply: FastifyReply,
+  site: Site,
   kind: 'notFound' | 'unavailable' = 'notFound',
 ): void {
-  void sendMessage(reply, kind)
+  void sendMessage(reply, site, kind)
 }
 
-/** Registers `/pay/<token>`, what its form posts to and its script asks, and `/receipts/<token>`. */
-export async function registerPages(app: FastifyInstance, options: PagesOptions): Promise<void> {
+/**
+ * Registers `/pay/<token>`, what its forms post to and its script asks, and `/receipts/<token>`. Returns the streams that
+ * pages watch their payments by.
+ */
+export async function registerPages(
+  app: FastifyInstance,
+  options: PagesOptions,
+): Promise<LiveStreams> {
+  const streams = createLiveStreams(options.changes, options.log)
   const mayCall = callLimit(options)
   // A limit of its own: open pages behind one address must not block the next payer from opening theirs.
   const mayWatch = callLimit(options)
   await app.register(async (scope) => {
     await scope.register(formbody, { bodyLimit: formLimitBytes })
     scope.addHook('onRequest', (request, reply, done) => {
-      const isWatching = request.routeOptions.url === statePath
+      const { url } = request.routeOptions
+      const isWatching = url === statePath || url === eventsPath
       if (isWatching ? mayWatch(request) : mayCall(request)) done()
-      else void sendMessage(reply, 'tooMany')
+      else void sendMessage(reply, options.site, 'tooMany')
     })
-    scope.get('/pay/:token', (request: PageRequest, reply) =>
-      answer(options, request, reply, (linkToken) => show(options, request, reply, linkToken)),
+    const answered = (work: Work) => (request: PageRequest, reply: FastifyReply) =>
+      answer(options, request, reply, work)
+    scope.get(
+      '/pay/:token',
+      answered(async (_request, reply, linkToken) =>
+        sendPage(options, reply, { checkout: await readCheckout(options, linkToken), linkToken }),
+      ),
     )
     scope.get('/pay/live.js', (_request, reply) => sendScript(reply))
-    scope.get(statePath, (request: PageRequest, reply) =>
-      answer(options, request, reply, async (linkToken) =>
+    scope.get('/favicon.ico', (_request, reply) => sendIcon(reply))
+    scope.get('/', (_request, reply) => reply.redirect('/docs', 302))
+    scope.get(
+      statePath,
+      answered(async (_request, reply, linkToken) =>
         reply.send(progressOf(await readCheckout(options, linkToken))),
       ),
     )
-    scope.post('/pay/:token/wallet', (request: PageRequest, reply) =>
-      answer(options, request, reply, (linkToken) => pay(options, request, reply, linkToken)),
+    scope.get(
+      eventsPath,
+      answered((request, reply, linkToken) => watch(options, streams, request, reply, linkToken)),
     )
-    registerReceipts(scope, options.receipts, options.log)
+    scope.get(
+      '/pay/:token/card',
+      answered(async (_request, reply, linkToken) => showCardFrame(options, reply, linkToken)),
+    )
+    scope.post(
+      '/pay/:token/wallet',
+      answered((request, reply, linkToken) => pay(options, request, reply, linkToken)),
+    )
+    scope.get(
+      '/pay/:token/cancel',
+      answered((request, reply, linkToken) => askToCancel(options, request, reply, linkToken)),
+    )
+    scope.post(
+      '/pay/:token/cancel',
+      answered((request, reply, linkToken) => cancel(options, request, reply, linkToken)),
+    )
+    registerReceipts(scope, options)
   })
+  return streams
 }
 
 function callLimit({
@@ -90,37 +158,71 @@ function callLimit({
 
 /** Answers one request; refusals become pages, since a payer cannot read an envelope. */
 async function answer(
-  { log }: PagesOptions,
+  { log, site }: PagesOptions,
   request: PageRequest,
   reply: FastifyReply,
-  work: (linkToken: string) => Promise<FastifyReply>,
+  work: Work,
 ): Promise<FastifyReply> {
   const { token } = request.params
-  if (!isLinkToken(token)) return sendMessage(reply, 'notFound')
+  if (!isLinkToken(token)) return sendMessage(reply, site, 'notFound')
   try {
-    return await work(token)
+    return await work(request, reply, token)
   } catch (error) {
     if (error instanceof Failure && error.reason === 'PAYMENT_NOT_FOUND') {
-      return sendMessage(reply, 'notFound')
+      return sendMessage(reply, site, 'notFound')
     }
     log.warn({ requestId: request.edge.requestId, err: error }, 'hosted page failed')
-    return sendMessage(reply, 'unavailable', token)
+    return sendMessage(reply, site, 'unavailable', token)
   }
 }
 
-async function show(
+/** The page of a request with what the payer chose on it. */
+function addressOf(request: PageRequest, linkToken: string): PageAddress {
+  const { method, scanned } = request.query
+  return {
+    linkToken,
+    choice: languageOf(request),
+    method: typeof method === 'string' && isMethod(method) ? method : undefined,
+    isScanned: scanned === '1',
+  }
+}
+
+/** Back to the payer's page. See Other: reloading it must not send the form again. */
+function redirectToPage(request: PageRequest, reply: FastifyReply, linkToken: string) {
+  const { choice, ...address } = addressOf(request, linkToken)
+  return reply.redirect(pagePath(linkToken, { ...address, lang: choice.chosen }), 303)
+}
+
+/** Whether a form is of this page, was made lately, and was sent from our own origin. */
+function isOwnForm(options: PagesOptions, request: PageRequest, linkToken: string): boolean {
+  const { form_token: token } = (request.body ?? {}) as Record<string, unknown>
+  const { keys } = options.pageKeys()
+  const isOurs = typeof token === 'string' && isFormToken(keys, linkToken, token, Date.now())
+  return isOurs && !isCrossSite(request, new URL(options.publicBaseUrl).origin)
+}
+
+function formTokenOf({ pageKeys }: PagesOptions, linkToken: string): string {
+  return formToken(pageKeys().current.key, linkToken, Date.now())
+}
+
+/** Streams the progress of a payment; refused (503) where the page has to poll instead. */
+async function watch(
   options: PagesOptions,
+  streams: LiveStreams,
   request: PageRequest,
   reply: FastifyReply,
   linkToken: string,
 ): Promise<FastifyReply> {
   const checkout = await readCheckout(options, linkToken)
-  return sendPage(options, reply, linkToken, { checkout, method: methodOf(request) })
-}
-
-/** The method that the payer chose on the page. */
-function methodOf({ query: { method } }: PageRequest): string | undefined {
-  return typeof method === 'string' && isMethod(method) ? method : undefined
+  const isOpen = streams.open(reply, {
+    token: linkToken,
+    paymentId: checkout.paymentId,
+    now: progressOf(checkout),
+    read: async () => progressOf(await readCheckout(options, linkToken)),
+  })
+  if (!isOpen) return reply.code(503).header('retry-after', 5).send()
+  request.edge.streamedMs = performance.now()
+  return reply
 }
 
 async function pay(
@@ -129,22 +231,49 @@ async function pay(
   reply: FastifyReply,
   linkToken: string,
 ): Promise<FastifyReply> {
-  const { form_token: token, pin } = (request.body ?? {}) as Record<string, unknown>
-  const isOurs =
-    typeof token === 'string' && isFormToken(options.pageKeys().keys, linkToken, token, Date.now())
-  const publicOrigin = new URL(options.publicBaseUrl).origin
-  if (!isOurs || isCrossSite(request, publicOrigin)) {
-    return sendMessage(reply, 'foreignForm', linkToken)
+  if (!isOwnForm(options, request, linkToken)) {
+    return sendMessage(reply, options.site, 'foreignForm', linkToken)
   }
+  const { pin } = request.body as Record<string, unknown>
   if (typeof pin !== 'string' || !pinPattern.test(pin)) {
     const checkout = await readCheckout(options, linkToken)
-    const method = methodOf(request)
-    return sendPage(options, reply, linkToken, { checkout, method, isPinMistaken: true })
+    return sendPage(options, reply, { checkout, linkToken, isPinMistaken: true })
   }
   await options.checkout.payWithWallet({ linkToken, pin })
-  // See Other: reloading the page that follows must not pay again.
-  const { chosen: lang } = languageOf(request)
-  return reply.redirect(pagePath(linkToken, { lang, method: methodOf(request) }), 303)
+  return redirectToPage(request, reply, linkToken)
+}
+
+async function askToCancel(
+  options: PagesOptions,
+  request: PageRequest,
+  reply: FastifyReply,
+  linkToken: string,
+): Promise<FastifyReply> {
+  const checkout = await readCheckout(options, linkToken)
+  const address = addressOf(request, linkToken)
+  const view = checkoutView(checkout, address.choice.language)
+  if (!view.isCancellable) return redirectToPage(request, reply, linkToken)
+  const formToken = formTokenOf(options, linkToken)
+  return sendCancel(reply, options.site, { ...address, view, formToken })
+}
+
+async function cancel(
+  options: PagesOptions,
+  request: PageRequest,
+  reply: FastifyReply,
+  linkToken: string,
+): Promise<FastifyReply> {
+  if (!isOwnForm(options, request, linkToken)) {
+    return sendMessage(reply, options.site, 'foreignForm', linkToken)
+  }
+  try {
+    await options.checkout.cancelCheckout({ linkToken })
+  } catch (error) {
+    // Too late: the page shows what has happened meanwhile.
+    const isLate = error instanceof Failure && error.reason === 'PAYMENT_NOT_CANCELLABLE'
+    if (!isLate) throw error
+  }
+  return redirectToPage(request, reply, linkToken)
 }
 
 async function readCheckout(
@@ -156,25 +285,22 @@ async function readCheckout(
   return found
 }
 
-/** `method` is what the payer chose on the page. */
-type Shown = { checkout: CheckoutMessage; method?: string | undefined; isPinMistaken?: boolean }
+type Shown = { checkout: CheckoutMessage; linkToken: string; isPinMistaken?: boolean }
 
 async function sendPage(
   options: PagesOptions,
   reply: FastifyReply,
-  linkToken: string,
-  { checkout, method, isPinMistaken = false }: Shown,
+  { checkout, linkToken, isPinMistaken = false }: Shown,
 ): Promise<FastifyReply> {
-  const choice = languageOf(reply.request)
-  const view = checkoutView(checkout, choice.language, method)
-  return sendCheckout(reply, {
+  const address = addressOf(reply.request as PageRequest, linkToken)
+  const { language } = address.choice
+  const view = checkoutView(checkout, language, address)
+  return sendCheckout(reply, options.site, {
+    ...address,
     view,
-    choice,
-    method,
-    linkToken,
-    address: `${options.publicBaseUrl}/pay/${linkToken}`,
-    frameUrl: view.means === 'card' ? await openCardFrame(options, linkToken) : undefined,
-    formToken: formToken(options.pageKeys().current.key, linkToken, Date.now()),
+    publicBaseUrl: options.publicBaseUrl,
+    frameUrl: view.means === 'card' ? await frameOrWait(options, address) : undefined,
+    formToken: formTokenOf(options, linkToken),
     // Meanwhile there may be nothing left to pay.
     isPinMistaken: isPinMistaken && view.means === 'wallet',
   })
@@ -184,13 +310,32 @@ function isMethod(text: string): boolean {
   return paymentMethods.some((method) => method === text)
 }
 
+/** The back end's card form if it comes soon, else our own page that waits for it. Undefined: it cannot be had. */
+function frameOrWait(options: PagesOptions, address: PageAddress): Promise<string | undefined> {
+  const { linkToken, choice } = address
+  const late = new Promise<string>((resolve) => {
+    setTimeout(() => resolve(cardPath(linkToken, choice)), frameWithinMs).unref()
+  })
+  return Promise.race([openCardFrame(options, address), late])
+}
+
+async function showCardFrame(
+  options: PagesOptions,
+  reply: FastifyReply,
+  linkToken: string,
+): Promise<FastifyReply> {
+  const address = addressOf(reply.request as PageRequest, linkToken)
+  return sendCardFrame(reply, address, await openCardFrame(options, address))
+}
+
 /** The back end's card form; undefined when it cannot be had now. */
 async function openCardFrame(
   { checkout, log }: PagesOptions,
-  linkToken: string,
+  { linkToken, choice }: PageAddress,
 ): Promise<string | undefined> {
   try {
-    return (await checkout.openCardFrame({ linkToken })).frameUrl
+    const opened = await checkout.openCardFrame({ linkToken, language: choice.language, theme })
+    return opened.frameUrl
   } catch (error) {
     log.warn({ err: error }, 'card form not available')
     return undefined

@@ -1,39 +1,163 @@
-// Loads a payer's page anew when its payment has changed; it must not send or change what the payer types.
-const { page, watch, stamp } = document.currentScript.dataset
+// Keeps a payer's page current, shows times in the reader's zone and sizes the card form. It never changes what is typed.
+const script = document.currentScript
 const soonMs = 4_000
 const laterMs = 15_000
 const soonForMs = 5 * 60_000
+// A click on what follows a field must reach it before the page changes.
+const settleMs = 1_000
 const openedMs = Date.now()
+const { page } = script.dataset
+let { watch, stamp } = script.dataset
+let latest
+let formState
+let stream
+let timer
 
-/** Waits before the next look; a page that is left open asks less often. */
-function schedule() {
-  setTimeout(() => void look(), Date.now() - openedMs < soonForMs ? soonMs : laterMs)
+const one = (selector) => document.querySelector(selector)
+
+/** Whether a change must wait: a field or the card form has focus or content. */
+function isInUse(phase) {
+  const fields = [...document.querySelectorAll('main input:not([type="hidden"])')]
+  if (fields.some((field) => field.value || field === document.activeElement)) return true
+  const frame = one('iframe')
+  if (!frame || formState === 'approved' || formState === 'closed') return false
+  const isUsed = formState === 'editing' || formState === 'sending'
+  return phase !== 'ended' || isUsed || document.activeElement === frame
 }
 
-/** A form that is being filled in is not taken away while it can still be sent, nor a card form that works. */
-function isBusy(phase) {
-  if (phase === 'processing') return document.querySelector('iframe') !== null
-  return phase === 'open' && Boolean(document.querySelector('#pin')?.value)
+function consider() {
+  if (!latest || latest.stamp === stamp) return
+  if (!isInUse(latest.phase)) void renew()
+  // The form says by itself what became of an attempt.
+  else if (!one('iframe') || latest.phase === 'ended') one('#changed').hidden = false
+}
+
+function hear(message) {
+  latest = message
+  consider()
+}
+
+/** Puts the new content in place; focus stays where it was, and the change is announced. */
+async function renew() {
+  const heard = latest
+  const answer = await fetch(page, { signal: AbortSignal.timeout(10_000) }).catch(() => undefined)
+  if (!answer?.ok || latest !== heard || isInUse(heard.phase)) return
+  // The style is here already, and the page's policy has the nonce of this one alone.
+  const text = (await answer.text()).replace(/<style[\s\S]*?<\/style>/, '')
+  const next = new DOMParser().parseFromString(text, 'text/html')
+  const content = next.querySelector('main')
+  const { dataset } = next.querySelector('script[data-page]') ?? {}
+  // A policy that has no frame cannot show one.
+  if (!content || !dataset || next.querySelector('iframe')) return location.replace(page)
+  const { id, href } = document.activeElement
+  const hadFocus = one('main').contains(document.activeElement)
+  const state = content.querySelector('#state')
+  state?.removeAttribute('role')
+  one('main').replaceChildren(...content.childNodes)
+  document.title = next.title
+  one('#changed').hidden = true
+  one('#live').textContent = [one('h1'), state].map((part) => part?.textContent.trim()).join(' ')
+  if (hadFocus) {
+    const sameLink = [...one('main').querySelectorAll('a')].find(
+      (link) => href && link.href === href,
+    )
+    focusOn((id && one(`#${id}`)) || sameLink || one('h1'))
+  }
+  ;({ stamp } = dataset)
+  watch = dataset.watch
+  if (!watch) unwatch()
+  enhance()
+}
+
+function focusOn(element) {
+  if (element.matches('h1, div')) element.tabIndex = -1
+  element.focus()
 }
 
 async function look() {
   try {
-    if (!document.hidden) {
-      const answer = await fetch(watch, { signal: AbortSignal.timeout(10_000) })
-      const now = answer.ok ? await answer.json() : { stamp }
-      // Not reload(): a page that answered a form would send it again.
-      if (now.stamp !== stamp && !isBusy(now.phase)) return location.replace(page)
-    }
+    const answer = await fetch(watch, { signal: AbortSignal.timeout(10_000) })
+    if (answer.ok) hear(await answer.json())
   } catch {
     // No network for now; the next look may have one.
   }
-  schedule()
 }
 
-// A button that needs this script is shown by it.
-const printer = document.querySelector('#print')
-if (printer) {
+/** Polls, the less often the longer the page is open: where the stream is refused or cannot be had. */
+function poll() {
+  clearTimeout(timer)
+  if (!watch) return
+  timer = setTimeout(
+    () => void look().then(poll),
+    Date.now() - openedMs < soonForMs ? soonMs : laterMs,
+  )
+}
+
+function unwatch() {
+  stream?.close()
+  clearTimeout(timer)
+}
+
+function follow() {
+  unwatch()
+  if (!watch || document.hidden) return
+  stream = new EventSource(watch.replace(/state$/, 'events'))
+  stream.addEventListener('message', ({ data }) => hear(JSON.parse(data)))
+  // Closed: the server refused it. A connection that only broke is opened again by the browser.
+  stream.addEventListener('error', () => {
+    if (stream.readyState === EventSource.CLOSED) poll()
+  })
+}
+
+/** Shows moments in the reader's zone, and what is left of a short time. */
+function showTimes() {
+  const { lang } = document.documentElement
+  const locale = lang === 'ar' ? 'ar-u-nu-latn' : lang
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+  for (const time of document.querySelectorAll('time[data-local]')) {
+    const at = new Date(time.dateTime)
+    const leftS = Math.max(0, Math.floor((at - Date.now()) / 1_000))
+    const left = `${Math.floor(leftS / 60)}:${String(leftS % 60).padStart(2, '0')}`
+    const isCounted = time.dataset.left && leftS > 0 && leftS < 3_600
+    time.textContent =
+      format.format(at) + (isCounted ? ` (${time.dataset.left.replace('{time}', left)})` : '')
+  }
+}
+
+function enhance() {
+  showTimes()
+  const printer = one('#print')
+  if (!printer) return
   printer.hidden = false
   printer.addEventListener('click', () => print())
 }
-schedule()
+
+let isSent = false
+addEventListener('submit', (event) => {
+  if (isSent || !navigator.onLine) event.preventDefault()
+  const notice = one('#offline')
+  if (notice) notice.hidden = navigator.onLine
+  isSent ||= navigator.onLine
+})
+addEventListener('pageshow', () => void (isSent = false))
+addEventListener('focusout', () => setTimeout(consider, settleMs))
+addEventListener('message', ({ origin, source, data }) => {
+  const frame = one('iframe')
+  const isForm = source && source === frame?.contentWindow && origin === new URL(frame.src).origin
+  if (!isForm || data?.type !== 'payweave.card-form') return
+  const { height, state } = data
+  if (height > 0) frame.style.height = `${Math.min(Math.max(height, 120), 1_600) + 2}px`
+  formState = String(state)
+  consider()
+  // This page is itself a frame of the payer's page where the form was slow.
+  const own = document.documentElement.getBoundingClientRect().height
+  if (parent !== window) parent.postMessage({ ...data, height: own }, location.origin)
+})
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && watch) void look()
+  follow()
+})
+enhance()
+if (one('time[data-left]')) setInterval(showTimes, 1_000)
+if (one('#mistake')) focusOn(one('#mistake'))
+follow()

@@ -44,22 +44,31 @@ export function isCrossSite({ headers }: FastifyRequest, publicOrigin: string): 
   return origin !== publicOrigin && URL.parse(origin)?.host !== host
 }
 
-/** What one page may load beside its style: the back end's card frame, and our script with what that asks. */
-export type Loads = { frameUrl?: string | undefined; runsScript?: boolean }
+/** What one page may load beside its style: a card frame, and our script with what that asks. */
+export type Loads = {
+  /** An absolute URL, or a path of our own. */
+  frameUrl?: string | undefined
+  runsScript?: boolean
+  /** A page of ours may show this one in a frame. */
+  isFramed?: boolean
+}
 
 /** Protects an answer: its page loads nothing but what is named here. Returns the nonce of its style. */
-export function protectPage(reply: FastifyReply, { frameUrl, runsScript = false }: Loads): string {
+export function protectPage(
+  reply: FastifyReply,
+  { frameUrl, runsScript = false, isFramed = false }: Loads,
+): string {
   const nonce = randomBytes(16).toString('base64')
-  const frameSource = frameUrl === undefined ? "'none'" : new URL(frameUrl).origin
   void reply.headers({
     'content-security-policy': [
       "default-src 'none'",
       `style-src 'nonce-${nonce}'`,
+      "img-src 'self'",
       ...(runsScript ? ["script-src 'self'", "connect-src 'self'"] : []),
-      `frame-src ${frameSource}`,
+      `frame-src ${frameSource(frameUrl)}`,
       "form-action 'self'",
       "base-uri 'none'",
-      "frame-ancestors 'none'",
+      `frame-ancestors ${isFramed ? "'self'" : "'none'"}`,
     ].join('; '),
     'cache-control': 'no-store',
     'cross-origin-opener-policy': 'same-origin',
@@ -67,8 +76,13 @@ export function protectPage(reply: FastifyReply, { frameUrl, runsScript = false 
     // Not "no-referrer": with it a browser sends "Origin: null" from our own forms.
     'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
+    'x-frame-options': isFramed ? 'SAMEORIGIN' : 'DENY',
     'x-robots-tag': 'noindex, nofollow',
   })
   return nonce
+}
+
+function frameSource(frameUrl: string | undefined): string {
+  if (frameUrl === undefined) return "'none'"
+  return frameUrl.startsWith('/') ? "'self'" : new URL(frameUrl).origin
 }

@@ -5,7 +5,7 @@ import { Failure } from '#core/errors/errors.ts'
 import type { BillingService } from '#gen/billing/v1/billing_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { isLinkToken } from './page-guard.ts'
-import { sendMessage } from './render.ts'
+import { type Site, sendMessage } from './render.ts'
 
 /** Reads a receipt by the token of its link. */
 export type ReceiptsClient = Pick<Client<typeof BillingService>, 'readReceipt'>
@@ -15,21 +15,20 @@ type ReceiptRequest = FastifyRequest<{ Params: { token: string } }>
 /** Registers `/receipts/<token>`. */
 export function registerReceipts(
   app: FastifyInstance,
-  receipts: ReceiptsClient,
-  log: Logger,
+  { receipts, log, site }: { receipts: ReceiptsClient; log: Logger; site: Site },
 ): void {
   app.get('/receipts/:token', async (request: ReceiptRequest, reply) => {
     const { token } = request.params
-    if (!isLinkToken(token)) return sendMessage(reply, 'notFound')
+    if (!isLinkToken(token)) return sendMessage(reply, site, 'notFound')
     try {
       const { pdf, receiptId } = await receipts.readReceipt({ token })
       return sendPdf(reply, receiptId, pdf)
     } catch (error) {
       if (error instanceof Failure && error.reason === 'BILL_PAYMENT_NOT_FOUND') {
-        return sendMessage(reply, 'notFound')
+        return sendMessage(reply, site, 'notFound')
       }
       log.warn({ requestId: request.edge.requestId, err: error }, 'receipt page failed')
-      return sendMessage(reply, 'unavailable')
+      return sendMessage(reply, site, 'unavailable')
     }
   })
 }

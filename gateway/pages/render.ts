@@ -4,23 +4,24 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
+import { directionOf, type Language, languageCodes } from '#core/text/language.ts'
 import { retryAfterOf } from '../http/failures.ts'
 import type { CheckoutView } from './checkout-view.ts'
-import {
-  directionOf,
-  fill,
-  type Language,
-  type LanguageChoice,
-  languageCodes,
-  languageOf,
-  languages,
-} from './language.ts'
+import { drawBarcode, drawQr } from './drawings.ts'
+import { fill, type LanguageChoice, languageOf, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
-import { protectPage } from './page-guard.ts'
+import { type Loads, protectPage } from './page-guard.ts'
+
+/** What all pages of an installation share. */
+export type Site = {
+  /** Every page says that no real money moves. */
+  isSandbox: boolean
+}
 
 const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false })
 const script = readFileSync(join(import.meta.dirname, 'live.js'), 'utf8')
 const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8')
+const icon = readFileSync(join(import.meta.dirname, 'icon.svg'))
 
 type MessagePage = {
   status: number
@@ -45,6 +46,7 @@ const messages = {
 /** Answers with a page that says one thing. `linkToken` leads back to the payer's page. */
 export function sendMessage(
   reply: FastifyReply,
+  site: Site,
   kind: keyof typeof messages,
   linkToken?: string,
 ): FastifyReply {
@@ -53,7 +55,7 @@ export function sendMessage(
   const { language, chosen } = languageOf(reply.request)
   const say = languages[language]
   const html = eta.render('./message', {
-    frame: frameOf(language, protectPage(reply, {})),
+    frame: frameOf(reply, site, language, {}),
     title: say[title],
     text: say[text],
     openPage: say.openPage,
@@ -62,16 +64,22 @@ export function sendMessage(
   return sendHtml(reply, status, language, html)
 }
 
-/** What a checkout page is made from. */
-export type CheckoutPage = {
-  view: CheckoutView
-  choice: LanguageChoice
-  /** The method that the payer chose on the page. */
-  method: string | undefined
+/** A payer's page and what the payer chose on it. */
+export type PageAddress = {
   linkToken: string
-  /** Full address of the page, which its QR code shows. */
-  address: string
-  /** The back end's card form; undefined when the page shows none or it cannot be had. */
+  choice: LanguageChoice
+  /** The payment method. */
+  method: string | undefined
+  /** The payer scanned the code of a point of sale. */
+  isScanned: boolean
+}
+
+/** What a checkout page is made from. */
+export type CheckoutPage = PageAddress & {
+  view: CheckoutView
+  /** What links start with. */
+  publicBaseUrl: string
+  /** The back end's card form, or our own page that waits for it; undefined when there is none. */
   frameUrl: string | undefined
   formToken: string
   isPinMistaken: boolean
@@ -79,6 +87,15 @@ export type CheckoutPage = {
 
 /** Answers with the script that renews a page. */
 export function sendScript(reply: FastifyReply): FastifyReply {
+  return sendFile(reply, script, 'text/javascript; charset=utf-8')
+}
+
+/** Answers with the icon of the pages. */
+export function sendIcon(reply: FastifyReply): FastifyReply {
+  return sendFile(reply, icon, 'image/svg+xml')
+}
+
+function sendFile(reply: FastifyReply, content: string | Buffer, type: string): FastifyReply {
   return reply
     .headers({
       'cache-control': 'public, max-age=300',
@@ -86,72 +103,162 @@ export function sendScript(reply: FastifyReply): FastifyReply {
       'cross-origin-resource-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
     })
-    .type('text/javascript; charset=utf-8')
-    .send(script)
+    .type(type)
+    .send(content)
 }
 
 /** Answers with a payer's page. */
-export async function sendCheckout(reply: FastifyReply, page: CheckoutPage): Promise<FastifyReply> {
-  const { view, address, frameUrl, formToken, isPinMistaken } = page
+export async function sendCheckout(
+  reply: FastifyReply,
+  site: Site,
+  page: CheckoutPage,
+): Promise<FastifyReply> {
+  const { view, frameUrl, formToken, isPinMistaken, publicBaseUrl } = page
   const { language } = page.choice
   const say = languages[language]
-  const qrSvg = view.showsQr ? await drawQr(address) : undefined
+  const links = linksOf(page)
+  const scanAddress = `${publicBaseUrl}${links.scanUrl}`
+  const values = { merchant: view.businessName, payer: view.payer, total: totalOf(view) }
   const html = eta.render('./checkout', {
-    ...linksOf(page),
-    frame: frameOf(language, protectPage(reply, { frameUrl, runsScript: view.isLive })),
+    ...links,
+    ...headOf(page),
+    frame: frameOf(reply, site, language, { frameUrl, runsScript: true }),
     say,
     view,
-    address,
+    scanAddress,
     frameUrl,
     formToken,
     isPinMistaken,
-    qrSvg,
-    // An emoji or accented letter is one.
-    initial: [...new Intl.Segmenter(language).segment(view.businessName.trim())][0]?.segment ?? '',
-    payLabel: fill(say.pay, { total: `${view.total} ${view.currency}` }),
-    backLabel: fill(say.backTo, { merchant: view.businessName }),
+    qrSvg: view.isDisplay ? await drawQr(scanAddress) : undefined,
+    barcodeSvg: view.means === 'cash_code' ? await drawBarcode(view.cashCode) : undefined,
+    initial: initialOf(view, language),
+    payLabel: fill(say.pay, values),
+    walletOf: fill(say.walletOf, values),
+    notYouText: fill(say.notYouText, values),
   })
   return sendHtml(reply, isPinMistaken ? 400 : 200, language, html)
 }
 
-/** Where a page leads. The language that a payer chose goes along. */
-function linksOf({ view, choice, method, linkToken }: CheckoutPage) {
-  const { language, chosen: lang } = choice
-  const { payWith } = languages[language]
+/** Answers with the question whether to cancel. */
+export function sendCancel(
+  reply: FastifyReply,
+  site: Site,
+  page: PageAddress & { view: CheckoutView; formToken: string },
+): FastifyReply {
+  const { view, formToken, choice } = page
+  const { language } = choice
+  const say = languages[language]
+  const html = eta.render('./cancel', {
+    ...linksOf(page),
+    frame: frameOf(reply, site, language, {}),
+    pageTitle: titleOf(say.cancelTitle, view),
+    say,
+    view,
+    formToken,
+    initial: initialOf(view, language),
+  })
+  return sendHtml(reply, 200, language, html)
+}
+
+/**
+ * Answers with a page for the frame of a payer's page, which shows the card form in a frame of its own: a form that is slow
+ * to open keeps only this page waiting.
+ */
+export function sendCardFrame(
+  reply: FastifyReply,
+  { linkToken, choice }: Pick<PageAddress, 'linkToken' | 'choice'>,
+  frameUrl: string | undefined,
+): FastifyReply {
+  const { language } = choice
+  const loads = { frameUrl, runsScript: true, isFramed: true }
+  const html = eta.render('./card-frame', {
+    frame: frameOf(reply, { isSandbox: false }, language, loads),
+    say: languages[language],
+    frameUrl,
+    again: cardPath(linkToken, choice),
+  })
+  return sendHtml(reply, frameUrl === undefined ? 503 : 200, language, html)
+}
+
+/** The path of the page that `sendCardFrame` answers with. */
+export function cardPath(linkToken: string, { language }: LanguageChoice): string {
+  return pagePath(`${linkToken}/card`, { lang: language })
+}
+
+/** The head of a page: what a tab, a link preview and the script are given. */
+function headOf({ view, isPinMistaken, linkToken, choice, ...address }: CheckoutPage) {
+  const say = languages[choice.language]
+  const page = pagePath(linkToken, { lang: choice.chosen, ...address })
+  const watch = view.isLive ? { watch: `/pay/${linkToken}/state`, stamp: view.stamp } : {}
   return {
-    pageUrl: pagePath(linkToken, { lang, method }),
-    live: view.isLive && {
-      page: pagePath(linkToken, { lang, method }),
-      watch: `/pay/${linkToken}/state`,
-      stamp: view.stamp,
-    },
-    walletUrl: pagePath(`${linkToken}/wallet`, { lang, method }),
+    pageTitle: titleOf(isPinMistaken ? say.mistakeTitle : view.title, view),
+    summary: [totalOf(view), view.businessName, view.description].filter(Boolean).join(' · '),
+    script: { page, ...watch },
+    live: view.isLive && { changed: say.changed, showChange: say.showChange, pageUrl: page },
+  }
+}
+
+function titleOf(title: string, view: CheckoutView): string {
+  return `${title} · ${totalOf(view)} · ${view.businessName}`
+}
+
+function totalOf({ total, currency }: CheckoutView): string {
+  return `${total.text} ${currency}`
+}
+
+/** The first letter of a name; an emoji or accented letter is one. */
+function initialOf({ businessName }: CheckoutView, language: Language): string {
+  return [...new Intl.Segmenter(language).segment(businessName.trim())][0]?.segment ?? ''
+}
+
+/** Where a page leads. The language that a payer chose goes along. */
+function linksOf({ view, choice, linkToken, ...address }: PageAddress & { view: CheckoutView }) {
+  const { language, chosen: lang } = choice
+  return {
+    pageUrl: pagePath(linkToken, { lang, ...address }),
+    scanUrl: pagePath(linkToken, { lang, isScanned: true }),
+    walletUrl: pagePath(`${linkToken}/wallet`, { lang, ...address }),
+    cancelUrl: pagePath(`${linkToken}/cancel`, { lang, ...address }),
     otherMeans: view.otherMeans.map((other) => ({
-      label: fill(payWith, { method: other.label }),
-      href: pagePath(linkToken, { lang, method: other.method }),
+      label: other.label,
+      href: pagePath(linkToken, { lang, ...address, method: other.method }),
     })),
     languageLinks: languageCodes.map((code) => ({
       code,
       name: languages[code].languageName,
-      href: pagePath(linkToken, { lang: code, method }),
+      href: pagePath(linkToken, { lang: code, ...address }),
       isCurrent: code === language,
     })),
   }
 }
 
+type PathOptions = Partial<Pick<PageAddress, 'method' | 'isScanned'>> & {
+  lang: string | undefined
+}
+
 /** The path of a payer's page, with what of its query is set. */
 export function pagePath(
   linkToken: string,
-  { lang, method }: { lang: string | undefined; method?: string | undefined },
+  { lang, method, isScanned = false }: PathOptions,
 ): string {
   const query = new URLSearchParams()
   if (lang !== undefined) query.set('lang', lang)
   if (method !== undefined) query.set('method', method)
+  if (isScanned) query.set('scanned', '1')
   return `/pay/${linkToken}${query.size > 0 ? `?${query.toString()}` : ''}`
 }
 
-function frameOf(language: Language, nonce: string) {
-  return { language, direction: directionOf(language), nonce, style }
+/** What every page begins with. Its answer gets the headers that let it load what it names, and nothing else. */
+function frameOf(reply: FastifyReply, { isSandbox }: Site, language: Language, loads: Loads) {
+  const { sandbox, sandboxMark } = languages[language]
+  return {
+    language,
+    direction: directionOf(language),
+    nonce: protectPage(reply, loads),
+    style,
+    isFramed: loads.isFramed ?? false,
+    ...(isSandbox && { sandbox, sandboxMark }),
+  }
 }
 
 function sendHtml(
@@ -165,10 +272,4 @@ function sendHtml(
     .headers({ 'content-language': language, vary: 'accept-language' })
     .type('text/html; charset=utf-8')
     .send(html)
-}
-
-/** What draws is read with the first page that shows one: many gateways show none. */
-async function drawQr(text: string): Promise<string> {
-  const { default: qrCode } = await import('qrcode')
-  return await qrCode.toString(text, { type: 'svg', margin: 2 })
 }

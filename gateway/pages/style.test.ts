@@ -49,6 +49,12 @@ describe.each(palettes)('in the %s palette', (_, palette) => {
   )
 })
 
+it('the banner of a sandbox can be read in both palettes', () => {
+  const [, ink, ground] =
+    /\.sandbox,[^{]*\{[^}]*color: (#\w+);\s*background: (#\w+);/.exec(style) ?? []
+  expect(contrast(ink, ground)).toBeGreaterThanOrEqual(7)
+})
+
 it('a page has no animation', () => {
   expect(style).not.toMatch(/animation|transition|@keyframes|scroll-behavior/)
 })

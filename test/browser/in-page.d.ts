@@ -11,3 +11,5 @@ export declare function letterSizePx(element: unknown): number
 export declare function notePrinting(): void
 export declare function showsPdf(): boolean
 export declare function uncheck(form: unknown): void
+export declare function layoutShift(): Promise<number>
+export declare function heightOf(element: unknown): number

@@ -8,7 +8,7 @@ export function widths() {
 
 /** Everything that a keyboard must reach, in the order of the page. */
 export function reachable() {
-  return [...document.querySelectorAll('a, button, input, iframe')]
+  return [...document.querySelectorAll('a, button, input, iframe, summary')]
     .filter((element) => element.checkVisibility() && element.getAttribute('type') !== 'hidden')
     .map((element) => element.id || element.textContent.trim() || element.title)
 }
@@ -47,4 +47,21 @@ export function showsPdf() {
 /** Lets a form be sent as a browser without checks of its own would. */
 export function uncheck(form) {
   form.noValidate = true
+}
+
+/** Sum of the layout shifts since the page was opened, without those that followed an input. */
+export function layoutShift() {
+  return new Promise((resolve) => {
+    let sum = 0
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) sum += value
+    }).observe({ type: 'layout-shift', buffered: true })
+    // Shifts that have happened are delivered before the second frame.
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)))
+  })
+}
+
+/** Height of an element, in pixels. */
+export function heightOf(element) {
+  return element.getBoundingClientRect().height
 }

@@ -1,12 +1,12 @@
 // Takes the pictures of every state of a payer's page that docs/checkout.md shows: `npm run screenshots`.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cardOrigin, startPages } from '../edge/stand-ins/checkout.ts'
+import { startPages } from '../edge/stand-ins/checkout.ts'
 import { states } from '../edge/stand-ins/checkout-states.ts'
 import { findChromium, launchChromium } from './chromium.ts'
 import { uncheck } from './in-page.js'
 import { shrinkPng } from './png.ts'
-import { cardForm } from './stand-in-pages.ts'
+import { serveCardForm } from './stand-in-pages.ts'
 import { follow, visit } from './visit.ts'
 
 const folder = join(import.meta.dirname, '..', '..', 'docs', 'screenshots')
@@ -16,15 +16,15 @@ mkdirSync(folder, { recursive: true })
 const pages = await startPages({ publicBaseUrl: 'https://pay.example' })
 const browser = await launchChromium(await findChromium())
 const { page } = await visit(browser)
-await page.route(`${cardOrigin}/**`, cardForm)
+await serveCardForm(page, pages.origin)
 
 async function take(name: string): Promise<void> {
   const file = `${name.replaceAll(/\W+/g, '-')}.png`
   writeFileSync(join(folder, file), shrinkPng(await page.screenshot({ fullPage: true })))
 }
 
-for (const [name, shown] of states) {
-  await page.goto(pages.page(shown).url)
+for (const [name, shown, query = ''] of states) {
+  await page.goto(`${pages.page(shown).url}${query}`)
   await take(name)
 }
 await page.goto(`${pages.page({}).url}?lang=ar`)
@@ -35,6 +35,8 @@ await page.locator('form').evaluate(uncheck)
 await page.locator('#pin').fill('12')
 await follow(page, () => page.locator('form button').click())
 await take('mistaken PIN')
+await page.goto(`${pages.page({}).url}/cancel`)
+await take('cancel')
 await page.emulateMedia({ media: 'print' })
 await page.goto(pages.page({ channel: 'agent', method: 'cash' }).url)
 await take('cash code on paper')

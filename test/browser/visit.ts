@@ -36,9 +36,11 @@ export async function visit(browser: Browser, more: BrowserContextOptions = {}):
   })
   page.on('pageerror', (error) => void complaints.push(String(error)))
   page.on('request', (request) => {
-    const isFramed = request.frame() !== page.mainFrame()
+    // A stream ends long after the page is there.
+    const isCounted =
+      request.frame() === page.mainFrame() && request.resourceType() !== 'eventsource'
     const bytes = async () => {
-      if (isFramed || (await request.response()) === null) return 0
+      if (!isCounted || (await request.response()) === null) return 0
       const { responseBodySize, responseHeadersSize } = await request.sizes()
       return responseBodySize + responseHeadersSize
     }
@@ -70,13 +72,6 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(await violations(page, (axe) => axe.withTags(rules))).toEqual([])
 }
 
-/** Holds the colours that a page has in the dark against it. */
-export async function expectReadableInTheDark(page: Page): Promise<void> {
-  await page.emulateMedia({ colorScheme: 'dark' })
-  expect(await violations(page, (axe) => axe.withRules(['color-contrast']))).toEqual([])
-  await page.emulateMedia({ colorScheme: 'light' })
-}
-
 async function violations(page: Page, by: (axe: AxeBuilder) => AxeBuilder): Promise<string[]> {
   // Frames of other origins are not ours; without them axe needs no second tab.
   const found = await by(new AxeBuilder({ page }).setLegacyMode(true)).analyze()
@@ -85,11 +80,15 @@ async function violations(page: Page, by: (axe: AxeBuilder) => AxeBuilder): Prom
 
 /** Nothing is cut off or must be moved sideways, on an ordinary phone and on the narrowest. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
-  for (const size of [narrow, phone]) {
-    await page.setViewportSize(size)
-    const { scrollWidth, clientWidth } = await page.evaluate(widths)
-    expect(scrollWidth, `at ${size.width} pixels`).toBeLessThanOrEqual(clientWidth)
-  }
+  for (const { width } of [narrow, phone]) await expectFits(page, width)
+  await page.setViewportSize(phone)
+}
+
+/** Nothing must be moved sideways at a width, in pixels. */
+export async function expectFits(page: Page, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: phone.height })
+  const { scrollWidth, clientWidth } = await page.evaluate(widths)
+  expect(scrollWidth, `at ${width} pixels`).toBeLessThanOrEqual(clientWidth)
 }
 
 /** Everything that a keyboard must reach, in the order of the page. */

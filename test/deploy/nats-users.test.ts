@@ -154,6 +154,22 @@ describe('the users of the broker', () => {
     })
   })
 
+  it('the user of the gateway hears of every change of a payment', async () => {
+    const [payments, gateway] = await Promise.all([as('payments'), as('gateway')])
+    const heard = new Set<string>()
+    gateway.subscribe('pw.payments.>', (payload) => heard.add(Buffer.from(payload).toString()))
+    const subjects = ['pw.payments.event', 'pw.payments.event.unaddressed', 'pw.payments.settled']
+    let published = 0
+    // The broker may hear of the subscription later than of the event.
+    await eventually(async () => {
+      published += 1
+      for (const subject of subjects) {
+        await payments.publish(subject, Buffer.from(subject), `${subject} ${published}`)
+      }
+      expect([...heard].toSorted()).toEqual(subjects)
+    })
+  })
+
   it('no user publishes events of another, and the gateway publishes none', async () => {
     const [institution, gateway] = await Promise.all([as('institution'), as('gateway')])
     await publishSurely(institution, 'pw.institution.transaction', Buffer.from('done'), 'third')

@@ -7,6 +7,7 @@ import type { PageServices } from '../../gateway/options.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { call, type EdgeFixture, goodHeaders, parseRaw, sendRaw, startEdge } from './harness.ts'
 import { draftOf, goodRequests, targetOf } from './stand-ins/good-requests.ts'
+import { noChanges } from './stand-ins/no-changes.ts'
 
 /** Pages in front of services that are away. */
 const pages: PageServices = {
@@ -17,6 +18,7 @@ const pages: PageServices = {
   }),
   receipts: { readReceipt: () => Promise.reject(new Error('away')) },
   pageKeys: fixedKeys(),
+  changes: noChanges,
 }
 const ready = () => Promise.resolve({ gateway: true, nats: false })
 const token = 'x'.repeat(43)

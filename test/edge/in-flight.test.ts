@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.ts'
 import { fixedKeys } from '../support/keys.ts'
 import { call, type EdgeFixture, goodHeaders, goodPayment, parseRaw, startEdge } from './harness.ts'
 import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
+import { noChanges } from './stand-ins/no-changes.ts'
 
 let edge: EdgeFixture
 let release = Promise.withResolvers<void>()
@@ -165,6 +166,7 @@ describe('in the whole process', () => {
     }),
     receipts: { readReceipt: () => Promise.reject(new Error('never asked')) },
     pageKeys: fixedKeys(),
+    changes: noChanges,
   }
   const few = { inFlightLimits: { perConnection: 16, working: 3, open: 20 } }
   const fill = async () => {

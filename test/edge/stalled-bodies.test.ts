@@ -17,6 +17,7 @@ import {
 } from './harness.ts'
 import { holder } from './stand-ins/account-calls.ts'
 import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
+import { noChanges } from './stand-ins/no-changes.ts'
 
 let edge: EdgeFixture
 const sockets: net.Socket[] = []
@@ -141,7 +142,7 @@ describe('a body that stops', () => {
     const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
     edge = await startEdge(
       { requestTimeoutMs: 1_500 },
-      { pages: { checkout, receipts, pageKeys: fixedKeys(pageKey) } },
+      { pages: { checkout, receipts, pageKeys: fixedKeys(pageKey), changes: noChanges } },
     )
     const link = 'x'.repeat(43)
     const fields = new URLSearchParams({

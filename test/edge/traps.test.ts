@@ -15,6 +15,7 @@ import {
   startEdge,
 } from './harness.ts'
 import { refusedAs, shapeOf } from './stand-ins/good-requests.ts'
+import { noChanges } from './stand-ins/no-changes.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -167,7 +168,7 @@ describe('a target', () => {
       identity: { authorization: () => '' },
     })
     const receipts = { readReceipt: () => Promise.reject(new Error('never asked')) }
-    const pages = { checkout: nobody, receipts, pageKeys: fixedKeys() }
+    const pages = { checkout: nobody, receipts, pageKeys: fixedKeys(), changes: noChanges }
     const withPages = await startEdge({}, { pages })
     for (const target of ['/pay/%zz', '/pay/%zz/wallet', '/pay/x%', '/pay/x', '/receipts/%zz']) {
       const text = await sendRaw(withPages.port, head(`GET ${target} HTTP/1.1`))

@@ -17,6 +17,7 @@ import {
 } from '#core/payment/words.ts'
 import { type Checkout, CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
 import type { EdgeSettings, PageServices } from '../../../gateway/options.ts'
+import type { PaymentChanges } from '../../../gateway/pages/live-streams.ts'
 import { fixedKeys } from '../../support/keys.ts'
 import { startEdge } from '../harness.ts'
 
@@ -35,6 +36,7 @@ export type Shown = {
   refusedAttempts?: number
   businessName?: string
   description?: string
+  expireTime?: Date
 }
 
 export const successUrl = 'https://shop.example/thanks?order=1&x=2'
@@ -42,6 +44,8 @@ export const errorUrl = 'https://shop.example/sorry'
 export const cardOrigin = 'https://cards.example'
 /** Makes the card form fail to open. */
 export const noCardForms = 'no card forms'
+/** Makes the card form wait for `seen.slowForm`. */
+export const slowCardForms = 'slow card forms'
 
 function checkoutOf(shown: Shown): Checkout {
   const { channel = 'payment_link', method = 'wallet', amountMinor = 10_000n } = shown
@@ -54,7 +58,7 @@ function checkoutOf(shown: Shown): Checkout {
     feeMinor: shown.feeMinor ?? 290n,
     paymentState: numberOf(paymentStates, shown.payment ?? 'Pending'),
     payerState: numberOf(payerStates, shown.payer ?? 'Pending'),
-    expireTime: timestampFromDate(new Date('2026-01-02T03:04:05Z')),
+    expireTime: timestampFromDate(shown.expireTime ?? new Date('2026-01-02T03:04:05Z')),
     paymentChannel: numberOf(paymentChannels, channel),
     paymentMethod: numberOf(paymentMethods, method),
     allowedMethods: [method, ...others].map((one) => numberOf(paymentMethods, one)),
@@ -64,7 +68,16 @@ function checkoutOf(shown: Shown): Checkout {
     errorUrl,
     requestAmountMinor: amountMinor + (shown.othersMinor ?? 0n),
     paidAmountMinor: (shown.othersPaidMinor ?? 0n) + (shown.payer === 'paid' ? amountMinor : 0n),
+    payerName: 'Kofi B.',
+    payerNumberEnding: '0101',
+    paymentId: paymentIdOf(shown),
+    cancellable: (shown.payer ?? 'Pending') === 'Pending' && shown.othersMinor === undefined,
   })
+}
+
+/** One payment for each description. */
+function paymentIdOf({ description = '' }: Shown): string {
+  return `payment ${description}`
 }
 
 /** A PIN that the wallet declines; every other one pays. */
@@ -81,7 +94,7 @@ function afterPin(shown: Shown, pin: string): Shown {
 
 /** A gateway whose page `/pay/<link>` shows what `show` was given last, and more pages made by `page`. */
 export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?: Buffer) {
-  const seen = { pins: [] as string[], reads: 0 }
+  const seen = { pins: [] as string[], reads: 0, slowForm: Promise.resolve(), hearsChanges: true }
   const link = 'A'.repeat(43)
   const payments = new Map<string, Shown>([[link, {}]])
   const shownAt = (linkToken: string): Shown => {
@@ -100,11 +113,19 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
       if (linkToken !== link) payments.set(linkToken, afterPin(shown, pin))
       return { checkout: checkoutOf(shownAt(linkToken)), refused: pin === decliningPin }
     },
-    async openCardFrame({ linkToken }: { linkToken: string }) {
-      if (shownAt(linkToken).description === noCardForms) {
-        throw new Failure('SERVICE_UNAVAILABLE', 'no form')
+    async openCardFrame({ linkToken, language }: { linkToken: string; language: string }) {
+      const { description } = shownAt(linkToken)
+      if (description === noCardForms) throw new Failure('SERVICE_UNAVAILABLE', 'no form')
+      if (description === slowCardForms) await seen.slowForm
+      return { frameUrl: `${cardOrigin}/form?lang=${language}` }
+    },
+    async cancelCheckout({ linkToken }: { linkToken: string }) {
+      const shown = shownAt(linkToken)
+      if ((shown.payer ?? 'Pending') !== 'Pending') {
+        throw new Failure('PAYMENT_NOT_CANCELLABLE', 'too late')
       }
-      return { frameUrl: `${cardOrigin}/form?session=1` }
+      payments.set(linkToken, { ...shown, payer: 'Cancelled', payment: 'Cancelled' })
+      return { checkout: checkoutOf(shownAt(linkToken)) }
     },
   }
   const receipts = {
@@ -113,9 +134,22 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
       return { pdf: receipt, receiptId: '123456789012' }
     },
   }
+  const listeners = new Set<(paymentId: string) => void>()
+  const changes: PaymentChanges = {
+    isLive: () => seen.hearsChanges,
+    subscribe(onChange) {
+      listeners.add(onChange)
+      return () => void listeners.delete(onChange)
+    },
+  }
+  const change = (linkToken: string, next: Shown) => {
+    payments.set(linkToken, next)
+    for (const onChange of listeners) onChange(paymentIdOf(next))
+  }
   const pages = {
     checkout,
     receipts,
+    changes,
     pageKeys: fixedKeys(Buffer.alloc(32, 1)),
   } as unknown as PageServices
   const edge = await startEdge(settings, { pages })
@@ -124,9 +158,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
     seen,
     url: `${edge.url}/pay/${link}`,
     origin: edge.url,
-    show(next: Shown) {
-      payments.set(link, next)
-    },
+    show: (next: Shown) => change(link, next),
     /** A page of its own, where a PIN pays or is declined. */
     page(shown: Shown) {
       // The same in every run, so that a picture of the page does not change.
@@ -134,7 +166,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
       payments.set(own, shown)
       return {
         url: `${edge.url}/pay/${own}`,
-        show: (next: Shown) => void payments.set(own, next),
+        show: (next: Shown) => change(own, next),
       }
     },
     close: edge.close,

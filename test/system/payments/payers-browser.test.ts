@@ -38,9 +38,9 @@ describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`
     await byHand.page.getByText('100.00 TTD of 160.00 TTD has been paid.').waitFor()
 
     const { page } = other
-    const shown = 'Others have paid 100.00 TTD of 160.00 TTD. 60.00 TTD remains'
-    await page.getByText(shown).waitFor({ timeout: withinMs })
-    await follow(page, () => page.getByRole('link', { name: 'Pay with: Card' }).click())
+    const shown = '100.00 TTD of 160.00 TTD is paid. Your share is 60.00 TTD.'
+    await page.locator('#state').getByText(shown).waitFor({ timeout: withinMs })
+    await follow(page, () => page.getByRole('link', { name: 'Pay by card instead' }).click())
     const form = page.frameLocator('iframe')
     await form.getByLabel('Card number').fill('4242 4242 4242 4242')
     await form.getByLabel('Expiry date (MM/YY)').fill('12/39')
@@ -49,7 +49,7 @@ describe.skipIf(chromium.missing !== undefined)(`a payer${passedOver(chromium)}`
     await page.getByRole('heading', { name: 'Paid', exact: true }).waitFor({ timeout: withinMs })
     await shop.stateIs(id, 'paid')
     expect(other.origins()).toEqual([new URL(baseUrl).origin, new URL(simulatorUrl).origin])
-    await follow(page, () => page.getByRole('link', { name: 'Back to Demo Store' }).click())
+    await follow(page, () => page.getByRole('link', { name: 'Back to shop' }).click())
     expect(page.url()).toBe(success)
     for (const { complaints, close } of [other, byHand]) {
       expect(complaints()).toEqual([])
