@@ -43,6 +43,7 @@ function checkout({ state = 'Pending', channel = 'payment_link', method = 'walle
     payerNumberEnding: '0101',
     paymentId: '0198c000-0000-7000-8000-0000000000aa',
     cancellable: state === 'Pending',
+    transactionId: 'order-1001',
   } satisfies CheckoutMessage
 }
 
@@ -184,6 +185,19 @@ describe('every other state', () => {
   ] as const)('a refund of a payment by %s says where the money goes', (method, channel, text) => {
     const view = checkoutView(checkout({ state: 'Refunded', method, channel }), 'en')
     expect(view.notices).toEqual([text])
+  })
+
+  it('money that was received is proved by its times, method, reference and receipt', () => {
+    const time = (text: string) => timestampFromDate(new Date(text))
+    const receipt = { receiptId: 'r-1', paidTime: time('2026-01-02T03:04:05Z') }
+    const paid = checkoutView({ ...checkout({ state: 'paid' }), receipt }, 'en').receipt
+    expect(paid).toMatchObject({ number: 'r-1', method: 'Mobile wallet', reference: 'order-1001' })
+    expect(paid?.paid?.utc).toBe('2026-01-02 03:04:05 UTC')
+    expect(paid?.refunded).toBeUndefined()
+    const refunded = { ...receipt, refundTime: time('2026-01-03T03:04:05Z') }
+    const view = checkoutView({ ...checkout({ state: 'Refunded' }), receipt: refunded }, 'en')
+    expect(view.receipt?.refunded?.utc).toBe('2026-01-03 03:04:05 UTC')
+    expect(checkoutView(checkout({}), 'en').receipt).toBeUndefined()
   })
 
   it('a total is called what it is', () => {

@@ -39,6 +39,14 @@ export type CheckoutMessage = {
   payerNumberEnding: string
   paymentId: string
   cancellable: boolean
+  transactionId: string
+  receipt?: ReceiptMessage | undefined
+}
+
+type ReceiptMessage = {
+  receiptId: string
+  paidTime?: Timestamp | undefined
+  refundTime?: Timestamp | undefined
 }
 
 /** How a payer can pay on the page. */
@@ -58,6 +66,16 @@ export type ShownAmount = { text: string; exact: string }
 
 /** A moment as it is read, for machines, and in the form of the API. */
 export type ShownTime = { text: string; iso: string; utc: string }
+
+/** What proves a payment on the page, on paper too. */
+export type ShownReceipt = {
+  number: string
+  paid: ShownTime | undefined
+  refunded: ShownTime | undefined
+  method: string
+  /** The merchant's id of the request. */
+  reference: string
+}
 
 /** Everything that the page's template shows. */
 export type CheckoutView = {
@@ -101,6 +119,8 @@ export type CheckoutView = {
   /** How to pay at an agent; empty elsewhere. */
   agentText: string
   isCancellable: boolean
+  /** Undefined until the payer's money was received. */
+  receipt: ShownReceipt | undefined
   /** Where the payer goes after a final state; empty in every other. */
   returnUrl: string
 }
@@ -223,6 +243,7 @@ export function checkoutView(
       total: money(totalMinor),
     }),
     isCancellable: checkout.cancellable && isOpen,
+    receipt: checkout.receipt && receiptOf(checkout, checkout.receipt, language),
     returnUrl: returnUrlOf(checkout, state),
   }
 }
@@ -231,6 +252,22 @@ export function checkoutView(
 function returnUrlOf({ successUrl, errorUrl }: CheckoutMessage, state: PayerState): string {
   if (state === 'Pending' || state === 'Processing') return ''
   return state === 'paid' ? successUrl : errorUrl
+}
+
+function receiptOf(
+  { paymentMethod, transactionId }: CheckoutMessage,
+  { receiptId, paidTime, refundTime }: ReceiptMessage,
+  language: Language,
+): ShownReceipt {
+  const method = wordOf(paymentMethods, paymentMethod)
+  const shown = (time: Timestamp | undefined) => time && shownTime(timestampDate(time), language)
+  return {
+    number: receiptId,
+    paid: shown(paidTime),
+    refunded: shown(refundTime),
+    method: method === undefined ? '' : languages[language][method],
+    reference: transactionId,
+  }
 }
 
 function shownTime(time: Date, language: Language): ShownTime {

@@ -118,6 +118,7 @@ export async function sendCheckout(
   const say = languages[language]
   const links = linksOf(page)
   const scanAddress = `${publicBaseUrl}${links.scanUrl}`
+  const address = `${publicBaseUrl}/pay/${page.linkToken}`
   const values = { merchant: view.businessName, payer: view.payer, total: totalOf(view) }
   const html = eta.render('./checkout', {
     ...links,
@@ -129,7 +130,8 @@ export async function sendCheckout(
     frameUrl,
     formToken,
     isPinMistaken,
-    qrSvg: view.isDisplay ? await drawQr(scanAddress) : undefined,
+    address,
+    qrSvg: await qrOf(view, view.isDisplay ? scanAddress : address),
     barcodeSvg: view.means === 'cash_code' ? await drawBarcode(view.cashCode) : undefined,
     initial: initialOf(view, language),
     payLabel: fill(say.pay, values),
@@ -137,6 +139,11 @@ export async function sendCheckout(
     notYouText: fill(say.notYouText, values),
   })
   return sendHtml(reply, isPinMistaken ? 400 : 200, language, html)
+}
+
+/** The code of a point of sale leads to the payer's page, that of a receipt to what we hold of it. */
+async function qrOf({ isDisplay, receipt }: CheckoutView, address: string) {
+  return isDisplay || receipt !== undefined ? await drawQr(address) : undefined
 }
 
 /** Answers with the question whether to cancel. */

@@ -285,6 +285,26 @@ describe('paying by card', () => {
   })
 })
 
+describe('the receipt of a page', () => {
+  it('the receipt of a page is there once the money was received, and names its refund', async () => {
+    const { linkToken, paymentId, payerId } = await announced()
+    const receiptNow = async () => {
+      const { checkout } = await harness.checkouts.getCheckout({ linkToken })
+      return checkout?.receipt
+    }
+    expect(await receiptNow()).toBeUndefined()
+    await harness.report(payerId, ChargeOutcome.PAID)
+    const paid = await receiptNow()
+    expect(paid?.receiptId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(paid?.paidTime).toBeDefined()
+    expect(paid?.refundTime).toBeUndefined()
+    await harness.refund(paymentId)
+    const refunded = await receiptNow()
+    expect(refunded).toMatchObject({ receiptId: paid?.receiptId, paidTime: paid?.paidTime })
+    expect(refunded?.refundTime).toBeDefined()
+  })
+})
+
 describe('cancelling as the payer', () => {
   it('cancelling as the payer cancels the request, once, with its notices', async () => {
     const { linkToken, paymentId } = await announced()

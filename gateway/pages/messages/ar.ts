@@ -81,6 +81,16 @@ export const ar: Messages = {
   barcodeLabel: 'الرمز الشريطي لرمز الدفع',
   print: 'طباعة هذه الصفحة',
 
+  paidOn: 'تاريخ الدفع',
+  refundedOn: 'تاريخ رد المبلغ',
+  paidWith: 'وسيلة الدفع',
+  payer: 'الدافع',
+  reference: 'المرجع',
+  receiptNumber: 'رقم الإيصال',
+  checkReceipt: 'امسح هذا الرمز أو افتح هذا الرابط للتحقق من الإيصال:',
+  receiptQr: 'رمز استجابة سريعة لرابط هذا الإيصال',
+  printReceipt: 'طباعة الإيصال أو حفظه',
+
   refresh: 'تحديث هذه الصفحة',
   changed: 'تغيّرت هذه الدفعة.',
   showChange: 'عرض ما تغيّر',

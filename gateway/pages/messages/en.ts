@@ -79,6 +79,16 @@ export const en = {
   barcodeLabel: 'Barcode of the cash code',
   print: 'Print this page',
 
+  paidOn: 'Paid on',
+  refundedOn: 'Refunded on',
+  paidWith: 'Paid with',
+  payer: 'Payer',
+  reference: 'Reference',
+  receiptNumber: 'Receipt',
+  checkReceipt: 'Scan this code or open this link to check this receipt:',
+  receiptQr: 'QR code of the link to this receipt',
+  printReceipt: 'Print or save the receipt',
+
   refresh: 'Refresh this page',
   changed: 'This payment has changed.',
   showChange: 'Show what has changed',

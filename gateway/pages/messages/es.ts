@@ -77,6 +77,16 @@ export const es: Messages = {
   barcodeLabel: 'Código de barras del código de pago',
   print: 'Imprimir esta página',
 
+  paidOn: 'Pagado el',
+  refundedOn: 'Reembolsado el',
+  paidWith: 'Pagado con',
+  payer: 'Pagador',
+  reference: 'Referencia',
+  receiptNumber: 'Recibo',
+  checkReceipt: 'Escanee este código o abra este enlace para comprobar el recibo:',
+  receiptQr: 'Código QR del enlace a este recibo',
+  printReceipt: 'Imprimir o guardar el recibo',
+
   refresh: 'Actualizar esta página',
   changed: 'Este pago ha cambiado.',
   showChange: 'Ver qué ha cambiado',

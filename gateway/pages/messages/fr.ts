@@ -82,6 +82,16 @@ export const fr: Messages = {
   barcodeLabel: 'Code-barres du code de paiement',
   print: 'Imprimer cette page',
 
+  paidOn: 'Payé le',
+  refundedOn: 'Remboursé le',
+  paidWith: 'Payé par',
+  payer: 'Payeur',
+  reference: 'Référence',
+  receiptNumber: 'Reçu',
+  checkReceipt: 'Scannez ce code ou ouvrez ce lien pour vérifier ce reçu :',
+  receiptQr: 'Code QR du lien vers ce reçu',
+  printReceipt: 'Imprimer ou enregistrer le reçu',
+
   refresh: 'Actualiser cette page',
   changed: 'Ce paiement a changé.',
   showChange: 'Voir ce qui a changé',

@@ -77,6 +77,16 @@ export const ptBr: Messages = {
   barcodeLabel: 'Código de barras do código de pagamento',
   print: 'Imprimir esta página',
 
+  paidOn: 'Pago em',
+  refundedOn: 'Reembolsado em',
+  paidWith: 'Pago com',
+  payer: 'Pagador',
+  reference: 'Referência',
+  receiptNumber: 'Recibo',
+  checkReceipt: 'Leia este código ou abra este link para conferir o recibo:',
+  receiptQr: 'Código QR do link para este recibo',
+  printReceipt: 'Imprimir ou salvar o recibo',
+
   refresh: 'Atualizar esta página',
   changed: 'Este pagamento mudou.',
   showChange: 'Ver o que mudou',

@@ -167,6 +167,20 @@ export declare type Checkout = Message<"payments.v1.Checkout"> & {
    * @generated from field: bool cancellable = 21;
    */
   cancellable: boolean;
+
+  /**
+   * The merchant's id of the request.
+   *
+   * @generated from field: string transaction_id = 22;
+   */
+  transactionId: string;
+
+  /**
+   * Proof of the payer's money. Unset until it was received.
+   *
+   * @generated from field: payments.v1.Receipt receipt = 23;
+   */
+  receipt?: Receipt | undefined;
 };
 
 /**
@@ -174,6 +188,40 @@ export declare type Checkout = Message<"payments.v1.Checkout"> & {
  * Use `create(CheckoutSchema)` to create a new message.
  */
 export declare const CheckoutSchema: GenMessage<Checkout>;
+
+/**
+ * Proof that a payer's money was received.
+ *
+ * @generated from message payments.v1.Receipt
+ */
+export declare type Receipt = Message<"payments.v1.Receipt"> & {
+  /**
+   * UUID of the settlement.
+   *
+   * @generated from field: string receipt_id = 1;
+   */
+  receiptId: string;
+
+  /**
+   * When the money was received.
+   *
+   * @generated from field: google.protobuf.Timestamp paid_time = 2;
+   */
+  paidTime?: Timestamp | undefined;
+
+  /**
+   * When its refund began. Unset: it was not refunded.
+   *
+   * @generated from field: google.protobuf.Timestamp refund_time = 3;
+   */
+  refundTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.v1.Receipt.
+ * Use `create(ReceiptSchema)` to create a new message.
+ */
+export declare const ReceiptSchema: GenMessage<Receipt>;
 
 /**
  * Reads the page of a link.

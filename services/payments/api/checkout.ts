@@ -20,10 +20,11 @@ import { checkoutMessage } from './messages.ts'
  * `cancelCheckout` refuses with PAYMENT_NOT_CANCELLABLE. A cash code whose key was retired is INTERNAL_ERROR.
  */
 export function checkoutService(checkouts: CheckoutContext): ServiceImpl<typeof CheckoutService> {
-  const message = ({ payment, payer }: CheckoutView) => {
+  const message = ({ payment, payer, receipt }: CheckoutView) => {
     const { paymentChannel, paymentMethod } = payer
     const others = channelMethods[paymentChannel].filter((method) => method !== paymentMethod)
     return checkoutMessage(payment, payer, {
+      receipt,
       allowedMethods: [paymentMethod, ...others],
       cashCode: paymentChannel === 'agent' ? cashCode(checkouts.payments.linkKeys(), payer) : '',
     })

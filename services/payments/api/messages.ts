@@ -34,6 +34,7 @@ import type { DraftPayer, DraftPayment } from '../domain/new-payment.ts'
 import type { Payee, Payer, Payment } from '../domain/payment.ts'
 import { isCancellableByPayer } from '../domain/request-end.ts'
 import type { Fact, TransitionKind } from '../domain/transition.ts'
+import type { Receipt } from '../store/receipt-store.ts'
 
 type TimestampInit = Pick<Timestamp, 'seconds' | 'nanos'> & { $typeName: Timestamp['$typeName'] }
 
@@ -131,7 +132,11 @@ function payeeMessage(payee: Payee): PayeeMessage {
 export function checkoutMessage(
   payment: Payment,
   payer: Payer,
-  { allowedMethods, cashCode }: { allowedMethods: PaymentMethod[]; cashCode: string },
+  {
+    allowedMethods,
+    cashCode,
+    receipt,
+  }: { allowedMethods: PaymentMethod[]; cashCode: string; receipt: Receipt | undefined },
 ): MessageInitShape<typeof CheckoutSchema> {
   return {
     businessName: payment.businessName,
@@ -155,6 +160,16 @@ export function checkoutMessage(
     payerNumberEnding: payer.mobileNumberE164.slice(-4),
     paymentId: payment.paymentId,
     cancellable: isCancellableByPayer(payment),
+    transactionId: payment.transactionId,
+    ...(receipt && { receipt: receiptMessage(receipt) }),
+  }
+}
+
+function receiptMessage({ receiptId, paidTime, refundTime }: Receipt) {
+  return {
+    receiptId,
+    paidTime: timestampOf(paidTime),
+    ...(refundTime && { refundTime: timestampOf(refundTime) }),
   }
 }
 

@@ -9,6 +9,7 @@ import { cancelByPayer } from '../domain/request-end.ts'
 import type { Backend, CardFrame } from '../ports/backend.ts'
 import { enquireAfter } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
+import { type Receipt, readReceipt } from '../store/receipt-store.ts'
 import { announceCharges } from './announce-charges.ts'
 import { change } from './change.ts'
 import { notFound, type PaymentContext } from './payments.ts'
@@ -17,8 +18,8 @@ import { reportCharge } from './reports.ts'
 /** What payers' pages work with. */
 export type CheckoutContext = { payments: PaymentContext; backend: Backend }
 
-/** What a page shows: a payment as one of its payers sees it. */
-export type CheckoutView = { payment: Payment; payer: Payer }
+/** What a page shows: a payment as one of its payers sees it, with their receipt once it is read. */
+export type CheckoutView = { payment: Payment; payer: Payer; receipt?: Receipt | undefined }
 
 const tokenLength = 43
 // Longer than the call may take, so that the worker of enquiries does not ask while it is in flight.
@@ -41,7 +42,8 @@ export async function getCheckout(
   const isFreshCode = view.payer.paymentChannel === 'agent' && ageMs < announcedWithinMs
   // The payer may be at the counter before the worker has announced the cash code.
   if (isFreshCode && view.payer.state === 'Pending') await announceAhead(checkouts, place.payerId)
-  return view
+  const { receiptId } = view.payer
+  return receiptId === undefined ? view : { ...view, receipt: await readReceipt(db, receiptId) }
 }
 
 /**

@@ -71,8 +71,19 @@ function checkoutOf(shown: Shown): Checkout {
     payerName: 'Kofi B.',
     payerNumberEnding: '0101',
     paymentId: paymentIdOf(shown),
+    transactionId: 'order-1001',
+    ...(hasPaid.has(shown.payer ?? 'Pending') && { receipt: receiptOf(shown) }),
     cancellable: (shown.payer ?? 'Pending') === 'Pending' && shown.othersMinor === undefined,
   })
+}
+
+const hasPaid = new Set<PayerState>(['paid', 'Refunded'])
+
+function receiptOf({ payer }: Shown) {
+  const paidTime = timestampFromDate(new Date('2026-01-02T02:00:00Z'))
+  const refundTime = timestampFromDate(new Date('2026-01-02T02:30:00Z'))
+  const receiptId = '0198c000-0000-7000-8000-0000000000ee'
+  return { receiptId, paidTime, ...(payer === 'Refunded' && { refundTime }) }
 }
 
 /** One payment for each description. */
