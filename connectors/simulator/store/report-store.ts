@@ -64,6 +64,8 @@ export async function insertRefund(
   await db.run(insertRefundStatement, [refundId, chargeId, currency, amountMinor])
 }
 
+// Earlier reports are found by their key: two `is null` would match `report_due`, and the server would compare every open report with
+// every other.
 const claimReportsStatement = sql(
   'claim_reports',
   `with due as (
@@ -72,7 +74,7 @@ const claimReportsStatement = sql(
        and r.kind = any($3::text[])
        and not exists (
          select from report e where e.subject_id = r.subject_id and e.kind = r.kind
-           and e.position < r.position and e.delivered_at is null and e.parked_at is null)
+           and e.position < r.position and coalesce(e.delivered_at, e.parked_at) is null)
      order by r.next_at limit $1 for update of r skip locked
    )
    update report r set attempts = r.attempts + 1,
