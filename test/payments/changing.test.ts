@@ -8,7 +8,11 @@ import { isUniqueViolation, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { createTestClock, type TestClock } from '#platform/testing/clock.ts'
 import type { Payment } from '../../services/payments/domain/payment.ts'
-import { cancelPayment, refundPayment } from '../../services/payments/operations/payments.ts'
+import {
+  cancelPayment,
+  getPayment,
+  refundPayment,
+} from '../../services/payments/operations/payments.ts'
 import {
   type AttemptReport,
   reportCharge,
@@ -140,6 +144,19 @@ describe('changes of one turn', () => {
     ])
     expect(context.statements.filter((name) => name.startsWith('payment_lock'))).toHaveLength(1)
     expect(await stored(together)).toEqual(await stored(apart))
+  })
+
+  it('the changes of one payment in one turn have different times, in their order', async () => {
+    const payment = await createWith(3)
+    const reports = [0, 1, 2].map((index) => reportCharge(context, payerOf(payment, index), paid))
+    await Promise.all(reports)
+    expect(context.statements.filter((name) => name.startsWith('payment_lock'))).toHaveLength(1)
+    const times = context.published.map(({ occurredAt }) => occurredAt.getTime())
+    expect(times).toHaveLength(4)
+    expect(times).toEqual([...new Set(times)].toSorted((a, b) => a - b))
+    expect(await getPayment(context, key(payment))).toMatchObject({
+      updateTime: context.published.at(-1)?.occurredAt,
+    })
   })
 
   it('a report that comes twice in one turn counts once, and each attempt that was paid moves money', async () => {

@@ -127,7 +127,8 @@ type Findings = {
 function findings({ payments, reports, refunds }: Locked): Findings {
   const byName = new Map<string, (typeof payments)[number]>()
   for (const one of payments) {
-    const { paymentId, projectId, payers, payees } = one.payment
+    const { paymentId, projectId, payers, payees, updateTime } = one.payment
+    one.now = laterThan(updateTime, one.now)
     byName.set(nameOf({ projectId, paymentId }), one)
     for (const { payerId } of payers) byName.set(payerId, one)
     for (const { payeeId } of payees) byName.set(payeeId, one)
@@ -147,7 +148,10 @@ function findings({ payments, reports, refunds }: Locked): Findings {
     note({ transition, report, refunded }) {
       if (transition !== undefined) {
         const one = byName.get(nameOf(transition.payment))
-        if (one !== undefined) one.payment = transition.payment
+        if (one !== undefined) {
+          one.payment = transition.payment
+          one.now = laterThan(transition.now, one.now)
+        }
       }
       if (report !== undefined) {
         const earlier = reported.get(attemptName(report)) ?? []
@@ -157,6 +161,14 @@ function findings({ payments, reports, refunds }: Locked): Findings {
       if (refund !== undefined && refunded !== undefined) refund.state = refunded.outcome
     },
   }
+}
+
+/**
+ * The time of a change: at least 1 ms after that of the change before it, so that no two pushes of a payment have the same
+ * fields by which receivers deduplicate.
+ */
+function laterThan(before: Date, now: Date): Date {
+  return new Date(Math.max(now.getTime(), before.getTime() + 1))
 }
 
 function nameOf(place: Place): string {
