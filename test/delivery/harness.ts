@@ -12,7 +12,11 @@ import { deliveryMetrics } from '../../services/delivery/metrics.ts'
 import type { Sign } from '../../services/delivery/operations/signing.ts'
 import type { EgressRule } from '../../services/delivery/ports/egress.ts'
 import { createPoster } from '../../services/delivery/ports/post.ts'
-import { type ClaimLimits, claimDue } from '../../services/delivery/store/claim-store.ts'
+import {
+  type ClaimLimits,
+  claimDue,
+  type KnownLane,
+} from '../../services/delivery/store/claim-store.ts'
 import { complete } from '../../services/delivery/store/complete-store.ts'
 import { type NewDelivery, storeEvents } from '../../services/delivery/store/intake-store.ts'
 import {
@@ -78,6 +82,7 @@ export const unownedLeases: LeaseOwner = {
 export const noSlots: Pick<DeliveryWorker, 'reserve'> = {
   reserve: async () => ({
     direct: new Set(),
+    makesReady: { has: () => true } as unknown as Set<string>,
     leaseToken: randomUUID(),
     leaseS: 60,
     begin: () => undefined,
@@ -171,6 +176,14 @@ export async function startHarness() {
   }
 
   let statements = 0
+  /** All lanes with their stored limits, as a process knows them that has found more in them than it had slots. */
+  async function knownLanes(): Promise<KnownLane[]> {
+    return asOwner(
+      `select endpoint_id as "endpointId", limit_now as slots, 1000 as room, true as "hasBacklog"
+       from delivery.endpoint`,
+    )
+  }
+
   /** Runs a statement with the rights of the tables' owner. */
   async function asOwner<T>(text: string): Promise<T[]> {
     statements += 1
@@ -195,6 +208,7 @@ export async function startHarness() {
     db,
     clock,
     asOwner,
+    knownLanes,
     explained,
     projectId,
     worker,
@@ -241,7 +255,7 @@ export type Ended = { claimed: Claimed; end: PostEnd; verdict: Verdict }
 
 /** A process whose attempts end as a test says: it claims by what is stored, and stores at once what it learns. */
 export function createLearner(
-  { db, clock }: Awaited<ReturnType<typeof startHarness>>,
+  { db, clock, knownLanes }: Awaited<ReturnType<typeof startHarness>>,
   breaker: BreakerTerms,
 ) {
   const nowMs = () => clock.now().getTime()
@@ -257,7 +271,10 @@ export function createLearner(
   return {
     async claim(limits: ClaimLimits): Promise<Claimed[]> {
       const beganMs = nowMs()
-      const { deliveries, lanes: found } = await claimDue(db, randomUUID(), limits)
+      const { deliveries, lanes: found } = await claimDue(db, randomUUID(), {
+        ...limits,
+        known: await knownLanes(),
+      })
       lanes.lookedAt(found, beganMs)
       for (const one of deliveries) {
         lanes.take(one)

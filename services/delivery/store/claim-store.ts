@@ -26,6 +26,8 @@ export interface KnownLane {
   slots: number
   /** Deliveries that this process takes now. */
   room: number
+  /** Pushes of the lane are known to wait: the claim looks at it, ready or not. */
+  hasBacklog: boolean
 }
 
 const unlimited = 2 ** 31 - 1
@@ -55,11 +57,11 @@ const waitsIn = (attempts: '< 1' | '<> 0') => `(
            )`
 
 /*
- * Lanes that are ready, each skipped when another worker has it; from each its due rows up to the room that its limit
+ * Lanes that are ready or known to have a backlog, each skipped when another worker has it; from each its due rows up to the room that its limit
  * leaves, four fresh ones to a retry, and for one URL no more than half of the slots; from all lanes in turn until the worker is
  * full, of one hostname no more than the worker may have in flight. A lane whose row was changed after this statement read
- * its deliveries may have more: it stays ready. One that is full becomes ready at the next completion of a process that knows
- * of its backlog, or after a second. While a breaker is not closed the newest push is the probe: where only some URLs of a lane
+ * its deliveries may have more: it stays ready. One that is full is claimed from again by the process that knows of its backlog
+ * as soon as that has slots, by others after a second. While a breaker is not closed the newest push is the probe: where only some URLs of a lane
  * fail, an older one is likely to be for one of those.
  *
  * The claim records the attempt in the delivery's own row: its number and its start. Its row in `attempt` follows when it ends.
@@ -73,17 +75,27 @@ const claimStatement = sql(
   `with host as materialized (
      select hostname, $7 - in_flight as room from unnest($5::text[], $6::integer[]) as h(hostname, in_flight)
    ), known as materialized (
-     select endpoint_id, slots, room
-     from unnest($8::uuid[], $9::integer[], $10::integer[]) as k(endpoint_id, slots, room)
+     select endpoint_id, slots, room, has_backlog
+     from unnest($8::uuid[], $9::integer[], $10::integer[], $11::boolean[])
+       as k(endpoint_id, slots, room, has_backlog)
    ), candidate as (
      select endpoint_id, version, turn, breaker, limit_now, hostname, only_url, url_queues,
        (select seen.version from endpoint as seen where seen.endpoint_id = e.endpoint_id)
          as seen_version
      from endpoint as e
-     where ready_at <= clock_now() and (breaker_until is null or breaker_until <= clock_now())
+     where endpoint_id = any(array(
+         select endpoint_id from (
+           select endpoint_id from endpoint as ready
+           where ready_at <= clock_now() and (breaker_until is null or breaker_until <= clock_now())
+             and not exists (select 1 from host where host.hostname = ready.hostname and host.room <= 0)
+           order by ready_at
+           limit $1
+         ) as ready
+         union
+         select endpoint_id from known where has_backlog and room > 0
+       ))
+       and (breaker_until is null or breaker_until <= clock_now())
        and not exists (select 1 from host where host.hostname = e.hostname and host.room <= 0)
-     order by ready_at
-     limit $1
      for update of e skip locked
    ), slotted as materialized (
      select candidate.endpoint_id, version, seen_version, turn, hostname, breaker, only_url, url_queues,
@@ -286,6 +298,7 @@ export async function claimDue(
     known.map(({ endpointId }) => endpointId),
     known.map(({ slots }) => slots),
     known.map(({ room }) => room),
+    known.map(({ hasBacklog }) => hasBacklog),
   ])
   return {
     deliveries: rows.filter((row): row is Claimed => row.deliveryId !== null),

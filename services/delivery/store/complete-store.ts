@@ -9,7 +9,7 @@ export interface Completion {
   claimed: Claimed
   end: PostEnd
   verdict: Verdict
-  /** The lane has more due pushes than it had slots: a claim may take more of them now. */
+  /** The lane has slots for some of its backlog: a claim should follow soon. */
   makesReady?: boolean
 }
 
@@ -23,7 +23,7 @@ export interface Completed {
 /*
  * The lease token fences: a worker that lost its lease changes nothing, but for a 2xx, which counts as
  * long as the delivery has not ended. The row in `attempt` records what happened in any case. Lanes are touched only
- * where something waits: a retry, or what was due while all slots were taken.
+ * where a push comes again.
  *
  * It commits asynchronously. Should the server crash within the next moment, the delivery is under its lease again, and the
  * receiver gets the push once more when the lease expires.
@@ -85,9 +85,8 @@ const completeStatement = sql(
        next_attempt_at = excluded.next_attempt_at
      where attempt.outcome in ('started', 'unknown')
    ), waiting as (
-     select endpoint_id, delay_ms, is_retried, only_url
-     from unnest((select $22::uuid[]), $23::integer[], $24::boolean[], $25::bytea[])
-       as w(endpoint_id, delay_ms, is_retried, only_url)
+     select endpoint_id, delay_ms, only_url
+     from unnest((select $22::uuid[]), $23::integer[], $24::bytea[]) as w(endpoint_id, delay_ms, only_url)
    ), made_ready as (
      update endpoint set
        version = version + 1,
@@ -95,7 +94,6 @@ const completeStatement = sql(
          least(ready_at, clock_now() + waiting.delay_ms * interval '1 millisecond'), breaker_until
        ),
        only_url = case
-         when not waiting.is_retried then endpoint.only_url
          when ready_at = 'infinity' or endpoint.only_url = waiting.only_url then waiting.only_url
        end
      from waiting where endpoint.endpoint_id = waiting.endpoint_id
@@ -169,30 +167,25 @@ function columns(batch: Completion[]): unknown[] {
     ifPending(({ url }) => urlDigest(url)),
     waiting.map(({ endpointId }) => endpointId),
     waiting.map(({ delayMs }) => delayMs),
-    waiting.map(({ retried }) => retried.length > 0),
     waiting.map(({ retried: [url, another] }) =>
       url === undefined || another !== undefined ? null : urlKey(url),
     ),
   ]
 }
 
-/** A lane that becomes ready, with the URLs of the pushes that come again. */
+/** A lane that becomes ready for pushes that come again, with their URLs. */
 type WaitingLane = { endpointId: string; delayMs: number; retried: string[] }
 
-/** The lanes in which something waits after this batch, in the order of their ids. */
+/** The lanes of pushes that come again, in the order of their ids. */
 function waitingLanes(batch: Completion[]): WaitingLane[] {
   const lanes = new Map<string, WaitingLane>()
-  for (const { claimed, verdict, makesReady = false } of batch) {
-    const isRetried = verdict.state === 'pending'
-    if (!isRetried && !makesReady) continue
+  for (const { claimed, verdict } of batch) {
+    if (verdict.state !== 'pending') continue
     const { endpointId, url } = claimed
-    const lane = lanes.get(endpointId) ?? {
-      endpointId,
-      delayMs: Number.POSITIVE_INFINITY,
-      retried: [],
-    }
-    lane.delayMs = Math.min(lane.delayMs, makesReady ? 0 : (verdict.delayMs ?? 0))
-    if (isRetried && !lane.retried.includes(url)) lane.retried.push(url)
+    const { delayMs = 0 } = verdict
+    const lane = lanes.get(endpointId) ?? { endpointId, delayMs, retried: [] }
+    lane.delayMs = Math.min(lane.delayMs, delayMs)
+    if (!lane.retried.includes(url)) lane.retried.push(url)
     lanes.set(endpointId, lane)
   }
   return [...lanes.values()].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))

@@ -29,6 +29,8 @@ export interface Intake {
   pushes: readonly NewDelivery[]
   /** Ids of the deliveries that this process sends at once. */
   direct: ReadonlySet<string>
+  /** Ids of the lanes that are made ready for the others. */
+  makesReady: ReadonlySet<string>
   /** Lease of those. */
   leaseToken: string
   leaseS: number
@@ -113,11 +115,13 @@ type Row = { eventId: string; deliveryId: null } | { deliveryId: string; started
 
 /**
  * Stores new events and their pushes, once each. The direct ones are under their lease with their first attempt recorded; the
- * others are due, and their lanes are made ready, which locks those in id order until the commit. Rejects as a Database does.
+ * others are due. Lanes that are made ready are locked in id order until the commit. Rejects as a Database does.
  */
 export async function storeEvents(db: Database, intake: Intake): Promise<Stored> {
-  const { pushes, direct } = intake
-  const waiting = pushes.filter(({ deliveryId }) => !direct.has(deliveryId))
+  const { pushes, direct, makesReady } = intake
+  const waiting = pushes.filter(
+    ({ deliveryId, endpointId }) => !direct.has(deliveryId) && makesReady.has(endpointId),
+  )
   const signed = pushes.filter(({ signing }) => signing !== undefined)
   if (waiting.length === 0 && signed.length === 0) {
     return readStored(await db.rows<Row>(storeStatement, columns(intake)))
@@ -126,7 +130,7 @@ export async function storeEvents(db: Database, intake: Intake): Promise<Stored>
     // One round trip: they run in this order on the connection of the transaction.
     const [rows] = await Promise.all([
       tx.rows<Row>(storeStatement, columns(intake)),
-      waiting.length === 0 ? undefined : makeReady(tx, waiting),
+      waiting.length === 0 ? undefined : makeLanesReady(tx, waiting),
     ])
     const stored = readStored(rows)
     const signings = signed.filter(({ eventId }) => stored.newEvents.has(eventId))
@@ -167,7 +171,7 @@ function readStored(rows: Row[]): Stored {
   return stored
 }
 
-async function makeReady(tx: Queryable, waiting: NewDelivery[]): Promise<void> {
+async function makeLanesReady(tx: Queryable, waiting: NewDelivery[]): Promise<void> {
   const lanes = lanesOf(waiting)
   await tx.run(makeReadyStatement, [
     lanes.map(({ endpointId }) => endpointId),

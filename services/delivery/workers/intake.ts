@@ -15,10 +15,10 @@ export type TakeIn = (events: Event[]) => Promise<Set<string>>
 export function createIntake(db: Database, worker: Pick<DeliveryWorker, 'reserve'>): TakeIn {
   return async (events) => {
     const pushes = events.flatMap((event) => deliveriesOf(event))
-    const { direct, leaseToken, leaseS, begin, abandon } = await worker.reserve(pushes)
+    const { begin, abandon, ...reserved } = await worker.reserve(pushes)
     const eventIds = events.map(({ eventId }) => eventId)
     try {
-      const stored = await storeEvents(db, { eventIds, pushes, direct, leaseToken, leaseS })
+      const stored = await storeEvents(db, { eventIds, pushes, ...reserved })
       begin(stored.startedAt)
       return stored.newEvents
     } catch (error) {

@@ -42,12 +42,17 @@ export interface Lanes {
   enqueue(claimed: Claimed): void
   /** Takes from its queue what may be posted now. */
   next(endpointId: string): Claimed[]
-  /** Learns from an attempt and frees its slot. True: a claim could fill the lane again from its backlog. */
+  /** Learns from an attempt and frees its slot. True: a claim could fill the lane again from its backlog, now. */
   end(claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>): boolean
   /** Learns what a claim has found stored. */
   lookedAt(lanes: readonly LookedAtLane[], claimStartedMs: number): void
-  /** Notes that pushes of these lanes wait in the table. */
-  overflow(endpointIds: Iterable<string>): void
+  /**
+   * Notes that pushes of these lanes wait in the table. Returns the lanes that have to be made ready there; from the others this
+   * process claims anyway.
+   */
+  overflow(endpointIds: Iterable<string>): Set<string>
+  /** Whether a claim could take pushes of a known backlog. */
+  hasBacklog(): boolean
   /** Limits for a claim: of the lanes with pushes in flight or due. */
   known(): KnownLane[]
   /** Takes from the queues what has waited for too long, or whose breaker has opened. */
@@ -121,12 +126,9 @@ export function createLanes(options: LanesOptions): Lanes {
     lookedAt(lanes, claimStartedMs) {
       for (const found of lanes) lookedAt(state, found, claimStartedMs)
     },
-    overflow(endpointIds) {
-      for (const id of endpointIds) {
-        const entry = state.entries.get(id)
-        if (entry !== undefined) entry.backlogMs = nowMs()
-      }
-    },
+    overflow: (endpointIds) =>
+      new Set([...endpointIds].filter((id) => !isClaimedAnyway(state, id))),
+    hasBacklog: () => known(state).some(({ hasBacklog, room }) => hasBacklog && room > 0),
     known: () => known(state),
     stale() {
       if (state.queued === 0) return []
@@ -172,6 +174,15 @@ function reserve(state: State, push: Push): boolean {
   entry.usedMs = nowMs
   count(state, push, 1)
   return true
+}
+
+/** Whether this process claims from a lane, ready or not, since it knows of a backlog; from now on it does. */
+function isClaimedAnyway(state: State, endpointId: string): boolean {
+  const entry = state.entries.get(endpointId)
+  if (entry === undefined) return false
+  const wasKnown = entry.backlogMs !== undefined && entry.lane.breaker === 'closed'
+  entry.backlogMs = state.nowMs()
+  return wasKnown
 }
 
 /** POSTs of this process that may be in flight at once. */
@@ -271,7 +282,14 @@ function known(state: State): KnownLane[] {
     if (entry.leased === 0 && entry.backlogMs === undefined) return []
     const room = roomOf(state, entry)
     const slots = entry.lane.limit + room - slotsOf(state, entry)
-    return [{ endpointId, slots, room: Math.max(0, room - entry.leased) }]
+    return [
+      {
+        endpointId,
+        slots,
+        room: Math.max(0, room - entry.leased),
+        hasBacklog: entry.backlogMs !== undefined,
+      },
+    ]
   })
 }
 

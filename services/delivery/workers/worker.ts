@@ -20,6 +20,8 @@ export interface WorkerOptions extends Omit<DispatcherOptions, 'hostLimit' | 'no
 export interface Reservation {
   /** Ids of the deliveries that this worker posts; the others wait in the table. */
   direct: ReadonlySet<string>
+  /** Ids of the lanes that have to be made ready, since this worker does not claim from them anyway. */
+  makesReady: ReadonlySet<string>
   leaseToken: string
   leaseS: number
   /** Posts what was stored under the lease, and gives up the other slots. By id, the start of the first attempt. */
@@ -120,7 +122,7 @@ interface Working {
 async function round(working: Working): Promise<boolean | number> {
   const { options } = working
   try {
-    if (working.isIdle) {
+    if (working.isIdle && !working.dispatcher.lanes.hasBacklog()) {
       const dueMs = (await nextDueMs(options.db)) ?? maxIdleMs
       if (dueMs > 0) return Math.min(maxIdleMs, dueMs)
     }
@@ -177,7 +179,7 @@ async function reserve(working: Working, pushes: readonly NewDelivery[]): Promis
       reserved.count += 1
     } else waiting.add(push.endpointId)
   }
-  lanes.overflow(waiting)
+  const makesReady = lanes.overflow(waiting)
   const release = (): NewDelivery[] => {
     reserved.count -= direct.size
     for (const push of direct.values()) lanes.release(push)
@@ -185,6 +187,7 @@ async function reserve(working: Working, pushes: readonly NewDelivery[]): Promis
   }
   return {
     direct: new Set(direct.keys()),
+    makesReady,
     leaseToken,
     leaseS,
     begin(startedAt) {
