@@ -49,7 +49,7 @@ runProcess('simulator', async (stopping, log) => {
     outside,
     metrics: rpcMetrics(metrics),
     ready: db.ready,
-    links: settings.rpcLinks,
+    callStreams: settings.rpcCallStreams,
   })
   const ready = async () => ({ database: await db.ready() })
   const admin = await serveAdmin({ host, port: adminPort, metrics, ready, log, stopping })

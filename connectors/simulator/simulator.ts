@@ -64,7 +64,7 @@ export type SimulatorOptions = {
   outside: Outside
   metrics?: RpcMetrics
   ready?: () => boolean | Promise<boolean>
-  links?: boolean
+  callStreams?: boolean
 }
 
 /** A simulator that listens. */
@@ -110,7 +110,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       },
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       ...(options.ready === undefined ? {} : { ready: options.ready }),
-      ...(options.links === undefined ? {} : { links: options.links }),
+      ...(options.callStreams === undefined ? {} : { callStreams: options.callStreams }),
     })
     const open = await openPublicPort({
       host,

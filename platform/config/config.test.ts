@@ -145,6 +145,14 @@ describe('a bad setting', () => {
     expect(readSettings('gateway', proxies).trustedProxies).toEqual(['10.0.0.0/8', 'fd00::/8'])
   })
 
+  it('a setting that was renamed is read by its old name too, and by the new one first', () => {
+    const callStreams = (env: Record<string, string>) =>
+      readSettings('payments', { ...stores, ...env }).rpcCallStreams
+    expect(callStreams({})).toBe(true)
+    expect(callStreams({ RPC_LINKS: '0' })).toBe(false)
+    expect(callStreams({ RPC_LINKS: '0', RPC_CALL_STREAMS: '1' })).toBe(true)
+  })
+
   it('a bad setting is refused in JSON: every wrong shape, misspelt field, float and foreign currency', () => {
     const fees = { card_processing: '1', platform_processing: '1', agent_processing: '1' }
     const limits = { single: '1.00', daily: '2.00', monthly: '3.00' }

@@ -8,6 +8,7 @@ import {
   type Environment,
   environments,
   type Facts,
+  givenText,
   type ProcessName,
   type Setting,
   serving,
@@ -91,8 +92,7 @@ function textsOf(process: ProcessName, env: Env, problems: string[]): Text[] {
   for (const [name, row] of Object.entries(settings) as [Name, Setting][]) {
     const isOptional = row.optionalFor.includes(process)
     if (!isOptional && !row.for.includes(process)) continue
-    const given = env[name] || undefined
-    const text = given ?? defaultOf(row.defaults, environment ?? 'local', facts)
+    const text = givenText(name, row, env) ?? defaultOf(row.defaults, environment ?? 'local', facts)
     if (text === undefined && !isOptional) problems.push(`${name} must be set`)
     else found.push({ name, row, text })
   }
@@ -135,8 +135,12 @@ function camel(name: string): string {
 export function renderSettingsTable(): string {
   const rows = (Object.entries(settings) as [Name, Setting][]).map(([name, row]) => {
     const secret = row.secret ? ' Secret.' : ''
+    const former =
+      row.formerly === undefined
+        ? ''
+        : ` Formerly \`${row.formerly}\`, which is read for one version more.`
     const cells = [`\`${name}\``, readersOf(row), row.reader.of, ...defaultCells(row.defaults)]
-    return `| ${[...cells, `${row.meaning}${secret}`].map(escapeCell).join(' | ')} |`
+    return `| ${[...cells, `${row.meaning}${secret}${former}`].map(escapeCell).join(' | ')} |`
   })
   return [
     '| Setting | Read by | Takes | Local | Sandbox | Production | Meaning |',

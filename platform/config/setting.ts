@@ -52,6 +52,8 @@ export type Setting<T = unknown, P extends string = string, Q extends string = s
   defaults: Defaults
   meaning: string
   secret: boolean
+  /** Its old name, which is read for one version more. */
+  formerly: string | undefined
 }
 
 type Row<T, P extends ProcessName, Q extends ProcessName> = {
@@ -62,16 +64,27 @@ type Row<T, P extends ProcessName, Q extends ProcessName> = {
   default: string | Defaults
   meaning: string
   secret?: true
+  formerly?: string
 }
 
 /** Declares a row of the table. */
 export function setting<T, const P extends ProcessName, const Q extends ProcessName = never>(
   row: Row<T, P, Q>,
 ): Setting<T, P, Q> {
-  const { default: given, optionalFor = [], secret = false } = row
+  const { default: given, optionalFor = [], secret = false, formerly } = row
   const defaults =
     typeof given === 'string' ? { local: given, sandbox: given, production: given } : given
-  return { for: row.for, optionalFor, reader: row.reader, defaults, meaning: row.meaning, secret }
+  const { reader, meaning } = row
+  return { for: row.for, optionalFor, reader, defaults, meaning, secret, formerly }
+}
+
+/** The text of a setting in the environment, by its old name when it has none by its name; an empty one is not given. */
+export function givenText(
+  name: string,
+  { formerly = '' }: Pick<Setting, 'formerly'>,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  return env[name] || env[formerly] || undefined
 }
 
 /** Every server. */

@@ -218,12 +218,13 @@ export const security = {
     meaning:
       'Folder of tls.crt, tls.key and ca.crt, read if RPC_TLS is required and reloaded when they change.',
   }),
-  RPC_LINKS: setting({
+  RPC_CALL_STREAMS: setting({
     for: storing,
     reader: flag,
     default: '1',
+    formerly: 'RPC_LINKS',
     meaning:
-      'Whether the process accepts links: calls of one caller share a connection and a private framing. With 0 callers use HTTP, and try to open a link again a minute after a refusal.',
+      'Whether the process serves call streams: small calls of one caller share a gRPC stream. With 0 callers use HTTP/1.1, and try to open a stream again a minute after a refusal.',
   }),
   DRAIN_S: setting({
     for: serving,

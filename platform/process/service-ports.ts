@@ -8,7 +8,13 @@ import type { Part } from './lifecycle.ts'
 
 /** What a service serves, and what it consists of. */
 export type ServiceOptions = Pick<ServeRpcOptions, 'services' | 'routes' | 'identity' | 'log'> & {
-  settings: { host: string; port: number; adminPort: number; drainS: number; rpcLinks: boolean }
+  settings: {
+    host: string
+    port: number
+    adminPort: number
+    drainS: number
+    rpcCallStreams: boolean
+  }
   metrics: Registry
   db: Database
   stopping: AbortSignal
@@ -22,13 +28,13 @@ export type ServiceOptions = Pick<ServeRpcOptions, 'services' | 'routes' | 'iden
  */
 export async function serveService(options: ServiceOptions): Promise<Part[]> {
   const { settings, metrics, db, stopping, log, parts } = options
-  const { host, port, adminPort, drainS, rpcLinks } = settings
+  const { host, port, adminPort, drainS, rpcCallStreams } = settings
   const rpc = await serveRpc({
     host,
     port,
     identity: options.identity,
     drainMs: drainS * 1_000,
-    links: rpcLinks,
+    callStreams: rpcCallStreams,
     log,
     metrics: rpcMetrics(metrics),
     services: options.services,

@@ -4,8 +4,9 @@ import { create, toBinary, toJsonString } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SeenRequestSchema } from '#gen/events/v1/events_pb.js'
 import { HealthCheckRequestSchema } from '#gen/health/v1/health_pb.js'
+import { enveloped } from '../testing/rpc/call-streams.ts'
 import { bearerCredential, startInbox } from '../testing/rpc/harness.ts'
-import { enveloped, errorOf, errorOfBytes, type Way, ways } from '../testing/rpc/raw-calls.ts'
+import { errorOf, errorOfBytes, type Way, ways } from '../testing/rpc/raw-calls.ts'
 
 let started: Awaited<ReturnType<typeof startInbox>>
 let port = 0
@@ -27,7 +28,7 @@ const known = { authorization }
 const unaryWays = (Object.keys(ways) as Way[]).filter((way) => way !== 'a stream of Connect')
 const binaryWays = unaryWays.filter((way) => !way.includes('JSON'))
 const jsonWays = unaryWays.filter((way) => way.includes('JSON'))
-const overHttp = unaryWays.filter((way) => way !== 'a link')
+const overHttp = unaryWays.filter((way) => way !== 'a call stream')
 
 function seen(way: Way, wish: string): Uint8Array {
   const message = create(SeenRequestSchema, { eventIds: [wish] })

@@ -76,6 +76,7 @@ const polls = new Set([
   'events.v1.InboxService/Seen',
   'grpc.health.v1.Health/Check',
   'grpc.health.v1.Health/Watch',
+  'rpc.v1.CallService/StreamCalls',
 ])
 
 /**

@@ -59,7 +59,7 @@ runProcess('delivery', async (stopping, log) => {
     port,
     identity,
     drainMs: settings.drainS * 1_000,
-    links: settings.rpcLinks,
+    callStreams: settings.rpcCallStreams,
     log,
     metrics: rpcMetrics(metrics),
     services: [DeliveryService, ReplayService, EndpointService, InboxService],

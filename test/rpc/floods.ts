@@ -1,7 +1,8 @@
 // Request bodies that never end, over each protocol that the RPC port takes. The response is not checked here.
 import http2 from 'node:http2'
 import net from 'node:net'
-import { FrameQueue, frameKind, preface } from '#platform/rpc/fast-path/frames.ts'
+import { callStreamPath } from '#platform/rpc/call-stream/messages.ts'
+import { requestBytes } from '#platform/testing/rpc/call-streams.ts'
 
 /** What each message says its length is. */
 const messageBytes = 4 * 1024 * 1024
@@ -132,6 +133,7 @@ function http2Flood(
   count: number,
   { contentType, isEnveloped }: HttpProtocol,
   connections = 1,
+  parts?: readonly Buffer[],
 ): Flood {
   const sessions = Array.from({ length: connections }, () => openSession(port))
   const calls = Array.from({ length: count }, async (_, at) => {
@@ -148,10 +150,11 @@ function http2Flood(
     if (stream === undefined) return
     stream.on('error', () => undefined)
     const over = new Promise<void>((resolve) => {
-      stream.once('response', () => resolve())
+      // The head of a call stream, which comes before any call, ends nothing.
+      stream.once(parts === undefined ? 'response' : 'data', () => resolve())
       stream.once('close', () => resolve())
     })
-    await pour(stream, pieces(isEnveloped), over)
+    await pour(stream, parts ?? pieces(isEnveloped), over)
   })
   return {
     settled: Promise.all(calls).then(() => undefined),
@@ -161,28 +164,22 @@ function http2Flood(
   }
 }
 
-/** Links, each with a call whose frame never ends and is as long as frames may be. */
-function linkFlood({ port, path, authorization }: Target, count: number): Flood {
-  const head = JSON.stringify([
+/** Call streams, each with a call that never ends and is as long as calls may be, shared out among connections. */
+function callStreamFlood(
+  { port, path, authorization }: Target,
+  count: number,
+  connections: number,
+): Flood {
+  const call = requestBytes({
+    callId: 1,
     path,
-    {
-      'connect-timeout-ms': '60000',
-      ...(authorization === undefined ? {} : { authorization }),
-      pad: 'x'.repeat(15_000),
-    },
-  ])
-  const frames = new FrameQueue()
-  frames.add(frameKind.call, 1, head, Buffer.alloc(64 * 1024))
-  const frame = frames.take()
-  return socketFlood(count, port, async (socket) => {
-    // The preface comes back from any server that has links; that is no answer.
-    await new Promise<void>((resolve) => {
-      socket.once('close', () => resolve())
-      socket.once('data', () => resolve())
-      socket.write(preface)
-    })
-    await pour(socket, [frame.subarray(0, -missingBytes)], answerOf(socket))
+    timeoutMs: 60_000,
+    headers: { pad: 'x'.repeat(15_000) },
+    ...(authorization === undefined ? {} : { authorization }),
+    message: Buffer.alloc(64 * 1024),
   })
+  const target = { port, path: callStreamPath, authorization }
+  return http2Flood(target, count, grpc, connections, [call.subarray(0, -missingBytes)])
 }
 
 /** Headers of HTTP/1.1 that never end. */
@@ -240,17 +237,18 @@ export function floodsOf(port: number, ownPath: string, bearer: string) {
     'health, HTTP/2 gRPC, 8 connections': () => http2Flood(anybody(check), all, grpc, 8),
     'health, HTTP/2 Connect': () => http2Flood(anybody(check), all, connectUnary),
     'health, HTTP/2 Connect stream': () => http2Flood(anybody(watch), all, connectStream),
-    'health, links': () => linkFlood(anybody(check), all),
     'stranger, HTTP/1.1': () => http1Flood(anybody(ownPath), all, connectUnary, true),
     'stranger, HTTP/2 gRPC': () => http2Flood(anybody(ownPath), all, grpc, 8),
-    'stranger, links': () => linkFlood(anybody(ownPath), all),
+    'stranger, call streams': () => callStreamFlood(anybody(ownPath), all, 8),
     'bearer, HTTP/1.1, declared length': () => http1Flood(known(ownPath), all, connectUnary, true),
     'bearer, HTTP/1.1, in chunks': () => http1Flood(known(ownPath), all, connectUnary, false),
     'bearer, HTTP/2 gRPC': () => http2Flood(known(ownPath), all, grpc),
     'bearer, HTTP/2 gRPC, 8 connections': () => http2Flood(known(ownPath), all, grpc, 8),
     'bearer, HTTP/2 Connect': () => http2Flood(known(ownPath), all, connectUnary),
     'bearer, reflection': () => http2Flood(known(reflect), all, grpc),
-    'bearer, links': () => linkFlood(known(ownPath), all),
+    'bearer, call streams': () => callStreamFlood(known(ownPath), all, 1),
+    'bearer, call streams, 8 connections': () => callStreamFlood(known(ownPath), all, 8),
+    'bearer, call streams, a connection each': () => callStreamFlood(known(ownPath), all, all),
     'headers, HTTP/1.1': () => http1HeaderFlood(anybody(check), all),
     'headers, HTTP/2': () => http2HeaderFlood(anybody(check), all),
   }

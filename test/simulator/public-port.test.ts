@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { preface as linkPreface } from '#platform/rpc/fast-path/frames.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 let harness: Harness
@@ -51,10 +50,6 @@ describe('the public port', () => {
     expect(error.message).toMatch(/Protocol error|ECONNRESET/)
     const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
     expect(await answerTo(harness.publicPort, preface)).toMatch(/^HTTP\/1\.1 400 /)
-  })
-
-  it('the public port speaks no frames of our own', async () => {
-    expect(await answerTo(harness.publicPort, linkPreface)).toMatch(/^HTTP\/1\.1 400 /)
   })
 
   it('the public port names the methods of a path that was called with another', async () => {

@@ -1,7 +1,12 @@
 // The processes of a local start that run our code, with the environment of each.
 import path from 'node:path'
 import { type Env, readSettings } from '#platform/config/config.ts'
-import { portPlaces, type ServingProcess, type Setting } from '#platform/config/setting.ts'
+import {
+  givenText,
+  portPlaces,
+  type ServingProcess,
+  type Setting,
+} from '#platform/config/setting.ts'
 import { settings as table } from '#platform/config/settings.ts'
 import { schemaOwners } from '#platform/db/schemas.ts'
 import { natsPasswordFile } from '../nats/users.ts'
@@ -104,7 +109,7 @@ function partEnv(
     if (!row.for.includes(name) && !row.optionalFor.includes(name)) continue
     const { local } = row.defaults
     const derived = typeof local === 'function' ? local(facts) : undefined
-    found[variable] = env[variable] || derived
+    found[variable] = givenText(variable, row, env) ?? derived
   }
   const decided = {
     PAYWEAVE_ENV: settings.environment,

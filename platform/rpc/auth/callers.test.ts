@@ -28,6 +28,7 @@ import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
+import { CallService } from '#gen/rpc/v1/call_pb.js'
 import type { Caller } from '../context.ts'
 import { callers, permissionOf, secretMethods } from './callers.ts'
 
@@ -42,6 +43,7 @@ const services: DescService[] = [
   SettlementPostingService,
   BillerService,
   BillingService,
+  CallService,
   CatalogueService,
   ChargeService,
   PayoutService,
@@ -76,9 +78,9 @@ describe('a bearer that is bound to a project', () => {
   const allowed = [...methods].filter(([, method]) => permissionOf(method)(bound))
   const names = new Set(allowed.map(([name]) => name))
 
-  it('a bearer that is bound to a project may call methods whose request names one project, and reflection', () => {
+  it('a bearer that is bound to a project may call methods whose request names one project, reflection, and a call stream', () => {
     for (const [name, { input }] of allowed) {
-      if (name.startsWith('grpc.reflection.')) continue
+      if (/^(grpc\.reflection|rpc)\./.test(name)) continue
       expect([name, input.fields.some((field) => field.name === 'project_id')]).toEqual([
         name,
         true,
@@ -141,6 +143,7 @@ describe('the table of callers', () => {
     ['gateway', 'payments.v1.SettlementService/ListSettlements', false],
     ['gateway', 'accounts.v1.SettlementPostingService/RestartBackfill', false],
     ['delivery', 'grpc.reflection.v1.ServerReflection/ServerReflectionInfo', true],
+    ['gateway', 'rpc.v1.CallService/StreamCalls', true],
   ])('the table of callers says of %s calling %s: %s', (name, rpc, expected) => {
     expect(may(name, rpc)).toBe(expected)
   })

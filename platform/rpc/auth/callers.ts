@@ -58,6 +58,8 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'events.v1.InboxService/*': producers,
   // For operators, who pass as bearers.
   'keys.v1.KeyService/*': [],
+  // Carries calls, each of which has its own credential.
+  'rpc.v1.CallService/*': [anyKnownCaller],
   'grpc.reflection.v1.ServerReflection/*': [anyKnownCaller],
   'grpc.reflection.v1alpha.ServerReflection/*': [anyKnownCaller],
 }

@@ -1,10 +1,8 @@
 // Mutual TLS between processes, with authorities made for the test: accepted and refused peers, and certificates that change.
 
-import { once } from 'node:events'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect } from 'node:tls'
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import * as grpc from '@grpc/grpc-js'
@@ -16,7 +14,7 @@ import {
   issueCertificate,
   openAuthority,
 } from '../../../deploy/local/certificates.ts'
-import { type Frame, wholeFrames } from '../../testing/rpc/frame-server.ts'
+import { dialCallStream } from '../../testing/rpc/call-streams.ts'
 import {
   bearerCredential,
   listeningLog,
@@ -25,7 +23,6 @@ import {
 } from '../../testing/rpc/harness.ts'
 import { startProxy } from '../../testing/rpc/tcp-proxy.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
-import { FrameQueue, frameKind, preface } from '../fast-path/frames.ts'
 import type { ServeRpcOptions } from '../server/server.ts'
 import { bearerIdentity, openIdentity } from './identity.ts'
 import { type MeshTls, namesOf, openTls } from './tls.ts'
@@ -125,8 +122,18 @@ describe('a port that requires certificates', () => {
   })
 })
 
-describe('a link between certificates', () => {
-  it('our client uses links over mutual TLS', async () => {
+function tlsOf(name: string) {
+  const read = (file: string) => fs.readFileSync(join(at(name), file))
+  return {
+    ca: read('ca.crt'),
+    key: read('tls.key'),
+    cert: read('tls.crt'),
+    checkServerIdentity: () => undefined,
+  }
+}
+
+describe('a call stream between certificates', () => {
+  it('our client uses call streams over mutual TLS', async () => {
     const { url } = await start()
     const proxy = await startProxy(url)
     const tls = openTls(at('payments'), log)
@@ -141,42 +148,37 @@ describe('a link between certificates', () => {
     const client = createRpcClient(InboxService, options)
     // Over HTTP each of these larger crowds would need more connections than the last.
     let before = -1
-    for (let crowd = 1; before !== proxy.plain; crowd += 10) {
+    for (let crowd = 1; before !== proxy.others; crowd += 10) {
       expect(crowd).toBeLessThan(250)
-      before = proxy.plain
+      before = proxy.others
       const calls = Array.from({ length: crowd }, () => client.seen({ eventIds: [newId()] }))
       await Promise.all(calls)
     }
   })
 
   it.each([
-    ['lets in the process of its certificate', 'payments', ''],
-    ['lets in no token of another process', 'delivery', '[401'],
-  ])('a link between certificates %s', async (_, shown, expected) => {
+    ['lets in the process of its certificate', 0, 'payments'],
+    ['lets in no token of another process', 401, 'delivery'],
+  ])('a call stream between certificates %s', async (_, status, shown) => {
     const { url } = await start()
-    const read = (file: string) => fs.readFileSync(join(at(shown), file))
-    const socket = connect({
-      port: Number(new URL(url).port),
-      host: '127.0.0.1',
-      ca: read('ca.crt'),
-      key: read('tls.key'),
-      cert: read('tls.crt'),
-      ALPNProtocols: ['http/1.1'],
-      checkServerIdentity: () => undefined,
+    const token = (name: string) => identityOf(name).authorization('delivery')
+    const dialled = await dialCallStream(Number(new URL(url).port), {
+      authorization: token(shown),
+      tls: tlsOf(shown),
     })
-    closers.push(async () => void socket.destroy())
-    socket.write(preface)
-    const [hello] = (await once(socket, 'data')) as [Buffer]
-    expect(hello).toEqual(preface)
-    const answered = Promise.withResolvers<Frame>()
-    const reader = wholeFrames(1 << 20, answered.resolve)
-    socket.on('data', (chunk: Buffer) => reader.read(chunk))
-    const queue = new FrameQueue()
+    closers.push(async () => dialled.close())
+    const path = '/events.v1.InboxService/Seen'
+    dialled.send({ callId: 1, path, authorization: token('payments') })
+    expect((await dialled.next()).status).toBe(status)
+  })
+
+  it('a call stream between certificates is not opened with the token of another process', async () => {
+    const { url } = await start()
     const authorization = identityOf('payments').authorization('delivery')
-    const head = ['/events.v1.InboxService/Seen', { authorization }]
-    queue.add(frameKind.call, 1, JSON.stringify(head))
-    socket.write(queue.take())
-    expect((await answered.promise).head.slice(0, 4)).toBe(expected)
+    const tls = tlsOf('delivery')
+    const dialled = await dialCallStream(Number(new URL(url).port), { authorization, tls })
+    closers.push(async () => dialled.close())
+    expect(dialled.head).toMatchObject({ 'grpc-status': '16' })
   })
 })
 

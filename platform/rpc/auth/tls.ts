@@ -1,4 +1,4 @@
-// The certificates of a process and those of its peers.
+// The certificates of a process, and those of its peers, against which callers are checked.
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -10,9 +10,11 @@ import {
   type SecureContextOptions,
   type TLSSocket,
 } from 'node:tls'
+import { Failure } from '#core/errors/errors.ts'
 import { reloadOnChange } from '#platform/process/reload.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { ConnectBy } from '../client/dispatcher.ts'
+import type { ServedCall } from '../server/served-call.ts'
 
 /** What new handshakes are made with. Another object means that the files have changed. */
 export interface TlsMaterial {
@@ -110,4 +112,25 @@ export function notePeer(socket: TLSSocket): void {
 /** The authenticated peer; undefined for a connection without TLS. */
 export function peerOf(socket: object): Peer | undefined {
   return (socket as { [peerKey]?: Peer })[peerKey]
+}
+
+/**
+ * Makes (does not throw) the UNAUTHENTICATED for a call whose connection has no valid certificate of its caller;
+ * undefined when it may pass. A stolen token is then of no use without the key of its process.
+ */
+export function peerRefusal(
+  { rpc, caller }: ServedCall,
+  peer: Peer | undefined,
+  nowMs = Date.now(),
+): Failure | undefined {
+  if (peer === undefined) return rpc.open ? undefined : refusal('a client certificate is needed')
+  if (nowMs > peer.validUntilMs) return refusal('the client certificate has expired')
+  if (!rpc.open && caller?.kind === 'service' && !peer.names.includes(caller.name)) {
+    return refusal('the client certificate is that of another process')
+  }
+  return undefined
+}
+
+function refusal(message: string): Failure {
+  return new Failure('UNAUTHENTICATED', message)
 }

@@ -3,8 +3,8 @@
 
 import { isIP } from 'node:net'
 import { DecoratorHandler, Dispatcher, errors, Pool } from 'undici'
-import type { LinkedHandler } from '../fast-path/link.ts'
-import { LinkedPool } from '../fast-path/linked-pool.ts'
+import type { StreamedHandler } from '../call-stream/client.ts'
+import { CallStreamPool } from '../call-stream/pool.ts'
 import { type Addresses, type AddressOptions, watchAddresses } from './addresses.ts'
 import {
   HedgeBudget,
@@ -25,7 +25,7 @@ export interface DispatcherOptions extends AddressOptions {
 }
 
 const connectTimeoutMs = 2_000
-const maxLinkedAnswerBytes = 4 * 1024 * 1024
+const maxStreamedAnswerBytes = 4 * 1024 * 1024
 const plain = { timeout: connectTimeoutMs }
 const plainly: ConnectBy = () => plain
 
@@ -74,7 +74,7 @@ function openPool(origin: string, connectBy: ConnectBy, options: DispatcherOptio
     keepAliveMaxTimeout: idleMs,
     maxResponseSize: options.maxResponseSize ?? -1,
   })
-  return new LinkedPool(origin, pool, { connect, maxBytes: maxLinkedAnswerBytes })
+  return new CallStreamPool(origin, pool, { connect, maxBytes: maxStreamedAnswerBytes })
 }
 
 /** One address of the service. */
@@ -250,10 +250,10 @@ function lessBusy(instances: readonly Instance[]): Instance | undefined {
 }
 
 /** One call on its way, to one instance after the other until it is sent; a class, since each call makes one. */
-class Attempt implements LinkedHandler, SentCall {
+class Attempt implements StreamedHandler, SentCall {
   readonly #balancer: Balancer
   readonly #options: Dispatcher.DispatchOptions
-  readonly #handler: LinkedHandler
+  readonly #handler: StreamedHandler
   #instance: Instance | undefined
   readonly #tried: Instance[]
   readonly #isHedge: boolean

@@ -20,7 +20,8 @@ import {
   validateResponseWithCompression,
 } from '@connectrpc/connect/protocol-connect'
 import type { Dispatcher } from 'undici'
-import type { LinkedHandler } from '../fast-path/link.ts'
+import type { StreamedHandler } from '../call-stream/client.ts'
+import { timeoutHeader } from '../call-stream/messages.ts'
 import {
   type HedgingDispatcher,
   hedgeAfterMs,
@@ -47,9 +48,6 @@ export interface ExchangeLimits {
   signal: AbortSignal | undefined
   maxBytes: number
 }
-
-/** The header with the milliseconds that the caller waits. */
-const timeoutHeader = 'connect-timeout-ms'
 
 /**
  * Sends a request and resolves to its response. Rejects with a ConnectError: DeadlineExceeded after `timeoutMs`,
@@ -180,7 +178,7 @@ class Exchange {
 const undecided = new Set([429, 503, 504])
 
 /** What one replica answers; a class, since each call makes one. */
-class Reply implements LinkedHandler {
+class Reply implements StreamedHandler {
   isOver = false
   /** The replica may have seen the request. */
   isSent = false

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { linkUp, startProxy } from '../../testing/rpc/tcp-proxy.ts'
+import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
 import { runWithContext } from '../context.ts'
 import { createRpcClient, createRpcPool } from './client.ts'
@@ -80,7 +80,7 @@ describe.each(['127.0.0.1', 'localhost'])('a call to %s', (host) => {
   })
 })
 
-it('a call over a link that breaks may have been seen', async () => {
+it('a call over a call stream that breaks may have been seen', async () => {
   const entered = Promise.withResolvers<void>()
   const inbox = await startInbox(({ eventIds }) => {
     if (eventIds.length === 0) return { known: [] }
@@ -91,7 +91,7 @@ it('a call over a link that breaks may have been seen', async () => {
   const proxy = await startProxy(inbox.url)
   closers.push(() => proxy.close())
   const { seen } = clientAt(proxy.url)
-  await linkUp(proxy, () => seen({}))
+  await untilStreamed(proxy, () => seen({}))
   const failed = errorOf(seen({ eventIds: ['held'] }))
   await entered.promise
   proxy.cut()

@@ -10,7 +10,7 @@ import {
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
 } from '#gen/health/v1/health_pb.js'
-import type { LinkedHandler } from '../fast-path/link.ts'
+import type { StreamedHandler } from '../call-stream/client.ts'
 import { callUnary } from './exchange.ts'
 import { wasNotSent } from './not-sent.ts'
 
@@ -85,9 +85,9 @@ describe('a call', () => {
 })
 
 /** Makes a call through a scripted dispatcher; returns whether the error says that nothing was sent. */
-async function unsent(dispatch: (handler: LinkedHandler) => void): Promise<boolean> {
+async function unsent(dispatch: (handler: StreamedHandler) => void): Promise<boolean> {
   const dispatcher = {
-    dispatch: (_: unknown, handler: LinkedHandler) => dispatch(handler),
+    dispatch: (_: unknown, handler: StreamedHandler) => dispatch(handler),
   } as unknown as Dispatcher
   const error = await callUnary(dispatcher, '', {
     method: Health.method.check,
@@ -104,7 +104,7 @@ async function unsent(dispatch: (handler: LinkedHandler) => void): Promise<boole
 const controller = { abort: () => undefined } as unknown as Dispatcher.DispatchController
 
 describe('a call that fails', () => {
-  it.each<[string, boolean, (handler: LinkedHandler) => void]>([
+  it.each<[string, boolean, (handler: StreamedHandler) => void]>([
     [
       'because nothing connects',
       true,

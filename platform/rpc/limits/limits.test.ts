@@ -6,10 +6,9 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, it } from 'vitest'
 import { SeenRequestSchema } from '#gen/events/v1/events_pb.js'
 import { eventually } from '../../../test/support/eventually.ts'
-import { type Frame, wholeFrames } from '../../testing/rpc/frame-server.ts'
+import { dialCallStream, enveloped, requestBytes } from '../../testing/rpc/call-streams.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { enveloped, errorOf, errorOfBytes, type Way } from '../../testing/rpc/raw-calls.ts'
-import { FrameQueue, frameKind, preface } from '../fast-path/frames.ts'
+import { errorOf, errorOfBytes, type Way } from '../../testing/rpc/raw-calls.ts'
 import { watchLimits } from '../server/connection.ts'
 
 const closers: Array<() => unknown> = []
@@ -103,39 +102,43 @@ describe('a message that is declared too large', () => {
     expect(answer.code).toBe('ok')
   })
 
-  it('a message that is declared too large over a link is refused by its frame, and what comes of it is dropped', async () => {
+  it('a message that is declared too large in a call stream ends the stream by its envelope; a call that its method does not take ends alone', async () => {
     const { port } = await start()
-    const socket = socketTo(port)
-    socket.write(preface)
-    await once(socket, 'data')
-    const answers: Frame[] = []
-    const reader = wholeFrames(1 << 20, (frame) => {
-      answers.push(frame)
-      socket.emit('answer')
-    })
-    socket.on('data', (chunk: Buffer) => reader.read(chunk))
-    const call = (id: number, path: string, headers: object, body: Buffer): Buffer => {
-      const queue = new FrameQueue()
-      const head = { 'connect-timeout-ms': '5000', ...headers }
-      queue.add(frameKind.call, id, JSON.stringify([path, head]), body)
-      return queue.take()
-    }
-    const strange = call(1, seenPath, {}, Buffer.alloc(60_000))
-    const long = call(2, checkPath, {}, Buffer.alloc(60_000))
-    for (const frame of [strange, long]) {
-      const answered = once(socket, 'answer')
-      socket.write(frame.subarray(0, 30_000))
-      await answered
-      socket.write(frame.subarray(30_000))
-    }
-    const answered = once(socket, 'answer')
-    socket.write(call(3, seenPath, { authorization }, Buffer.from(message)))
-    await answered
-    expect(answers.map(({ call: id, head }) => [id, head.slice(0, 4)])).toEqual([
-      [1, '[401'],
-      [2, '[429'],
-      [3, ''],
+    const dialled = await dialCallStream(port, { authorization })
+    closers.push(dialled.close)
+    const body = Buffer.alloc(60_000)
+    dialled.send(
+      { callId: 1, path: seenPath, message: body },
+      { callId: 2, path: checkPath, authorization, message: body },
+      { callId: 3, path: seenPath, authorization, message },
+    )
+    const answers = [await dialled.next(), await dialled.next(), await dialled.next()]
+    expect(answers.map(({ callId, status }) => [callId, status]).toSorted()).toEqual([
+      [1, 401],
+      [2, 429],
+      [3, 0],
     ])
+    dialled.stream.write(enveloped(Buffer.alloc(10), 80 * 1024 + 1))
+    expect(await dialled.ended).toBe('3')
+  })
+
+  it('call streams beyond the bytes of a connection are refused before they take a call', async () => {
+    const { port } = await start()
+    const session = connectTo(port)
+    const statuses: unknown[] = []
+    for (let count = 0; count < 60; count += 1) {
+      const stream = open(session, '/rpc.v1.CallService/StreamCalls', { ...grpc, authorization })
+      stream.on('response', (head) => statuses.push(head['grpc-status'] ?? 'open'))
+    }
+    await eventually(() => expect(statuses).toHaveLength(60))
+    expect(new Set(statuses)).toEqual(new Set(['open', '8']))
+    // They held at most what one connection may.
+    expect(statuses.filter((status) => status === 'open').length).toBeLessThan(58)
+    session.destroy()
+    const dialled = await dialCallStream(port, { authorization })
+    closers.push(dialled.close)
+    dialled.send({ callId: 1, path: seenPath, authorization, message })
+    expect(await dialled.next()).toMatchObject({ callId: 1, status: 0 })
   })
 })
 
@@ -226,14 +229,10 @@ describe('large messages in flight', () => {
         await new Promise((resolve) => session.ping(resolve))
         stream.close(http2.constants.NGHTTP2_CANCEL)
       }
-      const link = socketTo(port)
-      const frames = new FrameQueue()
-      const head = [seenPath, { authorization, 'connect-timeout-ms': '60000' }]
-      frames.add(frameKind.call, 1, JSON.stringify(head), Buffer.alloc(60_000))
-      link.write(preface)
-      await once(link, 'data')
-      link.write(frames.take().subarray(0, -1_000), () => link.resetAndDestroy())
-      await new Promise((resolve) => link.once('close', resolve))
+      const { stream, close } = await dialCallStream(port, { authorization })
+      const call = { callId: 1, path: seenPath, authorization, message: Buffer.alloc(60_000) }
+      stream.write(requestBytes(call).subarray(0, -1_000), close)
+      await new Promise((resolve) => stream.once('close', resolve))
     }
     const large = toBinary(SeenRequestSchema, {
       ...create(SeenRequestSchema),

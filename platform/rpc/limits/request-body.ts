@@ -3,8 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Failure } from '#core/errors/errors.ts'
 import { callerGone, malformed } from '../errors.ts'
-import { type Lease, largeMessageBytes } from './byte-budget.ts'
-import { messageTooLarge, tooManyBytes } from './limits.ts'
+import { type Lease, largeMessageBytes, messageTooLarge, tooManyBytes } from './limits.ts'
 
 /** How the messages of one request are read. */
 export interface ReadLimits {

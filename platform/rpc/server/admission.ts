@@ -7,6 +7,7 @@ import { isUuid, randomId } from '#core/identity/id.ts'
 import { rpcServerSpan } from '#platform/telemetry/spans.ts'
 import { permissionOf } from '../auth/callers.ts'
 import type { Identity } from '../auth/identity.ts'
+import { callStreamPath, requestIdHeader } from '../call-stream/messages.ts'
 import type { Caller } from '../context.ts'
 import {
   maxMessageBytes,
@@ -20,9 +21,6 @@ import { type Rpc, ServedCall } from './served-call.ts'
 const defaultTimeoutMs = 10_000
 
 const envelopeHeadBytes = 5
-
-/** Carries the request id from call to call. */
-export const requestIdHeader = 'pw-request-id'
 
 const healthService = 'grpc.health.v1.Health'
 const reflectionService = /^grpc\.reflection\.v1(alpha)?\.ServerReflection$/
@@ -114,19 +112,24 @@ function isCompressed(headers: IncomingHttpHeaders): boolean {
   return false
 }
 
-function describe({ service, method }: UniversalHandler): Rpc {
+function describe({ service, method, requestPath }: UniversalHandler): Rpc {
   const stream = method.methodKind === 'server_streaming'
   const watch = stream && service.typeName === healthService
   const isReflection = reflectionService.test(service.typeName)
   const open = service.typeName === healthService
+  const isEndless = watch || requestPath === callStreamPath
   return {
     name: `${service.typeName}/${method.name}`,
     open,
     permits: permissionOf(method),
     maxMessageBytes: open || isReflection ? maxNameMessageBytes : maxMessageBytes,
     takesOneMessage: stream || method.methodKind === 'unary',
-    defaultTimeoutMs: watch ? undefined : stream || isReflection ? maxTimeoutMs : defaultTimeoutMs,
-    maxTimeoutMs: stream ? maxStreamMs : open ? defaultTimeoutMs : maxTimeoutMs,
+    defaultTimeoutMs: isEndless
+      ? undefined
+      : stream || isReflection
+        ? maxTimeoutMs
+        : defaultTimeoutMs,
+    maxTimeoutMs: stream || isEndless ? maxStreamMs : open ? defaultTimeoutMs : maxTimeoutMs,
   }
 }
 

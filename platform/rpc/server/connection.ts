@@ -1,6 +1,6 @@
 // The state of each connection of the port: whether an authenticated caller uses it, and its calls and watches.
 
-import { ByteBudget, type ByteLimits, Lease } from '../limits/byte-budget.ts'
+import { ByteBudget, type ByteLimits, Lease } from '../limits/limits.ts'
 
 const kib = 1_024
 const mib = 1_024 * kib
@@ -104,11 +104,6 @@ export class Connection {
     return new Lease(this.#anonymous, () => {
       this.#anonymousCalls -= 1
     })
-  }
-
-  /** A lease for bytes that belong to no call yet. */
-  partial(): Lease {
-    return new Lease(this.#isKnown ? this.#known : this.#anonymous)
   }
 
   /**

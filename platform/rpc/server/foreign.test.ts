@@ -278,6 +278,7 @@ describe.each([
         { name: 'grpc.health.v1.Health' },
         { name: 'grpc.reflection.v1.ServerReflection' },
         { name: 'grpc.reflection.v1alpha.ServerReflection' },
+        { name: 'rpc.v1.CallService' },
       ],
     })
     // The rules of a contract are part of it.

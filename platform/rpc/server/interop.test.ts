@@ -32,7 +32,7 @@ import {
 } from '#gen/events/v1/events_pb.js'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { linkUp, startProxy } from '../../testing/rpc/tcp-proxy.ts'
+import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
 import { currentContext, runWithContext } from '../context.ts'
@@ -166,17 +166,17 @@ function ownClient(url: string): Client<typeof InboxService> {
   return createRpcClient(InboxService, { url, audience: 'delivery', identity, pool })
 }
 
-/** Over a link, which is there once a call has gone over it. */
-function linkedClient(url: string): Ask {
-  const linked = openLinked(url)
-  return async (...asked) => (await linked)(...asked)
+/** Over a call stream, which is there once a call has gone over it. */
+function streamedClient(url: string): Ask {
+  const streamed = openStreamed(url)
+  return async (...asked) => (await streamed)(...asked)
 }
 
-async function openLinked(url: string): Promise<Ask> {
+async function openStreamed(url: string): Promise<Ask> {
   const proxy = await startProxy(url)
   closers.push(() => proxy.close())
   const ask = asking(ownClient(proxy.url))
-  await linkUp(proxy, () => ask(['first']))
+  await untilStreamed(proxy, () => ask(['first']))
   return ask
 }
 
@@ -222,7 +222,7 @@ function grpcJs(url: string): Ask {
 
 const clients: Array<[string, (url: string) => Ask]> = [
   ['our client', (url) => asking(ownClient(url))],
-  ['our client over a link', linkedClient],
+  ['our client over a call stream', streamedClient],
   [
     'Connect answeringWith the length of its body',
     through((baseUrl) => createTransport({ ...universal, baseUrl, httpClient: wholeBodies })),

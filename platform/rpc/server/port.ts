@@ -1,4 +1,4 @@
-// One port for HTTP/1.1, HTTP/2 and links, distinguished by the TLS handshake or, in plain text, by the first bytes.
+// One port for HTTP/1.1 and HTTP/2, distinguished by the TLS handshake or, in plain text, by the first bytes.
 
 import type { Server } from 'node:http'
 import {
@@ -13,7 +13,6 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { type MeshTls, notePeer } from '../auth/tls.ts'
-import { preface as linkPreface } from '../fast-path/frames.ts'
 
 const http2Preface = Buffer.from('PRI')
 const firstBytesTimeoutMs = 10_000
@@ -47,20 +46,15 @@ export interface PortGuard {
   onRefused(error: Error): void
 }
 
-/** What answers on a port beside its HTTP/1.1 server. */
-export interface PortServices {
-  /** Answers a request of HTTP/2. */
-  http2: (request: Http2ServerRequest, response: Http2ServerResponse) => void
-  /** Takes a connection that was read up to the end of the preface of a link; without it there are no links. */
-  link?: ((socket: Socket) => void) | undefined
-}
+/** Answers a request of HTTP/2. */
+export type Http2Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void
 
 /**
- * Puts HTTP/2 and links in front of the listener of `http1`, which keeps all other connections. Malformed connections
- * are cut. Throws OpenSSL's error for certificates that do not belong together.
+ * Puts HTTP/2 in front of the listener of `http1`, which keeps all other connections. Malformed connections are cut.
+ * Throws OpenSSL's error for certificates that do not belong together.
  */
-export function sharePort(http1: Server, services: PortServices, guard?: PortGuard): SharedPort {
-  const http2 = createHttp2(services.http2)
+export function sharePort(http1: Server, handler: Http2Handler, guard?: PortGuard): SharedPort {
+  const http2 = createHttp2(handler)
   const sessions = new Set<ServerHttp2Session>()
   const sockets = new Set<Socket>()
   const undecided = new Set<Socket>()
@@ -77,7 +71,7 @@ export function sharePort(http1: Server, services: PortServices, guard?: PortGua
     if (draining) session.close()
   })
 
-  const open = routeConnection(http1, http2, services, guard, undecided)
+  const open = routeConnection(http1, http2, guard, undecided)
   http1.removeAllListeners('connection')
   http1.on('connection', (socket: Socket) => {
     if (draining) {
@@ -119,28 +113,25 @@ export function sharePort(http1: Server, services: PortServices, guard?: PortGua
 function routeConnection(
   http1: Server,
   http2: Http2Server,
-  services: PortServices,
   guard: PortGuard | undefined,
   undecided: Set<Socket>,
 ): (socket: Socket) => void {
   const accept = http1.listeners('connection') as Array<(socket: Socket) => void>
-  const known = prefaces.filter(([protocol]) => protocol !== 'link' || services.link !== undefined)
-  const serve = (socket: Socket, found: Protocol): void => {
-    if (found === 'h2') serveHttp2(http2, socket)
-    else if (found === 'link') services.link?.(socket)
+  const serve = (socket: Socket, isHttp2: boolean): void => {
+    if (isHttp2) serveHttp2(http2, socket)
     else for (const listener of accept) listener.call(http1, socket)
   }
-  const sniff = (socket: Socket, decided: (found: Protocol) => void): void => {
+  const sniff = (socket: Socket): void => {
     undecided.add(socket)
-    decide(socket, known, (found) => {
+    decide(socket, (isHttp2) => {
       undecided.delete(socket)
-      if (found !== undefined) decided(found)
+      if (isHttp2 !== undefined) serve(socket, isHttp2)
     })
   }
-  if (guard === undefined) return (socket) => sniff(socket, (found) => serve(socket, found))
+  if (guard === undefined) return sniff
   return handshakes(guard, (socket, isHttp2) => {
-    if (isHttp2) serve(socket, 'h2')
-    else sniff(socket, (found) => serve(socket, found))
+    if (isHttp2) serve(socket, true)
+    else sniff(socket)
   })
 }
 
@@ -156,9 +147,7 @@ export function raiseStreams(session: Http2Session | undefined): void {
   session.settings({ maxConcurrentStreams: streamsOfKnown })
 }
 
-function createHttp2(
-  onRequest: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
-): Http2Server {
+function createHttp2(handler: Http2Handler): Http2Server {
   const http2 = createServer(
     {
       settings: {
@@ -171,7 +160,7 @@ function createHttp2(
       streamResetBurst: 500,
       streamResetRate: 50,
     },
-    onRequest,
+    handler,
   )
   // Malformed frames end their session; without a listener they would end the process.
   http2.on('sessionError', () => undefined)
@@ -209,34 +198,20 @@ function handshakes(
   }
 }
 
-type Protocol = 'h1' | 'h2' | 'link'
-
-type Preface = readonly [Protocol, Buffer]
-
-const prefaces: readonly Preface[] = [
-  ['h2', http2Preface],
-  ['link', linkPreface],
-]
-
 /** Reads until the peer's protocol is clear; calls back with undefined when the peer left before that. */
-function decide(
-  socket: Socket,
-  known: readonly Preface[],
-  decided: (found: Protocol | undefined) => void,
-): void {
+function decide(socket: Socket, decided: (isHttp2: boolean | undefined) => void): void {
   let seen: Buffer = Buffer.alloc(0)
   const timer = setTimeout(() => socket.destroy(), firstBytesTimeoutMs)
   const onError = () => socket.destroy()
   const onClose = () => finish(undefined)
 
-  function finish(found: Protocol | undefined): void {
+  function finish(isHttp2: boolean | undefined): void {
     clearTimeout(timer)
     socket.off('readable', onReadable)
     socket.off('error', onError)
     socket.off('close', onClose)
-    const unread = found === 'link' ? seen.subarray(linkPreface.length) : seen
-    if (found !== undefined && unread.length > 0) socket.unshift(unread)
-    decided(found)
+    if (isHttp2 !== undefined) socket.unshift(seen)
+    decided(isHttp2)
   }
 
   function onReadable(): void {
@@ -247,12 +222,10 @@ function decide(
       return
     }
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
-    const alike = known.find(([, preface]) => {
-      const length = Math.min(seen.length, preface.length)
-      return preface.compare(seen, 0, length, 0, length) === 0
-    })
-    if (alike === undefined) finish('h1')
-    else if (seen.length >= alike[1].length) finish(alike[0])
+    const length = Math.min(seen.length, http2Preface.length)
+    const isAlike = http2Preface.compare(seen, 0, length, 0, length) === 0
+    if (!isAlike) finish(false)
+    else if (length === http2Preface.length) finish(true)
   }
 
   socket.on('readable', onReadable)

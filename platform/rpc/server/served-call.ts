@@ -11,7 +11,7 @@ import {
   toConnectError,
   withReason,
 } from '../errors.ts'
-import type { Lease } from '../limits/byte-budget.ts'
+import type { Lease } from '../limits/limits.ts'
 import type { Connection } from './connection.ts'
 
 /** What the server knows of a method before any call. */

@@ -1,6 +1,5 @@
 // Serves RPC on one port: Connect over HTTP/1.1 through Fastify, gRPC and Connect over HTTP/2.
 
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { DescService } from '@bufbuild/protobuf'
 import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect'
@@ -9,9 +8,10 @@ import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
 import { Health } from '#gen/health/v1/health_pb.js'
+import { CallService } from '#gen/rpc/v1/call_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Identity } from '../auth/identity.ts'
-import { createLinkServer } from '../fast-path/link-server.ts'
+import { type CallStreams, callStreamRoutes, createCallStreams } from '../call-stream/server.ts'
 import { maxMessageBytes, maxTimeoutMs } from '../limits/limits.ts'
 import { createBodyDropper, resetUnread } from '../limits/unread.ts'
 import { createAdmission } from './admission.ts'
@@ -21,7 +21,7 @@ import { createEdge, type Edge } from './edge.ts'
 import { callInterceptor, registering, type UnaryMethods } from './handlers.ts'
 import { healthRoutes, type Ready } from './health.ts'
 import { createHttp1App } from './http1.ts'
-import { type PortGuard, raiseStreams, sharePort } from './port.ts'
+import { type Http2Handler, type PortGuard, raiseStreams, sharePort } from './port.ts'
 import { reflectionRoutes } from './reflection.ts'
 import { type CallLog, createCallLog, type RpcMetrics } from './served-call.ts'
 import { unaryHandler } from './unary-handler.ts'
@@ -45,8 +45,8 @@ export interface ServeRpcOptions {
   /** States that health shows by these names and that do not count for the server. */
   healthApart?: Readonly<Record<string, Ready>>
   metrics?: RpcMetrics
-  /** Whether calls are taken over links too; true by default. */
-  links?: boolean
+  /** Whether call streams are served; true by default. */
+  callStreams?: boolean
   /** Milliseconds for which a server that closes still accepts calls, and has each caller go to another instance. */
   drainMs?: number
   /** Milliseconds that calls in flight have to end after that. */
@@ -83,16 +83,14 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const connections = new Connections()
   const isGuarded = identity.tls !== undefined
   const edge = createEdge(admit, callLog, connections, dropper, isGuarded)
-  const links = createLinkServer({
+  const streams = createCallStreams({
     methods: unaryMethods,
     admit,
-    connections,
     isGuarded,
     log: callLog,
     maxBytes: maxMessageBytes,
     stalledMs,
   })
-  const link = options.links === false ? undefined : links.serve
   const handlers = router.handlers.map((handler) => limited(handler, callLog))
 
   const app = await createHttp1App({
@@ -105,17 +103,17 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   })
   await app.ready()
 
-  const http2 = http2Handler(handlers, edge, stalledMs)
-  const shared = sharePort(app.server, { http2, link }, guardOf(options))
+  const http2 = http2Handler(handlers, edge, streams, stalledMs)
+  const shared = sharePort(app.server, http2, guardOf(options))
   await app.listen({ host, port })
   let closing: Promise<void> | undefined
   return {
     port: (app.server.address() as AddressInfo).port,
     close() {
       stopping.abort()
-      links.leave()
+      streams.leave()
       closing ??= shared.leave(drainMs).then(() => {
-        links.stop()
+        streams.stop()
         return shared.drain(app.close(), graceMs)
       })
       return closing
@@ -158,8 +156,11 @@ function createRouter(
     maxTimeoutMs: Number.MAX_SAFE_INTEGER,
     shutdownSignal: stopping,
   })
+  const hasStreams = options.callStreams !== false
+  if (hasStreams) callStreamRoutes(router)
   reflectionRoutes(registering(router, unaryMethods), [
     ...services,
+    ...(hasStreams ? [CallService] : []),
     Health,
     ServerReflection,
     ServerReflectionAlpha,
@@ -167,13 +168,18 @@ function createRouter(
   return router
 }
 
-function http2Handler(handlers: readonly UniversalHandler[], edge: Edge, stalledMs: number) {
+function http2Handler(
+  handlers: readonly UniversalHandler[],
+  edge: Edge,
+  streams: CallStreams,
+  stalledMs: number,
+): Http2Handler {
   const handle = connectNodeAdapter({
     routes: (adapter) => void adapter.handlers.push(...handlers),
     acceptCompression: [],
     contextValues: (request) => edge.contextValues(request),
   })
-  return (request: Http2ServerRequest, response: Http2ServerResponse) => {
+  return (request, response) => {
     const { stream } = request
     const call = edge.admit(request, response)
     if (call === undefined) return
@@ -186,6 +192,6 @@ function http2Handler(handlers: readonly UniversalHandler[], edge: Edge, stalled
     }
     // Ends a call whose body never arrives, and a stream whose caller does not read.
     if (!call.isSilent) stream.setTimeout(stalledMs, () => stream.destroy())
-    handle(request, response)
+    if (!streams.serve(call, request, response)) handle(request, response)
   }
 }

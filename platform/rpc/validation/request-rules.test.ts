@@ -41,7 +41,7 @@ import { InboxService } from '#gen/events/v1/events_pb.js'
 import { BadRequestSchema, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
-import { linkUp, startProxy } from '../../testing/rpc/tcp-proxy.ts'
+import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
 import { badTimeFinder } from './request-times.ts'
 
@@ -119,11 +119,11 @@ const bearer: Interceptor = (next) => (request) => {
   return next(request)
 }
 
-async function linkedClient(): Promise<Client<typeof InboxService>> {
+async function streamedClient(): Promise<Client<typeof InboxService>> {
   const proxy = await startProxy(url)
   closers.push(() => proxy.close())
   const client = ownClient(InboxService, 'payments', proxy.url)
-  await linkUp(proxy, () => client.seen({}))
+  await untilStreamed(proxy, () => client.seen({}))
   calls.splice(0)
   return client
 }
@@ -132,9 +132,9 @@ describe('a call that breaks a rule', () => {
   const stock = () => ({ baseUrl: url, interceptors: [bearer] })
   const ways: [string, () => Client<typeof InboxService> | Promise<Client<typeof InboxService>>][] =
     [
-      // No link is there before the first call.
+      // No call stream is there before the first call.
       ['our client over HTTP', () => ownClient(InboxService, 'payments')],
-      ['our client over a link', linkedClient],
+      ['our client over a call stream', streamedClient],
       [
         'Connect in JSON',
         () =>

@@ -3,13 +3,12 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import http2 from 'node:http2'
-import net from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { endStreamFromJson, errorFromJsonBytes } from '@connectrpc/connect/protocol-connect'
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc'
 import { ErrorInfoSchema, RetryInfoSchema } from '#gen/google/rpc/error_details_pb.js'
-import { FrameQueue, frameKind, preface } from '../../rpc/fast-path/frames.ts'
-import { wholeFrames } from './frame-server.ts'
+import { dialCallStream, enveloped } from './call-streams.ts'
+import { bearerCredential } from './harness.ts'
 
 /** A call to be sent as it is. */
 export interface RawCall {
@@ -36,13 +35,6 @@ interface Response {
   headers: http.IncomingHttpHeaders
   trailers: http.IncomingHttpHeaders
   body: Buffer
-}
-
-/** A message in the envelope of gRPC and of Connect's streams; `declaredBytes` may differ from its real length. */
-export function enveloped(message: Uint8Array, declaredBytes = message.byteLength): Buffer {
-  const prefix = Buffer.alloc(5)
-  prefix.writeUInt32BE(declaredBytes, 1)
-  return Buffer.concat([prefix, message])
 }
 
 async function overHttp1({ port, path, headers, body }: RawCall, method = 'POST') {
@@ -81,21 +73,25 @@ async function overHttp2(
   }
 }
 
-async function overLink({ port, path, headers, body }: RawCall): Promise<Response> {
-  const socket = net.connect(port, '127.0.0.1')
-  const answer = Promise.withResolvers<Response>()
-  const reader = wholeFrames(8 << 20, ({ kind, head, body: bytes }) => {
-    const [status, given] = head === '' ? [200, {}] : JSON.parse(head)
-    if (kind === frameKind.refused) answer.reject(new Error('a link does not carry this call'))
-    answer.resolve({ status, headers: given, trailers: {}, body: bytes })
-  })
-  socket.write(preface)
-  await once(socket, 'data')
-  socket.on('data', (chunk: Buffer) => reader.read(chunk))
-  const frames = new FrameQueue()
-  frames.add(frameKind.call, 1, JSON.stringify([path, headers ?? {}]), body)
-  socket.write(frames.take())
-  return await answer.promise.finally(() => socket.destroy())
+/** The stream itself has the credential of a process that may open one. */
+async function overCallStream({ port, path, headers, body }: RawCall): Promise<Response> {
+  const dialled = await dialCallStream(port, { authorization: `Bearer ${bearerCredential}` })
+  try {
+    const { authorization = '', 'connect-timeout-ms': timeout = '0', ...others } = headers ?? {}
+    dialled.send({
+      callId: 1,
+      path,
+      authorization,
+      timeoutMs: Number(timeout),
+      headers: others,
+      message: body ?? new Uint8Array(0),
+    })
+    const { notBegun, status, headers: given, body: bytes } = await dialled.next()
+    if (notBegun) throw new Error('a call stream does not carry this call')
+    return { status: status || 200, headers: given, trailers: {}, body: Buffer.from(bytes) }
+  } finally {
+    dialled.close()
+  }
 }
 
 /** The ways to the port, by name. */
@@ -107,20 +103,22 @@ export const ways = {
   'gRPC in JSON': { send: overHttp2, type: 'application/grpc+json', isEnveloped: true },
   'gRPC over HTTP/1.1': { send: overHttp1, type: 'application/grpc', isEnveloped: true },
   'a stream of Connect': { send: overHttp2, type: 'application/connect+proto', isEnveloped: true },
-  'a link': { send: overLink, type: 'application/proto', isEnveloped: false },
+  'a call stream': { send: overCallStream, type: 'application/proto', isEnveloped: false },
 } as const
 
 /** One of them. */
 export type Way = keyof typeof ways
 
-/** Sends a message over one of the ways and reads the error that comes back. Rejects when a link refuses the call. */
+/**
+ * Sends a message over one of the ways and reads the error that comes back. Rejects when a call stream does not carry
+ * the call.
+ */
 export async function errorOf(way: Way, call: RawCall): Promise<RawError> {
   const { send, type, isEnveloped } = ways[way]
   const { body = new Uint8Array(0) } = call
   const headers = {
     'content-type': type,
     ...(type.startsWith('application/grpc') ? { te: 'trailers' } : {}),
-    ...(way === 'a link' ? { 'connect-timeout-ms': '5000' } : {}),
     ...call.headers,
   }
   return read(await send({ ...call, headers, body: isEnveloped ? enveloped(body) : body }))

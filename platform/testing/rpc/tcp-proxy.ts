@@ -1,47 +1,65 @@
-// A TCP proxy that counts the connections through it and can cut or hold them; for tests only.
+// A TCP proxy that counts the connections through it and can cut or hold those of HTTP/2; for tests only.
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { preface } from '../../rpc/fast-path/frames.ts'
 
 /** A proxy, and what has passed through it. */
 export interface TcpProxy {
   url: string
-  /** Connections that began as HTTP. */
-  plain: number
-  /** Connections that began with the preface of a link. */
-  links: number
-  /** Bytes of callers over links, the preface aside. */
-  linkedBytes: number
-  /** Cuts all links. */
+  /** Connections that did not begin as HTTP/2. */
+  others: number
+  /** Connections that began as HTTP/2, which our clients use for call streams alone. */
+  streams: number
+  /** Bytes of callers in DATA frames of HTTP/2: calls over call streams. */
+  streamedBytes: number
+  /** Cuts all connections of HTTP/2. */
   cut(): void
-  /** Stops forwarding over links without closing them. */
+  /** Stops forwarding over HTTP/2 without closing the connections. */
   hold(): void
   /** Cuts all connections and stops listening. */
   close(): Promise<void>
 }
 
+const prefaceBytes = 24
+const frameHeadBytes = 9
+
+/** Returns the bytes of DATA frames in what one side of HTTP/2 sends, chunk by chunk. */
+function dataCounter(): (chunk: Buffer) => number {
+  let bytes = Buffer.alloc(0)
+  let skip = prefaceBytes
+  return (chunk) => {
+    bytes = Buffer.concat([bytes, chunk])
+    let found = 0
+    while (bytes.length >= skip + frameHeadBytes) {
+      const length = bytes.readUIntBE(skip, 3)
+      if (bytes[skip + 3] === 0) found += length
+      bytes = bytes.subarray(skip + frameHeadBytes)
+      skip = length
+    }
+    return found
+  }
+}
+
 /** Opens a proxy to `url` on a free port. */
 export async function startProxy(url: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(url)
-  const linked = new Set<Socket>()
+  const streaming = new Set<Socket>()
   const all = new Set<Socket>()
   let isHeld = false
   const server = createServer((caller) => {
     const called = connect(Number(port), hostname)
-    let seen = Buffer.alloc(0)
-    let kind: 'plain' | 'link' | undefined
+    const countData = dataCounter()
+    let isStream: boolean | undefined
     caller.on('data', (chunk: Buffer) => {
-      if (kind === 'link') proxy.linkedBytes += chunk.length
-      if (kind === undefined) {
-        seen = Buffer.concat([seen, chunk])
-        kind = seen.subarray(0, preface.length).equals(preface) ? 'link' : 'plain'
-        proxy[kind === 'link' ? 'links' : 'plain'] += 1
-        if (kind === 'link') linked.add(caller).add(called)
+      if (isStream === undefined) {
+        isStream = chunk.toString('latin1').startsWith('PRI')
+        proxy[isStream ? 'streams' : 'others'] += 1
+        if (isStream) streaming.add(caller).add(called)
       }
-      if (kind !== 'link' || !isHeld) called.write(chunk)
+      if (isStream) proxy.streamedBytes += countData(chunk)
+      if (!isStream || !isHeld) called.write(chunk)
     })
     called.on('data', (chunk: Buffer) => {
-      if (kind !== 'link' || !isHeld) caller.write(chunk)
+      if (isStream !== true || !isHeld) caller.write(chunk)
     })
     for (const [one, other] of [
       [caller, called],
@@ -59,11 +77,11 @@ export async function startProxy(url: string): Promise<TcpProxy> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const proxy: TcpProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    plain: 0,
-    links: 0,
-    linkedBytes: 0,
+    others: 0,
+    streams: 0,
+    streamedBytes: 0,
     cut() {
-      for (const socket of linked) socket.destroy()
+      for (const socket of streaming) socket.destroy()
     },
     hold() {
       isHeld = true
@@ -76,7 +94,7 @@ export async function startProxy(url: string): Promise<TcpProxy> {
   return proxy
 }
 
-/** Calls until a call has gone over a link. Rejects with the error of a call. */
-export async function linkUp(proxy: TcpProxy, call: () => Promise<unknown>): Promise<void> {
-  while (proxy.linkedBytes === 0) await call()
+/** Calls until a call has gone over a call stream. Rejects with the error of a call. */
+export async function untilStreamed(proxy: TcpProxy, call: () => Promise<unknown>): Promise<void> {
+  while (proxy.streamedBytes === 0) await call()
 }

@@ -1,7 +1,7 @@
 // Tests that buffered bytes stay within their limits, large messages leave room for small ones, and all is released.
 
 import { describe, expect, it } from 'vitest'
-import { ByteBudget, Lease, largeMessageBytes } from './byte-budget.ts'
+import { ByteBudget, Lease, largeMessageBytes } from './limits.ts'
 
 const large = largeMessageBytes + 1
 const limits = { maxBytes: 3 * large, maxLargeBytes: 2 * large }
