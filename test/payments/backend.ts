@@ -111,5 +111,8 @@ export function newAccounts(merchants: Map<string, { projectId: string; business
     }
     return { merchant: { merchantId, ...merchant, mobileNumber: '+12025550199' } }
   }
-  return { counted, getMerchant }
+  /** Makes one more merchant known. */
+  const add = (merchantId: string, merchant: { projectId: string; businessName: string }): void =>
+    void merchants.set(merchantId, merchant)
+  return { counted, getMerchant, add }
 }

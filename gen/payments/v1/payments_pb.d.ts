@@ -846,6 +846,20 @@ export declare type RefundPaymentRequest = Message<"payments.v1.RefundPaymentReq
    * @generated from field: string payment_id = 2;
    */
   paymentId: string;
+
+  /**
+   * UUID of the merchant that must own it. Empty (internal callers): any merchant of the project.
+   *
+   * @generated from field: string merchant_id = 3;
+   */
+  merchantId: string;
+
+  /**
+   * Why it is refunded, up to 200 characters, for the history of the request. May be empty. The first refund counts.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
 };
 
 /**
@@ -874,6 +888,331 @@ export declare type RefundPaymentResponse = Message<"payments.v1.RefundPaymentRe
  * Use `create(RefundPaymentResponseSchema)` to create a new message.
  */
 export declare const RefundPaymentResponseSchema: GenMessage<RefundPaymentResponse>;
+
+/**
+ * A payment request in a list.
+ *
+ * @generated from message payments.v1.PaymentSummary
+ */
+export declare type PaymentSummary = Message<"payments.v1.PaymentSummary"> & {
+  /**
+   * Id of the request.
+   *
+   * @generated from field: string payment_id = 1;
+   */
+  paymentId: string;
+
+  /**
+   * The merchant's own id.
+   *
+   * @generated from field: string transaction_id = 2;
+   */
+  transactionId: string;
+
+  /**
+   * Amount in the minor unit of the currency.
+   *
+   * @generated from field: int64 amount_minor = 3;
+   */
+  amountMinor: bigint;
+
+  /**
+   * ISO 4217 alphabetic code.
+   *
+   * @generated from field: string currency = 4;
+   */
+  currency: string;
+
+  /**
+   * Free text. May be empty.
+   *
+   * @generated from field: string description = 5;
+   */
+  description: string;
+
+  /**
+   * State of the request.
+   *
+   * @generated from field: payments.v1.PaymentState state = 6;
+   */
+  state: PaymentState;
+
+  /**
+   * Sum of the shares that are paid, without fees, in the minor unit of the currency.
+   *
+   * @generated from field: int64 paid_minor = 7;
+   */
+  paidMinor: bigint;
+
+  /**
+   * When it was created.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 8;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When it last changed its state.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 9;
+   */
+  updateTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.v1.PaymentSummary.
+ * Use `create(PaymentSummarySchema)` to create a new message.
+ */
+export declare const PaymentSummarySchema: GenMessage<PaymentSummary>;
+
+/**
+ * Lists the payment requests of a merchant.
+ *
+ * @generated from message payments.v1.ListPaymentsRequest
+ */
+export declare type ListPaymentsRequest = Message<"payments.v1.ListPaymentsRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the merchant, required.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * The merchant's own id. Empty: any.
+   *
+   * @generated from field: string transaction_id = 3;
+   */
+  transactionId: string;
+
+  /**
+   * Number of a payer in E.164 with plus sign. Empty: any.
+   *
+   * @generated from field: string mobile_number_e164 = 4;
+   */
+  mobileNumberE164: string;
+
+  /**
+   * State. UNSPECIFIED: any.
+   *
+   * @generated from field: payments.v1.PaymentState state = 5;
+   */
+  state: PaymentState;
+
+  /**
+   * First time of creation. Unset: no lower bound.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 6;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * The time after the last time of creation. Unset: no upper bound.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 7;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * Page size, 1 to 100. Zero means 25.
+   *
+   * @generated from field: uint32 page_size = 8;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 9;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message payments.v1.ListPaymentsRequest.
+ * Use `create(ListPaymentsRequestSchema)` to create a new message.
+ */
+export declare const ListPaymentsRequestSchema: GenMessage<ListPaymentsRequest>;
+
+/**
+ * Response to ListPaymentsRequest.
+ *
+ * @generated from message payments.v1.ListPaymentsResponse
+ */
+export declare type ListPaymentsResponse = Message<"payments.v1.ListPaymentsResponse"> & {
+  /**
+   * The requests, newest first.
+   *
+   * @generated from field: repeated payments.v1.PaymentSummary payments = 1;
+   */
+  payments: PaymentSummary[];
+
+  /**
+   * Token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message payments.v1.ListPaymentsResponse.
+ * Use `create(ListPaymentsResponseSchema)` to create a new message.
+ */
+export declare const ListPaymentsResponseSchema: GenMessage<ListPaymentsResponse>;
+
+/**
+ * One entry of the history of a payment request.
+ *
+ * @generated from message payments.v1.PaymentHistoryEvent
+ */
+export declare type PaymentHistoryEvent = Message<"payments.v1.PaymentHistoryEvent"> & {
+  /**
+   * UUID of the entry, the same in every response.
+   *
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+
+  /**
+   * What happened.
+   *
+   * @generated from field: payments.v1.PaymentEventType type = 2;
+   */
+  type: PaymentEventType;
+
+  /**
+   * When it happened.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 3;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The party that it is about. Unset when it is about the whole request.
+   *
+   * @generated from oneof payments.v1.PaymentHistoryEvent.party
+   */
+  party: {
+    /**
+     * Number of a payer, as the client sent it.
+     *
+     * @generated from field: string payer_mobile_number = 4;
+     */
+    value: string;
+    case: "payerMobileNumber";
+  } | {
+    /**
+     * Number of a payee, as the client sent it.
+     *
+     * @generated from field: string payee_mobile_number = 5;
+     */
+    value: string;
+    case: "payeeMobileNumber";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * The amount that it is about, in the minor unit of the payment's currency.
+   *
+   * @generated from field: int64 amount_minor = 6;
+   */
+  amountMinor: bigint;
+
+  /**
+   * Id of the attempt to pay. Empty when it is about none.
+   *
+   * @generated from field: string attempt_id = 7;
+   */
+  attemptId: string;
+
+  /**
+   * Why the request was refunded. Empty when no reason was given, and in other entries.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+
+  /**
+   * When the payout leaves hold. Set for PAYOUT_SCHEDULED only.
+   *
+   * @generated from field: google.protobuf.Timestamp release_time = 9;
+   */
+  releaseTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message payments.v1.PaymentHistoryEvent.
+ * Use `create(PaymentHistoryEventSchema)` to create a new message.
+ */
+export declare const PaymentHistoryEventSchema: GenMessage<PaymentHistoryEvent>;
+
+/**
+ * Reads the history of a payment request.
+ *
+ * @generated from message payments.v1.ListPaymentEventsRequest
+ */
+export declare type ListPaymentEventsRequest = Message<"payments.v1.ListPaymentEventsRequest"> & {
+  /**
+   * UUID of the project, required.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+
+  /**
+   * UUID of the merchant that must own it, required.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * Id of the request.
+   *
+   * @generated from field: string payment_id = 3;
+   */
+  paymentId: string;
+};
+
+/**
+ * Describes the message payments.v1.ListPaymentEventsRequest.
+ * Use `create(ListPaymentEventsRequestSchema)` to create a new message.
+ */
+export declare const ListPaymentEventsRequestSchema: GenMessage<ListPaymentEventsRequest>;
+
+/**
+ * Response to ListPaymentEventsRequest.
+ *
+ * @generated from message payments.v1.ListPaymentEventsResponse
+ */
+export declare type ListPaymentEventsResponse = Message<"payments.v1.ListPaymentEventsResponse"> & {
+  /**
+   * The whole history without pushes, oldest first.
+   *
+   * @generated from field: repeated payments.v1.PaymentHistoryEvent events = 1;
+   */
+  events: PaymentHistoryEvent[];
+
+  /**
+   * ISO 4217 alphabetic code of the amounts.
+   *
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+};
+
+/**
+ * Describes the message payments.v1.ListPaymentEventsResponse.
+ * Use `create(ListPaymentEventsResponseSchema)` to create a new message.
+ */
+export declare const ListPaymentEventsResponseSchema: GenMessage<ListPaymentEventsResponse>;
 
 /**
  * State of a payment request as a whole.
@@ -1214,7 +1553,159 @@ export enum PayoutState {
 export declare const PayoutStateSchema: GenEnum<PayoutState>;
 
 /**
- * Creates, reads, cancels and refunds payment requests. NOT_FOUND (PAYMENT_NOT_FOUND) for an unknown id, an id of
+ * What happened to a payment request.
+ *
+ * @generated from enum payments.v1.PaymentEventType
+ */
+export enum PaymentEventType {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The request was created.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYMENT_CREATED = 1;
+   */
+  PAYMENT_CREATED = 1,
+
+  /**
+   * A payer began to pay.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_ATTEMPT_STARTED = 2;
+   */
+  ATTEMPT_STARTED = 2,
+
+  /**
+   * The attempt of a payer was refused.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_ATTEMPT_REFUSED = 3;
+   */
+  ATTEMPT_REFUSED = 3,
+
+  /**
+   * The money of a payer was received.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_ATTEMPT_SUCCEEDED = 4;
+   */
+  ATTEMPT_SUCCEEDED = 4,
+
+  /**
+   * Money was received for a share that had ended, or that was paid already. It is refunded.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_UNEXPECTED_MONEY_RECEIVED = 5;
+   */
+  UNEXPECTED_MONEY_RECEIVED = 5,
+
+  /**
+   * The first of several payers has paid.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYMENT_PARTIALLY_PAID = 6;
+   */
+  PAYMENT_PARTIALLY_PAID = 6,
+
+  /**
+   * Every payer has paid.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYMENT_PAID = 7;
+   */
+  PAYMENT_PAID = 7,
+
+  /**
+   * The merchant cancelled the request.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYMENT_CANCELLED = 8;
+   */
+  PAYMENT_CANCELLED = 8,
+
+  /**
+   * The time to pay ran out.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYMENT_EXPIRED = 9;
+   */
+  PAYMENT_EXPIRED = 9,
+
+  /**
+   * The fraud rules stopped the request, or a payer used up their attempts.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYMENT_FAILED = 10;
+   */
+  PAYMENT_FAILED = 10,
+
+  /**
+   * The paid request was refunded.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYMENT_REFUNDED = 11;
+   */
+  PAYMENT_REFUNDED = 11,
+
+  /**
+   * The refund of a payer's money began.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_REFUND_STARTED = 12;
+   */
+  REFUND_STARTED = 12,
+
+  /**
+   * The payer has the money back.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_REFUND_COMPLETED = 13;
+   */
+  REFUND_COMPLETED = 13,
+
+  /**
+   * The back end refused the refund permanently.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_REFUND_FAILED = 14;
+   */
+  REFUND_FAILED = 14,
+
+  /**
+   * A payee's money is held until its release.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYOUT_SCHEDULED = 15;
+   */
+  PAYOUT_SCHEDULED = 15,
+
+  /**
+   * A payout was sent to the back end.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYOUT_SENT = 16;
+   */
+  PAYOUT_SENT = 16,
+
+  /**
+   * The payee has the money.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYOUT_COMPLETED = 17;
+   */
+  PAYOUT_COMPLETED = 17,
+
+  /**
+   * The back end refused the payout permanently.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYOUT_FAILED = 18;
+   */
+  PAYOUT_FAILED = 18,
+
+  /**
+   * The request was refunded before the release.
+   *
+   * @generated from enum value: PAYMENT_EVENT_TYPE_PAYOUT_VOIDED = 19;
+   */
+  PAYOUT_VOIDED = 19,
+}
+
+/**
+ * Describes the enum payments.v1.PaymentEventType.
+ */
+export declare const PaymentEventTypeSchema: GenEnum<PaymentEventType>;
+
+/**
+ * Creates, reads, lists, cancels and refunds payment requests. NOT_FOUND (PAYMENT_NOT_FOUND) for an unknown id, an id of
  * another project, and, where the request has a merchant_id, an id of another merchant.
  *
  * @generated from service payments.v1.PaymentsService
@@ -1255,7 +1746,7 @@ export declare const PaymentsService: GenService<{
   },
   /**
    * Refunds a paid request; a refunded request is returned unchanged. FAILED_PRECONDITION (PAYMENT_NOT_REFUNDABLE) in
-   * every other state. For internal callers.
+   * every other state.
    *
    * @generated from rpc payments.v1.PaymentsService.RefundPayment
    */
@@ -1263,6 +1754,27 @@ export declare const PaymentsService: GenService<{
     methodKind: "unary";
     input: typeof RefundPaymentRequestSchema;
     output: typeof RefundPaymentResponseSchema;
+  },
+  /**
+   * Lists the requests of a merchant, newest first. A request whose creation was acknowledged before the call is in the
+   * list. INVALID_ARGUMENT for a malformed token.
+   *
+   * @generated from rpc payments.v1.PaymentsService.ListPayments
+   */
+  listPayments: {
+    methodKind: "unary";
+    input: typeof ListPaymentsRequestSchema;
+    output: typeof ListPaymentsResponseSchema;
+  },
+  /**
+   * Reads what happened to a request, oldest first. Delivery has its pushes.
+   *
+   * @generated from rpc payments.v1.PaymentsService.ListPaymentEvents
+   */
+  listPaymentEvents: {
+    methodKind: "unary";
+    input: typeof ListPaymentEventsRequestSchema;
+    output: typeof ListPaymentEventsResponseSchema;
   },
 }>;
 

@@ -1,5 +1,5 @@
 // A push, its state machine, and when it is retried. Pure.
-import { createHash } from 'node:crypto'
+import { namedUuid } from '#core/identity/id.ts'
 import type { Machine } from '#core/machine.ts'
 import { hostOf } from '#core/text/push-url.ts'
 
@@ -162,21 +162,6 @@ export function receiverOf(projectId: string, url: string, kind: DeliveryKind) {
   const target = new URL(url)
   const { origin } = target
   return { endpointId: endpointId(projectId, origin, kind), url, origin, hostname: hostOf(target) }
-}
-
-/** A UUID that its parts determine: version 8 of RFC 9562, over SHA-256. */
-function namedUuid(...parts: string[]): string {
-  const digest = createHash('sha256').update(parts.join('\u0000')).digest().subarray(0, 16)
-  digest.writeUInt8(0x80 | (digest.readUInt8(6) & 0x0f), 6)
-  digest.writeUInt8(0x80 | (digest.readUInt8(8) & 0x3f), 8)
-  const hex = digest.toString('hex')
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join('-')
 }
 
 /** What became of a POST. */

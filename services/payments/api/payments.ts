@@ -12,6 +12,7 @@ import { projectOf } from '#platform/rpc/auth/project.ts'
 import { linkTokenOf } from '../domain/links.ts'
 import type { NewPayment } from '../domain/new-payment.ts'
 import type { Payment } from '../domain/payment.ts'
+import { listMerchantPayments, listPaymentEvents } from '../operations/history.ts'
 import {
   cancelPayment,
   createPayment,
@@ -20,14 +21,15 @@ import {
   type PaymentKey,
   refundPayment,
 } from '../operations/payments.ts'
+import { historyMessage, listingOf, summaryMessage } from './history-messages.ts'
 import { paymentMessage, type TokenOf } from './messages.ts'
 
 /**
  * The handlers of PaymentsService. All reject as `projectOf` and a Queryable do. `createPayment` refuses bad content
  * with INVALID_PARAMETER, MISSING_PARAMETER, UNSUPPORTED_CHANNEL_METHOD or AMOUNT_MISMATCH, an id that was used with
- * other content with DUPLICATE_TRANSACTION_ID, and an unknown merchant with PW_INVALID_API_KEY. The others refuse an
- * unknown payment with PAYMENT_NOT_FOUND; `cancelPayment` also with PAYMENT_NOT_CANCELLABLE, `refundPayment` with
- * PAYMENT_NOT_REFUNDABLE.
+ * other content with DUPLICATE_TRANSACTION_ID, and an unknown merchant with PW_INVALID_API_KEY. `listPayments` refuses a
+ * bad page token with INVALID_PARAMETER. The others refuse an unknown payment with PAYMENT_NOT_FOUND; `cancelPayment`
+ * also with PAYMENT_NOT_CANCELLABLE, `refundPayment` with PAYMENT_NOT_REFUNDABLE.
  */
 export function paymentsService(payments: PaymentContext): ServiceImpl<typeof PaymentsService> {
   const tokenOf: TokenOf = (payer) => linkTokenOf(payments.linkKeys(), payer)
@@ -55,9 +57,21 @@ export function paymentsService(payments: PaymentContext): ServiceImpl<typeof Pa
       const projectId = projectOf(context, request.projectId)
       return answer(await cancelPayment(payments, paymentKey(request, projectId)))
     },
-    async refundPayment({ projectId, paymentId }, context) {
-      const key = { projectId: projectOf(context, projectId), paymentId }
-      return answer(await refundPayment(payments, key))
+    async refundPayment(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const key = paymentKey(request, projectId)
+      return answer(await refundPayment(payments, key, request.reason))
+    },
+    async listPayments(request, context) {
+      const projectId = projectOf(context, request.projectId)
+      const page = await listMerchantPayments(payments.db, listingOf(request, projectId))
+      return { ...page, payments: page.payments.map(summaryMessage) }
+    },
+    async listPaymentEvents({ merchantId, paymentId, ...request }, context) {
+      const projectId = projectOf(context, request.projectId)
+      const key = { projectId, merchantId, paymentId }
+      const { events, currency } = await listPaymentEvents(payments.db, key)
+      return { events: events.map(historyMessage), currency }
     },
   }
 }

@@ -32,6 +32,8 @@ export type Decision = {
   ends?: AttemptKey | undefined
   /** A refund whose outcome was reported. */
   refunded?: { refundId: string; outcome: TransferOutcome } | undefined
+  /** Why the merchant refunds the payment. */
+  reason?: { projectId: string; paymentId: string; reason: string } | undefined
 }
 
 /** Decides on a locked payment. Throws a Failure for what cannot be. */

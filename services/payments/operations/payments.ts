@@ -179,16 +179,26 @@ export async function cancelPayment(context: PaymentContext, key: PaymentKey): P
   return payment
 }
 
-/** Refunds a paid payment; a refunded one is answered as it is. */
-export async function refundPayment(context: PaymentContext, key: PaymentKey): Promise<Payment> {
+/** Refunds a paid payment and keeps the reason, if there is one; a refunded one is answered as it is. */
+export async function refundPayment(
+  context: PaymentContext,
+  key: PaymentKey,
+  reason = '',
+): Promise<Payment> {
+  const { projectId, paymentId } = key
   const { payment } = await change(context, {
     place: key,
     absent: notFound,
-    decide: ({ payment, now }) => ({ transition: refund(payment, now) }),
+    decide({ payment, now }) {
+      const transition = refund(owned(payment, key), now)
+      const isReason = transition !== undefined && reason !== ''
+      return { transition, reason: isReason ? { projectId, paymentId, reason } : undefined }
+    },
   })
   return payment
 }
 
+/** A payment of the merchant that the key names, if it names one. Throws PAYMENT_NOT_FOUND for any other. */
 function owned(payment: Payment | undefined, key: PaymentKey): Payment {
   if (payment === undefined) throw notFound()
   if (key.merchantId !== undefined && payment.merchantId !== key.merchantId) throw notFound()

@@ -119,9 +119,16 @@ const endAttempts = sql(
 
 const endRefunds = sql(
   'refund_end',
-  `update refund set state = r.state::refund_state
+  `update refund set state = r.state::refund_state, end_time = clock_now()
    from unnest($1::uuid[], $2::text[]) as r (refund_id, state)
    where refund.refund_id = r.refund_id and refund.state = 'sent'`,
+)
+
+const insertReasons = sql(
+  'refund_reason_insert',
+  `insert into refund_reason (payment_id, project_id, reason, create_time)
+   select payment_id, project_id, reason, clock_now()
+   from unnest($1::uuid[], $2::uuid[], $3::text[]) as r (payment_id, project_id, reason)`,
 )
 
 /** An event of a payment, with what its row has beside it. */
@@ -301,7 +308,7 @@ function writeMoney(tx: Queryable, transitions: readonly Transition[]): Promise<
   ]
 }
 
-/** Reports of the back end, attempts of ours, and refunds that have ended. */
+/** Reports of the back end, attempts of ours, refunds that have ended, and the reasons of new ones. */
 function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<unknown>[] {
   return [
     write(
@@ -342,6 +349,16 @@ function writeAttempts(tx: Queryable, decisions: readonly Decision[]): Promise<u
       [
         ['uuid', (row) => row.refundId],
         ['text', (row) => row.outcome],
+      ],
+    ),
+    write(
+      tx,
+      insertReasons,
+      decisions.flatMap(({ reason }) => reason ?? []),
+      [
+        ['uuid', (row) => row.paymentId],
+        ['uuid', (row) => row.projectId],
+        ['text', (row) => row.reason],
       ],
     ),
   ]

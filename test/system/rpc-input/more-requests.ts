@@ -18,7 +18,12 @@ import {
   TransferOutcome,
 } from '#gen/payments/v1/charge_report_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
-import { PaymentChannel, PaymentMethod, PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import {
+  PaymentChannel,
+  PaymentMethod,
+  PaymentState,
+  PaymentsService,
+} from '#gen/payments/v1/payments_pb.js'
 import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
 import { QuoteKind, QuotesService, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
 import { type Facts, type Requests, requestsFor } from './facts.ts'
@@ -35,6 +40,7 @@ function payments({ projectId, merchantId }: Facts): Requests {
   const url = 'https://shop.example/'
   const number = { mobileNumber, mobileNumberE164: mobileNumber }
   const key = { projectId, merchantId, paymentId: randomUUID() }
+  const window = { startTime: timestampFromDate(new Date('2026-01-01')), endTime: inAnHour() }
   return {
     ...requestsFor(PaymentsService, {
       createPayment: [
@@ -65,7 +71,20 @@ function payments({ projectId, merchantId }: Facts): Requests {
       ],
       getPayment: [key],
       cancelPayment: [key],
-      refundPayment: [{ projectId, paymentId: randomUUID() }],
+      refundPayment: [{ ...key, reason: 'Out of stock' }],
+      listPayments: [
+        {
+          projectId,
+          merchantId,
+          transactionId: 'order-1',
+          mobileNumberE164: mobileNumber,
+          state: PaymentState.PAID,
+          ...window,
+          pageSize: 10,
+          pageToken: Buffer.from(`1700000000000 ${randomUUID()}`).toString('base64url'),
+        },
+      ],
+      listPaymentEvents: [key],
     }),
     ...requestsFor(CheckoutService, {
       getCheckout: [{ linkToken }],

@@ -1,0 +1,61 @@
+// Maps lists and histories of payments to the messages of payments.v1.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import { numberOf, paymentStates, wordOf } from '#core/payment/words.ts'
+import type {
+  ListPaymentsRequest,
+  PaymentHistoryEventSchema,
+  PaymentSummarySchema,
+} from '#gen/payments/v1/payments_pb.js'
+import { type HistoryEvent, historyTypes } from '../domain/history.ts'
+import type { PaymentListing } from '../operations/history.ts'
+import type { PaymentSummary } from '../store/list-store.ts'
+import { timestampOf } from './messages.ts'
+
+/** What a request wants listed of a project; empty filters take any. */
+export function listingOf(request: ListPaymentsRequest, projectId: string): PaymentListing {
+  return {
+    projectId,
+    merchantId: request.merchantId,
+    transactionId: request.transactionId || undefined,
+    mobileNumberE164: request.mobileNumberE164 || undefined,
+    state: wordOf(paymentStates, request.state),
+    startTime: timeOf(request.startTime),
+    endTime: timeOf(request.endTime),
+    pageSize: request.pageSize,
+    pageToken: request.pageToken,
+  }
+}
+
+function timeOf(time: Timestamp | undefined): Date | undefined {
+  return time === undefined ? undefined : timestampDate(time)
+}
+
+/** A payment of a list, amounts in minor units. */
+export function summaryMessage(
+  payment: PaymentSummary,
+): MessageInitShape<typeof PaymentSummarySchema> {
+  const { state, createTime, updateTime, ...same } = payment
+  return {
+    ...same,
+    state: numberOf(paymentStates, state),
+    createTime: timestampOf(createTime),
+    updateTime: timestampOf(updateTime),
+  }
+}
+
+/** An entry of a history, amounts in minor units. */
+export function historyMessage(
+  event: HistoryEvent,
+): MessageInitShape<typeof PaymentHistoryEventSchema> {
+  const { type, time, party, releaseTime, ...same } = event
+  return {
+    ...same,
+    type: numberOf(historyTypes, type),
+    time: timestampOf(time),
+    ...(releaseTime === undefined ? {} : { releaseTime: timestampOf(releaseTime) }),
+    ...(party === undefined
+      ? {}
+      : { party: { case: `${party.kind}MobileNumber` as const, value: party.mobileNumber } }),
+  }
+}

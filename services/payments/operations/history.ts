@@ -1,0 +1,64 @@
+// Lists a merchant's payments and reads the history of one.
+import { invalid } from '#core/errors/errors.ts'
+import { isUuid } from '#core/identity/id.ts'
+import type { Queryable } from '#platform/db/db.ts'
+import { type HistoryEvent, historyOf } from '../domain/history.ts'
+import { readHistory } from '../store/history-store.ts'
+import {
+  type ListPlace,
+  listPayments,
+  type PaymentFilter,
+  type PaymentSummary,
+} from '../store/list-store.ts'
+import { notFound, type PaymentKey } from './payments.ts'
+
+/** Which page to list. */
+export type PaymentListing = Omit<PaymentFilter, 'before' | 'limit'> & {
+  /** The time after the last time of creation. */
+  endTime: Date | undefined
+  pageSize: number
+  pageToken: string
+}
+
+const usualPageSize = 25
+const lastTime = new Date('9999-12-31T00:00:00Z')
+/** The place before all payments of one moment, since the order is from the newest to the oldest. */
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * One page, newest first. It may have fewer payments than there is room for, even none, although more follow. Throws INVALID_PARAMETER for a token that is not one of ours.
+ */
+export async function listMerchantPayments(
+  db: Queryable,
+  { endTime = lastTime, pageSize, pageToken, ...filter }: PaymentListing,
+): Promise<{ payments: PaymentSummary[]; nextPageToken: string }> {
+  const end: ListPlace = { createTime: endTime, paymentId: firstId }
+  const before = pageToken === '' ? end : readPageToken(pageToken)
+  const { payments, next } = await listPayments(db, {
+    ...filter,
+    before: before.createTime < endTime ? before : end,
+    limit: pageSize === 0 ? usualPageSize : pageSize,
+  })
+  return { payments, nextPageToken: next === undefined ? '' : pageTokenOf(next) }
+}
+
+function pageTokenOf({ createTime, paymentId }: ListPlace): string {
+  return Buffer.from(`${createTime.getTime()} ${paymentId}`).toString('base64url')
+}
+
+function readPageToken(token: string): ListPlace {
+  const [time = '', paymentId = ''] = Buffer.from(token, 'base64url').toString().split(' ')
+  if (!/^\d{1,15}$/.test(time) || !isUuid(paymentId))
+    throw invalid('page_token', 'is not one of ours')
+  return { createTime: new Date(Number(time)), paymentId }
+}
+
+/** The history of a payment of a merchant, oldest first, and the currency of its amounts. */
+export async function listPaymentEvents(
+  db: Queryable,
+  key: Required<PaymentKey>,
+): Promise<{ events: HistoryEvent[]; currency: string }> {
+  const rows = await readHistory(db, key)
+  if (rows === undefined || rows.merchantId !== key.merchantId) throw notFound()
+  return { events: historyOf(rows), currency: rows.currency }
+}
