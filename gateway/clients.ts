@@ -4,6 +4,7 @@ import type { Client } from '@connectrpc/connect'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
@@ -23,6 +24,7 @@ export function openClients(settings: SettingsOf<'gateway'>, identity: Identity)
   const billing = clientsOf('billing', settings.billingUrl, identity)
   const quotes = clientsOf('quotes', settings.quotesUrl, identity)
   const institution = clientsOf('institution', settings.institutionUrl, identity)
+  const delivery = clientsOf('delivery', settings.deliveryUrl, identity)
   return {
     payments: payments.of(PaymentsService),
     checkout: payments.of(CheckoutService),
@@ -31,7 +33,8 @@ export function openClients(settings: SettingsOf<'gateway'>, identity: Identity)
     billing: billing.of(BillingService),
     quotes: quotes.of(QuotesService),
     institution: institution.of(InstitutionService),
-    closers: [payments, accounts, billing, quotes, institution],
+    deliveries: delivery.of(MerchantDeliveryService),
+    closers: [payments, accounts, billing, quotes, institution, delivery],
   }
 }
 

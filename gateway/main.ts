@@ -67,7 +67,7 @@ runProcess('gateway', async (stopping, log) => {
   })
   const gateway = await createGateway({
     settings: edgeSettings(settings),
-    services: { ...services, access },
+    services: { ...services, access, cursorKeys: keys['page.key'] },
     log,
     metrics,
     ready,

@@ -3,6 +3,7 @@ import type { Client } from '@connectrpc/connect'
 import type { KeySource } from '#core/identity/key-ring.ts'
 import type { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import type { BillingService } from '#gen/billing/v1/billing_pb.js'
+import type { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import type { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
 import type { PaymentsService } from '#gen/payments/v1/payments_pb.js'
@@ -61,7 +62,12 @@ export type EdgeSettings = {
 /** The calls that these routes make. */
 export type PaymentsClient = Pick<
   Client<typeof PaymentsService>,
-  'createPayment' | 'getPayment' | 'cancelPayment'
+  | 'createPayment'
+  | 'getPayment'
+  | 'cancelPayment'
+  | 'refundPayment'
+  | 'listPayments'
+  | 'listPaymentEvents'
 >
 
 /** The calls that the /account routes make. */
@@ -76,7 +82,10 @@ export type QuotesClient = Pick<Client<typeof QuotesService>, 'createQuote' | 'g
 /** The calls that the routes of institution transactions make. */
 export type InstitutionClient = Client<typeof InstitutionService>
 
-/** What the routes call. */
+/** The calls that the routes of pushes make. */
+export type DeliveriesClient = Client<typeof MerchantDeliveryService>
+
+/** What the routes call, and what they sign with. */
 export type EdgeServices = {
   access: Access
   payments: PaymentsClient
@@ -84,6 +93,9 @@ export type EdgeServices = {
   accounts: AccountsClient
   billing: BillingClient
   institution: InstitutionClient
+  deliveries: DeliveriesClient
+  /** Sign the cursors of lists. */
+  cursorKeys: KeySource
 }
 
 /** What the hosted pages call and sign with. */

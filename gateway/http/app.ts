@@ -12,6 +12,8 @@ import type { Site } from '../pages/render.ts'
 import { accountRoutes } from '../routes/account/routes.ts'
 import { billPaymentRoutes } from '../routes/bill-payments/routes.ts'
 import { institutionRoutes } from '../routes/institution/routes.ts'
+import { merchantDeliveryRoutes } from '../routes/merchant/deliveries.ts'
+import { merchantPaymentRoutes } from '../routes/merchant/payments.ts'
 import { paymentRoutes } from '../routes/payments/routes.ts'
 import { quoteRoutes } from '../routes/quote/routes.ts'
 import { parseBodies } from './body/body-parsers.ts'
@@ -26,13 +28,15 @@ import { requestLog, requestStart } from './request-start.ts'
 import { callContext, deadlineOf, type RouteRow, routeRunner } from './route.ts'
 import { createHttpServer, maxHeaderBytes, requestTimeoutMs } from './server.ts'
 
-/** Every route of the contract. */
+/** Every route of the contract and of its extension. */
 export const routeRows: readonly RouteRow[] = [
   ...paymentRoutes,
   ...accountRoutes,
   ...institutionRoutes,
   ...quoteRoutes,
   ...billPaymentRoutes,
+  ...merchantPaymentRoutes,
+  ...merchantDeliveryRoutes,
 ]
 
 const openPaths: OpenPaths = [

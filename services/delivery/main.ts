@@ -2,6 +2,7 @@
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { readSettings } from '#platform/config/config.ts'
@@ -20,6 +21,7 @@ import { serveRpc } from '#platform/rpc/server/server.ts'
 import { createMetrics, rpcMetrics } from '#platform/telemetry/metrics.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { deliveryService } from './api/deliveries.ts'
+import { merchantDeliveryService } from './api/merchant-deliveries.ts'
 import { endpointService, replayService } from './api/replays.ts'
 import { startDeliveries } from './engine.ts'
 import { subjects } from './operations/event-intake.ts'
@@ -62,12 +64,19 @@ runProcess('delivery', async (stopping, log) => {
     callStreams: settings.rpcCallStreams,
     log,
     metrics: rpcMetrics(metrics),
-    services: [DeliveryService, ReplayService, EndpointService, InboxService],
+    services: [
+      DeliveryService,
+      MerchantDeliveryService,
+      ReplayService,
+      EndpointService,
+      InboxService,
+    ],
     routes: (router) => {
       const { tail, notify, notifyReplays } = deliveries
       // A tail ends when the process does, and may last longer than a call.
       const lasting = { shutdownSignal: stopping, maxTimeoutMs: maxStreamMs }
       router.service(DeliveryService, deliveryService({ db, tail, onDue: notify }), lasting)
+      router.service(MerchantDeliveryService, merchantDeliveryService({ db, onDue: notify }))
       router.service(ReplayService, replayService({ db, onJob: notifyReplays }))
       router.service(EndpointService, endpointService(db))
       inboxRoutes(router, db)

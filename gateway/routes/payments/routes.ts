@@ -106,7 +106,8 @@ export const paymentRoutes = [
   }),
 ]
 
-function viewOf(payment: PaymentMessage | undefined) {
+/** Reads the payment of an answer. Throws INTERNAL_ERROR for an answer without one. */
+export function viewOf(payment: PaymentMessage | undefined) {
   if (payment === undefined) throw refusal('INTERNAL_ERROR')
   return readPayment(payment)
 }

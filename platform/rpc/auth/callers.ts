@@ -55,6 +55,7 @@ export const callers: Readonly<Record<string, readonly string[]>> = {
   'billing.v1.BillingService/*': [gateway],
   // For operators, by bearer.
   'billing.v1.CatalogueService/*': [],
+  'delivery.v1.MerchantDeliveryService/*': [gateway],
   'events.v1.InboxService/*': producers,
   // For operators, who pass as bearers.
   'keys.v1.KeyService/*': [],

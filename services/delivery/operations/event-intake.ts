@@ -5,12 +5,13 @@ import { isUuid } from '#core/identity/id.ts'
 import { type NoticeView, renderNotice } from '#core/payment/notice.ts'
 import { renderCallback } from '#core/payment/snapshot.ts'
 import { type PaymentView, readPayment } from '#core/payment/view.ts'
-import { noticeKinds, wordOf } from '#core/payment/words.ts'
+import { type NoticeKind, noticeKinds, wordOf } from '#core/payment/words.ts'
 import type { Event } from '#gen/events/v1/events_pb.js'
 import {
   type Notice,
   type PaymentEvent,
   PaymentEventSchema,
+  PaymentTransition,
 } from '#gen/payments/v1/payment_event_pb.js'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { recordedTrace } from '#platform/telemetry/spans.ts'
@@ -57,21 +58,40 @@ function paymentPushes(event: Event): NewDelivery[] {
   const deliveries: NewDelivery[] = []
   if (notify !== '') {
     for (const notice of notices)
-      deliveries.push(push(...noticePush(view, notice, occurredAt), notify))
+      deliveries.push(push(noticePush(view, notice, occurredAt), notify))
   }
   if (callback !== '' && callbackSequence > 0) {
     const body = JSON.stringify(renderCallback(view, callbackSequence, occurredAt))
-    deliveries.push(push('callback', 'callback', String(callbackSequence), body, callback))
+    const eventType = callbackTypes[paymentEvent.transition] ?? 'payment_changed'
+    const named = { kind: 'callback', name: 'callback', party: String(callbackSequence) } as const
+    deliveries.push(push({ ...named, eventType, body }, callback))
   }
   return deliveries
 }
 
-type NamedPush = [kind: DeliveryKind, name: string, party: string, body: string]
+/** What callbacks report, in the words of notifies. */
+const callbackTypes: Partial<Record<PaymentTransition, NoticeKind>> = {
+  [PaymentTransition.PAYER_PAID]: 'payment_completed',
+  [PaymentTransition.CANCELLED]: 'payment_cancelled',
+  [PaymentTransition.EXPIRED]: 'payment_expired',
+  [PaymentTransition.FAILED]: 'payment_failed',
+  [PaymentTransition.REFUNDED]: 'payment_refunded',
+  [PaymentTransition.LATE_MONEY]: 'payment_refunded',
+}
+
+type NamedPush = {
+  kind: DeliveryKind
+  name: string
+  party: string
+  eventType: string
+  body: string
+}
 
 function noticePush(view: PaymentView, notice: Notice, occurredAt: Date): NamedPush {
   const { name, noticeView } = readNotice(notice)
   const party = `${notice.about.case}.${noticeView.index}`
-  return ['notify', name, party, renderNotice(view, noticeView, occurredAt)]
+  const body = renderNotice(view, noticeView, occurredAt)
+  return { kind: 'notify', name, party, eventType: name, body }
 }
 
 function readNotice(notice: Notice): { name: string; noticeView: NoticeView } {
@@ -91,7 +111,9 @@ function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
   if (!visibleAscii.test(subjectId)) {
     throw new RangeError('the event has a payment id that is none')
   }
-  return (...[kind, name, party, body, url]: [...NamedPush, url: string]): NewDelivery => ({
+  const { merchantId = '' } = payment ?? {}
+  const owner = isUuid(merchantId) ? { merchantId } : {}
+  return ({ kind, name, party, eventType, body }: NamedPush, url: string): NewDelivery => ({
     deliveryId: deliveryId(event.eventId, name, party),
     projectId,
     eventId: event.eventId,
@@ -101,5 +123,7 @@ function pushOf(event: Event, { payment }: PaymentEvent, occurredAt: Date) {
     body: Buffer.from(body),
     occurredAt,
     traceparent: recordedTrace(event),
+    ...owner,
+    eventType,
   })
 }

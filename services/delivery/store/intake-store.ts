@@ -19,6 +19,9 @@ export interface NewDelivery {
   occurredAt: Date
   /** The trace that its POSTs belong to, while traces are recorded. */
   traceparent?: string | null
+  /** Whose payment it is about, and the type of its event; absent for onboarding. */
+  merchantId?: string
+  eventType?: string
   /** Of an onboarding callback; no other push is signed. */
   signing?: Signing
 }
@@ -59,10 +62,10 @@ const storeStatement = sql(
    ), stored as (
      insert into delivery (
        delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, occurred_at, traceparent,
-       state, attempts, next_attempt_at, lease_token, lease_until, attempt_started_at, created_at, ended_at
+       merchant_id, event_type, state, attempts, next_attempt_at, lease_token, lease_until, attempt_started_at, created_at, ended_at
      )
      select delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, body, occurred_at, traceparent,
-       state,
+       merchant_id, event_type, state,
        case when state = 'sending' then 1 else 0 end,
        case when state = 'pending' then date_trunc('milliseconds', clock_now()) end,
        case when state = 'sending' then $13::uuid end,
@@ -75,10 +78,11 @@ const storeStatement = sql(
          case when g.project_id is not null then 'gone' when is_direct then 'sending' else 'pending' end as state
        from unnest(
          (select $2::uuid[]), $3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[], $9::bytea[],
-         $10::bytea[], $11::timestamptz[], $12::text[], $15::boolean[]
+         $10::bytea[], $11::timestamptz[], $12::text[], $15::boolean[],
+         $16::uuid[], $17::text[]
        ) as n(
          delivery_id, project_id, endpoint_id, event_id, kind, subject_id, url, url_sha256, body, occurred_at,
-         traceparent, is_direct
+         traceparent, is_direct, merchant_id, event_type
        )
        left join gone_url as g on g.project_id = n.project_id and g.subject_id = n.subject_id
          and g.url_sha256 = n.url_sha256
@@ -159,6 +163,8 @@ function columns({ eventIds, pushes, direct, leaseToken, leaseS }: Intake): unkn
     leaseToken,
     leaseS,
     pushes.map(({ deliveryId }) => direct.has(deliveryId)),
+    pushes.map(({ merchantId }) => merchantId ?? null),
+    pushes.map(({ eventType }) => eventType ?? null),
   ]
 }
 

@@ -70,25 +70,27 @@ export function replayDelivery(
   requestId: string,
 ): Promise<DeliveryRow> {
   return db.transaction(async (tx) => {
-    const isNew = (await tx.run(noteStatement, [projectId, requestId, deliveryId])) === 1
+    const isNew = await noteReplayRequest(tx, projectId, deliveryId, requestId)
     const begun = isNew && (await beginRound(tx, projectId, [deliveryId], endedStates)) === 1
     const row = await known(tx, projectId, deliveryId)
-    if (!isNew) await refuseOtherUse(tx, projectId, deliveryId, requestId)
-    else if (!begun) {
-      throw new Failure('DELIVERY_NOT_ENDED', `the delivery is ${row.state}`)
-    }
+    if (isNew && !begun) throw new Failure('DELIVERY_NOT_ENDED', `the delivery is ${row.state}`)
     return row
   })
 }
 
-async function refuseOtherUse(
+/**
+ * Notes a request to send a delivery again; false for a repeat of it. Throws IDEMPOTENCY_KEY_CONFLICT for a request id
+ * that was used for another delivery.
+ */
+export async function noteReplayRequest(
   tx: Queryable,
   projectId: string,
   deliveryId: string,
   requestId: string,
-): Promise<void> {
+): Promise<boolean> {
+  if ((await tx.run(noteStatement, [projectId, requestId, deliveryId])) === 1) return true
   const noted = await tx.row<{ deliveryId: string }>(notedStatement, [projectId, requestId])
-  if (noted?.deliveryId === deliveryId) return
+  if (noted?.deliveryId === deliveryId) return false
   throw new Failure('IDEMPOTENCY_KEY_CONFLICT', 'the request id was used for another delivery')
 }
 

@@ -5,6 +5,7 @@ import { BillingService } from '#gen/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
 import { DeliveryKind, DeliveryService, DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { InstitutionService, TransactionType } from '#gen/institution/v1/institution_pb.js'
@@ -250,7 +251,7 @@ function billing({ projectId }: Facts): Requests {
   }
 }
 
-function delivery({ projectId }: Facts): Requests {
+function delivery({ projectId, merchantId }: Facts): Requests {
   const { NOTIFY } = DeliveryKind
   const { EXHAUSTED } = DeliveryState
   const delivered = { projectId, deliveryId: randomUUID() }
@@ -264,6 +265,24 @@ function delivery({ projectId }: Facts): Requests {
       replayDelivery: [{ ...delivered, requestId: randomUUID() }],
       cancelDelivery: [delivered],
       tailDeliveries: [{ projectId, kind: NOTIFY }],
+    }),
+    ...requestsFor(MerchantDeliveryService, {
+      listMerchantDeliveries: [
+        {
+          projectId,
+          merchantId,
+          paymentId: randomUUID(),
+          eventType: 'payment_completed',
+          state: EXHAUSTED,
+          startTime: timestampFromDate(new Date('2026-01-01')),
+          endTime: inAnHour(),
+          pageSize: 10,
+          pageToken,
+        },
+      ],
+      getMerchantDelivery: [{ ...delivered, merchantId }],
+      resendMerchantDelivery: [{ ...delivered, merchantId, requestId: randomUUID() }],
+      listPaymentPushes: [{ projectId, merchantId, paymentId: randomUUID() }],
     }),
     ...requestsFor(EndpointService, {
       getEndpoint: [{ projectId, endpointId: randomUUID() }],

@@ -1,0 +1,156 @@
+// Maps MerchantDeliveryService to the pushes of one merchant and back.
+import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { isUuid } from '#core/identity/id.ts'
+import type {
+  ListMerchantDeliveriesRequest,
+  MerchantDeliveryService,
+} from '#gen/delivery/v1/merchant_delivery_pb.js'
+import type { Database } from '#platform/db/db.ts'
+import { projectOf } from '#platform/rpc/auth/project.ts'
+import {
+  type DeliveryPlace,
+  findMerchantDelivery,
+  listMerchantDeliveries,
+  listPaymentPushes,
+  type MerchantDelivery,
+  type MerchantDeliveryFilter,
+  type MerchantKey,
+  notTheirs,
+  type PushAttempt,
+  resendMerchantDelivery,
+} from '../store/merchant-store.ts'
+import { listAttempts } from '../store/read-store.ts'
+import { invalid, wireAttempt, wireKinds, wireOutcomes, wireStates, wordOf } from './messages.ts'
+
+/** What the handlers need. */
+export interface MerchantDeliveryOptions {
+  db: Database
+  /** Called when a delivery became due. */
+  onDue: () => void
+}
+
+const usualPageSize = 25
+const maxResponseBytes = 1_024
+
+/**
+ * The handlers of MerchantDeliveryService. All reject as `projectOf` does. `listMerchantDeliveries` refuses unknown words
+ * and page tokens with INVALID_PARAMETER; `getMerchantDelivery` and `resendMerchantDelivery` refuse a delivery that the
+ * merchant does not have with DELIVERY_NOT_FOUND, the latter also a request id of another delivery with
+ * IDEMPOTENCY_KEY_CONFLICT.
+ */
+export function merchantDeliveryService({
+  db,
+  onDue,
+}: MerchantDeliveryOptions): ServiceImpl<typeof MerchantDeliveryService> {
+  async function whole(key: MerchantKey, deliveryId: string) {
+    const row = await findMerchantDelivery(db, key, deliveryId)
+    if (row === undefined) throw notTheirs()
+    const attempts = (await listAttempts(db, deliveryId)).map((attempt) => ({
+      ...wireAttempt(attempt),
+      answer: attempt.answer?.subarray(0, maxResponseBytes) ?? new Uint8Array(),
+    }))
+    return { delivery: { ...message(row), attempts, body: row.body } }
+  }
+
+  return {
+    async listMerchantDeliveries(request, context) {
+      const filter = filterOf(request, projectOf(context, request.projectId))
+      const { deliveries, next } = await listMerchantDeliveries(db, filter)
+      return {
+        deliveries: deliveries.map(message),
+        nextPageToken: next === undefined ? '' : pageToken(next),
+      }
+    },
+    async getMerchantDelivery({ merchantId, deliveryId, ...request }, context) {
+      return await whole(
+        { projectId: projectOf(context, request.projectId), merchantId },
+        deliveryId,
+      )
+    },
+    async resendMerchantDelivery({ merchantId, deliveryId, requestId, ...request }, context) {
+      const key = { projectId: projectOf(context, request.projectId), merchantId }
+      await resendMerchantDelivery(db, key, deliveryId, requestId)
+      onDue()
+      return await whole(key, deliveryId)
+    },
+    async listPaymentPushes({ merchantId, paymentId, ...request }, context) {
+      const key = { projectId: projectOf(context, request.projectId), merchantId }
+      const { deliveries, attempts } = await listPaymentPushes(db, key, paymentId)
+      return {
+        deliveries: deliveries.map((row) => ({
+          ...message(row),
+          attempts: attempts
+            .filter(({ deliveryId }) => deliveryId === row.deliveryId)
+            .toReversed()
+            .map(attemptMessage),
+        })),
+      }
+    },
+  }
+}
+
+const lastTime = new Date('9999-12-31T00:00:00Z')
+/** The place before all deliveries of one moment, since the order is from the newest to the oldest. */
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+function filterOf(
+  request: ListMerchantDeliveriesRequest,
+  projectId: string,
+): MerchantDeliveryFilter {
+  const { merchantId, paymentId, eventType, pageSize } = request
+  const createdAt = timeOf(request.endTime) ?? lastTime
+  const end = { createdAt, deliveryId: firstId }
+  const before = readPageToken(request.pageToken) ?? end
+  return {
+    projectId,
+    merchantId,
+    paymentId: paymentId || undefined,
+    eventType: eventType || undefined,
+    state: wordOf(wireStates, request.state, 'state'),
+    startTime: timeOf(request.startTime),
+    before: before.createdAt < createdAt ? before : end,
+    limit: pageSize === 0 ? usualPageSize : pageSize,
+  }
+}
+
+function timeOf(time: Timestamp | undefined): Date | undefined {
+  return time === undefined ? undefined : timestampDate(time)
+}
+
+function message(row: MerchantDelivery) {
+  return {
+    deliveryId: row.deliveryId,
+    eventId: row.eventId,
+    eventType: row.eventType,
+    kind: wireKinds[row.kind],
+    url: row.url,
+    state: wireStates[row.state],
+    attemptCount: row.attempts,
+    createTime: timestampFromDate(row.createdAt),
+    paymentId: row.paymentId,
+  }
+}
+
+function attemptMessage({ number, startedAt, outcome, status, totalMs, error }: PushAttempt) {
+  return {
+    number,
+    startTime: timestampFromDate(startedAt),
+    outcome: wireOutcomes[outcome],
+    status: status ?? 0,
+    durationMs: totalMs ?? 0,
+    error: error ?? '',
+  }
+}
+
+function pageToken({ createdAt, deliveryId }: DeliveryPlace): string {
+  return Buffer.from(`${createdAt.getTime()} ${deliveryId}`).toString('base64url')
+}
+
+function readPageToken(token: string): DeliveryPlace | undefined {
+  if (token === '') return undefined
+  const [, ms = '', deliveryId = ''] =
+    /^(\d{1,14}) (\S{36})$/.exec(Buffer.from(token, 'base64url').toString()) ?? []
+  if (ms === '' || !isUuid(deliveryId)) throw invalid('page_token', 'is not one of ours')
+  return { createdAt: new Date(Number(ms)), deliveryId }
+}

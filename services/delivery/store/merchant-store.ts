@@ -1,0 +1,219 @@
+// Statements on the pushes of one merchant's payments: lists, one push, and sending one again.
+import { Failure } from '#core/errors/errors.ts'
+import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
+import {
+  type AttemptOutcome,
+  type DeliveryKind,
+  type DeliveryState,
+  deliveryMachine,
+  endedStates,
+} from '../domain/delivery.ts'
+import { beginRound, noteReplayRequest } from './operate-store.ts'
+
+/** A push as its merchant sees it. */
+export type MerchantDelivery = {
+  deliveryId: string
+  eventId: string
+  eventType: string
+  kind: Exclude<DeliveryKind, 'onboarding'>
+  url: string
+  state: DeliveryState
+  attempts: number
+  createdAt: Date
+  paymentId: string
+}
+
+/** Whose push is meant. */
+export type MerchantKey = { projectId: string; merchantId: string }
+
+/** A place in the order of the list. */
+export type DeliveryPlace = { createdAt: Date; deliveryId: string }
+
+/** Which pushes to list; unset filters take any. */
+export type MerchantDeliveryFilter = MerchantKey & {
+  paymentId: string | undefined
+  eventType: string | undefined
+  state: DeliveryState | undefined
+  /** First time of creation. */
+  startTime: Date | undefined
+  /** Where the page begins: only pushes before this place are on it. */
+  before: DeliveryPlace
+  /** At most so many are on it. */
+  limit: number
+}
+
+const shown = `d.delivery_id as "deliveryId", d.event_id as "eventId", d.event_type as "eventType",
+  d.kind, d.url, d.state, d.attempts, d.created_at as "createdAt", d.subject_id as "paymentId"`
+const newestFirst = 'order by created_at desc, delivery_id desc'
+const ofMerchant = 'd.project_id = $1 and d.merchant_id = $2'
+const inWindow = 'created_at >= $3 and (created_at, delivery_id) < ($4, $5)'
+
+/** The newest $6 of these states. A state is named in the text: the partial indexes are by state. */
+function newestOf(states: readonly string[]): string {
+  const scans = states.map(
+    (state) => `(select created_at, delivery_id from delivery
+       where merchant_id = $2 and state = '${state}' and ${inWindow} ${newestFirst} limit $6)`,
+  )
+  return `select created_at, delivery_id from (${scans.join(' union all ')}) scanned
+     ${newestFirst} limit $6`
+}
+
+function listOf(name: string, states: readonly string[]): { page: Sql; scanEnd: Sql } {
+  return {
+    page: sql(
+      `merchant_delivery_list_${name}`,
+      `select ${shown} from (${newestOf(states)}) found
+       join delivery d on d.delivery_id = found.delivery_id
+       where d.project_id = $1 and ($7::text is null or d.event_type = $7)
+       order by found.created_at desc, found.delivery_id desc limit $8`,
+    ),
+    scanEnd: sql(
+      `merchant_delivery_scan_end_${name}`,
+      `select created_at as "createdAt", delivery_id as "deliveryId" from (${newestOf(states)}) found
+       where $1::uuid is not null ${newestFirst} offset $6 - 1 limit 1`,
+    ),
+  }
+}
+
+const allStates = Object.keys(deliveryMachine) as DeliveryState[]
+const listOfAll = listOf('all', allStates)
+const listsInState = Object.fromEntries(
+  allStates.map((state) => [state, listOf(state, [state])]),
+) as Record<DeliveryState, typeof listOfAll>
+
+const listOfPayment = sql(
+  'merchant_delivery_list_of_payment',
+  `select ${shown} from delivery d
+   where ${ofMerchant} and d.subject_id = $8 and ${inWindow}
+     and ($7::text is null or d.event_type = $7) and ($9::text is null or d.state = $9)
+   ${newestFirst} limit $6`,
+)
+
+const noLowerBound = new Date(0)
+/** So many pushes are read for one page of one type of events: few of them may be of that type. */
+const maxScanned = 1_000
+
+/**
+ * A page of a merchant's pushes, newest first, and where the next one begins if there may be one: before the last of the
+ * page, or of what was read for it. Locks nothing.
+ */
+export async function listMerchantDeliveries(
+  db: Queryable,
+  filter: MerchantDeliveryFilter,
+): Promise<{ deliveries: MerchantDelivery[]; next: DeliveryPlace | undefined }> {
+  const { projectId, merchantId, paymentId, eventType, state, before, limit } = filter
+  const isScan = paymentId === undefined && eventType !== undefined
+  const start = filter.startTime ?? noLowerBound
+  const place = [projectId, merchantId, start, before.createdAt, before.deliveryId]
+  const scanned = [...place, isScan ? maxScanned : limit + 1]
+  const list = state === undefined ? listOfAll : listsInState[state]
+  const found = await (paymentId === undefined
+    ? db.rows<MerchantDelivery>(list.page, [...scanned, eventType ?? null, limit + 1])
+    : db.rows<MerchantDelivery>(listOfPayment, [
+        ...scanned,
+        eventType ?? null,
+        paymentId,
+        state ?? null,
+      ]))
+  if (found.length > limit) return { deliveries: found.slice(0, limit), next: found[limit - 1] }
+  const next = isScan ? await db.row<DeliveryPlace>(list.scanEnd, scanned) : undefined
+  return { deliveries: found, next }
+}
+
+const findStatement = sql(
+  'merchant_delivery_find',
+  `select ${shown}, d.body from delivery d where ${ofMerchant} and d.delivery_id = $3`,
+)
+
+/** A merchant's push with its body; undefined for any other push. */
+export function findMerchantDelivery(
+  db: Queryable,
+  { projectId, merchantId }: MerchantKey,
+  deliveryId: string,
+): Promise<(MerchantDelivery & { body: Buffer }) | undefined> {
+  return db.row(findStatement, [projectId, merchantId, deliveryId])
+}
+
+const dueNowStatement = sql(
+  'merchant_delivery_due_now',
+  `with due as (
+     update delivery set next_attempt_at = date_trunc('milliseconds', clock_now())
+     where project_id = $1 and merchant_id = $2 and delivery_id = $3 and state = 'pending'
+     returning endpoint_id
+   )
+   update endpoint set
+     version = version + 1, ready_at = greatest(least(ready_at, clock_now()), breaker_until)
+   from due
+   where endpoint.endpoint_id = due.endpoint_id`,
+)
+
+/**
+ * Makes a merchant's pending push due now, or begins the next round of one that has ended, once for each request id; one
+ * that is being sent stays as it is. Throws DELIVERY_NOT_FOUND, and IDEMPOTENCY_KEY_CONFLICT for a request id of another
+ * push. Locks the push and then its receiver.
+ */
+export function resendMerchantDelivery(
+  db: Database,
+  key: MerchantKey,
+  deliveryId: string,
+  requestId: string,
+): Promise<void> {
+  const { projectId, merchantId } = key
+  return db.transaction(async (tx) => {
+    if ((await findMerchantDelivery(tx, key, deliveryId)) === undefined) throw notTheirs()
+    if (!(await noteReplayRequest(tx, projectId, deliveryId, requestId))) return
+    const isDue = (await tx.run(dueNowStatement, [projectId, merchantId, deliveryId])) > 0
+    if (!isDue) await beginRound(tx, projectId, [deliveryId], endedStates)
+  })
+}
+
+/** The one refusal of ids that are unknown, of another merchant, or of an onboarding push. */
+export function notTheirs(): Failure {
+  return new Failure('DELIVERY_NOT_FOUND', 'the merchant has no such delivery')
+}
+
+/** An attempt as the history of a payment shows it. */
+export type PushAttempt = {
+  deliveryId: string
+  number: number
+  startedAt: Date
+  outcome: AttemptOutcome
+  status: number | null
+  totalMs: number | null
+  error: string | null
+}
+
+const pushesStatement = sql(
+  'merchant_payment_pushes',
+  `select ${shown} from delivery d where ${ofMerchant} and d.subject_id = $3
+   order by d.created_at, d.delivery_id limit $4`,
+)
+
+// Attempts stand in a table for each day; the time of the first push spares a look at the days before it.
+const attemptsStatement = sql(
+  'merchant_payment_attempts',
+  `select delivery_id as "deliveryId", number, started_at as "startedAt", outcome, status,
+     total_ms as "totalMs", error
+   from attempt where delivery_id = any($1::uuid[]) and started_at >= $2
+   order by started_at desc, number desc limit $3`,
+)
+
+const maxPushes = 1_000
+
+/**
+ * The pushes of a merchant's payment, oldest first, and their attempts, newest first: at most a thousand of each. Locks
+ * nothing.
+ */
+export async function listPaymentPushes(
+  db: Queryable,
+  { projectId, merchantId }: MerchantKey,
+  paymentId: string,
+): Promise<{ deliveries: MerchantDelivery[]; attempts: PushAttempt[] }> {
+  const values = [projectId, merchantId, paymentId, maxPushes]
+  const deliveries = await db.rows<MerchantDelivery>(pushesStatement, values)
+  const [first] = deliveries
+  if (first === undefined) return { deliveries, attempts: [] }
+  const ids = deliveries.map(({ deliveryId }) => deliveryId)
+  const attempts = await db.rows<PushAttempt>(attemptsStatement, [ids, first.createdAt, maxPushes])
+  return { deliveries, attempts }
+}
