@@ -13,7 +13,8 @@ export const docsPage = `<!doctype html>
 </head>
 <body>
 <noscript>This page needs JavaScript. The documents: <a href="openapi.json?version=2024-10-01">2024-10-01</a>,
-<a href="openapi.json?version=2026-07-01">2026-07-01</a>.</noscript>
+<a href="openapi.json?version=2026-07-01">2026-07-01</a>,
+<a href="openapi.json?version=2026-12-01">2026-12-01</a>.</noscript>
 <div id="viewer"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/swagger-ui-standalone-preset.js"></script>

@@ -5,6 +5,7 @@ import { type ContractVersion, contractVersions } from '#core/text/contract-vers
 import type { RouteRow } from '../http/route.ts'
 import { accountOperations } from '../routes/account/docs.ts'
 import { billOperations } from '../routes/bill-payments/docs.ts'
+import { merchantOperations } from '../routes/merchant/docs.ts'
 import { institutionOperations, quoteOperations } from '../routes/money-docs.ts'
 import { paymentOperations } from '../routes/payments/docs.ts'
 import { describedSchema, type JsonSchema } from './described-schema.ts'
@@ -27,11 +28,13 @@ export const operations: Operations = {
   ...institutionOperations,
   ...quoteOperations,
   ...billOperations,
+  ...merchantOperations,
 }
 
 const titles: Record<ContractVersion, string> = {
   '2024-10-01': 'Payweave API: payments, accounts, quotes and institution transactions',
   '2026-07-01': 'Payweave API: bill payments',
+  '2026-12-01': 'Payweave API, extension: lists, history and refunds of payments, and pushes',
 }
 
 /** What a document is made from. */

@@ -13,6 +13,8 @@ export type Variable =
   | 'TRANSACTION_ID'
   | 'QUOTE_ID'
   | 'BILL_ID'
+  | 'PAID_PAYMENT_ID'
+  | 'DELIVERY_ID'
 
 /** A call to the sandbox. Texts may hold shell variables: those of `sandbox.env` and of `needs`. */
 export type Example = {

@@ -19,6 +19,8 @@ const order = [
   'Quotes',
   'Institution transactions',
   'Bill payments',
+  'Payments of a merchant',
+  'Pushes of a merchant',
 ]
 
 /** Variables that a user fills in, with what is known of a local start. */
@@ -87,6 +89,25 @@ const seal = [
   "pm.variables.set('session_token_enc', enc.Base64.stringify(enc.Hex.parse(all)))",
 ]
 
+/** Repeats the status of the first payment of the run until it is paid, for 20 s. */
+const awaitPaid = [
+  "const query = 'version=2024-10-01&api_key=' + pm.variables.get('api_key')",
+  "const url = pm.variables.get('base_url') + '/payments/status?' + query",
+  'const header = {',
+  "  'PW-subscription-key': pm.variables.get('subscription_key'),",
+  "  'PW-origin-country': 'US',",
+  "  'PW-request-date': new Date().toISOString().slice(0, 19).replace('T', ' '),",
+  "  'PW-ip-address': '127.0.0.1',",
+  '}',
+  "const request = { url: url + '&payment_details_id=' + pm.variables.get('paid_payment_id'), method: 'GET', header }",
+  'const ask = (left) =>',
+  '  pm.sendRequest(request, (error, response) => {',
+  `    const isPaid = !error && response.text().includes('"status":"paid"')`,
+  '    if (!isPaid && left > 0) setTimeout(() => ask(left - 1), 500)',
+  '  })',
+  'ask(40)',
+]
+
 /** The environment of a local start, its keys still to be filled in. */
 export function postmanEnvironment(): object {
   return {
@@ -151,7 +172,7 @@ function renderItem(
   const query = Object.entries({ version: row.version, ...example.query })
   return {
     name: isOnly ? operation.summary : `${operation.summary}: ${label}`,
-    event: [...beforeOf(name), testOf(name, operation)].map(eventOf),
+    event: [...beforeOf(name, example), testOf(name, operation, example)].map(eventOf),
     request: {
       method: row.method,
       description: operation.description,
@@ -195,16 +216,19 @@ function bodyOf({ body, form }: Example): object {
   return { body: { mode: 'raw', raw, options: { raw: { language: 'json' } } } }
 }
 
-function beforeOf(name: OperationName): Script[] {
+function beforeOf(name: OperationName, { needs = [] }: Example): Script[] {
+  if (needs.includes('PAID_PAYMENT_ID')) return [{ listen: 'prerequest', lines: awaitPaid }]
   if (name !== transactionId.of) return []
   return [{ listen: 'prerequest', lines: [transactionId.line, ...seal] }]
 }
 
 /** Holds the status against the document, and keeps what later requests need. */
-function testOf(name: OperationName, { successes }: Operation): Script {
+function testOf(name: OperationName, { successes, examples }: Operation, example: Example): Script {
   const codes = Object.keys(successes).join(', ')
+  // What has to be paid is the first example.
+  const isFirst = Object.values(examples)[0] === example
   const kept = Object.entries(variableFields)
-    .filter(([, { of }]) => of === name)
+    .filter(([, { of, until }]) => of === name && (until === undefined || isFirst))
     .map(([variable, { field }]) => keep(variable as Variable, field))
   return {
     listen: 'test',

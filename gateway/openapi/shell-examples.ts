@@ -5,7 +5,16 @@ import { demo, type Example, type OperationName, type Variable } from './operati
 /** Writes one example of a route, with the calls that give what it needs before it. */
 export type WriteExample = (row: RouteRow, example: Example) => string
 
-type Recipe = { of: OperationName; field: string } | { script: string }
+/** The operation that gives a variable, and the field of its answer. */
+type FieldRecipe = {
+  of: OperationName
+  field: string
+  /** Repeats the call until the field is there. */
+  isLate?: true
+  /** Then repeats this call until its answer has the text. */
+  until?: { of: OperationName; text: string }
+}
+type Recipe = FieldRecipe | { script: string }
 
 const sealScript = `SESSION_TOKEN_ENC=$(node -e '
   const { createCipheriv, randomBytes } = require("node:crypto")
@@ -17,15 +26,21 @@ const sealScript = `SESSION_TOKEN_ENC=$(node -e '
   console.log(Buffer.concat([...sealed, cipher.getAuthTag()]).toString("base64"))
 ' "$SESSION_TOKEN" "$INSTITUTIONS_DEMO_WALLET_KEY_ID" "$INSTITUTIONS_DEMO_WALLET_SHARED_KEY")`
 
-/** The operation that gives a variable, and the field of its answer. */
+/** Where the variables that a response gives come from. */
 export const variableFields: Record<
   Exclude<Variable, 'SESSION_TOKEN_ENC' | 'TRANSACTION_ID'>,
-  { of: OperationName; field: string }
+  FieldRecipe
 > = {
   PAYMENT_ID: { of: 'POST /payments/request', field: 'id' },
   SESSION_TOKEN: { of: 'POST /account/account_session', field: 'session_token' },
   QUOTE_ID: { of: 'POST /quote', field: 'quote_id' },
   BILL_ID: { of: 'POST /bill_payments/pay', field: 'transaction_id' },
+  PAID_PAYMENT_ID: {
+    of: 'POST /payments/request',
+    field: 'id',
+    until: { of: 'GET /payments/status', text: '"status":"paid"' },
+  },
+  DELIVERY_ID: { of: 'GET /deliveries/list', field: 'delivery_id', isLate: true },
 }
 
 /** Where each variable comes from. */
@@ -50,7 +65,14 @@ export function exampleWriter(
       return `${id}\n${command(row, named, ' > /dev/null')}`
     }
     const take = `sed -n 's/.*"${recipe.field}":"\\([^"]*\\)".*/\\1/p'`
-    return `${variable}=$(${command(row, example, ` | ${take}`)}\n)`
+    const line = `${variable}=$(${command(row, example, ` | ${take}`)}\n)`
+    if (recipe.isLate === true) return `until ${line} && [ -n "$${variable}" ]; do sleep 1; done`
+    if (recipe.until === undefined) return line
+    const { of, text } = recipe.until
+    const asked = find(of)
+    const query = { ...asked.example.query, payment_details_id: `$${variable}` }
+    const call = command(asked.row, { query }, ` | grep -q '${text}'`)
+    return `${line}\nuntil ${call}; do sleep 1; done`
   }
   return (row, example) => {
     const before = (example.needs ?? []).map(variableLines)

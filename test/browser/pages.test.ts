@@ -243,7 +243,11 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
   it('in a browser, /docs shows every version, asks nobody else, and fits a phone', async () => {
     const { page, origins, complaints, close } = await visit(browser, { viewport: wide })
     await page.goto(`${pages.origin}/docs`)
-    const paths = { '2024-10-01': '/payments/request', '2026-07-01': '/bill_payments/pay' }
+    const paths = {
+      '2024-10-01': '/payments/request',
+      '2026-07-01': '/bill_payments/pay',
+      '2026-12-01': '/payments/list',
+    }
     for (const version of contractVersions) {
       const choice = page.getByLabel('Select a definition')
       if (version !== contractVersions[0]) await choice.selectOption({ label: version })

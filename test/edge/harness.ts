@@ -11,6 +11,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
 import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
 import { BillingService } from '#gen/billing/v1/billing_pb.js'
+import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import {
   type CreatePaymentRequest,
@@ -31,6 +32,7 @@ import { createAccess } from '../../gateway/access/auth.ts'
 import { createGateway } from '../../gateway/http/app.ts'
 import { gatewayMetrics } from '../../gateway/metrics.ts'
 import type { EdgeSettings, GatewayOptions } from '../../gateway/options.ts'
+import { fixedKeys } from '../support/keys.ts'
 import { expectDocumented } from '../support/openapi.ts'
 import { accountsStandIn, newSeenAccounts, type SeenAccounts } from './stand-ins/accounts.ts'
 import { billingStandIn, newSeenBills, type SeenBills } from './stand-ins/billing.ts'
@@ -39,6 +41,12 @@ import {
   newSeenTransactions,
   type SeenTransactions,
 } from './stand-ins/institution.ts'
+import {
+  deliveriesStandIn,
+  newSeenMerchant,
+  paymentListsStandIn,
+  type SeenMerchant,
+} from './stand-ins/merchant.ts'
 import { newObservedCalls, type ObservedCalls, observer } from './stand-ins/observed-calls.ts'
 import { newSeenQuotes, quotesStandIn, type SeenQuotes } from './stand-ins/quotes.ts'
 
@@ -71,6 +79,7 @@ export type StandIns = {
   bills: SeenBills
   quotes: SeenQuotes
   transactions: SeenTransactions
+  merchant: SeenMerchant
   calls: ObservedCalls
 }
 
@@ -95,7 +104,15 @@ export async function startEdge(
   { hearsChanges = false, ...overrides }: Partial<GatewayOptions> & { hearsChanges?: boolean } = {},
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'payweave-edge-'))
-  writeIdentities(dir, ['gateway', 'accounts', 'payments', 'billing', 'quotes', 'institution'])
+  writeIdentities(dir, [
+    'gateway',
+    'accounts',
+    'payments',
+    'billing',
+    'quotes',
+    'institution',
+    'delivery',
+  ])
   const lines: Array<Record<string, unknown>> = []
   const destination = { write: (line: string) => void lines.push(JSON.parse(line)) }
   const log = createLogger({ part: 'gateway', level: 'info', destination })
@@ -109,6 +126,7 @@ export async function startEdge(
     bills: newSeenBills(),
     quotes: newSeenQuotes(),
     transactions: newSeenTransactions(),
+    merchant: newSeenMerchant(),
     calls: newObservedCalls(),
   }
   const observed = observer(seen.calls)
@@ -153,6 +171,16 @@ export async function startEdge(
         observed(InstitutionService, institutionStandIn(seen.transactions)),
       ),
   })
+  const delivery = await serveRpc({
+    ...listen,
+    identity: identityOf('delivery'),
+    services: [MerchantDeliveryService],
+    routes: (router) =>
+      router.service(
+        MerchantDeliveryService,
+        observed(MerchantDeliveryService, deliveriesStandIn(seen.merchant)),
+      ),
+  })
   const rpc = { identity: identityOf('gateway'), timeoutMs: rpcTimeoutMs }
   const registry = new Registry()
   const metrics = gatewayMetrics(registry)
@@ -190,6 +218,12 @@ export async function startEdge(
         url: `http://127.0.0.1:${institution.port}`,
         audience: 'institution',
       }),
+      deliveries: createRpcClient(MerchantDeliveryService, {
+        ...rpc,
+        url: `http://127.0.0.1:${delivery.port}`,
+        audience: 'delivery',
+      }),
+      cursorKeys: fixedKeys(),
     },
     log,
     metrics,
@@ -212,7 +246,7 @@ export async function startEdge(
     stopPayments: () => payments.close(),
     async close() {
       await app.close()
-      const servers = [accounts, payments, billing, quotes, institution]
+      const servers = [accounts, payments, billing, quotes, institution, delivery]
       await Promise.all(servers.map((server) => server.close()))
       rmSync(dir, { recursive: true })
     },
@@ -254,6 +288,12 @@ function paymentsStandIn(seen: StandIns): Partial<ServiceImpl<typeof PaymentsSer
       if (asked !== paymentId) throw new Failure('PAYMENT_NOT_FOUND', `no payment ${asked}`)
       return { payment: { ...stored(), state: PaymentState.CANCELLED } }
     },
+    refundPayment({ paymentId: asked, reason }) {
+      if (asked !== paymentId) throw new Failure('PAYMENT_NOT_FOUND', `no payment ${asked}`)
+      seen.merchant.reasons.push(reason)
+      return { payment: { ...stored(), state: PaymentState.REFUNDED } }
+    },
+    ...paymentListsStandIn(seen.merchant),
   }
 }
 

@@ -26,7 +26,7 @@ export type Exchange = {
 }
 
 const folder = join(import.meta.dirname, '..', '..', 'docs', 'openapi')
-const documents = ['2024-10-01', '2026-07-01'].map(
+const documents = ['2024-10-01', '2026-07-01', '2026-12-01'].map(
   (version) => JSON.parse(readFileSync(join(folder, `${version}.json`), 'utf8')) as Document,
 )
 

@@ -19,6 +19,7 @@ function limit() {
   return Type.String({
     pattern: '^([1-9]\\d?|100)$',
     examples: ['25'],
+    description: 'Maximum number of items on a page; default 25.',
     rule: 'must be an integer from 1 to 100',
   })
 }

@@ -1,5 +1,5 @@
 // Renders the history of a payment: what payments knows, and the pushes that delivery knows, in one order.
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { namedUuid } from '#core/identity/id.ts'
 import { formatAmount } from '#core/money/money.ts'
 import { formatIso } from '#core/text/time.ts'
@@ -66,7 +66,7 @@ function pushEntries(delivery: MerchantDelivery): Entry[] {
 function attemptEntry(deliveryId: string, common: object, attempt: Attempt): Entry {
   const { number, status, error } = attempt
   const type = attempt.outcome === AttemptOutcome.DELIVERED ? 'push_delivered' : 'push_failed'
-  return entryOf(namedUuid('push', deliveryId, String(number)), type, attempt.startTime, {
+  return entryOf(namedUuid('push', deliveryId, String(number)), type, endOf(attempt), {
     details: {
       ...common,
       attempt: number,
@@ -74,6 +74,11 @@ function attemptEntry(deliveryId: string, common: object, attempt: Attempt): Ent
       error: error === '' ? null : error,
     },
   })
+}
+
+function endOf({ startTime, durationMs }: Attempt): Timestamp | undefined {
+  if (startTime === undefined) return undefined
+  return timestampFromDate(new Date(timestampDate(startTime).getTime() + durationMs))
 }
 
 function entryOf(

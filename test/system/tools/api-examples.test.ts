@@ -28,7 +28,8 @@ async function readSamples(version: string) {
   )
 }
 
-const samples = (await Promise.all(['2024-10-01', '2026-07-01'].map(readSamples))).flat()
+const versions = ['2024-10-01', '2026-07-01', '2026-12-01']
+const samples = (await Promise.all(versions.map(readSamples))).flat()
 
 let folder: string
 beforeAll(() => {
@@ -37,8 +38,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('the examples', () => {
-  it('examples of calls exist for all 20 routes', () => {
-    expect(new Set(samples.map(({ method, path }) => `${method} ${path}`)).size).toBe(20)
+  it('examples of calls exist for all 26 routes', () => {
+    expect(new Set(samples.map(({ method, path }) => `${method} ${path}`)).size).toBe(26)
   })
 
   it.each(samples)(

@@ -1,0 +1,107 @@
+// Response schemas of the merchant routes.
+import { Type } from 'typebox'
+import { noticeKinds, paymentStates } from '#core/payment/words.ts'
+import {
+  anyText,
+  currencyCode,
+  dateTime,
+  fieldsOf,
+  isoTime,
+  listOf,
+  nullable,
+  paidAmount,
+  uuid,
+  word,
+} from '../answer-values.ts'
+import { deliveryStates } from './schemas.ts'
+import { paymentEventTypes, pushTypes } from './timeline.ts'
+
+const page = { has_more: Type.Boolean(), next_cursor: nullable(anyText()) }
+
+/** GET /payments/list. */
+export const paymentList = {
+  payments: listOf(
+    fieldsOf({
+      payment_details_id: uuid(),
+      transaction_id: anyText(),
+      amount: paidAmount(),
+      currency: currencyCode(),
+      description: anyText(),
+      status: word(paymentStates),
+      paid: paidAmount(),
+      created_time: dateTime(),
+      updated_time: dateTime(),
+    }),
+  ),
+  ...page,
+}
+
+const party = () => Type.Optional(fieldsOf({ mobile_number: anyText() }))
+
+/** GET /payments/events. */
+export const paymentEvents = {
+  events: listOf(
+    fieldsOf({
+      event_id: uuid(),
+      type: word([...paymentEventTypes, ...pushTypes]),
+      time: isoTime(),
+      payer: party(),
+      payee: party(),
+      details: fieldsOf({
+        amount: Type.Optional(paidAmount()),
+        currency: Type.Optional(currencyCode()),
+        attempt_id: Type.Optional(anyText()),
+        reason: Type.Optional(anyText()),
+        release_time: Type.Optional(isoTime()),
+        delivery_id: Type.Optional(uuid()),
+        event_type: Type.Optional(word(noticeKinds)),
+        kind: Type.Optional(word(['notify', 'callback'])),
+        attempt: Type.Optional(Type.Integer({ minimum: 1 })),
+        http_status: Type.Optional(nullable(Type.Integer())),
+        error: Type.Optional(nullable(anyText())),
+      }),
+    }),
+  ),
+}
+
+const delivery = {
+  delivery_id: uuid(),
+  event_id: uuid(),
+  event_type: word(noticeKinds),
+  kind: word(['notify', 'callback']),
+  url: anyText(),
+  status: word(deliveryStates),
+}
+
+/** GET /deliveries/list. */
+export const deliveryList = {
+  deliveries: listOf(
+    fieldsOf({
+      ...delivery,
+      attempts: Type.Integer({ minimum: 0 }),
+      created_time: dateTime(),
+      payment_details_id: uuid(),
+    }),
+  ),
+  ...page,
+}
+
+/** GET /deliveries/delivery and POST /deliveries/resend. */
+export const deliveryAnswer = {
+  delivery: fieldsOf({
+    ...delivery,
+    attempts: listOf(
+      fieldsOf({
+        number: Type.Integer({ minimum: 1 }),
+        time: isoTime(),
+        duration_ms: Type.Integer({ minimum: 0 }),
+        http_status: nullable(Type.Integer()),
+        error: nullable(anyText()),
+        response: anyText(),
+      }),
+    ),
+    created_time: dateTime(),
+    payment_details_id: uuid(),
+    body: anyText(),
+  }),
+}
