@@ -3,8 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { create } from '@bufbuild/protobuf'
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Registry } from 'prom-client'
 import { Failure } from '#core/errors/errors.ts'
@@ -15,11 +13,7 @@ import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.j
 import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
 import {
   type CreatePaymentRequest,
-  FraudCheckStatus,
-  PayerState,
   type Payment,
-  PaymentSchema,
-  PaymentState,
   PaymentsService,
 } from '#gen/payments/v1/payments_pb.js'
 import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
@@ -41,13 +35,9 @@ import {
   newSeenTransactions,
   type SeenTransactions,
 } from './stand-ins/institution.ts'
-import {
-  deliveriesStandIn,
-  newSeenMerchant,
-  paymentListsStandIn,
-  type SeenMerchant,
-} from './stand-ins/merchant.ts'
+import { deliveriesStandIn, newSeenMerchant, type SeenMerchant } from './stand-ins/merchant.ts'
 import { newObservedCalls, type ObservedCalls, observer } from './stand-ins/observed-calls.ts'
+import { paymentsStandIn } from './stand-ins/payments.ts'
 import { newSeenQuotes, quotesStandIn, type SeenQuotes } from './stand-ins/quotes.ts'
 
 /** Keys that the stand-in for accounts knows, by what they may do. */
@@ -271,56 +261,6 @@ function accessStandIn(seen: StandIns): Partial<ServiceImpl<typeof AccessService
     },
     checkGrant: ({ institutionName }) => ({ granted: institutionName === 'Demo Wallet' }),
   }
-}
-
-function paymentsStandIn(seen: StandIns): Partial<ServiceImpl<typeof PaymentsService>> {
-  const stored = () => paymentOf(seen.created.at(-1))
-  return {
-    async createPayment(request) {
-      seen.created.push(request)
-      return { payment: seen.onCreate === undefined ? paymentOf(request) : await seen.onCreate() }
-    },
-    getPayment({ paymentId: asked }) {
-      if (asked !== paymentId) throw new Failure('PAYMENT_NOT_FOUND', `no payment ${asked}`)
-      return { payment: stored() }
-    },
-    cancelPayment({ paymentId: asked }) {
-      if (asked !== paymentId) throw new Failure('PAYMENT_NOT_FOUND', `no payment ${asked}`)
-      return { payment: { ...stored(), state: PaymentState.CANCELLED } }
-    },
-    refundPayment({ paymentId: asked, reason }) {
-      if (asked !== paymentId) throw new Failure('PAYMENT_NOT_FOUND', `no payment ${asked}`)
-      seen.merchant.reasons.push(reason)
-      return { payment: { ...stored(), state: PaymentState.REFUNDED } }
-    },
-    ...paymentListsStandIn(seen.merchant),
-  }
-}
-
-function paymentOf(request: CreatePaymentRequest | undefined): Payment {
-  const now = timestampFromDate(new Date('2026-01-01T00:00:00.000Z'))
-  return create(PaymentSchema, {
-    paymentId,
-    transactionId: request?.transactionId ?? 'order-1',
-    amountMinor: request?.amountMinor ?? 10_000n,
-    currency: request?.currency ?? 'TTD',
-    state: PaymentState.PENDING,
-    fraudCheckStatus: FraudCheckStatus.SKIPPED,
-    fees: {},
-    createTime: now,
-    updateTime: now,
-    expireTime: now,
-    payers: (request?.payers ?? []).map((payer, index) => ({
-      mobileNumber: payer.mobileNumber,
-      mobileNumberE164: payer.mobileNumberE164,
-      paymentChannel: payer.paymentChannel,
-      paymentMethod: payer.paymentMethod,
-      amountMinor: payer.amountMinor,
-      state: PayerState.PENDING,
-      expireTime: now,
-      linkToken: `link-${index}`,
-    })),
-  })
 }
 
 /** Headers that every check passes. */

@@ -213,7 +213,7 @@ describe('the history of a payment', () => {
     const history = await historyOf(paymentId)
     const feeMinor = (index: number) => at(payers, index).feeMinor
     expect(feeMinor(0)).toBe(0n)
-    expect(history.slice(0, 10)).toEqual([
+    expect(history.slice(0, 11)).toEqual([
       'PAYMENT_CREATED 10000',
       `ATTEMPT_STARTED ${number} 4000`,
       `ATTEMPT_REFUSED ${number} 4000`,
@@ -222,11 +222,11 @@ describe('the history of a payment', () => {
       `ATTEMPT_SUCCEEDED ${number} 6000`,
       'PAYMENT_PAID 10000',
       expect.stringMatching(`^PAYOUT_SCHEDULED \\${payeeNumber} `),
+      expect.stringMatching(`^PAYOUT_SENT \\${payeeNumber} `),
       `UNEXPECTED_MONEY_RECEIVED ${number} 6000`,
       `REFUND_STARTED ${number} 6000`,
     ])
-    expect(history.slice(10).map((entry) => entry.split(' ')[0])).toEqual([
-      'PAYOUT_SENT',
+    expect(history.slice(11).map((entry) => entry.split(' ')[0])).toEqual([
       'PAYOUT_COMPLETED',
       'PAYMENT_REFUNDED',
       'REFUND_STARTED',

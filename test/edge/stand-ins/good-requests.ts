@@ -2,7 +2,7 @@
 
 import { apiKey, goodHeaders, goodPayment, paymentId, type Seen } from '../harness.ts'
 import { billId } from './billing.ts'
-import { deliveryId } from './merchant.ts'
+import { merchantRequests } from './merchant-requests.ts'
 import { quoteId } from './quotes.ts'
 
 /** Keys that an error body of a group has, beside `missing`. */
@@ -75,7 +75,6 @@ export type GoodRequest = {
 
 const v2024 = { version: '2024-10-01' }
 const v2026 = { version: '2026-07-01' }
-const extension = { version: '2026-12-01' }
 const person = { first_name: 'Ama', last_name: 'Mensah' }
 const mobile_number = '+12025550100'
 const institution_name = 'Demo Wallet'
@@ -353,64 +352,7 @@ export const goodRequests: GoodRequest[] = [
     required: ['transaction_id'],
     credential: 'none',
   },
-  {
-    ...extension,
-    method: 'GET',
-    path: '/payments/list',
-    errors: 'full',
-    query: { api_key: apiKey },
-    required: ['api_key'],
-    credential: 'api_key',
-  },
-  {
-    ...extension,
-    method: 'GET',
-    path: '/payments/events',
-    errors: 'full',
-    query: { api_key: apiKey, payment_details_id: paymentId },
-    required: ['api_key', 'payment_details_id'],
-    credential: 'api_key',
-  },
-  {
-    ...extension,
-    method: 'POST',
-    path: '/payments/refund',
-    errors: 'full',
-    query: {},
-    required: [],
-    body: { api_key: apiKey, payment_details_id: paymentId },
-    fields: ['api_key', 'payment_details_id'],
-    credential: 'api_key',
-  },
-  {
-    ...extension,
-    method: 'GET',
-    path: '/deliveries/list',
-    errors: 'full',
-    query: { api_key: apiKey },
-    required: ['api_key'],
-    credential: 'api_key',
-  },
-  {
-    ...extension,
-    method: 'GET',
-    path: '/deliveries/delivery',
-    errors: 'full',
-    query: { api_key: apiKey, delivery_id: deliveryId },
-    required: ['api_key', 'delivery_id'],
-    credential: 'api_key',
-  },
-  {
-    ...extension,
-    method: 'POST',
-    path: '/deliveries/resend',
-    errors: 'full',
-    query: {},
-    required: [],
-    body: { api_key: apiKey, delivery_id: deliveryId },
-    fields: ['api_key', 'delivery_id'],
-    credential: 'api_key',
-  },
+  ...merchantRequests,
 ]
 
 /** One request on its way to be spoiled. */

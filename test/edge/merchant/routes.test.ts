@@ -11,8 +11,8 @@ import {
   merchantId,
   paymentId,
   startEdge,
-} from './harness.ts'
-import { deliveryId } from './stand-ins/merchant.ts'
+} from '../harness.ts'
+import { deliveryId } from '../stand-ins/merchant.ts'
 
 let edge: EdgeFixture
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const version = '2026-12-01'
 function get(path: string, query: Record<string, string> = {}, key = keys.demo) {
   const search = new URLSearchParams({ version, api_key: apiKey, ...query })
   const headers = goodHeaders({ 'PW-subscription-key': key })
-  return call(edge.url, 'GET', `${path}?${search}`, { headers })
+  return call(edge.url, 'GET', `${path}?${search.toString()}`, { headers })
 }
 
 const post = (path: string, body: object) =>
@@ -139,7 +139,7 @@ describe('GET /payments/events', () => {
     const { status, body } = await get('/payments/events', { payment_details_id: paymentId })
     expect(status).toBe(200)
     const events = body['events'] as Record<string, unknown>[]
-    expect(events.map(({ time, type }) => `${time} ${type}`)).toEqual([
+    expect(events.map(({ time, type }) => `${String(time)} ${String(type)}`)).toEqual([
       '2026-01-01T00:00:00.000Z payment_created',
       '2026-01-01T00:00:01.000Z push_created',
       '2026-01-01T00:00:02.030Z push_failed',
