@@ -4,8 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { type Database, sql } from '#platform/db/db.ts'
+import { systemTimers } from '#platform/process/loop.ts'
 import type { BackendCall } from '../../services/payments/domain/backend-call.ts'
-import type { Backend } from '../../services/payments/ports/backend.ts'
+import type { Announcement, Backend } from '../../services/payments/ports/backend.ts'
 import { oldestUnreportedRefundS } from '../../services/payments/store/refund-store.ts'
 import { taskLeasedUntil } from '../../services/payments/store/task-store.ts'
 import { callMaker } from '../../services/payments/workers/calls.ts'
@@ -61,20 +62,38 @@ const doneTask = sql(
   "select kind from task where subject_id = $1 and kind = 'withdraw' and done_time is not null",
 )
 
-/** Direct calls whose back end does not respond until `letGo` is called, and then fails. */
+/** Direct calls whose back end does not respond until `letGo` is called, and then fails; payouts hang for ever. */
 function hangingCharges(db: Database) {
   const hanging = Promise.withResolvers<void>()
   const called = Promise.withResolvers<void>()
-  const announce = () => {
+  const announced: string[] = []
+  const clock = { shiftMs: 0 }
+  const announce = (charges: Announcement[]) => {
+    announced.push(...charges.map(({ payerId }) => payerId))
     called.resolve()
     return hanging.promise
   }
   const withdraw = () => Promise.resolve()
-  const backend = { announce, withdraw } as unknown as Backend
+  const payOut = () => new Promise<void>(() => undefined)
+  const backend = { announce, withdraw, payOut } as unknown as Backend
   const options = { db, log: silentLog, backend, linkKeys: fixedKeys() }
-  const charges = startDirectCalls(options, callMaker(options))
+  const timers = { ...systemTimers, nowMs: () => systemTimers.nowMs() + clock.shiftMs }
+  const charges = startDirectCalls({ ...options, timers }, callMaker(options))
   return {
     called: called.promise,
+    announced,
+    clock,
+    payOut(count: number) {
+      const calls = Array.from({ length: count }, () => ({
+        kind: 'payout' as const,
+        subjectId: randomUUID(),
+        attempts: 1,
+        amountMinor: 1n,
+        currency: 'USD',
+        mobileNumberE164: '+12025550108',
+      }))
+      charges.call(calls)
+    },
     announce(payerId: string) {
       const charge = { amountMinor: 1n, paymentChannel: 'payment_link' }
       const call = { kind: 'announce', subjectId: payerId, attempts: 1, charge }
@@ -105,6 +124,46 @@ it('charges that wait when their process stops are left to others, and do not ho
   await eventually(async () =>
     expect(await db.row(findTask, [waiting])).not.toEqual({ attempts: 1 }),
   )
+})
+
+it('calls that wait when their process stops are released before those in flight end, and later ones at once', async () => {
+  const { db } = harness
+  const charges = hangingCharges(db)
+  const [waiting, late] = [randomUUID(), randomUUID()]
+  for (const id of [waiting, late]) await db.run(writeTask, [id, randomUUID()])
+  charges.announce(randomUUID())
+  await charges.called
+  charges.announce(waiting)
+  const closed = charges.close()
+  charges.announce(late)
+  for (const id of [waiting, late]) {
+    await eventually(async () => expect(await db.row(findTask, [id])).not.toEqual({ attempts: 1 }))
+  }
+  charges.letGo()
+  await closed
+  expect(charges.announced).toHaveLength(1)
+})
+
+it('a charge that waited until its lease is nearly over is left to the worker', async () => {
+  const charges = hangingCharges(harness.db)
+  const [first, stale, fresh] = [randomUUID(), randomUUID(), randomUUID()]
+  charges.announce(first)
+  await charges.called
+  charges.announce(stale)
+  charges.clock.shiftMs = 5_001
+  charges.announce(fresh)
+  charges.letGo()
+  await eventually(() => expect(charges.announced).toContain(fresh))
+  expect(charges.announced).toEqual([first, fresh])
+  await charges.close()
+})
+
+it('a charge is announced although more payouts hang than may wait', async () => {
+  const charges = hangingCharges(harness.db)
+  charges.payOut(5_100)
+  const payerId = randomUUID()
+  charges.announce(payerId)
+  await eventually(() => expect(charges.announced).toEqual([payerId]))
 })
 
 it('the task of an announced charge is deleted, that of a withdrawn one is kept', async () => {

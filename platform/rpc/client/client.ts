@@ -28,7 +28,8 @@ import { createDispatcher, hedgingOf } from './dispatcher.ts'
 import { callUnary, notSent, unreachable, webHeaders } from './exchange.ts'
 import type { HedgingDispatcher } from './hedging.ts'
 
-const defaultTimeoutMs = 10_000
+/** How long a call may take, unless its client or its caller says otherwise. */
+export const defaultTimeoutMs = 10_000
 const maxBytes = 4 * 1024 * 1024
 
 /** Connections to one service, over all of its addresses; clients of several RPC services there may share them. */

@@ -6,12 +6,14 @@ import type { Backlog } from '#platform/telemetry/metrics.ts'
 import type { BackendCall, CallOf, Charge } from '../domain/backend-call.ts'
 import type { Task } from '../domain/transition.ts'
 
-// Longer than a call may take. Two workers on one task do no harm, since each call is idempotent; a task that a
-// killed worker had claimed waits this long.
-const leaseMs = 15_000
+/**
+ * How long a task is leased: longer than a call may take. Two workers on one task do no harm, since each call is idempotent;
+ * a task that a killed worker had claimed waits this long.
+ */
+export const taskLeaseMs = 15_000
 
 /** How long the process that inserts a task has its lease. */
-export const taskLeasedUntil = `clock_now() + interval '${leaseMs} ms'`
+export const taskLeasedUntil = `clock_now() + interval '${taskLeaseMs} ms'`
 
 /** A claimed task. */
 export type ClaimedTask = {
@@ -47,7 +49,7 @@ export function claimTasks(
   kinds: readonly Task['kind'][],
   limit: number,
 ): Promise<ClaimedTask[]> {
-  return db.rows(claimStatement, [limit, leaseMs, kinds])
+  return db.rows(claimStatement, [limit, taskLeaseMs, kinds])
 }
 
 // Almost every payment has a charge and a payout, so nothing is kept of them: a row that is deleted writes to no index, one
