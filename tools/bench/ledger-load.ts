@@ -9,13 +9,14 @@ import { migrationFolders } from '#platform/db/schemas.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { makeDatabase } from '../../deploy/local/postgres/database.ts'
 import { startPostgres } from '../../deploy/local/postgres/postgres.ts'
+import { holderKey } from '../../services/accounts/ledger/domain/lines.ts'
 import { batchingLedger } from '../../services/accounts/ledger/operations/batching.ts'
 import {
   type Address,
-  openCustomerLedger,
   postTransfer,
   readBalance,
 } from '../../services/accounts/ledger/operations/ledger.ts'
+import { openHolders } from '../../services/accounts/ledger/store/ledger-store.ts'
 import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
 import { startRollUp } from '../../services/accounts/ledger/workers/workers.ts'
 import { onDatabase } from './store/on-database.ts'
@@ -76,22 +77,32 @@ export async function startBenchLedger(): Promise<BenchLedger> {
 
 async function openAccounts(db: Database, projectId: string): Promise<string[]> {
   const accounts = Array.from({ length: customers + 1 }, () => newId())
-  for (let start = 0; start < accounts.length; start += openedTogether) {
-    const some = accounts.slice(start, start + openedTogether)
-    await Promise.all(some.map((accountId) => openCustomerLedger(db, { accountId, currency })))
-    const lines = some.map((accountId) => ({
-      address: { accountId },
-      currency,
-      amountMinor: openingMinor,
-    }))
-    const opening = { address: { internal: 'opening' as const }, currency }
-    await postTransfer(db, {
-      projectId,
-      transferId: newId(),
-      lines: [...lines, { ...opening, amountMinor: -openingMinor * BigInt(some.length) }],
-    })
+  const starts = [...accounts.keys()].filter((index) => index % openedTogether === 0).values()
+  const open = async (): Promise<void> => {
+    for (const start of starts) {
+      await openSome(db, projectId, accounts.slice(start, start + openedTogether))
+    }
   }
+  await Promise.all(Array.from({ length: 8 }, open))
   return accounts
+}
+
+async function openSome(db: Database, projectId: string, accounts: string[]): Promise<void> {
+  await openHolders(
+    db,
+    accounts.map((accountId) => holderKey({ accountId }, currency)),
+  )
+  const lines = accounts.map((accountId) => ({
+    address: { accountId },
+    currency,
+    amountMinor: openingMinor,
+  }))
+  const opening = { address: { internal: 'opening' as const }, currency }
+  await postTransfer(db, {
+    projectId,
+    transferId: newId(),
+    lines: [...lines, { ...opening, amountMinor: -openingMinor * BigInt(accounts.length) }],
+  })
 }
 
 async function post(
