@@ -42,7 +42,7 @@ export interface Lanes {
   enqueue(claimed: Claimed): void
   /** Takes from its queue what may be posted now. */
   next(endpointId: string): Claimed[]
-  /** Learns from an attempt and frees its slot. True: a claim could fill the lane again from its backlog, now. */
+  /** Learns from an attempt and frees its slot. True: half of what it was filled with has ended, and a claim should fill it again. */
   end(claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>): boolean
   /** Learns what a claim has found stored. */
   lookedAt(lanes: readonly LookedAtLane[], claimStartedMs: number): void
@@ -74,6 +74,8 @@ interface Entry {
   lane: Lane
   /** Leased deliveries and reservations, in all and by URL. */
   leased: number
+  /** How many there were after the last one was taken. */
+  filledTo: number
   leasedTo: Map<string, number>
   /** POSTs in flight, in all and by URL. */
   posting: number
@@ -116,7 +118,11 @@ export function createLanes(options: LanesOptions): Lanes {
   return {
     reserve: (push) => reserve(state, push),
     release: (push) => count(state, push, -1),
-    take: (push) => count(state, push, 1),
+    take(push) {
+      count(state, push, 1)
+      const entry = entryOf(state, push.endpointId)
+      entry.filledTo = entry.leased
+    },
     enqueue(claimed) {
       entryOf(state, claimed.endpointId).queue.push({ claimed, sinceMs: nowMs() })
       state.queued += 1
@@ -263,7 +269,9 @@ function end(state: State, claimed: Claimed, attempt: Omit<LaneAttempt, 'url'>):
     entry.tookMs += (tookMs - entry.tookMs) * averageWeight
   }
   if (entry.lane !== before) state.changed.set(endpointId, entry)
-  return entry.backlogMs !== undefined && entry.leased <= roomOf(state, entry) / 2
+  if (entry.backlogMs === undefined) return false
+  // Once on the way down: one claim follows, and not one for each of these attempts.
+  return entry.leased === 0 || entry.leased === Math.floor(entry.filledTo / 2)
 }
 
 function lookedAt(state: State, found: LookedAtLane, claimStartedMs: number): void {
@@ -328,6 +336,7 @@ function newEntry(nowMs: number): Entry {
   return {
     lane: newLane(nowMs),
     leased: 0,
+    filledTo: 0,
     leasedTo: new Map(),
     posting: 0,
     postingTo: new Map(),
