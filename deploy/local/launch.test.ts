@@ -120,6 +120,7 @@ const everyPart = [
   'billing',
   'delivery',
   'simulator',
+  'console',
   'postgres',
   'nats',
 ]

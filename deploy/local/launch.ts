@@ -16,7 +16,7 @@ import { becomeReady, preloadedPart } from './process/node-part.ts'
 import { type NodePart, processNames, type Stores, stopOrder } from './process/parts.ts'
 import { type ProcessTable, type Supervisor, supervise } from './process/supervise.ts'
 import { prepareSandboxFile, type SandboxFile, sandboxAddresses } from './sandbox-file.ts'
-import { prepareSecrets } from './secrets.ts'
+import { consoleKey, prepareSecrets } from './secrets.ts'
 import {
   type LaunchSettings,
   natsPort,
@@ -109,6 +109,7 @@ async function bringUp(
   const addresses = sandboxAddresses(settings.publicBaseUrl, portOf, publicPort, scheme)
   const sandbox = prepareSandboxFile(dataDir, addresses)
   prepareSecrets(dataDir, processNames, sandbox.grpc_token)
+  consoleKey(dataDir)
   if (isSecured) await prepareCertificates(dataDir, [...processNames, commandLine])
   const journal = openJournal(path.join(logsDir, 'launcher.log'))
   const planned = planStores(settings, supervisor, log, stopping)
@@ -147,6 +148,11 @@ async function prepareDatabase(
   await seed({ databaseUrl: adminUrl, dataDir, sandbox, environment, log })
 }
 
+function settingOf({ port, consolePort }: LaunchSettings, wanted: number): string {
+  if (wanted === port) return 'PORT'
+  return wanted === consolePort ? 'CONSOLE_PORT' : 'PORT_BASE'
+}
+
 async function requirePorts({ settings, parts }: LaunchOptions, patienceMs: number): Promise<void> {
   // The ports do not depend on the stores, and the settings of all parts are checked by the way.
   const planned = parts({ databaseUrl: 'postgres://planned/', natsUrl: 'nats://planned' })
@@ -154,7 +160,7 @@ async function requirePorts({ settings, parts }: LaunchOptions, patienceMs: numb
     ports.map((port) => ({
       part: name,
       port,
-      setting: port === settings.port ? 'PORT' : 'PORT_BASE',
+      setting: settingOf(settings, port),
     })),
   )
   if (!settings.databaseUrl) {

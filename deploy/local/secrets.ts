@@ -4,8 +4,9 @@ import path from 'node:path'
 import { hashToken } from '#core/identity/token.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 
+import { signInKeyFile } from '../../console/sign-in/local-key.ts'
 import { lastingSecrets, newLastingSecret } from '../bootstrap/lasting-secrets.ts'
-import { readOrMakeFile } from './private-file.ts'
+import { newPassword, readOrMakeFile } from './private-file.ts'
 
 /**
  * Makes what is missing below `<data>/secrets/<process>`. The keys by which processes know each other
@@ -21,6 +22,11 @@ export function prepareSecrets(dataDir: string, processes: string[], bearerToken
       readOrMakeFile(path.join(folder, name, secret), newLastingSecret)
     }
   }
+}
+
+/** The key of the console's built-in provider, in its one-click link: made once, and kept. */
+export function consoleKey(dataDir: string): string {
+  return readOrMakeFile(path.join(secretsFolder(dataDir, 'console'), signInKeyFile), newPassword)
 }
 
 /** The folder of one process's secrets. */

@@ -8,6 +8,7 @@ describe('the settings of a start', () => {
     expect(readLaunchSettings({})).toEqual({
       environment: 'local',
       port: 8080,
+      consolePort: 7122,
       portBase: 7100,
       dataDir: path.resolve('.payweave'),
       publicBaseUrl: 'http://127.0.0.1:8080',

@@ -9,6 +9,8 @@ export type LaunchSettings = {
   environment: 'local' | 'sandbox'
   /** The gateway's public port. */
   port: number
+  /** Where people reach the console. */
+  consolePort: number
   /** First of the block of ports for everything internal. */
   portBase: number
   /** Absolute. Holds all that outlives a start. */
@@ -31,6 +33,7 @@ export type LaunchSettings = {
   rpcTls: 'off' | 'required'
 }
 
+/** The console has the place after them, unless the API has it. */
 const portBlock = 22
 
 /** Reads and checks the settings; reports all wrong ones at once, before anything is made. */
@@ -53,6 +56,7 @@ export function readLaunchSettings(env: Env): LaunchSettings {
   return {
     environment: read.payweaveEnv,
     port: read.port,
+    consolePort: read.consolePort,
     portBase: read.portBase,
     dataDir: path.resolve(read.payweaveDataDir),
     publicBaseUrl: read.publicBaseUrl,
@@ -76,11 +80,12 @@ export function orLaunchError<T>(check: () => T): T {
   }
 }
 
-type Ports = Pick<LaunchSettings, 'port' | 'portBase'>
+type Ports = Pick<LaunchSettings, 'port' | 'consolePort' | 'portBase'>
 
-/** Where a process serves: the gateway its API, the others their RPCs. */
-export function servingPort({ port, portBase }: Ports, name: ServingProcess): number {
-  return name === 'gateway' ? port : portBase + portPlaces[name]
+/** Where a process serves: the gateway its API, the console its pages, the others their RPCs. */
+export function servingPort(ports: Ports, name: ServingProcess): number {
+  if (name === 'gateway') return ports.port
+  return name === 'console' ? ports.consolePort : ports.portBase + portPlaces[name]
 }
 
 /** Where the simulator serves its pages and receivers. */
@@ -95,7 +100,7 @@ export function portsOf(ports: Ports, name: ServingProcess): number[] {
 }
 
 /** Where a process serves its health and metrics. */
-export function adminPort({ portBase }: Ports, name: ServingProcess): number {
+export function adminPort({ portBase }: Pick<Ports, 'portBase'>, name: ServingProcess): number {
   return portBase + 10 + portPlaces[name]
 }
 

@@ -21,10 +21,15 @@ export function partsTable(processes: ProcessTable, order: string[]): string {
 }
 
 /** Where a newcomer looks first, one line each. */
-export function places({ base_url }: Pick<SandboxFile, 'base_url'>, dataDir: string): string {
+export function places(
+  { base_url }: Pick<SandboxFile, 'base_url'>,
+  dataDir: string,
+  consoleLink: string,
+): string {
   const rows = [
     ['API', base_url],
     ['docs', `${base_url}/docs`],
+    ['console', consoleLink],
     ['pay page', 'the "url" in the answer of the request below'],
     ['credentials', path.join(dataDir, 'sandbox.json')],
     ['logs', `${path.join(dataDir, 'logs')}, one file for each part`],

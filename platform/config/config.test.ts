@@ -8,6 +8,8 @@ const stores = { DATABASE_URL: 'postgres://u:hunter2@db/x', NATS_URL: 'nats://u:
 const hosted = {
   ...stores,
   PUBLIC_BASE_URL: 'https://api.example.com',
+  CONSOLE_URL: 'https://console.example.com',
+  OIDC_ISSUER: 'https://identity.example.com',
   BACKEND_URL: 'http://rails',
 }
 /** What production asks for besides. */

@@ -222,6 +222,12 @@ function productionProblems(env: Env, values: Readonly<Record<string, unknown>>)
     problems.push('PUBLIC_BASE_URL must be https in production')
   }
   if (values['rpcTls'] === 'off') problems.push('RPC_TLS must be required in production')
+  if (textOf(values, 'consoleUrl').startsWith('http:')) {
+    problems.push('CONSOLE_URL must be https in production')
+  }
+  if ('oidcRolesClaim' in values && !textOf(values, 'oidcIssuer').startsWith('https:')) {
+    problems.push('OIDC_ISSUER must be set to an https address in production')
+  }
   const databaseUrl = textOf(values, 'databaseUrl')
   if (databaseUrl !== '' && !isPrivateDatabase(databaseUrl)) {
     problems.push('DATABASE_URL must say sslmode=verify-full in production')

@@ -5,8 +5,8 @@ export const environments = ['local', 'sandbox', 'production'] as const
 export type Environment = (typeof environments)[number]
 
 /**
- * Services by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. The
- * simulator's public port has a place of its own, PostgreSQL has 20 and NATS 21.
+ * Servers by their place in the local block of ports: RPC at PORT_BASE + n, admin at PORT_BASE + 10 + n. The
+ * simulator's public port has a place of its own, PostgreSQL has 20, NATS 21 and the pages of the console 22.
  */
 export const portPlaces = {
   gateway: 0,
@@ -17,10 +17,14 @@ export const portPlaces = {
   billing: 5,
   delivery: 6,
   simulator: 7,
+  console: 9,
 } as const
 
 /** Place of the simulator's pages and receivers in the local block of ports. */
 export const simulatorPublicPlace = 8
+
+/** Place of the console's pages in the local block of ports, its last. */
+const consolePlace = 22
 
 export type ServingProcess = keyof typeof portPlaces
 /**
@@ -89,8 +93,8 @@ export function givenText(
 
 /** Every server. */
 export const serving = Object.keys(portPlaces) as ServingProcess[]
-/** Processes with a database. */
-export const storing = [
+/** Processes with RPCs and a database. */
+export const servingRpcs = [
   'payments',
   'accounts',
   'institution',
@@ -99,6 +103,8 @@ export const storing = [
   'delivery',
   'simulator',
 ] as const
+/** Processes with a database. */
+export const storing = [...servingRpcs, 'console'] as const
 /** Processes that publish, consume or subscribe to events. */
 const withEvents = [
   'gateway',
@@ -129,11 +135,21 @@ export function serviceUrl(service: ServingProcess): Defaults {
 /** Default local port of the API (gateway, launcher) or of the RPCs (services), as the text of a setting. */
 export function portOf(facts: Facts): string {
   if (facts.process === 'gateway' || facts.process === 'launcher') return String(facts.gatewayPort)
+  if (facts.process === 'console') return String(consolePort(facts))
   return String(facts.portBase + placeOf(facts.process))
+}
+
+/**
+ * Default local port of the console. Starts that gave its place to the API, before there was a console, keep working:
+ * it then serves where its RPCs would be, if it had any.
+ */
+export function consolePort({ portBase, gatewayPort }: Pick<Facts, 'portBase' | 'gatewayPort'>) {
+  const port = portBase + consolePlace
+  return port === gatewayPort ? portBase + portPlaces.console : port
 }
 
 /** Place of a process in the block of ports; 0 for the processes that serve nothing. */
 export function placeOf(process: ProcessName): number {
-  if (process === 'stream-controller') return Object.keys(portPlaces).length
+  if (process === 'stream-controller') return simulatorPublicPlace
   return process === 'migrate' || process === 'launcher' ? 0 : portPlaces[process]
 }

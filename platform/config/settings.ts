@@ -1,6 +1,6 @@
 // The one table of settings: source of validation, the redacted print and the docs.
 
-import { setting } from './setting.ts'
+import { consolePort, setting } from './setting.ts'
 import {
   baseUrl,
   feeSchedule,
@@ -8,6 +8,9 @@ import {
   fraudRules,
   integer,
   networks,
+  optional,
+  path,
+  plainText,
   schedule,
   userLimits,
   versionNotices,
@@ -121,6 +124,75 @@ const lifetimes = {
   }),
 }
 
+const people = {
+  CONSOLE_PORT: setting({
+    for: ['launcher'],
+    reader: integer(1, 65_535),
+    default: {
+      local: (facts) => String(consolePort(facts)),
+      sandbox: (facts) => String(consolePort(facts)),
+      production: '8080',
+    },
+    meaning: 'Port of the console in a local start.',
+  }),
+  CONSOLE_URL: setting({
+    for: ['console'],
+    reader: baseUrl,
+    default: {
+      local: (facts) => `http://127.0.0.1:${consolePort(facts)}`,
+      sandbox: undefined,
+      production: undefined,
+    },
+    meaning: 'Address at which people reach the console; the identity provider leads back to it.',
+  }),
+  OIDC_ISSUER: setting({
+    for: ['console'],
+    reader: optional(baseUrl),
+    default: '',
+    meaning:
+      'Issuer of the OpenID Connect provider that signs people in. Unset: the built-in provider of the local start, which works on loopback only; production refuses to start without an issuer.',
+  }),
+  OIDC_CLIENT_ID: setting({
+    for: ['console'],
+    reader: plainText,
+    default: 'payweave-console',
+    meaning: 'Client id of the console at the provider.',
+  }),
+  OIDC_CLIENT_SECRET_FILE: setting({
+    for: ['console'],
+    reader: optional(path),
+    default: '',
+    meaning:
+      'File with the client secret, read at the start. Unset: a public client, by PKCE alone.',
+  }),
+  OIDC_SCOPE: setting({
+    for: ['console'],
+    reader: plainText,
+    default: 'openid profile email',
+    meaning:
+      'Scopes that the console asks for; add the one that brings the claim of roles, if any.',
+  }),
+  OIDC_ROLES_CLAIM: setting({
+    for: ['console'],
+    reader: plainText,
+    default: 'payweave_roles',
+    meaning:
+      'Claim of the ID token with a list of roles: `finance`, or `merchant_viewer:<project id>`. Others in the list are ignored; without any the sign-in is refused.',
+  }),
+  CONSOLE_IDLE_S: setting({
+    for: ['console'],
+    reader: integer(60, dayS),
+    default: { local: '28800', sandbox: '1800', production: '900' },
+    meaning: 'A session of the console ends after so long without a request.',
+  }),
+  CONSOLE_SESSION_S: setting({
+    for: ['console'],
+    reader: integer(60, 7 * dayS),
+    default: { local: '86400', sandbox: '43200', production: '43200' },
+    meaning: 'A session of the console ends so long after the sign-in.',
+  }),
+}
+
 const productionSchedule = '5,30,120,600,1800,3600,7200,14400,28800,43200,57600,86400'
 const productionEnquiries = '30,300,3600,86400,86400,86400,86400,86400'
 
@@ -228,4 +300,12 @@ const rules = {
 }
 
 /** Every setting by its environment variable. */
-export const settings = { ...wiring, ...security, ...edge, ...lifetimes, ...outside, ...rules }
+export const settings = {
+  ...wiring,
+  ...security,
+  ...edge,
+  ...people,
+  ...lifetimes,
+  ...outside,
+  ...rules,
+}

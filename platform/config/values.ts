@@ -66,6 +66,13 @@ export const path: Reader<string> = {
   read: (text) => (/^[^\p{Cc}]{1,4096}$/u.test(text) ? text : fail('must be a path')),
 }
 
+/** A line of text that is printed as it is. */
+export const plainText: Reader<string> = {
+  of: 'text',
+  read: (text) =>
+    /^[\x20-\x7e]{1,200}$/.test(text) ? text : fail('must be a line of printable ASCII'),
+}
+
 /** A host name or address to listen on. */
 export const host: Reader<string> = {
   of: 'host name or address',

@@ -9,6 +9,7 @@ import {
   required,
   serviceUrl,
   serving,
+  servingRpcs,
   setting,
   simulatorPublicPlace,
   storing,
@@ -44,7 +45,7 @@ export const wiring = {
   }),
   PORT_BASE: setting({
     for: allProcesses,
-    // The block is 22 ports long.
+    // The block is 23 ports long.
     reader: integer(1024, 65_500),
     default: '7100',
     meaning: 'First port of the block of internal ports (local start).',
@@ -65,7 +66,8 @@ export const wiring = {
     for: [...serving, 'launcher'],
     reader: integer(0, 65_535),
     default: { local: portOf, sandbox: '8080', production: '8080' },
-    meaning: 'Port of the API (gateway, locally 8080) or of the RPCs (services). 0: any free one.',
+    meaning:
+      'Port of the API (gateway, locally 8080), of the RPCs (services) or of the pages (console, locally CONSOLE_PORT). 0: any free one.',
   }),
   ADMIN_PORT: setting({
     for: [...serving, 'stream-controller'],
@@ -124,13 +126,22 @@ export const wiring = {
     meaning: 'Share of traces to record, 0 to 1, for the traceidratio samplers.',
   }),
   ACCOUNTS_URL: setting({
-    for: ['gateway', 'payments', 'institution', 'quotes', 'billing', 'delivery', 'simulator'],
+    for: [
+      'gateway',
+      'payments',
+      'institution',
+      'quotes',
+      'billing',
+      'delivery',
+      'simulator',
+      'console',
+    ],
     reader: origins,
     default: serviceUrl('accounts'),
     meaning: 'RPC address of the accounts service.',
   }),
   PAYMENTS_URL: setting({
-    for: ['gateway', 'accounts', 'delivery', 'simulator'],
+    for: ['gateway', 'accounts', 'delivery', 'simulator', 'console'],
     reader: origins,
     default: serviceUrl('payments'),
     meaning: 'RPC address of the payments service.',
@@ -148,13 +159,13 @@ export const wiring = {
     meaning: 'RPC address of the quotes service.',
   }),
   BILLING_URL: setting({
-    for: ['gateway', 'simulator'],
+    for: ['gateway', 'simulator', 'console'],
     reader: origins,
     default: serviceUrl('billing'),
     meaning: 'RPC address of the billing service.',
   }),
   DELIVERY_URL: setting({
-    for: ['gateway', 'payments', 'accounts', 'institution', 'billing'],
+    for: ['gateway', 'payments', 'accounts', 'institution', 'billing', 'console'],
     reader: origins,
     default: serviceUrl('delivery'),
     meaning: 'RPC address of the delivery service.',
@@ -219,7 +230,7 @@ export const security = {
       'Folder of tls.crt, tls.key and ca.crt, read if RPC_TLS is required and reloaded when they change.',
   }),
   RPC_CALL_STREAMS: setting({
-    for: storing,
+    for: servingRpcs,
     reader: flag,
     default: '1',
     formerly: 'RPC_LINKS',

@@ -11,6 +11,7 @@ const shared = {
   billing: ['clock', 'outbox', 'keys'],
   delivery: ['clock', 'inbox'],
   simulator: ['clock'],
+  console: ['clock'],
 } as const satisfies Record<string, readonly string[]>
 
 /** A service with a schema of its own. */
@@ -21,9 +22,14 @@ export const schemaOwners = Object.keys(shared) as SchemaOwner[]
 
 const root = join(import.meta.dirname, '../..')
 
+function folderOf(service: SchemaOwner): string {
+  if (service === 'console') return service
+  return join(service === 'simulator' ? 'connectors' : 'services', service)
+}
+
 /** Absolute folders for `migrate`: the platform's first, since a service's tables depend on them. */
 export function migrationFolders(service: SchemaOwner): string[] {
-  const own = join(root, service === 'simulator' ? 'connectors' : 'services', service, 'migrations')
+  const own = join(root, folderOf(service), 'migrations')
   const folders = shared[service].map((name) => join(root, 'platform', 'db', 'migrations', name))
   return existsSync(own) ? [...folders, own] : folders
 }

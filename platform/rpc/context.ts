@@ -1,6 +1,14 @@
 // The context of a call (caller, request id, deadline), inherited by nested calls.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Membership } from './auth/roles.ts'
+
+/** A person who works in the console, with the roles that they hold. */
+export interface Person {
+  /** E-mail address, else the identity provider's id. Never logged. */
+  id: string
+  memberships: readonly Membership[]
+}
 
 /** Who called: a process of ours by its signed token, or an internal team by its bearer. */
 export interface Caller {
@@ -12,6 +20,8 @@ export interface Caller {
   expiresMs?: number
   /** The RPCs that a bearer may call: `*`, `pkg.Service/*` or `pkg.Service/Method`. */
   rpcs?: readonly string[]
+  /** The person for whom the console calls; absent for all other callers. */
+  person?: Person
 }
 
 /** The context that every RPC inherits which is made while a call or a request is being answered. */
@@ -23,6 +33,22 @@ export interface CallContext {
   /** Aborts when the caller went away or its deadline passed; never because the call was answered. */
   signal?: AbortSignal | undefined
   caller?: Caller | undefined
+  /** For whom calls are made, and the only project that they may act for: the console's, never inherited by services. */
+  acting?: Acting | undefined
+}
+
+/** A person at work, and the only project that their calls are for; undefined: none. */
+export interface Acting {
+  person: Person
+  projectId: string | undefined
+  /** Id of their session in the console. */
+  sessionId: string
+}
+
+/** How an audit names a caller: a process or bearer by its name, a person of the console as `console:` and their id. */
+export function auditName(caller: Caller | undefined): string {
+  if (caller === undefined) return 'unknown'
+  return caller.person === undefined ? caller.name : `${caller.name}:${caller.person.id}`
 }
 
 const storage = new AsyncLocalStorage<CallContext | undefined>()

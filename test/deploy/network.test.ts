@@ -145,10 +145,11 @@ describe.each(overlays)('the network of %s', (overlay) => {
     }
   })
 
-  it(`the network of ${overlay} leads the internet to the gateway’s port, and to the simulator’s public one alone`, () => {
+  it(`the network of ${overlay} leads the internet to the ports of gateway and console, and to the simulator’s public one alone`, () => {
     const manifests = render(overlay)
     const wanted: Record<string, unknown> = {
       gateway: settings.PORT.defaults[overlay],
+      console: settings.PORT.defaults[overlay],
       ...(overlay === 'sandbox' && { simulator: settings.SIMULATOR_PUBLIC_PORT.defaults.sandbox }),
     }
     expect(portsFromEdge(manifests)).toEqual(wanted)

@@ -19,7 +19,11 @@ type Container = Manifest['spec']['containers'][number]
 
 const root = path.join(import.meta.dirname, '..', '..')
 /** Folders of the processes that are not services. */
-const folders: Record<string, string> = { gateway: 'gateway', simulator: 'connectors/simulator' }
+const folders: Record<string, string> = {
+  gateway: 'gateway',
+  console: 'console',
+  simulator: 'connectors/simulator',
+}
 
 /** `owner: fault` for each container that has one. */
 function faults(manifests: Manifest[], faultOf: (container: Container, pod: Manifest) => string[]) {
@@ -198,7 +202,7 @@ describe.each(overlays)('parts of %s', (overlay) => {
     for (const { metadata, spec } of parts) {
       const { livenessProbe, readinessProbe } = spec.template.spec.containers[0]
       expect(livenessProbe.httpGet).toEqual({ path: '/livez', port: 'admin' })
-      const byGrpc = overlay === 'sandbox' && metadata.name !== 'gateway'
+      const byGrpc = overlay === 'sandbox' && !['gateway', 'console'].includes(metadata.name)
       // Of the whole server, which no state of the broker counts for; never the gateway's public /readyz.
       expect(readinessProbe.grpc).toEqual(byGrpc ? { port: 8080 } : undefined)
       const ofProcess = { path: '/readyz', port: 'admin' }

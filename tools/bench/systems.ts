@@ -38,12 +38,12 @@ export type System = {
 }
 
 /** Where a mesh listens: the gateway's port, and the first one of its block. */
-export type Ports = { port: number; portBase: number }
+export type Ports = { port: number; portBase: number; consolePort: number }
 
 /** Away from the ports of a local start and of the tests. */
-const ports: Ports = { port: 18_180, portBase: 17_100 }
+const ports: Ports = { port: 18_180, portBase: 17_100, consolePort: 17_122 }
 /** For a second mesh at the same time. */
-export const secondPorts: Ports = { port: 18_181, portBase: 17_130 }
+export const secondPorts: Ports = { port: 18_181, portBase: 17_130, consolePort: 17_152 }
 const readyWithinMs = 60_000
 const stopWithinMs = 30_000
 const bench = import.meta.dirname

@@ -54,19 +54,19 @@ export const processNames = Object.keys(portPlaces) as ServingProcess[]
 
 /** Groups that stop one after the other: first what takes requests, last what others stand on. */
 export const stopOrder: string[][] = [
-  ['gateway'],
-  processNames.filter((name) => name !== 'gateway' && name !== 'simulator'),
+  ['gateway', 'console'],
+  processNames.filter((name) => !['gateway', 'console', 'simulator'].includes(name)),
   ['simulator'],
   ['nats'],
   ['postgres'],
 ]
 
 /** With NATS (2 s) and PostgreSQL (7 s) the groups of `stopOrder` end within 28 s. */
-const stopWithinMs = { gateway: 5_000, service: 12_000, simulator: 2_000 }
+const stopWithinMs = { gateway: 5_000, console: 5_000, service: 12_000, simulator: 2_000 }
 
 /** The folder of a process in the tree. */
 function folderOf(name: ServingProcess): string {
-  if (name === 'gateway') return name
+  if (name === 'gateway' || name === 'console') return name
   return path.join(name === 'simulator' ? 'connectors' : 'services', name)
 }
 
@@ -83,7 +83,9 @@ export function nodeParts(settings: LaunchSettings, stores: Stores, env: Env): N
       env: ownEnv,
       readyUrls: readyPorts(name, ports).map((port) => `http://127.0.0.1:${port}/readyz`),
       stopWithinMs:
-        name === 'gateway' || name === 'simulator' ? stopWithinMs[name] : stopWithinMs.service,
+        name === 'gateway' || name === 'console' || name === 'simulator'
+          ? stopWithinMs[name]
+          : stopWithinMs.service,
     }
   })
 }
@@ -119,6 +121,9 @@ function partEnv(
     HOST: '127.0.0.1',
     PORT: String(servingPort(settings, name)),
     ADMIN_PORT: String(adminPort(settings, name)),
+    ...(name === 'console' && {
+      CONSOLE_URL: env['CONSOLE_URL'] || `http://127.0.0.1:${settings.consolePort}`,
+    }),
     ...(name === 'simulator' && { SIMULATOR_PUBLIC_PORT: String(simulatorPublicPort(settings)) }),
     SECRETS_DIR: path.join(dataDir, 'secrets', name),
     RPC_TLS: rpcTls,

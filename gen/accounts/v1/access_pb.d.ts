@@ -1581,7 +1581,7 @@ export declare type AuditEntry = Message<"accounts.v1.AuditEntry"> & {
   occurTime?: Timestamp | undefined;
 
   /**
-   * Name of the calling process or bearer.
+   * Name of the calling process or bearer; for a person in the console `console:` and their e-mail address.
    *
    * @generated from field: string caller = 3;
    */

@@ -3,6 +3,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Caller } from '../context.ts'
 import { namesOneProject } from './project.ts'
+import { mayCall } from './roles.ts'
 
 const gateway = 'gateway'
 const payments = 'payments'
@@ -17,7 +18,7 @@ export const anyKnownCaller = '*'
 /**
  * Callers by `pkg.Service/Method` or `pkg.Service/*`; a method may be called by those of both rows. A bearer has its
  * own list of methods instead; one that is bound to a project may call only methods that name one project. Health is
- * not listed: it needs no credential.
+ * not listed: it needs no credential. What a person may call through the console is in roles.ts.
  */
 export const callers: Readonly<Record<string, readonly string[]>> = {
   'payments.v1.PaymentsService/*': [gateway],
@@ -79,14 +80,17 @@ export function permissionOf(method: DescMethod, table = callers): Permission {
   const wildcard = `${method.parent.typeName}/*`
   if (secretMethods.has(exact)) {
     const named = table[exact] ?? []
-    return (caller) => caller.kind === 'service' && named.includes(caller.name)
+    return ({ kind, name, person }) =>
+      kind === 'service' && person === undefined && named.includes(name)
   }
   const names = new Set([...(table[exact] ?? []), ...(table[wildcard] ?? [])])
   if (names.has(anyKnownCaller)) return () => true
   const isOfOneProject = namesOneProject(method)
   return (caller) => {
-    if (caller.kind === 'service') return names.has(caller.name)
+    if (caller.kind === 'service' && caller.person === undefined) return names.has(caller.name)
     if (caller.projectId !== undefined && !isOfOneProject) return false
+    if (caller.person !== undefined)
+      return mayCall(caller.person.memberships, exact, caller.projectId)
     return caller.rpcs?.some((rpc) => rpc === '*' || rpc === wildcard || rpc === exact) ?? false
   }
 }

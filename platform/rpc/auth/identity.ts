@@ -4,9 +4,10 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { reloadOnChange } from '#platform/process/reload.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
-import type { Caller } from '../context.ts'
+import type { Caller, Person } from '../context.ts'
 import { maxTimeoutMs } from '../limits/limits.ts'
 import { keyIdOf, readJwt, type SigningKey, signJwt, type UnverifiedJwt } from './jwt.ts'
+import { formatMembership, parseMembership } from './roles.ts'
 import type { MeshTls } from './tls.ts'
 import { identityFile, readIdentityKey, readTrust, type Trust, trustFile } from './trust.ts'
 
@@ -15,10 +16,10 @@ export interface Identity {
   /** Name of this process, the issuer of its tokens and the audience of those it accepts. */
   name: string
   /**
-   * The `authorization` value for calls to `audience`, for one project or for none. It stays valid for a call of
+   * The `authorization` value for calls to `audience`, for one project or for none, by a person or by none. It stays valid for a call of
    * `timeoutMs` that arrives near the end of its time, also where the clock of the other side is 5 s ahead.
    */
-  authorization(audience: string, projectId?: string, timeoutMs?: number): string
+  authorization(audience: string, projectId?: string, timeoutMs?: number, person?: Person): string
   /**
    * The caller of this `authorization` value; undefined when it is absent, malformed, expired or unknown. Never throws.
    */
@@ -35,10 +36,14 @@ interface Claims {
   aud: string
   /** The only project that its calls may act for; absent: all. */
   project_id?: string | undefined
+  /** The person for whom the console calls; `roles` in the form of `parseMembership`. */
+  person?: { id: string; roles: string[] } | undefined
   /** Seconds since the epoch. */
   exp: number
 }
 
+/** The only process whose tokens may name a person. */
+const consoleName = 'console'
 const lifetimeS = 60
 const reuseMs = 30_000
 const clockSkewS = 5
@@ -78,36 +83,12 @@ export function openIdentity(options: Options): Identity {
     if (bearersExpire) dropUnending(read, log)
     return read
   })
-  const issued = new Map<string, IssuedToken>()
   const recognised = new Map<string, Recognised & { authorization: string }>()
-  let issuedWith = key()
   let recognisedWith = trust()
 
   return {
     name,
-    authorization(audience, projectId, timeoutMs = 0) {
-      const current = key()
-      if (current !== issuedWith) {
-        issued.clear()
-        issuedWith = current
-      }
-      const scope = projectId === undefined ? audience : `${audience} ${projectId}`
-      const cached = issued.get(scope)
-      const nowMs = now()
-      const neededMs = Math.min(timeoutMs, maxTimeoutMs) + clockSkewS * 1_000
-      if (cached !== undefined && nowMs < cached.reuseUntilMs) {
-        if (nowMs + neededMs <= cached.expiresMs) return cached.value
-      }
-      const expS = Math.ceil((nowMs + Math.max(lifetimeS * 1_000, neededMs)) / 1_000)
-      const claims = { iss: name, aud: audience, exp: expS, project_id: projectId }
-      const value = `Bearer ${issue(current, claims, nowMs)}`
-      remember(issued, scope, {
-        value,
-        reuseUntilMs: nowMs + reuseMs,
-        expiresMs: expS * 1_000,
-      })
-      return value
-    },
+    authorization: issuer(name, key, now),
     recognise(authorization) {
       if (authorization === undefined) return undefined
       const current = trust()
@@ -136,10 +117,56 @@ export function openIdentity(options: Options): Identity {
   }
 }
 
+/** Issues the tokens of a process; one is used again while it lasts. */
+function issuer(name: string, key: () => SigningKey, now: () => number): Identity['authorization'] {
+  const issued = new Map<string, IssuedToken>()
+  let issuedWith = key()
+  return (audience, projectId, timeoutMs = 0, person) => {
+    const current = key()
+    if (current !== issuedWith) {
+      issued.clear()
+      issuedWith = current
+    }
+    const scope = scopeOf(audience, projectId, person)
+    const cached = issued.get(scope)
+    const nowMs = now()
+    const neededMs = Math.min(timeoutMs, maxTimeoutMs) + clockSkewS * 1_000
+    if (cached !== undefined && nowMs < cached.reuseUntilMs) {
+      if (nowMs + neededMs <= cached.expiresMs) return cached.value
+    }
+    const expS = Math.ceil((nowMs + Math.max(lifetimeS * 1_000, neededMs)) / 1_000)
+    const claims = {
+      iss: name,
+      aud: audience,
+      exp: expS,
+      project_id: projectId,
+      person: claimOf(person),
+    }
+    const value = `Bearer ${issue(current, claims, nowMs)}`
+    remember(issued, scope, {
+      value,
+      reuseUntilMs: nowMs + reuseMs,
+      expiresMs: expS * 1_000,
+    })
+    return value
+  }
+}
+
 /** A caller, until its credential expires. */
 interface Recognised {
   caller: Caller
   untilMs: number
+}
+
+/** What a token is for. */
+function scopeOf(audience: string, projectId = '', person?: Person): string {
+  const scope = `${audience} ${projectId}`
+  return person === undefined ? scope : `${scope} ${JSON.stringify(claimOf(person))}`
+}
+
+function claimOf(person: Person | undefined): Claims['person'] {
+  if (person === undefined) return undefined
+  return { id: person.id, roles: person.memberships.map(formatMembership) }
 }
 
 interface IssuedToken {
@@ -203,12 +230,17 @@ function verifyToken(
 ): Recognised | undefined {
   const token = tokenIn(credential, audience)
   if (token === undefined) return undefined
-  const { iss, project_id: projectId, exp } = token.claims
+  const { iss, project_id: projectId, exp, person } = token.claims
   const nowS = nowMs / 1_000
   if (exp <= nowS || exp > nowS + maxLifetimeS + clockSkewS) return undefined
   if (!isTrusted(token, trust)) return undefined
   const caller: Caller = { kind: 'service', name: iss }
   if (projectId !== undefined) caller.projectId = projectId
+  if (person !== undefined) {
+    // A role of a newer release gives nothing here.
+    const memberships = person.roles.map(parseMembership).filter((one) => one !== undefined)
+    caller.person = { id: person.id, memberships }
+  }
   return { caller, untilMs: exp * 1_000 }
 }
 
@@ -221,14 +253,21 @@ function tokenIn(credential: string | undefined, audience: string): Token | unde
 }
 
 function isToken(token: UnverifiedJwt): token is Token {
-  const { iss, sub, aud, project_id: projectId, exp } = token.claims
+  const { iss, sub, aud, project_id: projectId, exp, person } = token.claims
   return (
     typeof iss === 'string' &&
     sub === iss &&
     typeof aud === 'string' &&
     typeof exp === 'number' &&
-    (projectId === undefined || (typeof projectId === 'string' && projectId !== ''))
+    (projectId === undefined || (typeof projectId === 'string' && projectId !== '')) &&
+    (person === undefined || (iss === consoleName && isPerson(person)))
   )
+}
+
+function isPerson(claim: unknown): boolean {
+  const { id, roles } = (claim ?? {}) as Record<string, unknown>
+  const isList = Array.isArray(roles) && roles.every((role) => typeof role === 'string')
+  return typeof id === 'string' && id !== '' && isList
 }
 
 /** Whether the key that the token names is trusted for its issuer and has signed it. */

@@ -33,7 +33,7 @@ const projectField = 'project_id'
 
 /**
  * Whether the request of a method names its project in one field of its own, and nowhere else. Only such a method can
- * be called by a bearer that is bound to a project.
+ * be called by a bearer or a person that is bound to a project.
  */
 export function namesOneProject({ input, methodKind }: DescMethod): boolean {
   const isOneMessage = methodKind === 'unary' || methodKind === 'server_streaming'
@@ -58,9 +58,9 @@ function projectFieldsIn(message: DescMessage, seen: Set<DescMessage>): number {
 }
 
 /**
- * Makes the check of a method's messages against the project of a bearer that is bound to one. The check throws
+ * Makes the check of a method's messages against the project of a bearer or person that is bound to one. The check throws
  * PERMISSION_DENIED for another project, and fills in the project of a message that names none. Undefined for a method
- * that no such bearer may call.
+ * that no such caller may call.
  */
 export function bindToProject(method: DescMethod): ((message: Message) => void) | undefined {
   if (!namesOneProject(method)) return undefined
@@ -68,7 +68,8 @@ export function bindToProject(method: DescMethod): ((message: Message) => void) 
   const name = field?.localName ?? ''
   return (message) => {
     const call = currentContext()
-    if (call?.caller?.kind !== 'bearer' || call.caller.projectId === undefined) return
+    const { kind, person, projectId } = call?.caller ?? {}
+    if (projectId === undefined || (kind !== 'bearer' && person === undefined)) return
     const named = message as unknown as Record<string, string | undefined>
     named[name] = projectOf(call, named[name] ?? '')
   }

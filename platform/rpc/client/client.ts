@@ -237,7 +237,9 @@ function settle(
     timeoutMs = Math.min(timeoutMs, context.deadline - Date.now())
     if (timeoutMs <= 0) throw notSent('no time is left for the call', Code.DeadlineExceeded)
   }
-  header['authorization'] = identity.authorization(audience, values?.get(projectKey), timeoutMs)
+  const acting = context?.acting
+  const projectId = values?.get(projectKey) ?? acting?.projectId
+  header['authorization'] = identity.authorization(audience, projectId, timeoutMs, acting?.person)
   if (span !== undefined) header['traceparent'] = span.traceparent
   if (context === undefined) return { signal, timeoutMs, header }
   header[requestIdHeader] = context.requestId

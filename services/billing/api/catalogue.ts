@@ -9,7 +9,7 @@ import {
   type Product as WireProduct,
 } from '#gen/billing/v1/catalogue_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
-import { currentContext } from '#platform/rpc/context.ts'
+import { auditName, currentContext } from '#platform/rpc/context.ts'
 import { timestampFromMicros } from '#platform/rpc/timestamps.ts'
 import type { Product, Range } from '../domain/catalogue.ts'
 import {
@@ -79,7 +79,7 @@ export function catalogueService(
 
 function actor(): Actor {
   const context = currentContext()
-  return { caller: context?.caller?.name ?? 'unknown', requestId: context?.requestId }
+  return { caller: auditName(context?.caller), requestId: context?.requestId }
 }
 
 function productOf(product: WireProduct): Product {

@@ -231,6 +231,7 @@ const parts = [
   'billing',
   'delivery',
   'simulator',
+  'console',
   'launcher',
   'traces',
 ]
@@ -301,8 +302,8 @@ describe('no log file holds', () => {
     const files = fs
       .readdirSync(mesh.dataDir, { recursive: true, encoding: 'utf8' })
       .filter((file) => /(^|\/)(database-|nats-)?password$/.test(file))
-    // The superuser's, seven services' and those of seven users of NATS.
-    expect(files).toHaveLength(15)
+    // The superuser's, those of eight with a schema and of seven users of NATS.
+    expect(files).toHaveLength(16)
     for (const file of files) {
       const password = fs.readFileSync(path.join(mesh.dataDir, file), 'utf8').trim()
       expect([file, linesWith(literal(password))]).toEqual([file, []])
@@ -335,6 +336,7 @@ function secrets(): string[] {
     sandbox.grpc_token,
     sandbox.production_key,
     ...keysOf(mesh.dataDir),
+    fs.readFileSync(path.join(mesh.dataDir, 'secrets/console/sign-in.key'), 'utf8').trim(),
     ...planted,
     ...receiptTokens,
     ...credentials,
@@ -354,7 +356,7 @@ describe('in clear text, a secret stands', () => {
       `select format('%I.%I.%I', table_schema, table_name, column_name) as place, data_type as type
        from information_schema.columns join information_schema.tables using (table_schema, table_name)
        where table_type = 'BASE TABLE' and data_type in ('text', 'jsonb', 'bytea')
-         and table_schema in ('payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery')`,
+         and table_schema in ('payments', 'accounts', 'institution', 'quotes', 'billing', 'delivery', 'console')`,
     )
     expect(columns.map(({ place }) => place)).toContain('accounts.outbox.payload')
     const looks = columns.map(({ place, type }) => {

@@ -109,7 +109,8 @@ async function tables(): Promise<string[]> {
      from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
      where n.nspname = any($1) and c.relkind in ('r', 'p') and not c.relispartition
      order by 1`,
-    [schemaOwners],
+    // No route writes what people do in the console.
+    [schemaOwners.filter((owner) => owner !== 'console')],
   )
   return rows.map(({ name }) => name)
 }

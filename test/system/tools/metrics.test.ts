@@ -16,7 +16,7 @@ let ofNode: string[]
 beforeAll(async () => {
   const found = new Set<string>()
   for (const part of processNames) {
-    const port = adminPort({ port: 0, portBase: mesh.portBase }, part)
+    const port = adminPort(mesh, part)
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     for (const [, name = '', help = '', type = ''] of text.matchAll(described)) {
       if (!name.startsWith('payweave_')) {

@@ -22,6 +22,7 @@ const ourParts = [
   'billing',
   'delivery',
   'simulator',
+  'console',
 ]
 const key = expect.stringMatching(/^pwk_test_[0-9A-Za-z]{23}$/)
 const token = expect.stringMatching(/^[0-9A-Za-z]{32}$/)
@@ -42,6 +43,19 @@ async function paysOnce(on: Mesh): Promise<string> {
   await inbox.awaitNotifies(['payment_completed', 'payout_completed'])
   await inbox.calledBack(1)
   return created.id
+}
+
+/** The page behind the console's link, by a browser that keeps its cookies. */
+async function openLink(link: string): Promise<string> {
+  let url = link
+  let cookies: string[] = []
+  for (;;) {
+    const answer = await fetch(url, { redirect: 'manual', headers: { cookie: cookies.join('; ') } })
+    cookies = [...cookies, ...answer.headers.getSetCookie().map((one) => one.split(';')[0] ?? '')]
+    const next = answer.headers.get('location')
+    if (next === null) return await answer.text()
+    url = new URL(next, url).href
+  }
 }
 
 /** Who each service is to PostgreSQL, by the name that its connections carry. */
@@ -174,6 +188,9 @@ describe('a local start', () => {
     const docs = /^ {2}docs +(\S+)$/m.exec(output)?.[1] ?? ''
     const page = await fetch(docs)
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<html')])
+    const link = /^ {2}console +(\S+)$/m.exec(output)?.[1] ?? ''
+    const choice = await openLink(link)
+    expect(choice).toContain('Ama Mensah')
     const logs = /^ {2}logs +(.+), one file for each part$/m.exec(output)?.[1] ?? ''
     for (const name of Object.keys(mesh.processes())) {
       expect(fs.statSync(path.join(logs, `${name}.log`)).mode & 0o777, name).toBe(0o600)
@@ -232,6 +249,7 @@ describe('a local start', () => {
     [['accounts']],
     [['delivery']],
     [['simulator']],
+    [['console']],
     [['institution', 'quotes', 'billing']],
   ])('a local start starts %s again when killed, and the rest stays up', async (killed) => {
     const before = mesh.processes()

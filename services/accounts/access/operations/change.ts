@@ -4,7 +4,7 @@ import { Failure } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
 import { digestsEqual } from '#core/identity/token.ts'
 import type { Database, Queryable } from '#platform/db/db.ts'
-import { currentContext } from '#platform/rpc/context.ts'
+import { auditName, currentContext } from '#platform/rpc/context.ts'
 import type { AccountSecrets } from '../domain/at-rest.ts'
 import { insertAudit } from '../store/project-store.ts'
 import { claimRequest, type DoneRequest, noteRequest } from '../store/request-store.ts'
@@ -21,7 +21,7 @@ export type Actor = {
 export function actor(onceId = ''): Actor {
   const context = currentContext()
   return {
-    caller: context?.caller?.name ?? 'unknown',
+    caller: auditName(context?.caller),
     requestId: context?.requestId,
     onceId: onceId === '' ? undefined : onceId,
   }

@@ -1,0 +1,147 @@
+// The console's clients of the services. Each call of a person is written down before it is made.
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import { type Client, Code, ConnectError } from '@connectrpc/connect'
+import { Failure } from '#core/errors/errors.ts'
+import { newId } from '#core/identity/id.ts'
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
+import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
+import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
+import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
+import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import type { Identity } from '#platform/rpc/auth/identity.ts'
+import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
+import { currentContext } from '#platform/rpc/context.ts'
+import type { Activity } from './store/activity-store.ts'
+
+/** Addresses of the services. */
+type Urls = { accountsUrl: string; paymentsUrl: string; billingUrl: string; deliveryUrl: string }
+
+/** Writes down a call; it is not made when that fails. */
+export type Record = (activity: Activity) => Promise<void>
+
+/** The clients of all services, in whose calls a person acts. */
+export type Clients = ReturnType<typeof openClients>
+
+/** What every page reads to show where it is. */
+const navigation = new Set([
+  'accounts.v1.AccessService/GetProject',
+  'accounts.v1.AccessService/ListProjects',
+])
+
+/** Makes all clients, and what closes their connections. */
+export function openClients(urls: Urls, identity: Identity, record: Record) {
+  const open = (name: string, url: string) => {
+    const pool = createRpcPool(url, { audience: name, identity })
+    // A tail lasts: it must not wait behind, or be hedged as, a call that ends.
+    const lasting = createRpcPool(url, { audience: name, identity, lasting: true })
+    const options = { identity, url, audience: name }
+    return {
+      name,
+      of: <S extends DescService>(service: S) =>
+        recorded(service, createRpcClient(service, { ...options, pool }), record),
+      lastingOf: <S extends DescService>(service: S, timeoutMs: number) =>
+        recorded(
+          service,
+          createRpcClient(service, { ...options, pool: lasting, timeoutMs }),
+          record,
+        ),
+      close: async () => {
+        await Promise.all([pool.close(), lasting.close()])
+      },
+    }
+  }
+  const accounts = open('accounts', urls.accountsUrl)
+  const payments = open('payments', urls.paymentsUrl)
+  const billing = open('billing', urls.billingUrl)
+  const delivery = open('delivery', urls.deliveryUrl)
+  return {
+    access: accounts.of(AccessService),
+    settlements: accounts.of(SettlementPostingService),
+    payments: payments.of(PaymentsService),
+    catalogue: billing.of(CatalogueService),
+    deliveries: delivery.of(DeliveryService),
+    tails: delivery.lastingOf(DeliveryService, tailMs),
+    endpoints: delivery.of(EndpointService),
+    replays: delivery.of(ReplayService),
+    closers: [accounts, payments, billing, delivery],
+  }
+}
+
+/** A tail ends after so long; the browser opens another, which needs a live session. */
+const tailMs = 5 * 60_000
+
+type Call = (request: object, options?: object) => unknown
+
+/** A client whose every call is written down first. */
+function recorded<S extends DescService>(service: S, client: Client<S>, record: Record): Client<S> {
+  const calls: { [method: string]: Call } = {}
+  for (const method of service.methods) {
+    const call = (client as { [method: string]: Call })[method.localName]
+    if (call === undefined) continue
+    const rpc = `${service.typeName}/${method.name}`
+    const first = async (request: object) => {
+      if (!navigation.has(rpc)) await note(record, rpc, request)
+    }
+    calls[method.localName] =
+      method.methodKind === 'unary'
+        ? async (request, options) => {
+            await first(request)
+            return await (call(request, options) as Promise<unknown>).catch(refuse)
+          }
+        : streaming(method, call, first)
+  }
+  return calls as Client<S>
+}
+
+function streaming(
+  { methodKind }: DescMethod,
+  call: Call,
+  first: (request: object) => Promise<void>,
+): Call {
+  if (methodKind !== 'server_streaming') throw new Error('a person sends no streams')
+  return async function* (request, options) {
+    await first(request)
+    try {
+      yield* call(request, options) as AsyncIterable<unknown>
+    } catch (error) {
+      refuse(error)
+    }
+  }
+}
+
+/** To a process a refused permission is a bug of ours; to a person it says that their roles do not allow this. */
+function refuse(error: unknown): never {
+  const cause = error instanceof Failure ? error.cause : undefined
+  if (cause instanceof ConnectError && cause.code === Code.PermissionDenied) {
+    throw new Failure('PERMISSION_DENIED', 'Your roles do not allow this.', { cause })
+  }
+  throw error
+}
+
+/** Fields that name what a call is about, the narrowest first. */
+const targetFields = ['deliveryId', 'jobId', 'paymentId', 'transactionId', 'subjectId', 'keyId']
+
+async function note(record: Record, rpc: string, request: object): Promise<void> {
+  const context = currentContext()
+  const acting = context?.acting
+  // Without a person the service refuses the call; there is nobody to write down.
+  if (context === undefined || acting === undefined) return
+  const fields = request as { [field: string]: unknown }
+  const target = targetFields.map((name) => fields[name]).find(isText) ?? ''
+  const { person, projectId, sessionId } = acting
+  await record({
+    activityId: newId(),
+    sessionId,
+    person: person.id,
+    rpc,
+    projectId: projectId ?? (isText(fields['projectId']) ? fields['projectId'] : undefined),
+    target,
+    requestId: context.requestId,
+  })
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

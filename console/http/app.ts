@@ -1,0 +1,112 @@
+// Composes the console's server: limits, headers, cookies, forms, pages and errors.
+import cookie from '@fastify/cookie'
+import formbody from '@fastify/formbody'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { Failure, reasons } from '#core/errors/errors.ts'
+import type { Database } from '#platform/db/db.ts'
+import type { Logger } from '#platform/telemetry/log.ts'
+import type { Clients } from '../clients.ts'
+import { assets, sendPage } from '../pages/render.ts'
+import { registerHome } from '../routes/home.ts'
+import { registerPayment } from '../routes/payment.ts'
+import { registerPushes } from '../routes/pushes.ts'
+import { registerSearch } from '../routes/search.ts'
+import { type LocalProviderOptions, registerLocalProvider } from '../sign-in/local-provider.ts'
+import type { Oidc } from '../sign-in/oidc.ts'
+import { registerSignIn } from '../sign-in/routes.ts'
+import { openSessions } from '../sign-in/sessions.ts'
+import type { SessionLimits } from '../store/session-store.ts'
+import { newNonce, protect } from './guard.ts'
+import type { Shell } from './shell.ts'
+import { createWorker } from './work.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    shell: Shell
+  }
+}
+
+/** What the console is made from. */
+export type ConsoleOptions = {
+  environment: Shell['environment']
+  consoleUrl: string
+  limits: SessionLimits
+  db: Database
+  clients: Clients
+  oidc: Oidc
+  /** The built-in provider; undefined: the one of the settings. */
+  local: LocalProviderOptions | undefined
+  log: Logger
+}
+
+const bodyLimitBytes = 64 * 1024
+const requestTimeoutMs = 30_000
+
+/** Makes the server; it does not listen yet. */
+export async function createConsole(options: ConsoleOptions): Promise<FastifyInstance> {
+  const { environment, consoleUrl, limits, db, clients, oidc, local, log } = options
+  const { host, origin, protocol } = new URL(consoleUrl)
+  const app = Fastify({
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: requestTimeoutMs,
+    routerOptions: { maxParamLength: 200 },
+    forceCloseConnections: true,
+  })
+  await app.register(cookie)
+  await app.register(formbody)
+  app.decorateRequest('shell')
+  app.addHook('onRequest', (request, reply, done) => {
+    const nonce = newNonce()
+    request.shell = { nonce, environment, path: request.url.split('?')[0] ?? '/' }
+    protect(reply, nonce, protocol === 'https:')
+    // A page of another name that leads to this address must not read its answers.
+    if (request.headers.host === host) done()
+    else void reply.code(421).type('text/plain').send('misdirected request')
+  })
+  for (const { path, type, content } of Object.values(assets)) {
+    app.get(path, (_, reply) =>
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(type).send(content),
+    )
+  }
+  app.get('/favicon.ico', (_, reply) => reply.code(204).send())
+  const sessions = openSessions(db, consoleUrl, limits)
+  const worker = createWorker({ sessions, clients, origin })
+  if (local !== undefined) registerLocalProvider(app, local)
+  registerSignIn(app, { oidc, sessions, worker, consoleUrl, log })
+  registerHome(app, { worker, clients })
+  registerSearch(app, { worker, clients })
+  registerPayment(app, { worker, clients })
+  registerPushes(app, { worker, clients })
+  app.setNotFoundHandler((_, reply) => sendError(reply, 404, 'There is no such page.'))
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log))
+  return app
+}
+
+function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Logger,
+): FastifyReply {
+  if (error instanceof Failure) {
+    const { http } = reasons[error.reason]
+    if (http >= 500) log.warn({ reason: error.reason, err: error }, 'page failed')
+    return sendError(reply, http, http < 500 ? error.message : undefined)
+  }
+  const status = (error as { statusCode?: number }).statusCode
+  if (status !== undefined && status < 500) return sendError(reply, status)
+  log.error({ route: request.routeOptions.url, err: error }, 'page failed unexpectedly')
+  return sendError(reply, 500)
+}
+
+const titles: Record<number, string> = {
+  400: 'That cannot be read',
+  403: 'You may not do that',
+  404: 'Not found',
+  409: 'Not possible now',
+}
+
+function sendError(reply: FastifyReply, status: number, text?: string): FastifyReply {
+  const title = titles[status] ?? (status < 500 ? 'That is not possible' : 'Something went wrong')
+  return sendPage(reply, 'message', { title, text: text ?? 'Try again later.' }, status)
+}

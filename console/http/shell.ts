@@ -1,0 +1,65 @@
+// What surrounds each page: who is signed in, where they are, and where they may go.
+import {
+  formatMembership,
+  type Membership,
+  mayCall,
+  type PersonsRpc,
+} from '#platform/rpc/auth/roles.ts'
+import type { Session } from '../sign-in/sessions.ts'
+
+/** A project as pages show it. */
+export type ShownProject = { projectId: string; name: string }
+
+/** What the layout is rendered from. */
+export type Shell = {
+  nonce: string
+  environment: 'local' | 'sandbox' | 'production'
+  path: string
+  session?: Session | undefined
+  project?: ShownProject | undefined
+}
+
+/** Asks what a person may do here; pages show nothing else. */
+export type May = (rpc: PersonsRpc) => boolean
+
+/** The questions of a page about its reader, for a project or for none. */
+export function mayOf({ memberships }: Session, projectId: string | undefined): May {
+  return (rpc) => mayCall(memberships, rpc, projectId)
+}
+
+/** One link of the navigation. */
+export type NavigationLink = { label: string; href: string; isCurrent: boolean }
+
+type Place = { label: string; path: string; needs: PersonsRpc }
+
+/** Pages of one project, below `/projects/<id>`. */
+const projectPlaces: Place[] = [
+  { label: 'Pushes', path: 'pushes', needs: 'delivery.v1.DeliveryService/ListDeliveries' },
+]
+
+/** Pages of the staff. */
+const staffPlaces: Place[] = []
+
+/** Where the navigation leads. */
+export function navigationOf({ session, project, path }: Shell): NavigationLink[] {
+  if (session === undefined) return []
+  const link = (base: string, projectId: string | undefined) => {
+    const may = mayOf(session, projectId)
+    return ({ label, path: below, needs }: Place) => {
+      const href = `${base}/${below}`
+      return may(needs) ? [{ label, href, isCurrent: path.startsWith(href) }] : []
+    }
+  }
+  const ofProject =
+    project === undefined
+      ? []
+      : projectPlaces.flatMap(link(`/projects/${project.projectId}`, project.projectId))
+  const home = { label: 'Home', href: '/', isCurrent: path === '/' }
+  return [home, ...ofProject, ...staffPlaces.flatMap(link('', undefined))]
+}
+
+/** Roles as people read them: `merchant viewer`. Each once. */
+export function roleWords(memberships: readonly Membership[]): string {
+  const words = memberships.map(({ role }) => formatMembership({ role }).replaceAll('_', ' '))
+  return [...new Set(words)].join(', ')
+}

@@ -1,0 +1,134 @@
+// What pages do beside what their HTML does: local times, keys, tails. Every page works without it, but for the tail.
+function showLocalTimes(root) {
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+  for (const element of root.querySelectorAll('time')) {
+    element.textContent = format.format(new Date(element.dateTime))
+  }
+}
+
+function isTyping(target) {
+  return target.closest('input, select, textarea, [contenteditable]') !== null
+}
+
+function moveRow(step) {
+  const rows = [...document.querySelectorAll('a.row')]
+  if (rows.length === 0) return
+  const at = rows.indexOf(document.activeElement)
+  const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step
+  rows[Math.min(Math.max(next, 0), rows.length - 1)].focus()
+}
+
+function listenForKeys() {
+  const help = document.getElementById('keys')
+  if (help === null) return
+  const button = document.getElementById('keys-button')
+  button.hidden = false
+  button.addEventListener('click', () => help.showModal())
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+    const actions = {
+      '/': () => document.querySelector('input[type=search]').focus(),
+      '?': () => help.showModal(),
+      j: () => moveRow(1),
+      k: () => moveRow(-1),
+    }
+    const act = actions[event.key]
+    if (act === undefined || help.open) return
+    event.preventDefault()
+    act()
+  })
+}
+
+async function readLivePart() {
+  const answer = await fetch(location.href, { redirect: 'error' })
+  if (!answer.ok) return
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  const fresh = page.getElementById('live')
+  if (fresh === null) return location.reload()
+  showLocalTimes(fresh)
+  document.getElementById('live').replaceWith(fresh)
+}
+
+// A part that changes by itself is read again with its page, until the page says that it has ended.
+function renewLivePart() {
+  const part = document.getElementById('live')
+  if (part === null) return
+  // When the network is away, the next round may find it back.
+  setTimeout(() => void readLivePart().then(renewLivePart, renewLivePart), part.dataset.everyMs)
+}
+
+const tailRows = 200
+
+function cellOf(text, label, href) {
+  const cell = document.createElement('td')
+  cell.dataset.label = label
+  const inner = href === undefined ? cell : cell.appendChild(document.createElement('a'))
+  if (href !== undefined) inner.href = href
+  inner.textContent = text
+  return cell
+}
+
+function rowOf(change, base) {
+  const row = document.createElement('tr')
+  const ended = new Date(change.time)
+  const time = cellOf(ended.toLocaleTimeString(), 'Ended')
+  time.title = change.time
+  row.append(
+    time,
+    cellOf(change.deliveryId, 'Push', `${base}/${change.deliveryId}`),
+    cellOf(change.kind, 'Kind'),
+    cellOf(change.number, 'Attempt'),
+    cellOf(change.outcome, 'Outcome'),
+    cellOf(change.origin, 'Receiver'),
+  )
+  return row
+}
+
+function followTail() {
+  const table = document.getElementById('tail')
+  if (table === null) return
+  const body = table.tBodies[0]
+  const state = document.getElementById('tail-state')
+  const pause = document.getElementById('tail-pause')
+  const waiting = []
+  let isDrawing = false
+  let missed = 0
+  const isPaused = () => pause.getAttribute('aria-pressed') === 'true'
+  // All that came since the last frame is drawn at once: hundreds of changes a second leave the page usable.
+  const draw = () => {
+    isDrawing = false
+    if (isPaused()) return
+    const newest = waiting.splice(0).slice(-tailRows).toReversed()
+    body.prepend(...newest.map((change) => rowOf(change, table.dataset.base)))
+    while (body.rows.length > tailRows) body.deleteRow(-1)
+  }
+  const due = () => {
+    if (isDrawing) return
+    isDrawing = true
+    requestAnimationFrame(draw)
+  }
+  const source = new EventSource(table.dataset.source)
+  source.addEventListener('open', () => (state.textContent = 'connected'))
+  source.addEventListener('error', () => {
+    state.textContent =
+      source.readyState === EventSource.CLOSED ? 'ended: reload the page' : 'connecting'
+  })
+  source.addEventListener('change', (event) => {
+    waiting.push(JSON.parse(event.data))
+    if (waiting.length > tailRows) waiting.shift()
+    due()
+  })
+  source.addEventListener('gap', (event) => {
+    missed += JSON.parse(event.data).missed
+    state.textContent = `connected; ${missed || 'some'} changes were missed`
+  })
+  pause.addEventListener('click', () => {
+    pause.setAttribute('aria-pressed', String(!isPaused()))
+    due()
+  })
+}
+
+showLocalTimes(document)
+listenForKeys()
+renewLivePart()
+followTail()

@@ -1,0 +1,46 @@
+// Renders pages. Templates escape every value; only what this file made may be put in as it is.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Eta } from 'eta'
+import type { FastifyReply } from 'fastify'
+import { navigationOf, roleWords } from '../http/shell.ts'
+import { timeOf, toneOf } from './words.ts'
+
+const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false })
+
+/** A file that browsers keep: its address changes with its content. */
+type Asset = { path: string; type: string; content: string }
+
+/** The script and the style of all pages. */
+export const assets = {
+  script: asset('console.js', 'text/javascript; charset=utf-8'),
+  style: asset('style.css', 'text/css; charset=utf-8'),
+}
+
+function asset(file: string, type: string): Asset {
+  const content = readFileSync(join(import.meta.dirname, file), 'utf8')
+  const version = createHash('sha256').update(content).digest('hex').slice(0, 12)
+  return { path: `/assets/${version}/${file}`, type, content }
+}
+
+/** Answers with a page. `data` reaches the template as `it`, beside `words`, which templates write with, and the shell of the request. */
+export function sendPage(
+  reply: FastifyReply,
+  template: string,
+  data: { title: string } & Record<string, unknown>,
+  status = 200,
+): FastifyReply {
+  const { shell } = reply.request
+  const html = eta.render(`./${template}`, {
+    ...data,
+    words: { timeOf, toneOf },
+    assets,
+    shell: {
+      ...shell,
+      navigation: navigationOf(shell),
+      roles: roleWords(shell.session?.memberships ?? []),
+    },
+  })
+  return reply.code(status).type('text/html; charset=utf-8').send(html)
+}

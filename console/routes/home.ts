@@ -1,0 +1,56 @@
+// The first page: the projects of a person. Who has one goes to it at once.
+import type { FastifyInstance } from 'fastify'
+import { Environment } from '#gen/accounts/v1/access_pb.js'
+import type { Clients } from '../clients.ts'
+import type { Work, Worker } from '../http/work.ts'
+import { sendPage } from '../pages/render.ts'
+import { wordOf } from '../pages/words.ts'
+import { nextPageUrl } from './list.ts'
+
+/** Registers `/` and the first page of a project. */
+export function registerHome(
+  app: FastifyInstance,
+  { worker, clients }: { worker: Worker; clients: Clients },
+): void {
+  app.get(
+    '/',
+    worker.page(async (work) => {
+      const own = work.session.memberships.map(({ projectId }) => projectId)
+      const [only] = own
+      if (own.length === 1 && only !== undefined) {
+        return work.reply.redirect(`/projects/${only}`, 303)
+      }
+      const { projects, ...pages } = await ownProjects(work, clients)
+      const shown = projects.map(({ projectId, name, environment }) => ({
+        projectId,
+        name,
+        environment: wordOf(Environment, environment),
+      }))
+      return sendPage(work.reply, 'home', { title: 'Projects', projects: shown, ...pages })
+    }),
+  )
+
+  app.get(
+    '/projects/:projectId',
+    worker.projectPage(({ reply, project }) =>
+      reply.redirect(`/projects/${project.projectId}/pushes`, 303),
+    ),
+  )
+}
+
+/** The projects of a person: all, for the staff. */
+export async function ownProjects(
+  { may, session, query, request, within }: Work,
+  { access }: Clients,
+) {
+  if (may('accounts.v1.AccessService/ListProjects')) {
+    const pageToken = query.get('page') ?? ''
+    const listed = await access.listProjects({ pageToken })
+    return { projects: listed.projects, ...nextPageUrl(request.url, listed.nextPageToken) }
+  }
+  const ids = session.memberships.flatMap(({ projectId }) => projectId ?? [])
+  const found = await Promise.all(
+    ids.map((projectId) => within(projectId, () => access.getProject({ projectId }))),
+  )
+  return { projects: found.flatMap(({ project }) => project ?? []) }
+}

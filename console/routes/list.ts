@@ -1,0 +1,80 @@
+// What lists share: links to other pages of the list, filters by time, CSV files.
+import { Readable } from 'node:stream'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+import type { FastifyReply } from 'fastify'
+import { invalid } from '#core/errors/errors.ts'
+import { currentContext, iterateWithContext } from '#platform/rpc/context.ts'
+
+/** Links of a list: to the page after this one, and back to the first. Filters of the URL stay. */
+export function nextPageUrl(url: string, nextPageToken: string) {
+  const { pathname, searchParams } = new URL(url, 'http://localhost')
+  const isFirst = !searchParams.has('page')
+  const link = () => {
+    const query = searchParams.toString()
+    return query === '' ? pathname : `${pathname}?${query}`
+  }
+  searchParams.delete('page')
+  const firstUrl = isFirst ? undefined : link()
+  searchParams.set('page', nextPageToken)
+  return { firstUrl, nextUrl: nextPageToken === '' ? undefined : link() }
+}
+
+/** The same filters at another path. */
+export function withFilters(path: string, url: string): string {
+  const { searchParams } = new URL(url, 'http://localhost')
+  searchParams.delete('page')
+  return searchParams.size === 0 ? path : `${path}?${searchParams.toString()}`
+}
+
+/** A time of a `datetime-local` field, which is UTC; undefined for none. Throws INVALID_PARAMETER for another text. */
+export function readTime(name: string, text: string | null) {
+  if (text === null || text === '') return undefined
+  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text)
+  const date = new Date(isTime ? `${text}Z` : Number.NaN)
+  if (Number.isNaN(date.getTime())) throw invalid(name, 'must be a time')
+  return timestampFromDate(date)
+}
+
+/** Lines of a page of a list, and the token of the page after it; the empty one ends the list. */
+export type CsvPage = { rows: string[][]; nextPageToken: string }
+
+/** Answers with a whole list as a CSV file (RFC 4180), page after page as the reader takes them. */
+export function sendCsv(
+  reply: FastifyReply,
+  name: string,
+  head: string[],
+  read: (pageToken: string) => Promise<CsvPage>,
+): FastifyReply {
+  async function* lines() {
+    yield csvLine(head)
+    let pageToken = ''
+    do {
+      const page = await read(pageToken)
+      yield page.rows.map(csvLine).join('')
+      pageToken = page.nextPageToken
+    } while (pageToken !== '')
+  }
+  return reply
+    .header('content-disposition', `attachment; filename="${name}.csv"`)
+    .type('text/csv; charset=utf-8')
+    .send(inContext(lines()))
+}
+
+/** A body whose parts are made in the name of the person who asked, whenever they are read. */
+export function inContext(parts: AsyncIterable<string>): Readable {
+  const context = currentContext()
+  if (context === undefined) throw new Error('a body is made for somebody')
+  return Readable.from(iterateWithContext(context, parts), { objectMode: false })
+}
+
+/**
+ * One line. A spreadsheet takes a cell that begins with one of these characters for a formula, so it gets an apostrophe
+ * (OWASP, CSV injection).
+ */
+export function csvLine(cells: readonly string[]): string {
+  const safe = cells.map((cell) => {
+    const text = /^[=+\-@\t\r\n|%]/.test(cell) ? `'${cell}` : cell
+    return /[",\r\n']/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  })
+  return `${safe.join(',')}\r\n`
+}

@@ -1,0 +1,86 @@
+// Sessions of people: a random token in the cookie, its hash in the database.
+import { createHmac, randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { randomId } from '#core/identity/id.ts'
+import { digestsEqual, hashToken } from '#core/identity/token.ts'
+import type { Database } from '#platform/db/db.ts'
+import { formatMembership, type Membership, parseMembership } from '#platform/rpc/auth/roles.ts'
+import {
+  deleteSession,
+  findSession,
+  insertSession,
+  type SessionLimits,
+  type StoredSession,
+  touchSession,
+} from '../store/session-store.ts'
+import { ownCookie } from './cookies.ts'
+
+/** A person as the identity provider names them. */
+export type SignedIn = { person: string; displayName: string; memberships: Membership[] }
+
+/** Someone at work in the console. */
+export type Session = SignedIn & {
+  sessionId: string
+  /** What every form that changes something has to send. */
+  csrfToken: string
+}
+
+/** Begins, finds and ends sessions. */
+export type Sessions = ReturnType<typeof openSessions>
+
+const tokenPattern = /^[A-Za-z0-9_-]{43}$/
+
+/** Sessions in a database, by a cookie of the console's origin. */
+export function openSessions(db: Database, consoleUrl: string, limits: SessionLimits) {
+  const cookie = ownCookie('console', consoleUrl)
+
+  function tokenOf(request: FastifyRequest): string | undefined {
+    const token = cookie.read(request)
+    return token !== undefined && tokenPattern.test(token) ? token : undefined
+  }
+
+  return {
+    /** Begins a session under a new token. One that the browser had before ends: nobody else may know the new one. */
+    async begin(request: FastifyRequest, reply: FastifyReply, who: SignedIn): Promise<void> {
+      const before = tokenOf(request)
+      if (before !== undefined) await deleteSession(db, hashToken(before))
+      const token = randomBytes(32).toString('base64url')
+      await insertSession(db, hashToken(token), {
+        sessionId: randomId(),
+        person: who.person,
+        displayName: who.displayName,
+        roles: who.memberships.map(formatMembership),
+      })
+      cookie.set(reply, token)
+    },
+    /** The live session of a request; undefined for none. `quietly`: its idle time goes on. */
+    async find(request: FastifyRequest, quietly = false): Promise<Session | undefined> {
+      const token = tokenOf(request)
+      if (token === undefined) return undefined
+      const look = quietly ? findSession : touchSession
+      const stored = await look(db, hashToken(token), limits)
+      return stored === undefined ? undefined : sessionOf(stored, token)
+    },
+    /** Ends the session of a request. */
+    async end(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      const token = tokenOf(request)
+      if (token !== undefined) await deleteSession(db, hashToken(token))
+      cookie.remove(reply)
+    },
+  }
+}
+
+function sessionOf({ roles, ...stored }: StoredSession, token: string): Session {
+  return {
+    ...stored,
+    // Roles that a later release no longer knows give nothing.
+    memberships: roles.map(parseMembership).filter((one) => one !== undefined),
+    csrfToken: createHmac('sha256', token).update('form').digest('base64url'),
+  }
+}
+
+/** Whether a form comes from a page of this session. */
+export function isOwnForm({ csrfToken }: Session, body: unknown): boolean {
+  const { form_token: offered } = (body ?? {}) as Record<string, unknown>
+  return typeof offered === 'string' && digestsEqual(Buffer.from(offered), Buffer.from(csrfToken))
+}

@@ -1,0 +1,76 @@
+// Statements on sessions of people.
+import { type Queryable, sql } from '#platform/db/db.ts'
+
+/** Someone who has signed in. */
+export type StoredSession = {
+  sessionId: string
+  person: string
+  displayName: string
+  roles: string[]
+}
+
+/** How long a session lasts. */
+export type SessionLimits = { idleS: number; lifetimeS: number }
+
+const insertStatement = sql(
+  'insert_session',
+  `insert into session (token_hash, session_id, person, display_name, roles)
+   values ($1, $2, $3, $4, $5)`,
+)
+/** Inserts a session under the hash of its token. */
+export async function insertSession(
+  db: Queryable,
+  tokenHash: Buffer,
+  { sessionId, person, displayName, roles }: StoredSession,
+): Promise<void> {
+  await db.run(insertStatement, [tokenHash, sessionId, person, displayName, roles])
+}
+
+const columns = `session_id as "sessionId", person, display_name as "displayName", roles`
+const isLive = `seen_time > clock_now() - make_interval(secs => $2)
+   and sign_in_time > clock_now() - make_interval(secs => $3)`
+
+const touchStatement = sql(
+  'touch_session',
+  `update session set seen_time = clock_now() where token_hash = $1 and ${isLive}
+   returning ${columns}`,
+)
+/** Finds a live session and notes that it was used now. Locks its row. */
+export function touchSession(
+  db: Queryable,
+  tokenHash: Buffer,
+  { idleS, lifetimeS }: SessionLimits,
+): Promise<StoredSession | undefined> {
+  return db.row(touchStatement, [tokenHash, idleS, lifetimeS])
+}
+
+const findStatement = sql(
+  'find_session',
+  `select ${columns} from session where token_hash = $1 and ${isLive}`,
+)
+/** Finds a live session without prolonging it: an open page is no sign of a person. Locks nothing. */
+export function findSession(
+  db: Queryable,
+  tokenHash: Buffer,
+  { idleS, lifetimeS }: SessionLimits,
+): Promise<StoredSession | undefined> {
+  return db.row(findStatement, [tokenHash, idleS, lifetimeS])
+}
+
+const deleteStatement = sql('delete_session', 'delete from session where token_hash = $1')
+/** Ends a session; ending it again changes nothing. */
+export async function deleteSession(db: Queryable, tokenHash: Buffer): Promise<void> {
+  await db.run(deleteStatement, [tokenHash])
+}
+
+const deleteOldStatement = sql(
+  'delete_old_sessions',
+  `delete from session where token_hash = any (array(
+     select token_hash from session
+     where seen_time < clock_now() - make_interval(secs => $1)
+     order by seen_time limit $2 for update skip locked))`,
+)
+/** Deletes sessions that nobody used for so long; returns how many. Skips rows that others hold. */
+export function deleteOldSessions(db: Queryable, unusedS: number, limit: number): Promise<number> {
+  return db.run(deleteOldStatement, [unusedS, limit])
+}

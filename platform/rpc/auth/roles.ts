@@ -1,0 +1,87 @@
+// The one table of what a person may do in the console: RPCs by role. Services refuse all else; pages show nothing else.
+
+import { isUuid } from '#core/identity/id.ts'
+
+/** Roles of people. A merchant's role is held in one project, a role of the staff in all. */
+export const roleNames = [
+  'merchant_viewer',
+  'merchant_developer',
+  'support',
+  'finance',
+  'operator',
+  'administrator',
+] as const
+
+export type Role = (typeof roleNames)[number]
+
+const all = roleNames
+const staff = ['support', 'finance', 'operator', 'administrator'] as const
+/** Those who answer for what a merchant's payments and pushes do. */
+const changers = ['merchant_developer', 'support', 'operator', 'administrator'] as const
+
+/** Roles by `pkg.Service/Method`. An RPC without a row is for no person. */
+export const permissions = {
+  'payments.v1.PaymentsService/GetPayment': all,
+  'payments.v1.PaymentsService/CancelPayment': changers,
+  'payments.v1.PaymentsService/RefundPayment': ['merchant_developer', 'finance', 'administrator'],
+  'delivery.v1.DeliveryService/ListDeliveries': all,
+  'delivery.v1.DeliveryService/GetDelivery': all,
+  'delivery.v1.DeliveryService/ReplayDelivery': changers,
+  'delivery.v1.DeliveryService/CancelDelivery': changers,
+  'delivery.v1.DeliveryService/TailDeliveries': all,
+  'delivery.v1.EndpointService/ListEndpoints': all,
+  'delivery.v1.ReplayService/CreateReplayJob': changers,
+  'delivery.v1.ReplayService/GetReplayJob': all,
+  'delivery.v1.ReplayService/CancelReplayJob': changers,
+  'accounts.v1.AccessService/GetProject': all,
+  'accounts.v1.AccessService/ListProjects': staff,
+  'accounts.v1.AccessService/ListAudit': ['operator', 'administrator'],
+  'accounts.v1.SettlementPostingService/GetBackfill': ['finance', 'operator', 'administrator'],
+  'accounts.v1.SettlementPostingService/RestartBackfill': ['finance', 'administrator'],
+  'billing.v1.CatalogueService/ListReviews': ['support', 'finance', 'operator', 'administrator'],
+  'billing.v1.CatalogueService/ResolveReview': ['finance', 'administrator'],
+} as const satisfies Record<string, readonly Role[]>
+
+/** An RPC that people may call. */
+export type PersonsRpc = keyof typeof permissions
+
+/** A role that a person holds: of the staff for all projects, of a merchant for one. */
+export type Membership = { role: Role; projectId?: string | undefined }
+
+/** Whether a role is held in one project only. */
+function isMerchantRole(role: Role): boolean {
+  return !staff.some((name) => name === role)
+}
+
+/**
+ * Reads `operator`, or `merchant_viewer:<project id>`. Undefined for another text, for a merchant's role without a
+ * project and for a role of the staff with one.
+ */
+export function parseMembership(text: string): Membership | undefined {
+  const [name = '', projectId, ...rest] = text.split(':')
+  const role = roleNames.find((one) => one === name)
+  if (role === undefined || rest.length > 0) return undefined
+  if (isMerchantRole(role)) {
+    return projectId !== undefined && isUuid(projectId) ? { role, projectId } : undefined
+  }
+  return projectId === undefined ? { role } : undefined
+}
+
+/** The text that `parseMembership` reads. */
+export function formatMembership({ role, projectId }: Membership): string {
+  return projectId === undefined ? role : `${role}:${projectId}`
+}
+
+/** Whether a person may call an RPC for one project or, without one, for all. */
+export function mayCall(
+  memberships: readonly Membership[],
+  rpc: string,
+  projectId: string | undefined,
+): boolean {
+  if (!Object.hasOwn(permissions, rpc)) return false
+  const row: readonly Role[] = permissions[rpc as PersonsRpc]
+  return memberships.some(
+    (held) =>
+      row.includes(held.role) && (held.projectId === undefined || held.projectId === projectId),
+  )
+}

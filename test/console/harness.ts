@@ -1,0 +1,190 @@
+// The console on a database of its own, between its built-in identity provider and the services that it calls.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DescService } from '@bufbuild/protobuf'
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
+import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
+import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { migrationFolders } from '#platform/db/schemas.ts'
+import { openIdentity } from '#platform/rpc/auth/identity.ts'
+import { writeIdentities } from '#platform/rpc/auth/trust.ts'
+import { maxStreamMs } from '#platform/rpc/limits/limits.ts'
+import { serveRpc } from '#platform/rpc/server/server.ts'
+import { createTestClock } from '#platform/testing/clock.ts'
+import { openClients } from '../../console/clients.ts'
+import { createConsole } from '../../console/http/app.ts'
+import { signInLink } from '../../console/sign-in/local-key.ts'
+import { localIssuerPath } from '../../console/sign-in/local-provider.ts'
+import { openOidc } from '../../console/sign-in/oidc.ts'
+import { callbackPath } from '../../console/sign-in/routes.ts'
+import { insertActivity } from '../../console/store/activity-store.ts'
+import { createTestDatabase, silentLog } from '../support/database.ts'
+import { newPeers } from './peers.ts'
+
+const host = '127.0.0.1'
+const rolesClaim = 'roles'
+const clientId = 'console-under-test'
+const key = 'the-key-of-the-banner'
+
+/** How long sessions of the tests last. */
+export const limits = { idleS: 900, lifetimeS: 7_200 }
+
+export type Harness = Awaited<ReturnType<typeof startHarness>>
+
+/** Starts everything that the tests of a file share. */
+export async function startHarness() {
+  const secrets = mkdtempSync(join(tmpdir(), 'payweave-console-'))
+  writeIdentities(secrets, ['console', 'accounts', 'payments', 'billing', 'delivery'])
+  const identityOf = (name: string) =>
+    openIdentity({ name, dir: join(secrets, name), log: silentLog })
+  const database = await createTestDatabase('console', migrationFolders('console'))
+  const testClock = createTestClock()
+  const db = database.open({ testClock })
+  const peers = newPeers()
+  const serve = (name: string, services: [DescService, object][]) =>
+    serveRpc({
+      host,
+      port: 0,
+      log: silentLog,
+      identity: identityOf(name),
+      services: services.map(([service]) => service),
+      routes: (router) => {
+        for (const [service, handlers] of services) {
+          // As delivery allows its tails.
+          router.service(service, handlers, {
+            maxTimeoutMs: maxStreamMs,
+          })
+        }
+      },
+    })
+  const servers = await Promise.all([
+    serve('accounts', [[AccessService, peers.access]]),
+    serve('payments', [[PaymentsService, peers.payments]]),
+    serve('delivery', [
+      [DeliveryService, peers.deliveries],
+      [ReplayService, peers.replays],
+    ]),
+  ])
+  const [accountsUrl = '', paymentsUrl = '', deliveryUrl = ''] = servers.map(
+    ({ port }) => `http://${host}:${port}`,
+  )
+  const urls = { accountsUrl, paymentsUrl, deliveryUrl, billingUrl: accountsUrl }
+  const clients = openClients(urls, identityOf('console'), (one) => insertActivity(db, one))
+  const port = await freePort()
+  const consoleUrl = `http://${host}:${port}`
+  const redirectUrl = `${consoleUrl}${callbackPath}`
+  const app = await createConsole({
+    environment: 'sandbox',
+    consoleUrl,
+    limits,
+    db,
+    clients,
+    oidc: openOidc({
+      issuer: `${consoleUrl}${localIssuerPath}`,
+      clientId,
+      clientSecretFile: undefined,
+      scope: 'openid profile email',
+      rolesClaim,
+      redirectUrl,
+    }),
+    local: {
+      consoleUrl,
+      clientId,
+      redirectUrl,
+      rolesClaim,
+      key,
+      projectIdOf: (name) =>
+        Promise.resolve(peers.projects[name === 'demo' ? 'demo' : 'other'].projectId),
+    },
+    log: silentLog,
+  })
+  await app.listen({ host, port })
+  return {
+    url: consoleUrl,
+    link: signInLink(port, key),
+    clock: testClock,
+    db,
+    peers,
+    identityOf,
+    urls,
+    browse: () => newBrowser(consoleUrl),
+    /** A browser in which a person has signed in. */
+    async signedIn(personId: string): Promise<Browser> {
+      const browser = newBrowser(consoleUrl)
+      const choice = await browser.follow(signInLink(port, key))
+      await browser.follow(`${new URL(choice.url).href}&login_hint=${personId}`)
+      return browser
+    },
+    async close() {
+      await app.close()
+      await Promise.all(clients.closers.map((one) => one.close()))
+      await Promise.all(servers.map((server) => server.close()))
+      await database.drop()
+      rmSync(secrets, { recursive: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** One answer, after redirects were followed or not. */
+export type Answer = { url: string; status: number; headers: Headers; text: string }
+
+export type Browser = ReturnType<typeof newBrowser>
+
+/** A client that keeps cookies as a browser does. */
+function newBrowser(consoleUrl: string) {
+  const cookies = new Map<string, string>()
+  let token: { of: string | undefined; text: string } = { of: undefined, text: '' }
+
+  async function once(url: string, init: RequestInit = {}): Promise<Answer> {
+    const headers = new Headers(init.headers)
+    headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
+    const answer = await fetch(url, { ...init, headers, redirect: 'manual' })
+    for (const set of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+      if (/max-age=0|expires=thu, 01 jan 1970/i.test(set)) cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return { url, status: answer.status, headers: answer.headers, text: await answer.text() }
+  }
+
+  async function follow(path: string, init?: RequestInit): Promise<Answer> {
+    let answer = await once(new URL(path, consoleUrl).href, init)
+    for (;;) {
+      const next = answer.headers.get('location')
+      if (next === null) return answer
+      answer = await once(new URL(next, answer.url).href)
+    }
+  }
+
+  return {
+    cookies,
+    /** One request, whose redirect is not followed. */
+    get: (path: string, init?: RequestInit) => once(new URL(path, consoleUrl).href, init),
+    /** Follows redirects to a page. */
+    follow,
+    /** Sends a form with the token of a page of this session, unless another is given. */
+    async post(path: string, fields: Record<string, string> = {}, init: RequestInit = {}) {
+      const session = cookies.get('payweave-console')
+      if (session !== token.of) token = { of: session, text: formTokenIn((await follow('/')).text) }
+      const body = new URLSearchParams({ form_token: token.text, ...fields })
+      return await once(new URL(path, consoleUrl).href, { ...init, method: 'POST', body })
+    },
+  }
+}
+
+/** The token in the forms of a page. */
+export function formTokenIn(html: string): string {
+  return /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? ''
+}

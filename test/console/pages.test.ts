@@ -1,0 +1,117 @@
+// Tests what pages may contain and load, and the files and streams beside them.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { csvLine } from '../../console/routes/list.ts'
+import { type Browser, type Harness, startHarness } from './harness.ts'
+import { evil } from './peers.ts'
+
+let harness: Harness
+let browser: Browser
+beforeAll(async () => {
+  harness = await startHarness()
+  browser = await harness.signedIn('ama')
+})
+afterAll(() => harness?.close())
+
+/** Every page of the console. */
+function everyPage(): string[] {
+  const { projectId, payment, delivery, job } = harness.peers.projects.demo
+  const base = `/projects/${projectId}`
+  return [
+    '/',
+    `${base}/pushes`,
+    `${base}/pushes?subject=${encodeURIComponent(evil.slice(0, 64))}&state=exhausted`,
+    `${base}/pushes/${delivery.deliveryId}`,
+    `${base}/pushes/tail`,
+    `${base}/pushes/replays/${job.jobId}`,
+    `${base}/payments/${payment.paymentId}`,
+    `${base}/search?q=${encodeURIComponent(evil)}`,
+    '/signed-out',
+    '/nowhere',
+  ]
+}
+
+it('no text of a service or of the address becomes markup, and nothing runs without the nonce of its page', async () => {
+  const nonces = new Set<string>()
+  for (const page of everyPage()) {
+    const { text, headers } = await browser.get(page)
+    expect(text, page).not.toMatch(/<img src=x|<script>window/)
+    const policy = headers.get('content-security-policy') ?? ''
+    const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
+    expect(nonce).toMatch(/^[\w+/]{22}==$/)
+    nonces.add(nonce)
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toContain('unsafe')
+    const escaped = nonce.replaceAll('+', '&#43;')
+    for (const [tag] of text.matchAll(/<(?:script|style|link)\b[^>]*>/g)) {
+      expect(tag.includes(`nonce="${nonce}"`) || tag.includes(`nonce="${escaped}"`), tag).toBe(true)
+    }
+    const tags = text.match(/<[^<>]+>/g)?.map((tag) => tag.replaceAll(/"[^"]*"/g, '""')) ?? []
+    expect(tags.filter((tag) => / (on\w+|style)=/.test(tag))).toEqual([])
+    expect(text, page).not.toMatch(/(href|action)="(?![/#])/)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+  }
+  expect(nonces.size).toBe(everyPage().length)
+})
+
+it('a list is a CSV file whose cells are no formulas, page after page', async () => {
+  const { projectId, delivery } = harness.peers.projects.demo
+  const { text, headers } = await browser.get(`/projects/${projectId}/pushes.csv`)
+  expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  expect(headers.get('content-disposition')).toBe('attachment; filename="pushes.csv"')
+  const [head, ...rows] = text.trimEnd().split('\r\n')
+  expect(head).toMatch(/^delivery_id,event_id,/)
+  expect(rows).toHaveLength(2)
+  for (const row of rows) {
+    expect(row).toContain(delivery.deliveryId)
+    expect(row).toContain(`,"'${evil.replaceAll('"', '""')}",`)
+  }
+})
+
+it.each([
+  ['=1+1', `"'=1+1"`],
+  ['+1', `"'+1"`],
+  ['-1', `"'-1"`],
+  ['@sum(a1)', `"'@sum(a1)"`],
+  ['\t=1', `"'\t=1"`],
+  ['a,b', '"a,b"'],
+  ['say "x"', '"say ""x"""'],
+  ['two\nlines', '"two\nlines"'],
+  ['plain', 'plain'],
+])('a cell of a CSV file with %j is %s', (text, cell) => {
+  expect(csvLine([text])).toBe(`${cell}\r\n`)
+})
+
+describe('a tail', () => {
+  it('a tail brings the changes of its project, and ends when its reader leaves', async () => {
+    const { projectId, delivery } = harness.peers.projects.demo
+    const leaving = new AbortController()
+    const session = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await fetch(`${harness.url}/projects/${projectId}/pushes/tail/events`, {
+      headers: { cookie: session },
+      signal: leaving.signal,
+    })
+    if (!answer.ok) throw new Error(await answer.text())
+    expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    let text = ''
+    for await (const part of answer.body ?? []) {
+      text += Buffer.from(part).toString()
+      if (text.split('event: change').length > 200) break
+    }
+    leaving.abort()
+    const [, data = ''] = /event: change\ndata: (.*)\n\n/.exec(text) ?? []
+    expect(JSON.parse(data)).toMatchObject({
+      deliveryId: delivery.deliveryId,
+      kind: 'notify',
+      number: 1,
+      outcome: 'connection failed',
+    })
+  })
+
+  it('a tail without a session is refused, and does not prolong one', async () => {
+    const { projectId } = harness.peers.projects.demo
+    const path = `/projects/${projectId}/pushes/tail/events`
+    const init = { headers: { 'sec-fetch-dest': 'empty' } }
+    expect((await harness.browse().get(path, init)).status).toBe(401)
+  })
+})

@@ -1,0 +1,258 @@
+// Tests what each role may do: pages show no more, and services accept no more, whatever the console lets through.
+import { randomUUID } from 'node:crypto'
+import { Code } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { mayCall, parseMembership, permissions, roleNames } from '#platform/rpc/auth/roles.ts'
+import { createRpcClient } from '#platform/rpc/client/client.ts'
+import { runWithContext } from '#platform/rpc/context.ts'
+import { newTraceparent } from '#platform/telemetry/spans.ts'
+import { localPeople } from '../../console/sign-in/local-provider.ts'
+import { type Harness, startHarness } from './harness.ts'
+
+let harness: Harness
+beforeAll(async () => {
+  harness = await startHarness()
+})
+afterAll(() => harness?.close())
+
+/** Actions of pages: where, what the page shows for them, and the RPC that they end in. */
+function actions() {
+  const { projectId, payment, delivery, job } = harness.peers.projects.demo
+  const base = `/projects/${projectId}`
+  const requestId = randomUUID()
+  return [
+    {
+      page: `${base}/payments/${payment.paymentId}`,
+      post: 'refund',
+      rpc: 'payments.v1.PaymentsService/RefundPayment',
+    },
+    {
+      page: `${base}/pushes/${delivery.deliveryId}`,
+      post: 'resend',
+      rpc: 'delivery.v1.DeliveryService/ReplayDelivery',
+      fields: { request_id: requestId },
+    },
+    {
+      page: `${base}/pushes`,
+      post: 'replays',
+      rpc: 'delivery.v1.ReplayService/CreateReplayJob',
+      fields: { request_id: requestId },
+    },
+    {
+      page: `${base}/pushes/replays/${job.jobId}`,
+      post: 'cancel',
+      rpc: 'delivery.v1.ReplayService/CancelReplayJob',
+    },
+  ]
+}
+
+const inDemo = localPeople.filter(({ project }) => project !== 'other')
+
+describe.each(inDemo)('$role', ({ id, role }) => {
+  it(`a ${role} sees the actions that they may take, and services refuse all others`, async () => {
+    const browser = await harness.signedIn(id)
+    for (const { page, post, rpc, fields } of actions()) {
+      const may = (permissions as Record<string, readonly string[]>)[rpc]?.includes(role)
+      const shown = await browser.get(page)
+      expect([rpc, shown.status, shown.text.includes(`action="${page}/${post}"`)]).toEqual([
+        rpc,
+        200,
+        may,
+      ])
+      harness.peers.calls.length = 0
+      const answer = await browser.post(`${page}/${post}`, fields)
+      expect([rpc, answer.status]).toEqual([rpc, may ? 303 : 403])
+      const reached = harness.peers.calls.filter((call) => rpc.endsWith(`/${call.rpc}`))
+      expect(reached).toHaveLength(may ? 1 : 0)
+      for (const call of reached) {
+        expect(call.person).toBe(`${id}@example.com`)
+        expect(call.projectId).toBe(harness.peers.projects.demo.projectId)
+      }
+    }
+  })
+})
+
+describe('a person of one project', () => {
+  it.each(['abena', 'kwame'])(
+    '%s sees nothing of another project, by any page or id',
+    async (id) => {
+      const { demo, other } = harness.peers.projects
+      const browser = await harness.signedIn(id)
+      const things = [
+        `payments/${other.payment.paymentId}`,
+        `pushes/${other.delivery.deliveryId}`,
+        `pushes/replays/${other.job.jobId}`,
+      ]
+      const places = [
+        '',
+        '/pushes',
+        '/pushes.csv',
+        '/pushes/tail',
+        '/pushes/tail/events',
+        '/search?q=1',
+      ]
+      const foreign = [
+        ...places.map((place) => `/projects/${other.projectId}${place}`),
+        ...things.map((thing) => `/projects/${other.projectId}/${thing}`),
+        ...things.map((thing) => `/projects/${demo.projectId}/${thing}`),
+        ...things.map((thing) => `/projects/${demo.projectId}/search?q=${thing.split('/').at(-1)}`),
+        ...things.map((thing) => `/search?q=${thing.split('/').at(-1)}`),
+        `/search?q=${other.projectId}`,
+        `/projects/${randomUUID()}/pushes`,
+      ]
+      for (const path of foreign) {
+        const answer = await browser.follow(path)
+        expect([path, answer.status]).toEqual([path, 404])
+        expect(answer.text).not.toContain('other ')
+      }
+      const changes = [
+        `payments/${other.payment.paymentId}/refund`,
+        `pushes/${other.delivery.deliveryId}/resend`,
+        `pushes/replays/${other.job.jobId}/cancel`,
+      ]
+      harness.peers.calls.length = 0
+      for (const change of changes) {
+        const answer = await browser.post(`/projects/${other.projectId}/${change}`)
+        expect([change, answer.status]).toEqual([change, 404])
+      }
+      const reached = harness.peers.calls.filter(({ projectId }) => projectId !== demo.projectId)
+      expect(reached).toEqual([])
+    },
+  )
+
+  it('a person of one project finds their own things by id, and the staff those of all', async () => {
+    const { demo, other } = harness.peers.projects
+    const own = await harness.signedIn('abena')
+    const staff = await harness.signedIn('yaw')
+    for (const [browser, { projectId, payment, delivery, job }] of [
+      [own, demo],
+      [staff, demo],
+      [staff, other],
+    ] as const) {
+      for (const [id, path] of [
+        [payment.paymentId, `payments/${payment.paymentId}`],
+        [delivery.deliveryId, `pushes/${delivery.deliveryId}`],
+        [job.jobId, `pushes/replays/${job.jobId}`],
+      ]) {
+        const found = await browser.follow(`/search?q=${id}`)
+        expect([found.status, found.url]).toEqual([
+          200,
+          `${harness.url}/projects/${projectId}/${path}`,
+        ])
+      }
+    }
+  })
+})
+
+describe('a token of the console', () => {
+  const call = (memberships: string[], projectId: string | undefined, requested: string) => {
+    const identity = harness.identityOf('console')
+    const url = harness.urls.paymentsUrl
+    const client = createRpcClient(PaymentsService, { identity, url, audience: 'payments' })
+    const held = memberships.map(parseMembership).filter((one) => one !== undefined)
+    const person = { id: 'forged@example.com', memberships: held }
+    const acting = { person, projectId, sessionId: randomUUID() }
+    const context = { requestId: randomUUID(), traceparent: newTraceparent(), acting }
+    const paymentId = harness.peers.projects.demo.payment.paymentId
+    return runWithContext(context, () =>
+      client.getPayment({ projectId: requested, paymentId }),
+    ).then(
+      () => 'ok',
+      (error: { cause?: { code?: Code } }) => Code[error.cause?.code ?? 0],
+    )
+  }
+
+  it('a token of the console gives no more than its roles and its project', async () => {
+    const { demo, other } = harness.peers.projects
+    const viewer = `merchant_viewer:${demo.projectId}`
+    expect(await call([viewer], demo.projectId, demo.projectId)).toBe('ok')
+    expect(await call([viewer], demo.projectId, '')).toBe('ok')
+    expect(await call([viewer], demo.projectId, other.projectId)).toBe('PermissionDenied')
+    expect(await call([viewer], other.projectId, other.projectId)).toBe('PermissionDenied')
+    expect(await call([viewer], undefined, demo.projectId)).toBe('PermissionDenied')
+    expect(await call([], demo.projectId, demo.projectId)).toBe('PermissionDenied')
+    expect(await call(['support'], undefined, demo.projectId)).toBe('ok')
+    expect(await call(['support'], other.projectId, demo.projectId)).toBe('PermissionDenied')
+  })
+
+  it('a token of the console without a person may call nothing, and no other process may name one', async () => {
+    const url = harness.urls.accountsUrl
+    const of = (name: string) =>
+      createRpcClient(AccessService, {
+        identity: harness.identityOf(name),
+        url,
+        audience: 'accounts',
+      })
+    await expect(of('console').listProjects({})).rejects.toMatchObject({
+      cause: { code: Code.PermissionDenied },
+    })
+    const person = { id: 'forged@example.com', memberships: [{ role: 'administrator' as const }] }
+    const acting = { person, projectId: undefined, sessionId: randomUUID() }
+    const context = { requestId: randomUUID(), traceparent: newTraceparent(), acting }
+    await runWithContext(context, async () => {
+      await expect(of('delivery').listProjects({})).rejects.toMatchObject({
+        cause: { code: Code.Unauthenticated },
+      })
+      await expect(of('console').listProjects({})).resolves.toBeDefined()
+    })
+  })
+})
+
+it('what people call is written down before it is made, with who they are', async () => {
+  const { demo } = harness.peers.projects
+  const browser = await harness.signedIn('kwame')
+  await browser.get(`/projects/${demo.projectId}/payments/${demo.payment.paymentId}`)
+  await browser.post(`/projects/${demo.projectId}/payments/${demo.payment.paymentId}/refund`)
+  const statement = {
+    name: 'activity_of_kwame',
+    text: `select rpc, project_id, target from activity
+      where person = 'kwame@example.com' and target = '${demo.payment.paymentId}'
+      order by occur_time desc, activity_id desc limit 2`,
+  }
+  const row = { project_id: demo.projectId, target: demo.payment.paymentId }
+  expect(await harness.db.rows(statement, [])).toMatchObject([
+    { ...row, rpc: 'payments.v1.PaymentsService/RefundPayment' },
+    { ...row, rpc: 'payments.v1.PaymentsService/GetPayment' },
+  ])
+  const forget = { name: 'forget', text: 'delete from activity' }
+  await expect(harness.db.run(forget, [])).rejects.toThrow('permission denied')
+})
+
+describe('the table of roles', () => {
+  it('the table of roles gives a viewer nothing that changes anything, and an administrator everything', () => {
+    const projectId = randomUUID()
+    for (const [rpc, roles] of Object.entries(permissions)) {
+      const reads = /\/(Get|List|Tail)[A-Z]\w*$/.test(rpc)
+      const viewer = [{ role: 'merchant_viewer' as const, projectId }]
+      expect([rpc, mayCall(viewer, rpc, projectId) && !reads]).toEqual([rpc, false])
+      expect([rpc, mayCall([{ role: 'administrator' }], rpc, projectId)]).toEqual([rpc, true])
+      expect(new Set(roles).size).toBe(roles.length)
+    }
+    expect(
+      mayCall([{ role: 'administrator' }], 'payments.v1.PaymentsService/CreatePayment', projectId),
+    ).toBe(false)
+    expect(mayCall([{ role: 'administrator' }], 'constructor', projectId)).toBe(false)
+  })
+
+  it('the table of roles reads a merchant’s role with a project and a role of the staff without', () => {
+    const projectId = randomUUID()
+    for (const role of roleNames) {
+      const isOfMerchant = role.startsWith('merchant_')
+      expect(parseMembership(role)).toEqual(isOfMerchant ? undefined : { role })
+      expect(parseMembership(`${role}:${projectId}`)).toEqual(
+        isOfMerchant ? { role, projectId } : undefined,
+      )
+    }
+    for (const text of [
+      '',
+      'owner',
+      'merchant_viewer:',
+      'merchant_viewer:demo',
+      `merchant_viewer:${projectId}:x`,
+    ]) {
+      expect(parseMembership(text)).toBeUndefined()
+    }
+  })
+})

@@ -1,0 +1,184 @@
+// Tests how people sign in and out, and whose session a browser holds.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { formTokenIn, type Harness, limits, startHarness } from './harness.ts'
+
+let harness: Harness
+beforeAll(async () => {
+  harness = await startHarness()
+})
+afterAll(() => harness?.close())
+
+const cookieName = 'payweave-console'
+
+describe('signing in', () => {
+  it('the link of the banner leads to the people of the sandbox, and one click signs in', async () => {
+    const browser = harness.browse()
+    const choice = await browser.follow(harness.link)
+    expect(choice.text).toContain('Ama Mensah')
+    const [, href = ''] = /href="([^"]+login_hint=ama)"/.exec(choice.text) ?? []
+    const home = await browser.follow(href.replaceAll('&amp;', '&'))
+    expect([home.status, home.url]).toEqual([200, `${harness.url}/`])
+    expect(home.text).toContain('administrator')
+  })
+
+  it('nobody chooses a person without the key of the banner', async () => {
+    const browser = harness.browse()
+    expect(await browser.follow('/')).toMatchObject({ status: 403 })
+    expect(await browser.follow('/local/link/another-key')).toMatchObject({ status: 403 })
+    expect(browser.cookies.has(cookieName)).toBe(false)
+  })
+
+  it('a sign-in leads back to the page that asked for it, and to no other site', async () => {
+    const path = `/projects/${harness.peers.projects.demo.projectId}/pushes?state=exhausted`
+    for (const [asked, reached] of [
+      [path, path],
+      ['//evil.example/', '/'],
+      ['/\\evil.example/', '/'],
+      ['https://evil.example/', '/'],
+    ] as const) {
+      const browser = harness.browse()
+      await browser.get(harness.link)
+      const query = new URLSearchParams({ return: asked }).toString()
+      const choice = await browser.follow(`/sign-in?${query}`)
+      const page = await browser.follow(`${choice.url}&login_hint=ama`)
+      expect(page.url).toBe(`${harness.url}${reached}`)
+    }
+  })
+
+  it('a callback that this browser did not begin, or begins again, signs nobody in', async () => {
+    const victim = harness.browse()
+    const attacker = harness.browse()
+    const choice = await attacker.follow(harness.link)
+    const { headers } = await attacker.get(`${choice.url}&login_hint=ama`)
+    const callback = headers.get('location') ?? ''
+    expect(await victim.get(callback)).toMatchObject({ status: 403 })
+    await victim.get(harness.link)
+    await victim.get('/sign-in')
+    expect(await victim.get(callback)).toMatchObject({ status: 403 })
+    expect(victim.cookies.has(cookieName)).toBe(false)
+    expect(await attacker.get(callback)).toMatchObject({ status: 303 })
+    expect(await attacker.get(callback)).toMatchObject({ status: 403 })
+  })
+
+  it('the provider gives a token for a code once, and only to who has its verifier', async () => {
+    const browser = harness.browse()
+    const choice = await browser.follow(harness.link)
+    const answer = await browser.get(`${choice.url}&login_hint=ama`)
+    const callback = new URL(answer.headers.get('location') ?? '')
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: callback.searchParams.get('code') ?? '',
+      client_id: 'console-under-test',
+      redirect_uri: `${harness.url}/sign-in/callback`,
+      code_verifier: 'a'.repeat(43),
+    })
+    const token = await fetch(`${harness.url}/local/token`, { method: 'POST', body })
+    expect([token.status, await token.json()]).toEqual([400, { error: 'invalid_grant' }])
+    expect(await browser.get(callback.href)).toMatchObject({ status: 403 })
+  })
+})
+
+describe('a session', () => {
+  it('a session gets a token of its own at the sign-in: one that was there before stays worthless', async () => {
+    const browser = harness.browse()
+    const planted = 'A'.repeat(43)
+    browser.cookies.set(cookieName, planted)
+    const choice = await browser.follow(harness.link)
+    await browser.follow(`${choice.url}&login_hint=ama`)
+    expect(browser.cookies.get(cookieName)).not.toBe(planted)
+    const other = harness.browse()
+    other.cookies.set(cookieName, planted)
+    expect((await other.get('/')).headers.get('location')).toMatch(/^\/sign-in/)
+  })
+
+  it('a session ends when the same browser signs in again, and another begins', async () => {
+    const browser = await harness.signedIn('ama')
+    const before = browser.cookies.get(cookieName) ?? ''
+    const choice = await browser.follow('/sign-in')
+    await browser.follow(`${choice.url}&login_hint=esi`)
+    const old = harness.browse()
+    old.cookies.set(cookieName, before)
+    expect((await old.get('/')).status).toBe(303)
+    expect((await browser.get('/')).text).toContain('finance')
+  })
+
+  it('a session ends with its sign-out, for every copy of its cookie', async () => {
+    const browser = await harness.signedIn('ama')
+    const copy = harness.browse()
+    copy.cookies.set(cookieName, browser.cookies.get(cookieName) ?? '')
+    expect((await browser.post('/sign-out')).headers.get('location')).toBe('/signed-out')
+    expect((await copy.get('/')).status).toBe(303)
+    expect(browser.cookies.has(cookieName)).toBe(false)
+  })
+
+  it('a session ends after the idle time, and after its whole time however busy it is', async () => {
+    const idle = await harness.signedIn('ama')
+    harness.clock.advance((limits.idleS - 10) * 1_000)
+    expect((await idle.get('/')).status).toBe(200)
+    harness.clock.advance((limits.idleS + 1) * 1_000)
+    expect((await idle.get('/')).status).toBe(303)
+
+    const busy = await harness.signedIn('ama')
+    for (let passedS = 0; passedS < limits.lifetimeS; passedS += limits.idleS - 60) {
+      expect((await busy.get('/')).status).toBe(200)
+      harness.clock.advance((limits.idleS - 60) * 1_000)
+    }
+    expect((await busy.get('/')).status).toBe(303)
+  })
+
+  it('a session is stored without anything that would open it', async () => {
+    const browser = await harness.signedIn('ama')
+    const token = browser.cookies.get(cookieName) ?? ''
+    expect(token).toMatch(/^[\w-]{43}$/)
+    const dump = { name: 'dump_sessions', text: 'select s::text as row from session s' }
+    const rows = await harness.db.rows<{ row: string }>(dump, [])
+    expect(rows.length).toBeGreaterThan(0)
+    for (const { row } of rows) expect(row).not.toContain(token)
+  })
+
+  it('a cookie of a session is for this origin, for requests alone, and goes with no form of another site', async () => {
+    const browser = harness.browse()
+    const choice = await browser.follow(harness.link)
+    const callback = await browser.get(`${choice.url}&login_hint=ama`)
+    const { headers } = await browser.get(callback.headers.get('location') ?? '')
+    const set = headers.getSetCookie().find((one) => one.startsWith(`${cookieName}=`)) ?? ''
+    expect(set).toMatch(/; Path=\/(;|$)/)
+    expect(set).toMatch(/; HttpOnly(;|$)/)
+    expect(set).toMatch(/; SameSite=Lax(;|$)/)
+    expect(set).not.toMatch(/Domain/i)
+  })
+})
+
+describe('a form', () => {
+  it.each([
+    ['no token', { form_token: '' }, {}],
+    ['the token of another session', { form_token: 'other' }, {}],
+    ['the headers of another site', {}, { 'sec-fetch-site': 'cross-site' }],
+    ['the headers of a sibling site', {}, { 'sec-fetch-site': 'same-site' }],
+    ['another origin', {}, { origin: 'https://evil.example' }],
+  ])('a form with %s changes nothing', async (_, fields, headers) => {
+    const { demo } = harness.peers.projects
+    const browser = await harness.signedIn('ama')
+    const other = await harness.signedIn('esi')
+    const foreign = formTokenIn((await other.follow('/')).text)
+    const given =
+      'form_token' in fields && fields.form_token === 'other' ? { form_token: foreign } : fields
+    harness.peers.calls.length = 0
+    const path = `/projects/${demo.projectId}/payments/${demo.payment.paymentId}/refund`
+    expect((await browser.post(path, given, { headers })).status).toBe(403)
+    expect(harness.peers.calls.map(({ rpc }) => rpc)).not.toContain('RefundPayment')
+    expect((await browser.post(path)).status).toBe(303)
+    expect(harness.peers.calls.map(({ rpc }) => rpc)).toContain('RefundPayment')
+  })
+
+  it('a form without a session leads to the sign-in', async () => {
+    const answer = await harness.browse().get('/sign-out', { method: 'POST' })
+    expect(answer.headers.get('location')).toMatch(/^\/sign-in/)
+  })
+})
+
+it('a request for another host is answered by nothing of ours', async () => {
+  const { port } = new URL(harness.url)
+  const answer = await fetch(`http://localhost:${port}/signed-out`)
+  expect([answer.status, await answer.text()]).toEqual([421, 'misdirected request'])
+})
