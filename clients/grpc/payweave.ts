@@ -17,6 +17,7 @@ import { BillingService } from '../../gen/billing/v1/billing_pb.js'
 import { CatalogueService } from '../../gen/billing/v1/catalogue_pb.js'
 import { DeliveryService } from '../../gen/delivery/v1/delivery_pb.js'
 import { EndpointService } from '../../gen/delivery/v1/endpoint_pb.js'
+import { MerchantDeliveryService } from '../../gen/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '../../gen/delivery/v1/replay_pb.js'
 import { InstitutionService } from '../../gen/institution/v1/institution_pb.js'
 import { TransferReportService } from '../../gen/institution/v1/transfer_report_pb.js'
@@ -58,6 +59,7 @@ const services = {
   billing: ['billing', BillingService],
   catalogue: ['billing', CatalogueService],
   deliveries: ['delivery', DeliveryService],
+  merchantDeliveries: ['delivery', MerchantDeliveryService],
   replays: ['delivery', ReplayService],
   endpoints: ['delivery', EndpointService],
   charges: ['backend', ChargeService],

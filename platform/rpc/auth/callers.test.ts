@@ -17,6 +17,7 @@ import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
 import { TransferService } from '#gen/backend/v1/transfers_pb.js'
 import { BillingService } from '#gen/billing/v1/billing_pb.js'
 import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
+import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import { InboxService } from '#gen/events/v1/events_pb.js'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
@@ -52,6 +53,7 @@ const services: DescService[] = [
   TransferService,
   TransferReportService,
   InstitutionService,
+  MerchantDeliveryService,
   InboxService,
   ServerReflection,
   ServerReflectionAlpha,
