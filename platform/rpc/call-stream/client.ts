@@ -216,6 +216,8 @@ export class CallStream {
   #endIfDone(): void {
     if (!this.#isLeaving || this.#calls.size > 0 || this.#willFlush || this.#isEnding) return
     this.#isEnding = true
+    // `close` waits for the end, so the process must.
+    this.#session.ref()
     this.#stream.end()
     // A peer that stopped reading would delay the end of the connection.
     setTimeout(() => this.#session.destroy(), partingMs).unref()
