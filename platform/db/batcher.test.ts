@@ -1,9 +1,10 @@
 // Proves batching: no call waits for a batch while few are in flight, and one that fails does not fail the others.
 import { describe, expect, it } from 'vitest'
-import { batched, leftOut } from './batcher.ts'
+import { Failure } from '#core/errors/errors.ts'
+import { type Batching, batched, leftOut } from './batcher.ts'
 
 /** Work that ends when the test ends it. */
-function harness() {
+function harness(more: Partial<Batching<string, string>> = {}) {
   const calls: string[][] = []
   const ends: Array<() => void> = []
   const ended = () => new Promise<void>((resolve) => ends.push(resolve))
@@ -11,7 +12,7 @@ function harness() {
     if (items.some((item) => item.startsWith('bad'))) throw new Error('bad')
     if (items.some((item) => item.startsWith('lost'))) throw new Error('lost')
   }
-  const work = batched<string, string>({
+  const batching: Batching<string, string> = {
     maxInFlight: 2,
     maxBatchSize: 3,
     isOfOne: (error) => error instanceof Error && error.message === 'bad',
@@ -27,7 +28,9 @@ function harness() {
       refuse(items)
       return items.map((item) => (item.startsWith('left') ? leftOut : item.toUpperCase()))
     },
-  })
+    ...more,
+  }
+  const work = batched(batching)
   /** Ends what is under way, again and again, until all have an answer. */
   async function endAll<T>(all: Promise<T>): Promise<T> {
     const state = { isOver: false }
@@ -40,7 +43,7 @@ function harness() {
     }
     return await over
   }
-  return { work, calls, endAll }
+  return { batching, work, calls, endAll }
 }
 
 describe('work in groups', () => {
@@ -60,12 +63,12 @@ describe('work in groups', () => {
     expect(calls.slice(2)).toEqual([['d', 'e', 'f'], ['g']])
   })
 
-  it('a batch is done one by one when one of it was refused, and only that one is refused', async () => {
+  it('a batch is done in halves when one of it was refused, and only that one is refused', async () => {
     const { work, calls, endAll } = harness()
     const all = Promise.allSettled(['a', 'bad', 'b'].map((item) => work(item)))
     const outcomes = await endAll(all)
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect(calls).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']])
+    expect(calls).toEqual([['a', 'bad', 'b'], ['a', 'bad'], ['a'], ['bad'], ['b']])
   })
 
   it('an item that a batch left out is done alone, and the others are not', async () => {
@@ -81,5 +84,52 @@ describe('work in groups', () => {
     const outcomes = await endAll(all)
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(3)
     expect(calls).toEqual([['a', 'lost', 'b']])
+  })
+
+  it('an item that waits alone, from a batch of one or of many, holds up no batch', async () => {
+    const { batching, calls, endAll } = harness()
+    const waits = Promise.withResolvers<string>()
+    const work = batched<string, string>({
+      ...batching,
+      aloneWaits: true,
+      alone: () => waits.promise,
+    })
+    const left = [work('left a')]
+    await endAll(new Promise(setImmediate))
+    left.push(...['left b', 'left c'].map((item) => work(item)))
+    expect(await endAll(Promise.all([work('d'), work('e')]))).toEqual(['D', 'E'])
+    expect(calls).toEqual([['left a'], ['left b', 'left c', 'd'], ['e']])
+    waits.resolve('alone')
+    expect(await Promise.all(left)).toEqual(['alone', 'alone', 'alone'])
+  })
+
+  it('an item that waited too long to be begun is refused, and those after it are processed', async () => {
+    const clock = { ms: 0 }
+    const { work, calls, endAll } = harness({ nowMs: () => clock.ms })
+    const begun = [work('a')]
+    await new Promise(setImmediate)
+    begun.push(work('b'))
+    await new Promise(setImmediate)
+    const late = work('late')
+    clock.ms = 3_001
+    const fresh = work('c')
+    const outcomes = await endAll(Promise.allSettled([...begun, late, fresh]))
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    await expect(late).rejects.toMatchObject({ reason: 'TIMEOUT' })
+    expect(calls).toEqual([['a'], ['b'], ['c']])
+  })
+
+  it('an item is refused when too many wait', async () => {
+    const { work, endAll } = harness({ maxBatchSize: 5_000 })
+    const all = Promise.allSettled(Array.from({ length: 10_001 }, () => work('a')))
+    const outcomes = await endAll(all)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(10_000)
+    const last = outcomes.at(-1)
+    expect(last?.status === 'rejected' && (last.reason as Failure).reason).toBe('SERVER_OVERLOADED')
   })
 })

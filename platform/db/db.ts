@@ -10,7 +10,13 @@ import { breaksConnection, databaseFailure, isAborted, isRetriable } from './err
 import { serverUrls } from './server-urls.ts'
 import { getTypeParser } from './types.ts'
 
-export { isCheckViolation, isOfOneItem, isRefused, isUniqueViolation } from './errors.ts'
+export {
+  isCheckViolation,
+  isLockTimeout,
+  isOfOneItem,
+  isRefused,
+  isUniqueViolation,
+} from './errors.ts'
 
 /** A named prepared statement. Equal names must mean equal texts. */
 export type Sql = { readonly name: string; readonly text: string }

@@ -33,8 +33,12 @@ export function isRefused(error: unknown): boolean {
  * the statement waited too long for the lock of a row.
  */
 export function isOfOneItem(error: unknown): boolean {
-  if (error instanceof Failure) return sqlState(error.cause) === '55P03'
-  return error instanceof RangeError || isRefused(error)
+  return error instanceof RangeError || isRefused(error) || isLockTimeout(error)
+}
+
+/** Returns whether a statement did nothing since it waited too long for the lock of a row. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof Failure && sqlState(error.cause) === '55P03'
 }
 
 /** Returns whether the same work may succeed if it runs again: after a serialization failure or a deadlock. */

@@ -114,7 +114,7 @@ it('a transfer that is refused is refused alone: too little, no account, repeate
   const twice = transfer({ accountId: rich }, to, 20n)
   const calls = [
     transfer({ accountId: rich }, to, 100n),
-    transfer({ accountId: poor }, to, 6n),
+    transfer({ accountId: poor }, to, 206n),
     transfer({ accountId: newId() }, to, 1n),
     first,
     { ...first, lines: moving({ accountId: rich }, to, 11n) },
@@ -259,16 +259,7 @@ it('a batch whose connection is lost writes nothing, and each of its transfers c
   const patient = batchingLedger(
     harness.database.open({ limits: { lockMs: 25_000, statementMs: 25_000 } }),
   )
-  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const locking = otherDb.transaction(async (tx) => {
-    await tx.run(
-      statement(`select from ledger_account where holder_id = '${payee}' for update`),
-      [],
-    )
-    locked.resolve()
-    await released.promise
-  })
-  await locked.promise
+  const letGo = await lockRow(payee)
   const calls = outcomes(transfers.map((one) => patient.postTransfer(one)))
   const terminate = statement(
     `select pg_terminate_backend(pid) from pg_stat_activity
@@ -276,31 +267,63 @@ it('a batch whose connection is lost writes nothing, and each of its transfers c
   )
   await eventually(async () => expect(await owner.run(terminate, [])).toBe(1))
   expect(await calls).toEqual(transfers.map(() => 'SERVICE_UNAVAILABLE'))
-  released.resolve()
-  await locking
+  await letGo()
   expect(await balanceOf(db, payer)).toEqual({ postedMinor: 100n, heldMinor: 0n })
   const again = transfers.map((one) => ledger.postTransfer(one))
   expect(await outcomes(again)).toEqual(transfers.map(() => 'done'))
   expect(await balanceOf(db, payee)).toEqual({ postedMinor: 50n, heldMinor: 0n })
 }, 30_000)
 
-it('an account that another process keeps locked delays a batch, and fails its own transfers alone', async () => {
-  const [stuck, free] = await Promise.all([customer(100n), customer(100n)])
+/** Keeps the row of a customer locked in another process until it is let go. */
+async function lockRow(accountId: string): Promise<() => Promise<void>> {
   const released = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
+  const text = `select from ledger_account where holder_id = '${accountId}' for update`
   const locking = otherDb.transaction(async (tx) => {
-    await tx.run(
-      statement(`select from ledger_account where holder_id = '${stuck}' for update`),
-      [],
-    )
+    await tx.run(statement(text), [])
     locked.resolve()
     await released.promise
   })
   await locked.promise
+  return () => {
+    released.resolve()
+    return locking
+  }
+}
+
+it('an account that another process keeps locked fails its own transfers alone', async () => {
+  const [stuck, free] = await Promise.all([customer(100n), customer(100n)])
+  const letGo = await lockRow(stuck)
   const calls = [stuck, free].map((accountId) =>
     ledger.postTransfer(transfer({ accountId }, clearing, 1n)),
   )
   expect(await outcomes(calls)).toEqual(['TIMEOUT', 'done'])
-  released.resolve()
-  await locking
+  await letGo()
 }, 20_000)
+
+it('writes of other accounts are done while an account is locked, whatever batch they are in', async () => {
+  const [stuck, free, other] = await Promise.all([customer(100n), customer(500n), customer(500n)])
+  const letGo = await lockRow(stuck)
+  // Waits for the lock as long as the test runs.
+  const patient = batchingLedger(
+    harness.database.open({ limits: { lockMs: 25_000, statementMs: 25_000 } }),
+  )
+  const waiting: Promise<{ repeated: boolean }>[] = []
+  const done: Promise<{ repeated: boolean }>[] = []
+  const write = (accountId: string, calls: Promise<{ repeated: boolean }>[]) => {
+    const from = { accountId }
+    calls.push(patient.postTransfer(transfer(from, clearing, 1n)))
+    calls.push(patient.createHold(hold(from, 1n)))
+  }
+  // One of each kind that comes alone, and one among others.
+  write(stuck, waiting)
+  await new Promise(setImmediate)
+  for (let count = 0; count < 100; count += 1) {
+    if (count === 10) write(stuck, waiting)
+    write(count % 2 === 0 ? free : other, done)
+  }
+  expect(new Set(await outcomes(done))).toEqual(new Set(['done']))
+  await letGo()
+  expect(new Set(await outcomes(waiting))).toEqual(new Set(['done']))
+  expect(await balanceOf(db, stuck)).toEqual({ postedMinor: 98n, heldMinor: 2n })
+}, 30_000)

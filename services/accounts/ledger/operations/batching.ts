@@ -1,6 +1,7 @@
 // Batches the transfers and holds that arrive together: one statement and one change of each balance for many.
 import { batched, leftOut } from '#platform/db/batcher.ts'
-import { type Database, isOfOneItem, type Queryable } from '#platform/db/db.ts'
+import { type Database, isLockTimeout, isOfOneItem, type Queryable } from '#platform/db/db.ts'
+import type { LockWait } from '../store/posting-store.ts'
 import {
   type HoldLines,
   holdDraft,
@@ -38,13 +39,23 @@ function batching<I, D, O>(
   db: Database,
   draftOf: (item: I) => D,
   one: (q: Queryable, draft: D) => Promise<O>,
-  many: (q: Queryable, drafts: readonly D[]) => Promise<(O | undefined)[]>,
+  many: (q: Queryable, drafts: readonly D[], wait: LockWait) => Promise<(O | undefined)[]>,
 ): (item: I) => Promise<O> {
+  /** A holder whose row is locked for long holds up its own changes alone. */
+  async function together(drafts: D[]): Promise<(O | undefined)[]> {
+    try {
+      return await many(db, drafts, 'brief')
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      return many(db, drafts, 'none')
+    }
+  }
   const write = batched<D, O>({
     ...limits,
     alone: (draft) => one(db, draft),
-    together: async (drafts) => (await many(db, drafts)).map((answer) => answer ?? leftOut),
+    together: async (drafts) => (await together(drafts)).map((answer) => answer ?? leftOut),
     isOfOne: isOfOneItem,
+    aloneWaits: true,
   })
   return async (item) => write(draftOf(item))
 }

@@ -30,7 +30,7 @@ import {
   writeHoldsPosted,
 } from '../store/hold-store.ts'
 import { readTransfer } from '../store/ledger-store.ts'
-import type { Written } from '../store/posting-store.ts'
+import type { LockWait, Written } from '../store/posting-store.ts'
 import {
   conflict,
   insufficientFunds,
@@ -90,8 +90,9 @@ export async function placeHold(tx: Queryable, draft: HoldDraft): Promise<Placed
 export async function placeHolds(
   q: Queryable,
   drafts: readonly HoldDraft[],
+  wait: LockWait,
 ): Promise<(PlacedHold | undefined)[]> {
-  const written = await writeHolds(q, drafts)
+  const written = await writeHolds(q, drafts, wait)
   return written.map(({ time }) =>
     time === undefined ? undefined : { createTime: time, repeated: false },
   )
@@ -174,8 +175,9 @@ export async function postPosting(tx: Queryable, draft: HoldPosting): Promise<Po
 export async function postPostings(
   q: Queryable,
   drafts: readonly HoldPosting[],
+  wait: LockWait,
 ): Promise<(PostedHold | undefined)[]> {
-  const written = await writeHoldsPosted(q, drafts)
+  const written = await writeHoldsPosted(q, drafts, wait)
   return written.map((one) => (one.time === undefined ? undefined : postedNow(one)))
 }
 

@@ -18,7 +18,12 @@ import {
   wholeDetails,
 } from '../domain/lines.ts'
 import { openHolders, readTransfer, type Transfer } from '../store/ledger-store.ts'
-import { type TransferDraft, type Written, writeTransfers } from '../store/posting-store.ts'
+import {
+  type LockWait,
+  type TransferDraft,
+  type Written,
+  writeTransfers,
+} from '../store/posting-store.ts'
 
 export type { Address, InternalName, Line } from '../domain/lines.ts'
 export { listAccountPostings, readBalance } from './balance.ts'
@@ -53,8 +58,9 @@ export async function postTransfer(tx: Queryable, wanted: NewTransfer): Promise<
 export async function postDrafts(
   q: Queryable,
   drafts: readonly TransferDraft[],
+  wait: LockWait = 'full',
 ): Promise<(Posted | undefined)[]> {
-  const written = await writeTransfers(q, drafts)
+  const written = await writeTransfers(q, drafts, wait)
   return written.map(({ time }) =>
     time === undefined ? undefined : { postTime: time, repeated: false },
   )

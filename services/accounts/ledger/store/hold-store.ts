@@ -8,8 +8,9 @@ import {
   detailValues,
   holderValues,
   inOrder,
+  type LockWait,
   lineValues,
-  lockHolders,
+  lockingSql,
   type MadeRow,
   moveMoney,
   outcome,
@@ -42,9 +43,9 @@ export type HoldDraft = Pick<
   'projectId' | 'holdId' | 'fingerprint' | 'amountMinor' | 'details' | 'expireTime'
 > & { key: HolderKey; feeMinor: bigint }
 
-const insertHolds = sql(
+const insertHolds = lockingSql(
   'hold_insert',
-  `with ${lockHolders}, inserted as (
+  (holders) => `with ${holders}, inserted as (
      insert into hold (project_id, hold_id, fingerprint, holder_id, holder, currency, amount_minor,
        reference, description, method, metadata, create_time, expire_time, fee_minor)
      select t.project_id, t.hold_id, t.fingerprint, ($1::uuid[])[d.h],
@@ -72,7 +73,11 @@ const insertHolds = sql(
  * Makes holds in one statement: each of them, or nothing of it, when its id is taken, it has lapsed or it was refused (`Written`). Locks
  * as posting-store.ts says, until the transaction ends.
  */
-export async function writeHolds(q: Queryable, drafts: readonly HoldDraft[]): Promise<Written[]> {
+export async function writeHolds(
+  q: Queryable,
+  drafts: readonly HoldDraft[],
+  wait: LockWait = 'full',
+): Promise<Written[]> {
   const all = drafts.map((draft) => ({
     ...draft,
     deltas: [{ ...draft.key, deltaMinor: -draft.amountMinor }],
@@ -87,14 +92,14 @@ export async function writeHolds(q: Queryable, drafts: readonly HoldDraft[]): Pr
     column('bigint', some, ({ feeMinor }) => feeMinor),
     ...detailValues(some),
   ]
-  return outcomesOf(all, some, await q.rows<MadeRow>(insertHolds, values)).map(
+  return outcomesOf(all, some, await q.rows<MadeRow>(insertHolds[wait], values)).map(
     ({ row, ...rest }) => ({ time: row?.post_time, ...rest }),
   )
 }
 
-const postHolds = sql(
+const postHolds = lockingSql(
   'hold_post',
-  `with ${lockHolders}, closing as (
+  (holders) => `with ${holders}, closing as (
      update hold h set state = 'posted', close_time = clock_now()
      from unnest($8::uuid[], $9::uuid[]) with ordinality as t(project_id, hold_id, n)
        join delta d on d.n = t.n
@@ -135,6 +140,7 @@ export type WrittenHoldPosting =
 export async function writeHoldsPosted(
   q: Queryable,
   drafts: readonly HoldPosting[],
+  wait: LockWait = 'full',
 ): Promise<WrittenHoldPosting[]> {
   const some = inOrder(drafts, ({ transferId }) => transferId)
   const values = [
@@ -147,7 +153,7 @@ export async function writeHoldsPosted(
     column('bytea', some, ({ fingerprint }) => fingerprint),
     column('smallint', some, ({ lines }) => lines.length),
   ]
-  const rows = await q.rows<MadeRow & Required<Details>>(postHolds, values)
+  const rows = await q.rows<MadeRow & Required<Details>>(postHolds[wait], values)
   return outcomesOf(drafts, some, rows).map(({ row, holdersFound }) => {
     if (row === undefined) return { time: undefined, holdersFound }
     const { post_time: time, reference, description, method, metadata } = row

@@ -4,7 +4,7 @@
 // keys (`touchedHolders`); then holds and transfers, in the order of their ids, where a key that a concurrent statement writes is waited
 // for. A hold changes only under the lock of its holder. So no two statements deadlock, however their transfers overlap.
 import { type ArrayType, arrayParameter } from '#platform/db/arrays.ts'
-import { type Queryable, sql } from '#platform/db/db.ts'
+import { type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import {
   type Details,
   type HolderDelta,
@@ -34,20 +34,32 @@ export type Written = {
   isCovered: boolean
 }
 
+/** How a statement waits for the rows of holders: as long as any does, briefly, or not at all. */
+export type LockWait = 'full' | 'brief' | 'none'
+
+// Other batches keep a row for milliseconds. What keeps it for longer must not hold up the changes of other holders.
+const brief = `brief as materialized (
+     select set_config('lock_timeout', '500 ms', true) as lock_timeout
+   )`
+
 /**
  * Locks the rows of the holders $1 to $3, and refuses the changes of which a holder has no row or cannot pay $4, its debits by all
- * changes. $5 to $7: by delta the numbers of its change and holder, and its amount.
+ * changes. Without a wait, a row that another transaction has locked is as none. $5 to $7: by delta the numbers of its change and
+ * holder, and its amount.
  */
-export const lockHolders = `holder as materialized (
+function lockHolders(wait: LockWait): string {
+  const isBrief = wait !== 'full'
+  return `${isBrief ? `${brief}, ` : ''}holder as materialized (
      select w.h::integer as h, coalesce(a.available_minor >= w.debit_minor, false) as is_covered,
        a.available_minor is not null as is_found
      from unnest($1::uuid[], $2::text[]::ledger_holder[], $3::text[], $4::bigint[]) with ordinality
-       as w(holder_id, holder, currency, debit_minor, h)
+       as w(holder_id, holder, currency, debit_minor, h) ${isBrief ? 'cross join brief' : ''}
      left join lateral (
        select a.posted_minor::numeric - a.held_minor - a.floor_minor as available_minor
        from ledger_account a
        where a.holder_id = w.holder_id and a.holder = w.holder and a.currency = w.currency
-       for no key update
+         ${isBrief ? 'and brief.lock_timeout is not null' : ''}
+       for no key update ${wait === 'none' ? 'skip locked' : ''}
      ) a on true
    ), standing as materialized (
      select coalesce(array_agg(h) filter (where not is_found), '{}') as missing,
@@ -58,6 +70,19 @@ export const lockHolders = `holder as materialized (
    ), refused as materialized (
      select d.n from delta d cross join standing s where d.h = any(s.missing || s.uncovered)
    )`
+}
+
+/** A statement that begins with `lockHolders`, for each wait. */
+export function lockingSql(
+  name: string,
+  textAfter: (holders: string) => string,
+): Record<LockWait, Sql> {
+  return {
+    full: sql(name, textAfter(lockHolders('full'))),
+    brief: sql(`${name}_brief`, textAfter(lockHolders('brief'))),
+    none: sql(`${name}_free`, textAfter(lockHolders('none'))),
+  }
+}
 
 /** Changes the balances of holders by rows of `change`: number of the holder, posted and held. Each row once, however many changes. */
 export const moveMoney = `moved as (
@@ -97,9 +122,9 @@ export const writeLines = `line as (
 /** One row for each change that was made, or one without `n`, with the numbers of the holders that refused changes. */
 export const outcome = `select m.*, s.missing, s.uncovered from standing s left join made m on true`
 
-const insertTransfers = sql(
+const insertTransfers = lockingSql(
   'transfer_insert',
-  `with ${lockHolders}, inserted as (
+  (holders) => `with ${holders}, inserted as (
      insert into transfer (project_id, transfer_id, fingerprint, line_count, reverses_id, reference,
        description, method, metadata, post_time)
      select project_id, transfer_id, fingerprint, line_count, reverses_id, reference, description,
@@ -128,6 +153,7 @@ const insertTransfers = sql(
 export async function writeTransfers(
   q: Queryable,
   drafts: readonly TransferDraft[],
+  wait: LockWait = 'full',
 ): Promise<Written[]> {
   const some = inOrder(drafts, ({ transferId }) => transferId)
   const values = [
@@ -138,7 +164,7 @@ export async function writeTransfers(
     column('uuid', some, ({ reversesId }) => reversesId),
     ...detailValues(some),
   ]
-  return outcomesOf(drafts, some, await q.rows<MadeRow>(insertTransfers, values)).map(
+  return outcomesOf(drafts, some, await q.rows<MadeRow>(insertTransfers[wait], values)).map(
     ({ row, ...rest }) => ({ time: row?.post_time, ...rest }),
   )
 }
