@@ -172,6 +172,23 @@ describe('changes of one turn', () => {
   })
 })
 
+/** Keeps the rows of payments locked in another process until it is let go. */
+async function hold(payments: Payment[]): Promise<() => Promise<void>> {
+  const released = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const lock = sql('test_hold', 'select from payment where payment_id = any($1) for update')
+  const holding = database.open().transaction(async (tx) => {
+    await tx.run(lock, [payments.map(({ paymentId }) => paymentId)])
+    held.resolve()
+    await released.promise
+  })
+  await held.promise
+  return () => {
+    released.resolve()
+    return holding
+  }
+}
+
 describe('a change that fails', () => {
   it('a change that is refused changes nothing, and the others of its batch are written with it', async () => {
     const [settled, ...payments] = await createAll(5)
@@ -214,28 +231,35 @@ describe('a change that fails', () => {
     expect(accepted.map(({ status }) => status)).toEqual(others.map(() => 'fulfilled'))
     for (const one of others) expect(await stored(one)).toEqual(paidAndSent)
     expect(await stored(poisoned)).toMatchObject({ state: 'Pending', reports: 0, events: 1 })
+    // The others were written in halves of the batch.
+    expect(context.statements.filter((name) => name === 'payment_lock')).toHaveLength(1)
+    expect(context.statements.filter((name) => name === 'payment_lock_free')).toHaveLength(7)
   })
 
   it('a change whose payment another transaction holds waits alone', async () => {
     const [busy, ...others] = await createAll(6)
     if (busy === undefined) throw new Error('nothing was made')
-    const holding = Promise.withResolvers<void>()
-    const held = Promise.withResolvers<void>()
-    const lock = sql('test_hold', 'select from payment where payment_id = $1 for update')
-    const holder = database.open().transaction(async (tx) => {
-      await tx.run(lock, [busy.paymentId])
-      held.resolve()
-      await holding.promise
-    })
-    await held.promise
+    const letGo = await hold([busy])
     const waiting = reportCharge(context, payerOf(busy), paid)
     await Promise.all(others.map((one) => reportCharge(context, payerOf(one), paid)))
     for (const one of others) expect(await stored(one)).toEqual(paidAndSent)
     expect(await stored(busy)).toEqual(untouched)
-    holding.resolve()
+    await letGo()
     expect(await waiting).toBe('paid')
-    await holder
     expect(await stored(busy)).toEqual(paidAndSent)
+  })
+
+  it('few changes wait for locks at once, and others do not wait for them', async () => {
+    const busy = await createAll(20)
+    const free = await createWith(1)
+    const letGo = await hold(busy)
+    const waiting = busy.map((one) => reportCharge(context, payerOf(one), paid))
+    const locking = () => context.statements.filter((name) => name === 'payment_lock')
+    await eventually(() => expect(locking()).toHaveLength(5))
+    expect(await reportCharge(context, payerOf(free), paid)).toBe('paid')
+    expect(locking()).toHaveLength(5)
+    await letGo()
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['paid']))
   })
 })
 

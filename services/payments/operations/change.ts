@@ -1,6 +1,6 @@
 // Changes payments: the changes of one event-loop turn are decided and written together, and none suffers from another.
 import type { Failure } from '#core/errors/errors.ts'
-import { batched } from '#platform/db/batcher.ts'
+import { batched, leftOut } from '#platform/db/batcher.ts'
 import { type Database, isRefused } from '#platform/db/db.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'
 import { type CallContext, currentContext } from '#platform/rpc/context.ts'
@@ -44,64 +44,53 @@ export type Changed = { payment: Payment; decision: Decision }
 
 type Written = Changed & { event: StoredEvent | undefined }
 
-/** What became of one request of a batch; `busy`: its payment is another transaction's, or its batch was refused. */
-type Outcome = { written: Written } | { error: unknown } | 'busy'
+/** What became of one request of a batch, which leaves out one whose payment is another transaction's. */
+type Outcome = { written: Written } | { error: unknown }
 
 /** Changes a payment in a batch of one turn. */
 export type ChangeInBatch = (request: Request) => Promise<Outcome>
-
-const maxBatchSize = 64
 
 /** Makes what changes payments in batches. */
 export function batchingChanger(db: Database): ChangeInBatch {
   return batched<Request, Outcome>({
     maxInFlight: 2,
-    maxBatchSize,
-    alone: async (request) => (await inBatch(db, [request]))[0] ?? 'busy',
-    together: (requests) => inBatch(db, requests),
-    isOfOne: () => false,
+    maxBatchSize: 64,
+    alone: async (request) => {
+      const [outcome = leftOut] = await run(db, [request], 'waiting')
+      if (outcome === leftOut) throw new Error('a lock was not waited for')
+      return outcome
+    },
+    together: (requests) => run(db, requests, 'free'),
+    isOfOne: (error) =>
+      isRefused(error) || error instanceof RangeError || error instanceof NotAsRead,
+    aloneWaits: true,
   })
 }
 
 /**
- * Changes a payment with others of the same turn, or alone when another transaction has its lock or refused the batch.
+ * Changes a payment with others of the same turn, or alone when another transaction has its lock or the batch is refused.
  * Rejects with what `decide` throws, with `absent`, and as a Queryable does.
  */
 export async function change(context: ChangeContext, asked: Change): Promise<Changed> {
-  const request = { ...asked, origin: currentContext() }
-  const together = await context.changeInBatch(request)
-  const outcome = together === 'busy' ? await alone(context.db, request) : together
+  const outcome = await context.changeInBatch({ ...asked, origin: currentContext() })
   if ('error' in outcome) throw outcome.error
   afterCommit(context, outcome.written)
   return outcome.written
 }
 
-/** Never rejects because of one request: then all of them are `busy`, and each is tried alone. */
-async function inBatch(db: Database, requests: Request[]): Promise<Outcome[]> {
-  try {
-    return await run(db, requests, 'free')
-  } catch (error) {
-    const isOfOne = isRefused(error) || error instanceof RangeError || error instanceof NotAsRead
-    if (!isOfOne) throw error
-    return requests.map(() => 'busy')
-  }
-}
-
-async function alone(db: Database, request: Request): Promise<Exclude<Outcome, 'busy'>> {
-  const [outcome] = await run(db, [request], 'waiting')
-  if (outcome === undefined || outcome === 'busy') throw new Error('a lock was not waited for')
-  return outcome
-}
-
 /** One transaction: locks and reads, decides one after the other, writes. */
-function run(db: Database, requests: Request[], lock: 'free' | 'waiting'): Promise<Outcome[]> {
+function run(
+  db: Database,
+  requests: Request[],
+  lock: 'free' | 'waiting',
+): Promise<(Outcome | typeof leftOut)[]> {
   return db.transaction(async (tx) => {
     const attempts = requests.flatMap(({ attempt }) => attempt ?? [])
     const places = requests.map(({ place }) => place)
     const found = findings(await lockPayments(tx, { places, attempts }, lock))
     const outcomes = requests.map((request) => decideOn(found, request))
     const written = outcomes.flatMap((outcome) =>
-      outcome !== 'busy' && 'written' in outcome ? [outcome.written] : [],
+      outcome !== leftOut && 'written' in outcome ? [outcome.written] : [],
     )
     await writeDecisions(
       tx,
@@ -178,11 +167,11 @@ function nameOf(place: Place): string {
 }
 
 /** A request that is refused writes nothing, and the others of its batch do not suffer from it. */
-function decideOn(found: Findings, request: Request): Outcome {
+function decideOn(found: Findings, request: Request): Outcome | typeof leftOut {
   try {
     const one = found.find(request.place)
     if (one === undefined) throw request.absent()
-    if (!one.isLocked) return 'busy'
+    if (!one.isLocked) return leftOut
     const decision = request.decide({ ...one, ...found.see(request) })
     const { transition } = decision
     const event = transition && transitionEvent(transition, request.origin)
