@@ -1,9 +1,14 @@
 // Tests that settlements without an event still reach the ledger, exactly once, under failures on the way.
-import { fromBinary } from '@bufbuild/protobuf'
+import { create, fromBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
+import {
+  ListSettlementsResponseSchema,
+  type Settlement,
+  SettlementKind,
+} from '#gen/payments/v1/settlement_pb.js'
 import { settlementPostingService } from '../../services/accounts/ledger/api/settlements.ts'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { listRefusals, readBackfill } from '../../services/accounts/ledger/store/backfill-store.ts'
@@ -39,6 +44,12 @@ async function settlementIds(): Promise<string[]> {
   return (await harness.settlements()).map((row) => row.settlement_id)
 }
 
+/** Payments whose list is one page. */
+function listing(settlements: Settlement[]) {
+  const page = create(ListSettlementsResponseSchema, { caughtUp: true })
+  return { listSettlements: () => Promise.resolve({ ...page, settlements }) }
+}
+
 describe('the backfill', () => {
   it('the backfill posts what was written before the ledger heard of it, page by page', async () => {
     await payTimes(3)
@@ -51,6 +62,33 @@ describe('the backfill', () => {
     expect(await backfillPage(harness.job)).toEqual({ caughtUp: true })
     expect(await postedIds()).toEqual(await settlementIds())
     expect(await harness.balances()).toEqual({ clearing: -150n, fee_income: 150n })
+  })
+
+  it('the backfill posts settlements of which the sum needs more than a bigint', async () => {
+    await payTimes(4)
+    harness.settle()
+    const amountMinor = 10n ** 18n - 1n
+    const { settlements } = await harness.list.listSettlements({})
+    const kind = SettlementKind.PAYER_RECEIPT
+    const receipts = settlements.slice(0, 10).map((one) => ({ ...one, kind, amountMinor }))
+    expect(await backfillPage({ ...harness.job, payments: listing(receipts) })).toEqual({
+      caughtUp: true,
+    })
+    const sum = 10n * amountMinor
+    expect(await harness.balances()).toEqual({ clearing: -sum, held: sum })
+  })
+
+  it('the backfill posts the others of a page of which the tables refuse a settlement', async () => {
+    await payTimes(1)
+    harness.settle()
+    const { settlements } = await harness.list.listSettlements({})
+    const [bad, ...good] = settlements
+    if (bad === undefined) throw new Error('nothing was made')
+    const page = [{ ...bad, transactionId: 'no \u0000 in a text' }, ...good]
+    await backfillPage({ ...harness.job, payments: listing(page) })
+    expect(await postedIds()).toEqual(good.map(({ settlementId }) => settlementId))
+    const refusals = await listRefusals(harness.ledger, 10)
+    expect(refusals).toMatchObject([{ settlementId: bad.settlementId }])
   })
 
   it('the backfill leaves settlements of the last minute for later', async () => {

@@ -115,7 +115,7 @@ export const writeLines = `line as (
    ), pending as (
      insert into internal_unfolded (project_id, internal, currency, transfer_id, line, amount_minor)
      select project_id, internal, currency, (array_agg(transfer_id))[1], (array_agg(line))[1],
-       sum(amount_minor)::bigint
+       sum(amount_minor)
      from line where internal is not null group by project_id, internal, currency
    )`
 

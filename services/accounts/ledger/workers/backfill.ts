@@ -2,7 +2,7 @@
 import type { Client } from '@connectrpc/connect'
 import type { Counter } from 'prom-client'
 import type { Settlement, SettlementService } from '#gen/payments/v1/settlement_pb.js'
-import type { Database } from '#platform/db/db.ts'
+import { type Database, isRefused } from '#platform/db/db.ts'
 import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { postSettlements, UnpostableSettlement } from '../operations/settlement-posting.ts'
@@ -116,9 +116,9 @@ async function postLacking(db: Database, settlements: Settlement[]): Promise<Out
     const postedCount = await db.transaction((tx) => postSettlements(tx, settlements))
     return { postedCount, refusals: [] }
   } catch (error) {
-    if (!(error instanceof UnpostableSettlement)) throw error
+    if (!(error instanceof UnpostableSettlement || isRefused(error))) throw error
     const [only] = settlements
-    if (settlements.length === 1 && only !== undefined) return refusal(only, error)
+    if (settlements.length === 1 && only !== undefined) return refusal(only, error as Error)
   }
   const outcomes: Outcome[] = []
   for (const settlement of settlements) outcomes.push(await postLacking(db, [settlement]))
@@ -128,6 +128,6 @@ async function postLacking(db: Database, settlements: Settlement[]): Promise<Out
   }
 }
 
-function refusal({ settlementId, projectId }: Settlement, error: UnpostableSettlement): Outcome {
+function refusal({ settlementId, projectId }: Settlement, error: Error): Outcome {
   return { postedCount: 0, refusals: [{ settlementId, projectId, reason: error.message }] }
 }
