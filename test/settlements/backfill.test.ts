@@ -1,7 +1,8 @@
 // Tests that settlements without an event still reach the ledger, exactly once, under failures on the way.
-import { create, fromBinary } from '@bufbuild/protobuf'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
+import { newId } from '#core/identity/id.ts'
 import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
 import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
 import {
@@ -11,6 +12,7 @@ import {
 } from '#gen/payments/v1/settlement_pb.js'
 import { settlementPostingService } from '../../services/accounts/ledger/api/settlements.ts'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
+import { postSettlements } from '../../services/accounts/ledger/operations/settlement-posting.ts'
 import { listRefusals, readBackfill } from '../../services/accounts/ledger/store/backfill-store.ts'
 import { backfillPage, startBackfill } from '../../services/accounts/ledger/workers/backfill.ts'
 import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
@@ -155,6 +157,52 @@ describe('the backfill', () => {
     await eventually(async () => expect((await postedIds()).length).toBe(3))
     await job.close()
     expect(await postedIds()).toEqual(await settlementIds())
+  })
+})
+
+describe('the events of settlements', () => {
+  it('a refused settlement names its event, in either case of its id', async () => {
+    await payTimes(1)
+    const [event] = await harness.settledEvents()
+    if (event === undefined) throw new Error('nothing was published')
+    await harness.ledger.transaction((tx) => postEvents(tx, [event]))
+    const { settlements } = fromBinary(PaymentEventSchema, event.payload)
+    const other = settlements.map((one) => ({
+      ...one,
+      settlementId: one.settlementId.toUpperCase(),
+      amountMinor: one.amountMinor + 1n,
+    }))
+    const payload = toBinary(PaymentEventSchema, create(PaymentEventSchema, { settlements: other }))
+    const posting = harness.ledger.transaction((tx) => postEvents(tx, [{ ...event, payload }]))
+    await expect(posting).rejects.toMatchObject({
+      name: 'UnprocessableEvent',
+      eventId: event.eventId,
+    })
+  })
+
+  it('many settlements are posted by statements of a size that costs little', async () => {
+    await payTimes(1)
+    const [one] = (await harness.settledEvents()).flatMap(
+      ({ payload }) => fromBinary(PaymentEventSchema, payload).settlements,
+    )
+    if (one === undefined) throw new Error('nothing was published')
+    const many = Array.from({ length: 300 }, () => ({ ...one, settlementId: newId() }))
+    const sizes: number[] = []
+    const count = await harness.ledger.transaction((tx) =>
+      postSettlements(
+        {
+          ...tx,
+          rows: async (sent, values) => {
+            const rows = await tx.rows<never>(sent, values)
+            if (sent.name === 'transfer_insert') sizes.push(rows.length)
+            return rows
+          },
+        },
+        many,
+      ),
+    )
+    expect(count).toBe(300)
+    expect(sizes).toEqual([128, 128, 44])
   })
 })
 

@@ -18,15 +18,26 @@ export class UnpostableSettlement extends Error {
   }
 }
 
+// The statement compares each line with each transfer.
+const maxTogether = 128
+
 /**
- * Posts settlements in this transaction, in one statement; returns how many the ledger did not have. An UnpostableSettlement leaves a
+ * Posts settlements in this transaction, many in a statement; returns how many the ledger did not have. An UnpostableSettlement leaves a
  * transaction that must roll back.
  */
 export async function postSettlements(tx: Queryable, settlements: Settlement[]): Promise<number> {
-  const drafts = settlements.map(settlementDraft)
-  const posted = await postDrafts(tx, drafts)
-  const outcomes = drafts.map(async (draft, index) => posted[index] ?? postOne(tx, draft))
-  return (await Promise.all(outcomes)).filter(({ repeated }) => !repeated).length
+  // In the order of ids over all statements too, so that two processes do not deadlock.
+  const drafts = settlements
+    .map(settlementDraft)
+    .toSorted((one, other) => (one.transferId < other.transferId ? -1 : 1))
+  let count = 0
+  for (let from = 0; from < drafts.length; from += maxTogether) {
+    const some = drafts.slice(from, from + maxTogether)
+    const posted = await postDrafts(tx, some)
+    const outcomes = some.map(async (draft, index) => posted[index] ?? postOne(tx, draft))
+    count += (await Promise.all(outcomes)).filter(({ repeated }) => !repeated).length
+  }
+  return count
 }
 
 function settlementDraft(settlement: Settlement): TransferDraft {

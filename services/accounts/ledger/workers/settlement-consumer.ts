@@ -38,7 +38,7 @@ export async function postEvents(tx: Queryable, events: Event[]): Promise<number
   const settlements: Settlement[] = []
   for (const event of events) {
     for (const settlement of settlementsOf(event)) {
-      eventIds.set(settlement.settlementId, event.eventId)
+      eventIds.set(settlement.settlementId.toLowerCase(), event.eventId)
       settlements.push(settlement)
     }
   }
@@ -46,7 +46,10 @@ export async function postEvents(tx: Queryable, events: Event[]): Promise<number
     return await postSettlements(tx, settlements)
   } catch (error) {
     if (!(error instanceof UnpostableSettlement)) throw error
-    throw new UnprocessableEvent(eventIds.get(error.settlementId) ?? '', error.message)
+    throw new UnprocessableEvent(
+      eventIds.get(error.settlementId.toLowerCase()) ?? '',
+      error.message,
+    )
   }
 }
 
