@@ -185,6 +185,18 @@ it('a hold that is refused is refused alone, placed or posted', async () => {
   expect((await checkLedger(db)).findings).toEqual([])
 })
 
+it('what is wrong with a write in itself is reported before a lack of money', async () => {
+  const [rich, poor] = await Promise.all([customer(100n), customer(5n)])
+  const lapsed = { ...hold({ accountId: poor }, 6n), expireTime: new Date(0) }
+  const open = hold({ accountId: rich }, 10n)
+  await ledger.createHold(open)
+  const underHold = { ...transfer({ accountId: poor }, clearing, 6n), transferId: open.holdId }
+  expect(await outcomes([ledger.createHold(lapsed), ledger.postTransfer(underHold)])).toEqual([
+    'INVALID_PARAMETER',
+    'LEDGER_CONFLICT',
+  ])
+})
+
 it('debits that together pass a balance are refused only as far as they do', async () => {
   const shared = await customer(100n)
   const calls = Array.from({ length: 30 }, () =>

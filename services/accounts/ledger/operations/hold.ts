@@ -23,6 +23,7 @@ import {
   type Hold,
   type HoldDraft,
   type HoldPosting,
+  hasPassed,
   readHold,
   type WrittenHoldPosting,
   writeHoldReleased,
@@ -76,8 +77,8 @@ export async function placeHold(tx: Queryable, draft: HoldDraft): Promise<Placed
   const known = await readHold(tx, projectId, holdId)
   if (known === undefined) {
     if ((await readTransfer(tx, projectId, holdId)) !== undefined) throw conflict(holdId)
-    if (!written.isCovered) throw insufficientFunds()
-    return refuse('expire_time', 'must be in the future')
+    if (await hasPassed(tx, draft.expireTime)) refuse('expire_time', 'must be in the future')
+    throw insufficientFunds()
   }
   if (!digestsEqual(known.fingerprint, draft.fingerprint)) throw conflict(holdId)
   return { createTime: known.createTime, repeated: true }

@@ -17,6 +17,7 @@ import {
   tooLarge,
   wholeDetails,
 } from '../domain/lines.ts'
+import { readHold } from '../store/hold-store.ts'
 import { openHolders, readTransfer, type Transfer } from '../store/ledger-store.ts'
 import {
   type LockWait,
@@ -144,7 +145,10 @@ export async function postDraft(tx: Queryable, draft: TransferDraft): Promise<Po
   if (!written.holdersFound) throw accountNotFound('no balance in this currency')
   if (written.time !== undefined) return { postTime: written.time, repeated: false }
   const known = await readTransfer(tx, draft.projectId, draft.transferId)
-  if (known === undefined && !written.isCovered) throw insufficientFunds()
+  if (known === undefined && !written.isCovered) {
+    const isHold = (await readHold(tx, draft.projectId, draft.transferId)) !== undefined
+    throw isHold ? conflict(draft.transferId) : insufficientFunds()
+  }
   return repeatOf(known, draft)
 }
 

@@ -214,6 +214,13 @@ export async function readHold(
   return { ...row, details: { reference, description, method, metadata } }
 }
 
+const selectPassed = sql('hold_time_passed', 'select $1::timestamptz <= clock_now() as passed')
+
+/** Whether a time of expiry has passed. */
+export async function hasPassed(q: Queryable, expireTime: Date): Promise<boolean> {
+  return (await q.row<{ passed: boolean }>(selectPassed, [expireTime]))?.passed === true
+}
+
 /** The address of a hold's holder. */
 export function addressOfHolder({
   holder,
