@@ -44,7 +44,12 @@ export const edgeChecks: Check[] = [
     'An unknown path is 404 ENDPOINT_NOT_FOUND in the envelope of payments, also without a key.',
     async ({ shop }) => {
       const headers = { 'PW-subscription-key': undefined, 'User-Agent': undefined }
-      for (const path of ['/', '/payments', '/payments/requests', '/bill_payments/billers']) {
+      for (const path of [
+        '/unknown',
+        '/payments',
+        '/payments/requests',
+        '/bill_payments/billers',
+      ]) {
         const answer = await shop.send('GET', path, { headers })
         demandRefused(answer, { status: 404, errorCode: 'ENDPOINT_NOT_FOUND' })
       }

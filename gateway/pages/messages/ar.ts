@@ -26,7 +26,7 @@ export const ar: Messages = {
   paidOfWhole: 'المدفوع: \u2068{paid}\u2069 من أصل \u2068{whole}\u2069',
   cancelledTitle: 'أُلغيت هذه الدفعة',
   cancelledText: 'لم يُخصم أي مبلغ. لم يعد هذا الرابط صالحًا.',
-  expiredTitle: 'انتهت مهلة الدفع',
+  expiredTitle: 'انتهت صلاحية طلب الدفع هذا',
   expiredText:
     'لم يُخصم أي مبلغ. لم يعد هذا الرابط صالحًا. اطلب رابطًا جديدًا من \u2068{merchant}\u2069.',
   failedTitle: 'فشلت عملية الدفع هذه',

@@ -26,7 +26,7 @@ export const en = {
   paidOfWhole: 'Paid: {paid} of {whole}',
   cancelledTitle: 'This payment was cancelled',
   cancelledText: 'Nothing was taken. This link can no longer be used.',
-  expiredTitle: 'The time to pay has run out',
+  expiredTitle: 'This payment request has expired',
   expiredText: 'Nothing was taken. This link can no longer be used. Ask {merchant} for a new one.',
   failedTitle: 'This payment failed',
   failedText: 'Nothing was taken. This link can no longer be used. Ask {merchant} for a new one.',

@@ -24,7 +24,7 @@ export const es: Messages = {
   paidOfWhole: 'Pagado: {paid} de {whole}',
   cancelledTitle: 'Este pago fue cancelado',
   cancelledText: 'No se cobró nada. Este enlace ya no sirve.',
-  expiredTitle: 'El plazo para pagar ha terminado',
+  expiredTitle: 'Esta solicitud de pago ha caducado',
   expiredText: 'No se cobró nada. Este enlace ya no sirve. Pida uno nuevo a {merchant}.',
   failedTitle: 'Este pago ha fallado',
   failedText: 'No se cobró nada. Este enlace ya no sirve. Pida uno nuevo a {merchant}.',

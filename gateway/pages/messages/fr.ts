@@ -26,7 +26,7 @@ export const fr: Messages = {
   paidOfWhole: 'Payé : {paid} sur {whole}',
   cancelledTitle: 'Ce paiement a été annulé',
   cancelledText: 'Rien n’a été prélevé. Ce lien ne peut plus être utilisé.',
-  expiredTitle: 'Le délai de paiement est écoulé',
+  expiredTitle: 'Cette demande de paiement a expiré',
   expiredText:
     'Rien n’a été prélevé. Ce lien ne peut plus être utilisé. Demandez-en un nouveau à {merchant}.',
   failedTitle: 'Ce paiement a échoué',

@@ -24,7 +24,7 @@ export const ptBr: Messages = {
   paidOfWhole: 'Pago: {paid} de {whole}',
   cancelledTitle: 'Este pagamento foi cancelado',
   cancelledText: 'Nada foi cobrado. Este link não pode mais ser usado.',
-  expiredTitle: 'O prazo para pagar terminou',
+  expiredTitle: 'Este pedido de pagamento expirou',
   expiredText: 'Nada foi cobrado. Este link não pode mais ser usado. Peça um novo a {merchant}.',
   failedTitle: 'Este pagamento falhou',
   failedText: 'Nada foi cobrado. Este link não pode mais ser usado. Peça um novo a {merchant}.',

@@ -24,7 +24,7 @@ export const ptPt: Messages = {
   paidOfWhole: 'Pago: {paid} de {whole}',
   cancelledTitle: 'Este pagamento foi cancelado',
   cancelledText: 'Nada foi cobrado. Esta ligação já não pode ser usada.',
-  expiredTitle: 'O prazo de pagamento terminou',
+  expiredTitle: 'Este pedido de pagamento expirou',
   expiredText: 'Nada foi cobrado. Esta ligação já não pode ser usada. Peça uma nova a {merchant}.',
   failedTitle: 'Este pagamento falhou',
   failedText: 'Nada foi cobrado. Esta ligação já não pode ser usada. Peça uma nova a {merchant}.',
