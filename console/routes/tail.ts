@@ -29,7 +29,9 @@ export function registerTail(
     `${path}/tail/events`,
     worker.projectStream(async ({ request, reply, project: { projectId } }) => {
       const leaving = new AbortController()
-      request.raw.once('close', () => leaving.abort())
+      reply.raw.once('close', () => leaving.abort())
+      // The browser may have gone during the checks before this.
+      if (reply.raw.destroyed || request.raw.destroyed) leaving.abort()
       const changes = tails.tailDeliveries({ projectId }, { signal: leaving.signal })
       const iterator = changes[Symbol.asyncIterator]()
       // The first message comes at once; a refusal takes its place, and becomes an answer with its status.

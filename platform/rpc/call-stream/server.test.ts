@@ -299,6 +299,23 @@ describe('a client of call streams', () => {
     await eventually(() => expect(count()).toBe(4_000))
   })
 
+  it('a client of call streams has its headers counted as long as their calls run', async () => {
+    const { seen, release, count } = holding()
+    const { server } = await start(seen)
+    const { send } = await dial(server.port)
+    const long = 'x'.repeat(15_000)
+    const headers = { one: long, two: long, three: long, four: long }
+    // One connection has 4.5 MiB of request bytes.
+    for (let callId = 1; callId <= 100; callId += 1) {
+      send({ callId, path, authorization, headers, message: hold })
+    }
+    send({ callId: 101, path, authorization })
+    await eventually(() => expect(count()).toBeGreaterThan(50))
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+    expect(count()).toBeLessThan(80)
+    release()
+  })
+
   it('a client of call streams that does not read answers is not served on, and cut off in the end', async () => {
     const large = 'x'.repeat(1 << 20)
     let count = 0

@@ -229,7 +229,7 @@ class ServedStream {
     const request = fromBinary(StreamCallsRequestSchema, bytes)
     if (!surelyFollowsRules(request)) checkRules(request)
     if (request.cancel) this.#cancel(request.callId)
-    else this.#begin(request)
+    else this.#begin(request, bytes.length)
   }
 
   /**
@@ -249,7 +249,8 @@ class ServedStream {
     context.work.then(over, over)
   }
 
-  #begin(request: StreamCallsRequest): void {
+  /** `size` is that of the whole request: its headers are kept as long as its message. */
+  #begin(request: StreamCallsRequest, size: number): void {
     const { callId, path, message } = request
     if (this.#calls.has(callId)) throw malformed('a call in flight has this number')
     const { methods, admit, log, maxBytes } = this.#options
@@ -262,7 +263,7 @@ class ServedStream {
     const headers = headersOf(request)
     const verdict = admit(path, headers)
     const { call } = verdict
-    const refusal = verdict.refusal ?? this.#refusalOf(call, message.byteLength)
+    const refusal = verdict.refusal ?? this.#refusalOf(call, message.byteLength, size)
     if (refusal !== undefined) {
       this.#refuse(callId, log.failed(call, refusal))
       return
@@ -280,13 +281,13 @@ class ServedStream {
     })
   }
 
-  #refusalOf(call: ServedCall, bytes: number): Failure | undefined {
+  #refusalOf(call: ServedCall, bytes: number, size: number): Failure | undefined {
     const refusal = this.#options.isGuarded ? peerRefusal(call, this.#peer) : undefined
     if (refusal !== undefined) return refusal
     if (bytes > call.rpc.maxMessageBytes) return messageTooLarge(call.rpc.maxMessageBytes)
     const lease = this.#connection?.admit(call.caller !== undefined)
     if (lease === undefined) return tooManyCalls()
-    if (!lease.resize(bytes)) {
+    if (!lease.resize(size)) {
       lease.release()
       return tooManyBytes()
     }
