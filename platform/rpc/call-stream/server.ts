@@ -8,12 +8,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { fromBinary } from '@bufbuild/protobuf'
-import {
-  Code,
-  type ConnectError,
-  type ConnectRouter,
-  createContextValues,
-} from '@connectrpc/connect'
+import { Code, type ConnectError, createContextValues } from '@connectrpc/connect'
 import { codeToHttpStatus, errorToJsonBytes } from '@connectrpc/connect/protocol-connect'
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
 import { Failure } from '#core/errors/errors.ts'
@@ -76,6 +71,8 @@ export interface CallStreams {
 
 const grpcTypes = new Set(['application/grpc', 'application/grpc+proto'])
 const maxRequestBytes = maxHeadBytes + maxStreamedBytes
+/** In all, since each costs a connection; further peers use HTTP. */
+const maxStreams = 128
 /** Maximum calls in flight over a stream; more are not read until one ends. */
 const maxInFlight = 1_024
 /** Maximum bytes of responses that the peer has not read yet; with more its calls are not read. */
@@ -89,16 +86,6 @@ const partingMs = 1_000
 
 const checkRules = rulesCheck(CallService.method.streamCalls)
 
-/** Registers the method for reflection, admission, and callers who use another protocol than gRPC: they are refused. */
-export function callStreamRoutes(router: ConnectRouter): void {
-  router.service(CallService, {
-    // oxlint-disable-next-line require-yield
-    async *streamCalls() {
-      throw new Failure('UNSUPPORTED_MEDIA_TYPE', 'a call stream needs gRPC and binary messages')
-    },
-  })
-}
-
 /** Makes the server of call streams. */
 export function createCallStreams(options: CallStreamOptions): CallStreams {
   const streams = new Set<ServedStream>()
@@ -108,6 +95,7 @@ export function createCallStreams(options: CallStreamOptions): CallStreams {
       if (request.url !== callStreamPath) return false
       if (!grpcTypes.has(request.headers['content-type'] ?? '')) return false
       if (isLeaving) reject(new Failure('SERVICE_UNAVAILABLE', 'the server stops'))
+      else if (streams.size >= maxStreams) reject(tooManyCalls())
       // Held for as long as the stream: no message that is incomplete takes more.
       else if (call.lease?.resize(maxRequestBytes) !== true) reject(tooManyBytes())
       else {
@@ -120,6 +108,8 @@ export function createCallStreams(options: CallStreamOptions): CallStreams {
       function reject(failure: Failure): void {
         refuse(request, response, options.log.failed(call, failure))
         resetUnread(request.stream)
+        // Its connection costs more memory than a stream, and was made for it.
+        request.stream.session?.close()
       }
     },
     leave() {
