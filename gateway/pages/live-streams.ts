@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { CheckoutView } from './checkout-view.ts'
 
-/** What a page is told: what it is about, and a stamp that changes with its content. */
+/** What a page is sent: what it is about, and a stamp that changes with its content. */
 export type Progress = Pick<CheckoutView, 'phase' | 'stamp'>
 
 /** Where changes of payments are heard of. */

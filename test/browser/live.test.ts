@@ -161,7 +161,7 @@ describe.skipIf(chromium.missing !== undefined)(
       })
     })
 
-    it('a payer who is offline is told so, and nothing is sent', async () => {
+    it('a payer who is offline sees that they are, and nothing is sent', async () => {
       const { page } = await open({ description: 'offline' })
       const pin = page.getByLabel(en.pinLabel)
       await pin.fill('123456')

@@ -1,4 +1,4 @@
-// Tests what each role may do: pages show no more, and services accept no more, whatever the console lets through.
+// Tests what each role may do: pages show no more, and services accept no more, even if the console does.
 import { randomUUID } from 'node:crypto'
 import { Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

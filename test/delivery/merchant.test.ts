@@ -123,7 +123,7 @@ const resend = (deliveryId: string, requestId = randomUUID()) =>
   client.resendMerchantDelivery({ ...keyOf(deliveryId), requestId })
 
 describe('the list of a merchant', () => {
-  it('the list of a merchant has their pushes newest first, page by page, in whatever states they are', async () => {
+  it('the list of a merchant has their pushes newest first, page by page, in all states', async () => {
     const ids = (await pushes(7)).toReversed()
     await cancelDelivery(harness.db, harness.projectId, ids[3] ?? '')
     await harness.asOwner(

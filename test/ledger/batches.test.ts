@@ -1,4 +1,4 @@
-// Shows that transfers and holds that are written together are what they would be one by one, whatever one of them does.
+// Shows that transfers and holds that are written together have the same results as one by one, even if one of them fails.
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
@@ -313,7 +313,7 @@ it('an account that another process keeps locked fails its own transfers alone',
   await letGo()
 }, 20_000)
 
-it('writes of other accounts are done while an account is locked, whatever batch they are in', async () => {
+it('writes of other accounts are done while an account is locked, also in its batch', async () => {
   const [stuck, free, other] = await Promise.all([customer(100n), customer(500n), customer(500n)])
   const letGo = await lockRow(stuck)
   // Waits for the lock as long as the test runs.

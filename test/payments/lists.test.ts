@@ -78,7 +78,7 @@ describe('the list of a merchant', () => {
     })
   })
 
-  it('the list of a merchant comes in pages that neither repeat nor miss a payment, whatever states they are in', async () => {
+  it('the list of a merchant comes in pages that neither repeat nor miss a payment, in all states', async () => {
     const merchantId = newMerchant()
     const made = await Promise.all(
       Array.from({ length: 23 }, () => harness.create({ merchantId, payers: [payer()] })),

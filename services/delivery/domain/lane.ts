@@ -55,7 +55,7 @@ const maxLimit = 16
 const successesPerGrowth = 20
 const limitAfterBreaker = 4
 const windowMs = 60_000
-/** A receiver that answered within this time keeps two slots, whatever else fails. */
+/** A receiver that answered within this time keeps two slots, even if other requests fail. */
 const answersCountMs = 600_000
 const connectFailuresToOpen = 5
 const failuresToOpen = { attempts: 10, share: 0.8 }

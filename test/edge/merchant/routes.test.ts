@@ -102,7 +102,7 @@ describe.each(['/payments/list', '/deliveries/list'])('%s', (path) => {
     expect([status, body['field']]).toEqual([400, 'created_from'])
   })
 
-  it(`${path} takes its own cursor with the same filters, whatever the size of the page`, async () => {
+  it(`${path} takes its own cursor with the same filters and any page size`, async () => {
     edge.seen.merchant.nextPageToken = 'the-next-page'
     const filters = { status: path === '/payments/list' ? 'paid' : 'delivered', created_from }
     const { body } = await get(path, filters)

@@ -1,4 +1,4 @@
-// Tells the page that shows the card form how high the form is and whether it is in use. It sends nothing that is typed.
+// Reports to the page that shows the card form how high the form is and whether it is in use. It sends nothing that is typed.
 const { host, state } = document.currentScript.dataset
 let now = state
 

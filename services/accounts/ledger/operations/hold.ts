@@ -85,7 +85,7 @@ export async function placeHold(tx: Queryable, draft: HoldDraft): Promise<Placed
 }
 
 /**
- * Places holds in one statement. Undefined for each one that it did not place, of which `placeHold` tells why. When the tables refuse one,
+ * Places holds in one statement. Undefined for each one that it did not place, for which `placeHold` reports the reason. When the tables refuse one,
  * none is placed.
  */
 export async function placeHolds(
@@ -170,7 +170,7 @@ export async function postPosting(tx: Queryable, draft: HoldPosting): Promise<Po
 }
 
 /**
- * Posts holds in one statement. Undefined for each one that it did not post, of which `postPosting` tells why. When the tables refuse one, none
+ * Posts holds in one statement. Undefined for each one that it did not post, for which `postPosting` reports the reason. When the tables refuse one, none
  * is posted.
  */
 export async function postPostings(

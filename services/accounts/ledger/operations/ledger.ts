@@ -53,7 +53,7 @@ export async function postTransfer(tx: Queryable, wanted: NewTransfer): Promise<
 }
 
 /**
- * Posts transfers in one statement. Undefined for each one that it did not post, of which `postDraft` tells why: a repeat, a conflict,
+ * Posts transfers in one statement. Undefined for each one that it did not post, for which `postDraft` reports the reason: a repeat, a conflict,
  * a refusal, a float to be opened. When the tables refuse one, none is posted.
  */
 export async function postDrafts(

@@ -144,7 +144,7 @@ export async function writeHoldsPosted(
 ): Promise<WrittenHoldPosting[]> {
   const some = inOrder(drafts, ({ transferId }) => transferId)
   const values = [
-    // What the holds keep back pays for the debits: the tables alone can tell whether something lacks.
+    // What the holds keep back pays for the debits: only the constraint of the table decides whether they suffice.
     ...holderValues(
       some.map(({ deltas }) => deltas),
       { areHeld: true },
