@@ -75,7 +75,7 @@ async function waitsOf(system: System): Promise<PushWaits> {
 /** Creates payments on schedule, also while earlier ones are in flight; by transaction id, when each was answered. */
 async function atRate(
   seconds: number,
-  create: (count: number) => Promise<string>,
+  create: () => Promise<string>,
 ): Promise<Map<string, number>> {
   const answered = new Map<string, number>()
   const beganMs = performance.now()
@@ -83,7 +83,7 @@ async function atRate(
   for (let count = 0; count < seconds * paymentsPerS; count += 1) {
     const earlyMs = beganMs + (count * 1_000) / paymentsPerS - performance.now()
     if (earlyMs > 0) await sleep(earlyMs)
-    creations.push(create(count).then((id) => void answered.set(id, performance.now())))
+    creations.push(create().then((id) => void answered.set(id, performance.now())))
   }
   await Promise.all(creations)
   return answered
@@ -93,8 +93,10 @@ function creator({ target }: System, receiver: string, agent: Agent) {
   const url = `http://127.0.0.1:${target.port}/payments/request?version=2024-10-01`
   const headers = { ...edgeHeaders(target), 'content-type': 'application/json' }
   const run = performance.now().toString(36)
-  return async (count: number): Promise<string> => {
-    const id = `latency-${run}-${count}`
+  let created = 0
+  return async (): Promise<string> => {
+    created += 1
+    const id = `latency-${run}-${created}`
     const body = createBody(target, id, `${receiver}/pushes`).replace(neverPays, paysByThemselves)
     const answer = await request(url, { method: 'POST', headers, body, dispatcher: agent })
     const text = await answer.body.text()
