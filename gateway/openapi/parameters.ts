@@ -103,7 +103,7 @@ export function parametersOf(row: RouteRow): JsonSchema[] {
 }
 
 function queryParameters(row: RouteRow): JsonSchema[] {
-  const { properties = {}, required = [] } = describedSchema(row.query.schema) as {
+  const { properties = {}, required = [] } = describedSchema(row.query.schema, 'query') as {
     properties?: Record<string, JsonSchema>
     required?: string[]
   }

@@ -84,7 +84,7 @@ function push(operationId: string, summary: string, body: TSchema, more: JsonSch
     security: [],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: describedSchema(body) } },
+      content: { 'application/json': { schema: describedSchema(body, 'push') } },
     },
     responses: { '2XX': { description: 'Accepted; it is not sent again.' } },
   }
