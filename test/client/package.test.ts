@@ -1,19 +1,11 @@
 // Packs the client as for publishing and uses the package as a team does, in an empty folder with the Node.js of this machine.
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { nodes } from '../support/nodes.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { serve, token } from './harness.ts'
 
@@ -22,20 +14,6 @@ const folder = temporaryFolder('client-package')
 const packageDir = join(folder, 'node_modules', '@payweave', 'client')
 const run = promisify(execFile)
 const dependencies = ['@bufbuild/protobuf', '@grpc/grpc-js']
-
-/** The Node.js of the tests, and the one that the machine has by itself where there is another. */
-const nodes = new Set([
-  process.execPath,
-  ...(process.env['PATH'] ?? '')
-    .split(delimiter)
-    .filter((place) => !place.includes('node_modules') && existsSync(join(place, 'node')))
-    .map((place) => realpathSync(join(place, 'node')))
-    .filter((node) => majorOf(node) >= 20),
-])
-
-function majorOf(node: string): number {
-  return Number(execFileSync(node, ['-p', 'process.versions.node.split(".")[0]']))
-}
 
 const program = `
 import { createPayweaveClient, PayweaveError } from '@payweave/client'

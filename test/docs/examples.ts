@@ -1,7 +1,9 @@
-// Runs the verifiers that docs/webhooks-signed-examples.md shows, as they stand there. It must not hold a verifier of its own.
+// Runs the verifiers that docs/webhooks-signed-examples.md shows, as they stand there, and those of the SDKs. It must not hold a verifier of its own.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { verifySignature } from '../../clients/sdk-typescript/pushes.ts'
+import { openValue } from '../../clients/sdk-typescript/seal.ts'
 import { temporaryFolder } from '../support/servers.ts'
 
 const page = fs.readFileSync(
@@ -171,7 +173,37 @@ function shellExample(): Example {
   }
 }
 
-export const examples: Example[] = [nodeExample(), pythonExample(), phpExample(), shellExample()]
+/** The functions of the TypeScript SDK. */
+function typescriptSdk(): Example {
+  return {
+    language: 'TypeScript SDK',
+    missing: undefined,
+    verify: (questions) =>
+      questions.map(({ header, body, secrets, nowS }) =>
+        verifySignature(header, body, { signingSecrets: secrets, toleranceS: 300, nowS }),
+      ),
+    missingToken: undefined,
+    open: (sealed) => sealed.map(openBySdk),
+  }
+}
+
+function openBySdk({ sealed, keys }: Sealed): string | null {
+  const known = Object.entries(keys).map(([keyId, sharedKey]) => ({ keyId, sharedKey }))
+  try {
+    return openValue(sealed, known, 'authorisation-token')
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+export const examples: Example[] = [
+  nodeExample(),
+  pythonExample(),
+  phpExample(),
+  shellExample(),
+  typescriptSdk(),
+]
 
 /** Runs the page's curl command against a receiver and returns the status that it prints. */
 export async function sendTestCallback(env: Record<string, string>): Promise<string> {

@@ -88,7 +88,7 @@ function withPortsOf({ portBase, sandbox }: SharedMesh, code: string): string {
     .replaceAll(/127\.0\.0\.1:71(\d\d)/g, (_, part) => `127.0.0.1:${portBase + Number(part)}`)
 }
 
-/** The files of the repository, the data folder of the system, and the client under its published name. */
+/** The files of the repository, the data folder of the system, and our packages under their published names. */
 function makeCheckout(folder: string, { dataDir }: SharedMesh): string {
   const checkout = path.join(folder, 'checkout')
   fs.mkdirSync(checkout)
@@ -98,11 +98,16 @@ function makeCheckout(folder: string, { dataDir }: SharedMesh): string {
     fs.symlinkSync(path.join(root, name), path.join(checkout, name))
   }
   fs.symlinkSync(dataDir, path.join(checkout, '.payweave'))
-  const client = path.join(folder, 'node_modules', '@payweave', 'client')
-  fs.mkdirSync(client, { recursive: true })
-  for (const name of ['clients', 'gen']) fs.symlinkSync(path.join(root, name), `${client}/${name}`)
-  const exports = { '.': './clients/grpc/index.ts', './gen/*.js': './gen/*.js' }
-  fs.writeFileSync(`${client}/package.json`, JSON.stringify({ type: 'module', exports }))
+  const packages = {
+    client: { '.': './clients/grpc/index.ts', './gen/*.js': './gen/*.js' },
+    sdk: { '.': './clients/sdk-typescript/index.ts' },
+  }
+  for (const [name, exports] of Object.entries(packages)) {
+    const place = path.join(folder, 'node_modules', '@payweave', name)
+    fs.mkdirSync(place, { recursive: true })
+    for (const part of ['clients', 'gen']) fs.symlinkSync(path.join(root, part), `${place}/${part}`)
+    fs.writeFileSync(`${place}/package.json`, JSON.stringify({ type: 'module', exports }))
+  }
   return checkout
 }
 
@@ -146,7 +151,7 @@ refuse() { echo "$name: $*" >&2; exit 90; }
 [ -n "$DOCS_CHECK" ] || refuse 'works on what is not here: say why it is not run'
 if [ "$name" = npm ]; then
   [ "$1" != run ] || set -- "$2"
-  case $1 in ci | link | pack) exit 0 ;; esac
+  case $1 in ci | install | link | pack) exit 0 ;; esac
   script=$("$DOCS_NODE" -p 'require(process.argv[1]).scripts[process.argv[2]] ?? ""' "$DOCS_ROOT/package.json" "$1")
   [ -n "$script" ] || refuse "there is no script $1"
   exit 0

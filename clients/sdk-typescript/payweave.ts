@@ -1,0 +1,60 @@
+// Makes the client of the JSON API.
+import { accountCalls } from './accounts.ts'
+import { billCalls } from './bills.ts'
+import { deliveryCalls } from './deliveries.ts'
+import { paymentCalls } from './payments.ts'
+import { institutionCalls, quoteCalls } from './transfers.ts'
+import { createTransport } from './transport.ts'
+
+/** Who calls, and how. */
+export type PayweaveOptions = {
+  /** Address of the API, for example `https://api.example.com`. */
+  baseUrl: string
+  /** Key of your project, 32 characters. */
+  subscriptionKey: string
+  /** Key of the merchant. */
+  apiKey: string
+  /** ISO 3166-1 alpha-2 code of the country of your transactions; national phone numbers are parsed by it. */
+  originCountry: string
+  /** Address of your server, which the allow-list of your project has. */
+  ipAddress: string
+  /** Name of your software, added to that of the SDK. */
+  userAgent?: string
+  /** Time for one attempt, in milliseconds; default 30,000, which is more than the API takes for any response. */
+  timeoutMs?: number
+  /** How often a call is repeated after a passing failure; default 3. */
+  maxRetries?: number
+  /** In place of the global `fetch`. */
+  fetch?: typeof fetch
+}
+
+/** A client; its calls are grouped by resource. */
+export type Payweave = ReturnType<typeof createPayweave>
+
+const sdkName = 'payweave-sdk-typescript/0.1.0'
+const required = ['baseUrl', 'subscriptionKey', 'apiKey', 'originCountry', 'ipAddress'] as const
+
+/**
+ * Makes a client. Throws a TypeError that names an option which is missing. Its calls reject with a PayweaveError for what
+ * the API refuses, and when no response comes; they are repeated with the same ids where that is safe.
+ */
+export function createPayweave(options: PayweaveOptions) {
+  const missing = required.filter((name) => typeof options[name] !== 'string' || !options[name])
+  if (missing.length > 0) throw new TypeError(`missing options: ${missing.join(', ')}`)
+  const { userAgent, apiKey } = options
+  const send = createTransport({
+    ...options,
+    userAgent: userAgent === undefined ? sdkName : `${sdkName} ${userAgent}`,
+    timeoutMs: options.timeoutMs ?? 30_000,
+    maxRetries: options.maxRetries ?? 3,
+    fetch: options.fetch ?? fetch,
+  })
+  return {
+    payments: paymentCalls(send, apiKey),
+    deliveries: deliveryCalls(send, apiKey),
+    accounts: accountCalls(send),
+    quotes: quoteCalls(send),
+    institution: institutionCalls(send),
+    bills: billCalls(send),
+  }
+}

@@ -1,0 +1,167 @@
+// Reads pushes about payments, and verifies the signed callbacks of onboardings and registrations.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { openValue, type SealingKey } from './seal.ts'
+import type { Notify, OnboardingCallback, PaymentCallback } from './types/pushes.ts'
+
+/** Why a request is not to be trusted as a push: answer it with 401 or 400. */
+export class WebhookError extends Error {
+  override readonly name = 'WebhookError'
+}
+
+/** A request as your server received it. */
+export type ReceivedRequest = {
+  /** A `Headers`, or an object such as `request.headers` of Node.js. */
+  headers: Headers | Record<string, string | string[] | undefined>
+  /** The body exactly as it arrived, before any parser. */
+  rawBody: string | Uint8Array
+}
+
+/** What every push has. */
+export type PushIds = {
+  /** The same on every attempt, also when the push is resent. Deduplicate by it. */
+  deliveryId: string
+  /** 1, 2, … */
+  attempt: number
+  /** Pushes of one event to several URLs share it. */
+  eventId: string
+}
+
+/** A push about a payment. Amounts of a notify, which are JSON numbers, are strings here. */
+export type Push = PushIds & {
+  paymentDetailsId: string
+  /** Your own id of the payment request. */
+  transactionId: string
+} & ({ kind: 'notify'; body: Notify } | { kind: 'callback'; body: PaymentCallback })
+
+/**
+ * Reads a push about a payment. It has no signature, so treat it as a hint: `payments.confirmPush` also reads the state
+ * that counts. Throws a WebhookError for what has not the form of a push.
+ */
+export function readPush(request: ReceivedRequest): Push {
+  const ids = {
+    ...idsOf(request),
+    paymentDetailsId: headerOf(request, 'PW-payment-details-id'),
+  }
+  const body = parse(withExactAmounts(textOf(request.rawBody)))
+  if (typeof body['event_type'] === 'string') {
+    const transactionId = String(body['transaction_id'])
+    return { ...ids, transactionId, kind: 'notify', body: body as Notify }
+  }
+  const { id } = (body['transaction_request'] ?? {}) as { id?: unknown }
+  if (typeof id !== 'string') throw new WebhookError('the body is no push about a payment')
+  return { ...ids, transactionId: id, kind: 'callback', body: body as PaymentCallback }
+}
+
+/** What a signed callback is verified with. */
+export type VerifyOptions = ReceivedRequest & {
+  /** Signing secrets of the institution; two while one replaces the other. */
+  signingSecrets: readonly string[]
+  /** Shared keys of the institution, which open `authorisation-token`. */
+  keys: readonly SealingKey[]
+  /** The `authorisation_token` that you sent when you created or registered the account. */
+  authorisationToken: string
+  /** How far the time of the signature may be from yours, in seconds; default 300. */
+  toleranceS?: number
+  /** The current time in milliseconds since 1970; default: the clock. */
+  nowMs?: number
+}
+
+/**
+ * Returns the callback of an onboarding or registration, once it is proven genuine. Throws a WebhookError when a header is
+ * missing or malformed, the signature is too old or made with none of the secrets, or the token is not yours.
+ */
+export function verifyOnboardingCallback(
+  options: VerifyOptions,
+): PushIds & { body: OnboardingCallback } {
+  const { rawBody, signingSecrets, keys, authorisationToken, nowMs = Date.now() } = options
+  const header = headerOf(options, 'pw-signature')
+  const isSigned = verifySignature(header, rawBody, {
+    signingSecrets,
+    toleranceS: options.toleranceS ?? 300,
+    nowS: Math.floor(nowMs / 1_000),
+  })
+  if (!isSigned) {
+    throw new WebhookError('the signature is malformed, too old, or made with none of the secrets')
+  }
+  let token: string
+  try {
+    token = openValue(headerOf(options, 'authorisation-token'), keys, 'authorisation-token')
+  } catch (cause) {
+    throw new WebhookError('authorisation-token does not open', { cause })
+  }
+  if (!equal(Buffer.from(token), Buffer.from(authorisationToken))) {
+    throw new WebhookError('the authorisation token is not the one that you sent')
+  }
+  return { ...idsOf(options), body: parse(textOf(rawBody)) as OnboardingCallback }
+}
+
+/** What a signature is verified with. */
+export type SignatureOptions = {
+  signingSecrets: readonly string[]
+  toleranceS: number
+  /** The current time in seconds since 1970. */
+  nowS: number
+}
+
+/**
+ * Returns whether a `pw-signature` was made with one of the secrets over exactly these bytes, within the tolerance. Compares
+ * in constant time. A malformed signature is false, not an error.
+ */
+export function verifySignature(
+  header: string,
+  rawBody: string | Uint8Array,
+  { signingSecrets, toleranceS, nowS }: SignatureOptions,
+): boolean {
+  const [, t = '', offered = ''] = /^t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,8})$/.exec(header) ?? []
+  if (t === '' || Math.abs(nowS - Number(t)) > toleranceS) return false
+  const macs = offered.slice(',v1='.length).split(',v1=')
+  let isValid = false
+  for (const secret of signingSecrets) {
+    const expected = createHmac('sha256', secret).update(`${t}.`).update(rawBody).digest()
+    for (const mac of macs) isValid = equal(Buffer.from(mac, 'hex'), expected) || isValid
+  }
+  return isValid
+}
+
+function idsOf(request: ReceivedRequest): PushIds {
+  return {
+    deliveryId: headerOf(request, 'PW-delivery-id'),
+    attempt: Number(headerOf(request, 'PW-delivery-attempt')),
+    eventId: headerOf(request, 'PW-event-id'),
+  }
+}
+
+function headerOf({ headers }: ReceivedRequest, name: string): string {
+  const value =
+    headers instanceof Headers
+      ? headers.get(name)
+      : Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1]
+  if (typeof value !== 'string' || value === '') throw new WebhookError(`${name} is missing`)
+  return value
+}
+
+/** Amounts as strings: as JSON numbers they would become floats, which are not exact. */
+function withExactAmounts(text: string): string {
+  return text.replaceAll(
+    /("amount"\s*:\s*)(-?\d+(?:\.\d+)?)|"(?:[^"\\]|\\.)*"/g,
+    (found, name?: string, amount?: string) => (name === undefined ? found : `${name}"${amount}"`),
+  )
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (typeof body === 'object' && body !== null) return body as Record<string, unknown>
+  } catch {
+    // Answered below.
+  }
+  throw new WebhookError('the body is no JSON object')
+}
+
+function textOf(rawBody: string | Uint8Array): string {
+  return typeof rawBody === 'string' ? rawBody : Buffer.from(rawBody).toString()
+}
+
+function equal(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}

@@ -1,0 +1,163 @@
+// Sends one call with the headers of the API, repeats it with the same ids after a passing failure, and reads the response.
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PayweaveError } from './error.ts'
+
+/** How calls are sent. */
+export type TransportOptions = {
+  baseUrl: string
+  subscriptionKey: string
+  originCountry: string
+  ipAddress: string
+  userAgent: string
+  /** Time for one attempt, in milliseconds. */
+  timeoutMs: number
+  maxRetries: number
+  fetch: typeof fetch
+}
+
+/** One call. */
+export type Call = {
+  method: 'GET' | 'POST'
+  /** Path of the route, for example `/payments/status`. */
+  path: string
+  version: string
+  query?: Record<string, string | number | undefined>
+  /** The JSON body, or a form. */
+  body?: object | FormData
+  headers?: Record<string, string>
+  /** The call must not be executed twice: it is repeated only after 408 and 429, when it was not executed. */
+  isOnce?: true
+}
+
+/** What a caller may choose for one call. */
+export type CallOptions = {
+  /** Ends the call and the pauses between its attempts. */
+  signal?: AbortSignal
+  /** A UUID that becomes the `request_id` of each attempt. A new one when unset. */
+  requestId?: string
+  /** In place of that of the client. */
+  timeoutMs?: number
+  /** In place of that of the client. */
+  maxRetries?: number
+}
+
+/** Sends a call. Rejects with a PayweaveError, and with the reason of `signal` when that aborts. */
+export type Send = <T>(call: Call, options?: CallOptions) => Promise<T>
+
+const firstPauseMs = 250
+const maxPauseMs = 8_000
+/** A longer `Retry-After` is for the caller to honour: the error has it. */
+const maxRetryAfterS = 60
+const repeatedStatuses = new Set([0, 408, 429, 500, 503, 504])
+const repeatedOnceStatuses = new Set([408, 429])
+
+/** Makes the function that sends calls; it rejects with a PayweaveError. */
+export function createTransport(client: TransportOptions): Send {
+  return async <T>(call: Call, options: CallOptions = {}) => {
+    const { signal, requestId = randomUUID(), maxRetries = client.maxRetries } = options
+    for (let attempt = 0; ; attempt += 1) {
+      const answer = await exchange(client, call, { ...options, requestId })
+      if ('body' in answer) return answer.body as T
+      signal?.throwIfAborted()
+      const { error } = answer
+      if (attempt >= maxRetries || !mayPass(call, error)) throw error
+      await sleep(pauseMs(attempt, error), undefined, signal === undefined ? {} : { signal })
+    }
+  }
+}
+
+/** Whether the same request may succeed in a moment, without being executed twice. */
+function mayPass({ isOnce }: Call, { status, reason, retryAfterS = 0 }: PayweaveError): boolean {
+  if (retryAfterS > maxRetryAfterS) return false
+  const statuses = isOnce === true ? repeatedOnceStatuses : repeatedStatuses
+  return statuses.has(status) || reason === 'IDEMPOTENCY_KEY_IN_PROGRESS'
+}
+
+/** Exponential backoff with full jitter, after what `Retry-After` asks for. */
+function pauseMs(attempt: number, { retryAfterS = 0 }: PayweaveError): number {
+  return retryAfterS * 1_000 + Math.random() * Math.min(maxPauseMs, firstPauseMs * 2 ** attempt)
+}
+
+async function exchange(
+  client: TransportOptions,
+  call: Call,
+  { signal, requestId, timeoutMs = client.timeoutMs }: CallOptions & { requestId: string },
+): Promise<{ body: unknown } | { error: PayweaveError }> {
+  const { method, path, body } = call
+  const timeout = AbortSignal.timeout(timeoutMs)
+  try {
+    const response = await client.fetch(urlOf(client, call), {
+      method,
+      headers: headersOf(client, call, requestId),
+      // A redirect would carry the keys to another address.
+      redirect: 'manual',
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+    })
+    const found = parse(await response.text())
+    if (response.ok && found !== undefined) return { body: found }
+    return { error: refusal(response, found ?? {}, requestId) }
+  } catch (cause) {
+    const message = timeout.aborted
+      ? `${method} ${path} got no response within ${timeoutMs} ms`
+      : `${method} ${path} got no response`
+    const facts = { status: 0, reason: 'NO_RESPONSE', message, requestId, cause }
+    return { error: new PayweaveError(facts) }
+  }
+}
+
+function urlOf({ baseUrl }: TransportOptions, { path, version, query = {} }: Call): URL {
+  const url = new URL(`${baseUrl.replace(/\/+$/, '')}${path}`)
+  const parameters: Call['query'] = { version, ...query }
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  }
+  return url
+}
+
+function headersOf(client: TransportOptions, { body, headers }: Call, requestId: string) {
+  const isJson = body !== undefined && !(body instanceof FormData)
+  return {
+    'PW-subscription-key': client.subscriptionKey,
+    'PW-origin-country': client.originCountry,
+    'PW-request-date': new Date().toISOString().slice(0, 19).replace('T', ' '),
+    'PW-ip-address': client.ipAddress,
+    'PW-request-id': requestId,
+    'User-Agent': client.userAgent,
+    Accept: 'application/json',
+    ...(isJson && { 'Content-Type': 'application/json' }),
+    ...headers,
+  }
+}
+
+type Json = Record<string, unknown>
+
+function parse(text: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Json) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function refusal({ status, headers }: Response, body: Json, requestId: string): PayweaveError {
+  const data = (body['data'] ?? {}) as Json
+  const { missing } = body
+  const retryAfter = headers.get('retry-after') ?? ''
+  return new PayweaveError({
+    status,
+    reason: text(body['errorCode']) ?? text(data['errorCode']) ?? `HTTP_${status}`,
+    message: text(body['message']) ?? `The response has status ${status} and is not of this API.`,
+    requestId: text(body['request_id']) ?? headers.get('pw-request-id') ?? requestId,
+    field: text(body['field']),
+    missing: Array.isArray(missing) ? missing.map(String) : undefined,
+    docUrl: text(body['doc_url']),
+    retryAfterS: /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
+  })
+}
