@@ -1,0 +1,93 @@
+// Starts each shop of examples/ as examples/README.md says, and is its customer: buys, pays, sees the push arrive, and takes the money back.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { afterEach, expect, it } from 'vitest'
+import { blocksOf } from '../../docs/pages.ts'
+import { eventually } from '../../support/eventually.ts'
+import { freePorts } from '../../support/servers.ts'
+import { person, sharedMesh } from '../harness.ts'
+
+const mesh = sharedMesh()
+/** One line of the page starts one shop. */
+const commands = blocksOf('examples/README.md').flatMap(({ code }) =>
+  code
+    .split('\n')
+    .map((line) => line.replace(/\s*#.*/, ''))
+    .filter((line) => line !== ''),
+)
+
+const shops: ChildProcess[] = []
+afterEach(() => {
+  // With what it started.
+  for (const { pid = 0 } of shops.splice(0)) process.kill(-pid, 'SIGTERM')
+})
+
+/** Starts a shop; returns its address and what it has printed. */
+async function openShop(command: string) {
+  const [port = 0] = await freePorts(1)
+  const env = { ...process.env, PAYWEAVE_DATA_DIR: mesh.dataDir, SHOP_PORT: String(port) }
+  const child = spawn('sh', ['-c', command], { env, detached: true })
+  shops.push(child)
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (bytes: Buffer) => {
+      printed += String(bytes)
+    })
+  }
+  const url = `http://127.0.0.1:${port}`
+  const said = () => printed
+  await eventually(said, (text) => expect(text).toContain(`The shop is open: ${url}`), 30_000)
+  return { url, said }
+}
+
+/** Sends a form as a browser does, and does not follow the answer. */
+function post(url: string, fields: Record<string, string>): Promise<Response> {
+  return fetch(url, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' })
+}
+
+async function pageOf(url: string): Promise<string> {
+  const answer = await fetch(url)
+  const text = await answer.text()
+  expect(answer.status, text).toBe(200)
+  return text
+}
+
+/** Sends a push about a payment that does not exist; returns the status of the answer. */
+async function forgePush(url: string): Promise<number> {
+  const headers = {
+    'pw-delivery-id': 'd',
+    'pw-delivery-attempt': '1',
+    'pw-event-id': 'e',
+    'pw-payment-details-id': '01a1fc1d-3c7c-7a55-beb8-41051e057d99',
+  }
+  const body = '{"event_type":"payment_completed","transaction_id":"order","status":"PAID"}'
+  return (await fetch(`${url}/webhook`, { method: 'POST', headers, body })).status
+}
+
+it.each(commands)(
+  'a customer buys, pays and is refunded, and a forged push ships nothing: %s',
+  { timeout: 90_000 },
+  async (command) => {
+    const { url, said } = await openShop(command)
+    expect(await forgePush(url)).toBe(400)
+    expect(said()).not.toContain('ship it')
+
+    const [, order = ''] = /name="order" value="([^"]+)"/.exec(await pageOf(url)) ?? []
+    const form = { order, mobile_number: person(1) }
+    const bought = await post(`${url}/buy`, form)
+    const payerUrl = bought.headers.get('location') ?? ''
+    expect([bought.status, payerUrl]).toEqual([303, expect.stringContaining('/pay/')])
+    expect(await pageOf(payerUrl)).toContain('25.00')
+    const again = await post(`${url}/buy`, form)
+    expect(again.headers.get('location')).toBe(payerUrl)
+    await eventually(said, (text) => expect(text).toContain(`${order} is paid: ship it`))
+
+    const row = (await pageOf(url)).split('<tr>').find((text) => text.includes(order))
+    const [, payment = ''] = /name="payment" value="([^"]+)"/.exec(row ?? '') ?? []
+    const refunded = await post(`${url}/refund`, { payment })
+    expect(refunded.status).toBe(303)
+    await eventually(said, (text) => expect(text).toContain(`${order} is Refunded`))
+    expect((await pageOf(url)).split('<tr>').find((text) => text.includes(order))).toContain(
+      'Refunded',
+    )
+  },
+)
