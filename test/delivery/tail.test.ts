@@ -53,9 +53,13 @@ function ended(changes: Partial<EndedAttempt['claimed']> = {}): EndedAttempt {
 }
 
 /** Opens a tail and passes its first heartbeat. */
-async function open(tail: Awaited<ReturnType<typeof replica>>, kind?: 'notify' | 'callback') {
+async function open(
+  tail: Awaited<ReturnType<typeof replica>>,
+  kind?: 'notify' | 'callback',
+  of: { projectId: string; person: string | undefined } = { projectId, person: undefined },
+) {
   const abort = new AbortController()
-  const items = tail.open({ projectId, kind }, abort.signal)
+  const items = tail.open({ ...of, kind }, abort.signal)
   expect(caseOf((await items.next()).value)).toBe('heartbeat')
   closers.push(() => abort.abort())
   return { abort, next: async () => (await items.next()).value as TailItem | undefined }
@@ -117,6 +121,25 @@ describe('a tail', () => {
     const rest = next()
     abort.abort()
     expect(await rest).toBeUndefined()
+  })
+
+  it('readers of one project, and one person, leave room for all others', async () => {
+    const tail = await replica({ readerLimit: 6, projectLimit: 3, personLimit: 2 })
+    const reading = (person: string | undefined, of = projectId) =>
+      open(tail, undefined, { projectId: of, person })
+    const full = { reason: 'RATE_LIMIT_EXCEEDED' }
+    const { abort } = await reading('one')
+    await reading('one')
+    await expect(reading('one')).rejects.toMatchObject(full)
+    await expect(reading('one', randomUUID())).rejects.toMatchObject(full)
+    await reading('two')
+    await expect(reading('three')).rejects.toMatchObject(full)
+    await reading('three', randomUUID())
+    abort.abort()
+    await reading('three')
+    await reading('four', randomUUID())
+    await reading(undefined, randomUUID())
+    await expect(reading('six', randomUUID())).rejects.toMatchObject(full)
   })
 
   it('a tail ends with its replica', async () => {

@@ -910,7 +910,8 @@ export declare const DeliveryService: GenService<{
   /**
    * Streams attempts of all replicas as they end, until the deadline (60 s by default, 24 h at most) or until the
    * caller cancels. A caller that reads too slowly misses changes and gets a gap message in their place. No change is
-   * sent twice, and none from before the call. RESOURCE_EXHAUSTED when too many tails are open.
+   * sent twice, and none from before the call. RESOURCE_EXHAUSTED when too many tails are open in all, of
+   * the project or by the person of the console.
    *
    * @generated from rpc delivery.v1.DeliveryService.TailDeliveries
    */

@@ -5,6 +5,7 @@ import { isUuid } from '#core/identity/id.ts'
 import type { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
+import { currentContext } from '#platform/rpc/context.ts'
 import { cancelDelivery, replayDelivery } from '../store/operate-store.ts'
 import {
   type DeliveryFilter,
@@ -83,7 +84,8 @@ export function deliveryService(
     tailDeliveries(request, context) {
       const projectId = projectOf(context, request.projectId)
       const kind = wordOf(wireKinds, request.kind, 'kind')
-      return tail.open({ projectId, kind }, context.signal)
+      const person = currentContext()?.caller?.person?.id
+      return tail.open({ projectId, kind, person }, context.signal)
     },
   }
 }

@@ -21,6 +21,8 @@ export type TailItem = MessageInitShape<typeof TailDeliveriesResponseSchema>
 export interface TailFilter {
   projectId: string
   kind: DeliveryKind | undefined
+  /** The person of the console who reads; undefined: a bearer, which many people may use. */
+  person: string | undefined
 }
 
 /** What the tail needs. */
@@ -33,6 +35,10 @@ export interface TailOptions {
   heartbeatMs?: number
   /** Maximum readers at once; 64 by default. */
   readerLimit?: number
+  /** Maximum readers of one project at once; 16 by default. */
+  projectLimit?: number
+  /** Maximum tails that one person has open at once, of all projects; 8 by default. */
+  personLimit?: number
 }
 
 /** The tail of one replica. */
@@ -43,7 +49,7 @@ export interface Tail {
   report(ended: EndedAttempt[]): void
   /**
    * Yields a heartbeat first, then changes, gaps and heartbeats, until the signal aborts. Throws RATE_LIMIT_EXCEEDED,
-   * when it is first read, if too many tails are open.
+   * when it is first read, if too many tails are open in all, of the project or by the person.
    */
   open(filter: TailFilter, signal: AbortSignal): AsyncGenerator<TailItem>
   /** Ends all readers and the subscriptions. */
@@ -64,12 +70,11 @@ interface Reader {
 }
 
 /**
- * Makes the tail of this replica, whose `open` throws RATE_LIMIT_EXCEEDED past `readerLimit`. It publishes only while a
+ * Makes the tail of this replica, whose `open` throws RATE_LIMIT_EXCEEDED past its limits. It publishes only while a
  * client tails on any replica, so that without one the sender does no extra work.
  */
 export function createTail(options: TailOptions): Tail {
   const { nats, log, bufferLimit = 1_000, heartbeatMs = 15_000 } = options
-  const { readerLimit = 64 } = options
   const readers = new Set<Reader>()
   let wantedUntilMs = Number.NEGATIVE_INFINITY
 
@@ -118,7 +123,7 @@ export function createTail(options: TailOptions): Tail {
       )
     },
     async *open(filter, signal) {
-      if (readers.size >= readerLimit) {
+      if (isFull(readers, filter, options)) {
         throw new Failure('RATE_LIMIT_EXCEEDED', 'too many tails are open')
       }
       const { reader, items } = createReader(filter, bufferLimit, heartbeatMs)
@@ -142,6 +147,20 @@ export function createTail(options: TailOptions): Tail {
       for (const reader of readers) reader.end()
     },
   }
+}
+
+/** Whether one more tail would be too many: those of one project or one person must leave room for all others. */
+function isFull(
+  readers: ReadonlySet<Reader>,
+  { projectId, person }: TailFilter,
+  { readerLimit = 64, projectLimit = 16, personLimit = 8 }: TailOptions,
+): boolean {
+  const open = [...readers].map(({ filter }) => filter)
+  return (
+    open.length >= readerLimit ||
+    open.filter((one) => one.projectId === projectId).length >= projectLimit ||
+    (person !== undefined && open.filter((one) => one.person === person).length >= personLimit)
+  )
 }
 
 function fits(change: DeliveryChange, { projectId, kind }: TailFilter): boolean {
