@@ -59,8 +59,8 @@ function projectFieldsIn(message: DescMessage, seen: Set<DescMessage>): number {
 
 /**
  * Makes the check of a method's messages against the project of a bearer or person that is bound to one. The check throws
- * PERMISSION_DENIED for another project, and fills in the project of a message that names none. Undefined for a method
- * that no such caller may call.
+ * PERMISSION_DENIED for another project and for a call without a caller, and fills in the project of a message that
+ * names none. Undefined for a method that no such caller may call.
  */
 export function bindToProject(method: DescMethod): ((message: Message) => void) | undefined {
   if (!namesOneProject(method)) return undefined
@@ -68,7 +68,10 @@ export function bindToProject(method: DescMethod): ((message: Message) => void) 
   const name = field?.localName ?? ''
   return (message) => {
     const call = currentContext()
-    const { kind, person, projectId } = call?.caller ?? {}
+    if (call?.caller === undefined) {
+      throw new Failure('PERMISSION_DENIED', 'the call has no caller')
+    }
+    const { kind, person, projectId } = call.caller
     if (projectId === undefined || (kind !== 'bearer' && person === undefined)) return
     const named = message as unknown as Record<string, string | undefined>
     named[name] = projectOf(call, named[name] ?? '')

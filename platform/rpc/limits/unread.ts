@@ -36,7 +36,11 @@ export function createBodyDropper(): BodyDropper {
       if (isLong) longDrops += 1
       const { socket } = request
       const cut = setTimeout(() => socket.destroy(), lingerMs).unref()
-      const over = () => clearTimeout(cut)
+      const over = () => {
+        clearTimeout(cut)
+        // The connection goes on to other requests.
+        socket.off('close', over)
+      }
       socket.once('close', over)
       // A reader that stopped half-way would keep the stream paused.
       request.removeAllListeners('readable')
