@@ -1,10 +1,9 @@
 // Runs a launch in the foreground of a terminal or a pipe: progress, summary, signals, exit code.
 import module from 'node:module'
-import { signInLink } from '../../console/sign-in/local-key.ts'
 import { launch } from './launch.ts'
 import { LaunchError } from './preflight/launch-error.ts'
 import { type NodePart, processNames, type Stores } from './process/parts.ts'
-import { consoleKey } from './secrets.ts'
+import { consoleAddress } from './secrets.ts'
 import { type LaunchSettings, readLaunchSettings } from './settings.ts'
 import { curlExample, partsTable, payByHand, places } from './start-summary.ts'
 
@@ -75,8 +74,7 @@ async function run(partsOf: PartsOf, stopping: AbortSignal): Promise<void> {
   setImmediate(module.flushCompileCache)
   const table = partsTable(launched.processes(), [...processNames, 'postgres', 'nats'])
   console.log(`\n${table}\n`)
-  const consoleLink = signInLink(settings.consolePort, consoleKey(settings.dataDir))
-  console.log(`${places(launched.sandbox, settings.dataDir, consoleLink)}\n`)
+  console.log(`${places(launched.sandbox, settings.dataDir, consoleAddress(settings))}\n`)
   console.log(`Make a payment request:\n\n${curlExample(launched.sandbox)}\n`)
   console.log(`${payByHand}\n`)
   console.log('Ctrl-C stops it all.')

@@ -4,9 +4,10 @@ import path from 'node:path'
 import { hashToken } from '#core/identity/token.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 
-import { signInKeyFile } from '../../console/sign-in/local-key.ts'
+import { signInKeyFile, signInLink } from '../../console/sign-in/local-key.ts'
 import { lastingSecrets, newLastingSecret } from '../bootstrap/lasting-secrets.ts'
 import { newPassword, readOrMakeFile } from './private-file.ts'
+import type { LaunchSettings } from './settings.ts'
 
 /**
  * Makes what is missing below `<data>/secrets/<process>`. The keys by which processes know each other
@@ -27,6 +28,12 @@ export function prepareSecrets(dataDir: string, processes: string[], bearerToken
 /** The key of the console's built-in provider, in its one-click link: made once, and kept. */
 export function consoleKey(dataDir: string): string {
   return readOrMakeFile(path.join(secretsFolder(dataDir, 'console'), signInKeyFile), newPassword)
+}
+
+/** Where a person of this machine signs in: with an identity provider nobody chooses a person of the sandbox. */
+export function consoleAddress(settings: LaunchSettings): string {
+  const { consolePort, consoleUrl, dataDir, hasIdentityProvider } = settings
+  return hasIdentityProvider ? consoleUrl : signInLink(consolePort, consoleKey(dataDir))
 }
 
 /** The folder of one process's secrets. */

@@ -9,6 +9,8 @@ describe('the settings of a start', () => {
       environment: 'local',
       port: 8080,
       consolePort: 7122,
+      consoleUrl: 'http://127.0.0.1:7122',
+      hasIdentityProvider: false,
       portBase: 7100,
       dataDir: path.resolve('.payweave'),
       publicBaseUrl: 'http://127.0.0.1:8080',
@@ -20,6 +22,17 @@ describe('the settings of a start', () => {
       natsCaFile: undefined,
       natsReplicas: 1,
       rpcTls: 'off',
+    })
+  })
+
+  it('the settings of a start say where people sign in with an identity provider', () => {
+    const env = {
+      CONSOLE_URL: 'https://console.example.com',
+      OIDC_ISSUER: 'https://id.example.com',
+    }
+    expect(readLaunchSettings(env)).toMatchObject({
+      consoleUrl: 'https://console.example.com',
+      hasIdentityProvider: true,
     })
   })
 

@@ -11,6 +11,10 @@ export type LaunchSettings = {
   port: number
   /** Where people reach the console. */
   consolePort: number
+  /** The address of the console that its identity provider leads back to. */
+  consoleUrl: string
+  /** Whether people sign in with an identity provider, and not as people of the sandbox. */
+  hasIdentityProvider: boolean
   /** First of the block of ports for everything internal. */
   portBase: number
   /** Absolute. Holds all that outlives a start. */
@@ -57,6 +61,8 @@ export function readLaunchSettings(env: Env): LaunchSettings {
     environment: read.payweaveEnv,
     port: read.port,
     consolePort: read.consolePort,
+    consoleUrl: env['CONSOLE_URL'] || `http://127.0.0.1:${read.consolePort}`,
+    hasIdentityProvider: Boolean(env['OIDC_ISSUER']),
     portBase: read.portBase,
     dataDir: path.resolve(read.payweaveDataDir),
     publicBaseUrl: read.publicBaseUrl,

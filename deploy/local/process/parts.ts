@@ -121,9 +121,7 @@ function partEnv(
     HOST: '127.0.0.1',
     PORT: String(servingPort(settings, name)),
     ADMIN_PORT: String(adminPort(settings, name)),
-    ...(name === 'console' && {
-      CONSOLE_URL: env['CONSOLE_URL'] || `http://127.0.0.1:${settings.consolePort}`,
-    }),
+    ...(name === 'console' && { CONSOLE_URL: settings.consoleUrl }),
     ...(name === 'simulator' && { SIMULATOR_PUBLIC_PORT: String(simulatorPublicPort(settings)) }),
     SECRETS_DIR: path.join(dataDir, 'secrets', name),
     RPC_TLS: rpcTls,
