@@ -1,7 +1,8 @@
 // The commands on billers and their products.
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { formatAmount, parseAmount } from '#core/money/money.ts'
+import { formatAmount } from '#core/money/money.ts'
+import { parseRanges } from '#core/money/range.ts'
 import {
   BillerSchema,
   CatalogueService,
@@ -101,7 +102,7 @@ const putProduct: CatalogueWork = async (context, catalogue) => {
       productCode,
       name: optionOf(context, 'name'),
       referencePattern: optionOf(context, 'pattern'),
-      ranges: optionOf(context, 'range').split(',').map(rangeOf),
+      ranges: rangesOf(optionOf(context, 'range')),
       active: !context.flags.has('inactive'),
     },
   })
@@ -113,11 +114,12 @@ function optionOf({ options }: CommandContext, name: string): string {
   return text
 }
 
-function rangeOf(text: string) {
-  const [, currency = '', min = '', max = ''] = /^([A-Z]{3}):([\d.]+)-([\d.]+)$/.exec(text) ?? []
-  const moneyOf = (amount: string) => ({ currency, minorUnits: parseAmount(amount, currency) })
+function rangesOf(text: string) {
   try {
-    return { min: moneyOf(min), max: moneyOf(max) }
+    return parseRanges(text).map(({ currency, minMinor, maxMinor }) => ({
+      min: { currency, minorUnits: minMinor },
+      max: { currency, minorUnits: maxMinor },
+    }))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw new UsageError('--range must look like USD:1.00-5000.00,TTD:1.00-5000.00', {
