@@ -4,10 +4,12 @@ import { type Client, Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
 import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
 import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
 import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
 import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
@@ -41,6 +43,9 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
       name,
       of: <S extends DescService>(service: S) =>
         recorded(service, createRpcClient(service, { ...options, pool }), record),
+      /** For a stream that repeats the call which its opening wrote down. */
+      unrecordedOf: <S extends DescService>(service: S) =>
+        createRpcClient(service, { ...options, pool }),
       lastingOf: <S extends DescService>(service: S, timeoutMs: number) =>
         recorded(
           service,
@@ -58,13 +63,16 @@ export function openClients(urls: Urls, identity: Identity, record: Record) {
   const delivery = open('delivery', urls.deliveryUrl)
   return {
     access: accounts.of(AccessService),
+    ledger: accounts.of(LedgerService),
     settlements: accounts.of(SettlementPostingService),
     payments: payments.of(PaymentsService),
     catalogue: billing.of(CatalogueService),
     deliveries: delivery.of(DeliveryService),
     tails: delivery.lastingOf(DeliveryService, tailMs),
+    merchantDeliveries: delivery.of(MerchantDeliveryService),
     endpoints: delivery.of(EndpointService),
     replays: delivery.of(ReplayService),
+    replayPolls: delivery.unrecordedOf(ReplayService),
     closers: [accounts, payments, billing, delivery],
   }
 }
@@ -121,7 +129,18 @@ function refuse(error: unknown): never {
 }
 
 /** Fields that name what a call is about, the narrowest first. */
-const targetFields = ['deliveryId', 'jobId', 'paymentId', 'transactionId', 'subjectId', 'keyId']
+const targetFields = [
+  'deliveryId',
+  'jobId',
+  'paymentId',
+  'transferId',
+  'holdId',
+  'transactionId',
+  'subjectId',
+  'keyId',
+  'institutionId',
+  'merchantId',
+]
 
 async function note(record: Record, rpc: string, request: object): Promise<void> {
   const context = currentContext()

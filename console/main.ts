@@ -41,6 +41,7 @@ runProcess('console', async (stopping, log) => {
   const app = await createConsole({
     environment: settings.payweaveEnv,
     consoleUrl,
+    publicBaseUrl: settings.publicBaseUrl,
     limits: { idleS: settings.consoleIdleS, lifetimeS: settings.consoleSessionS },
     db,
     clients,

@@ -7,9 +7,16 @@ import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Clients } from '../clients.ts'
 import { assets, sendPage } from '../pages/render.ts'
+import { registerAudit } from '../routes/audit.ts'
+import { registerCatalogue } from '../routes/catalogue.ts'
+import { registerDevelopers } from '../routes/developers.ts'
 import { registerHome } from '../routes/home.ts'
+import { registerInbox } from '../routes/inbox.ts'
+import { registerLedger } from '../routes/ledger.ts'
 import { registerPayment } from '../routes/payment.ts'
+import { registerPayments } from '../routes/payments.ts'
 import { registerPushes } from '../routes/pushes.ts'
+import { registerReceivers } from '../routes/receivers.ts'
 import { registerSearch } from '../routes/search.ts'
 import { type LocalProviderOptions, registerLocalProvider } from '../sign-in/local-provider.ts'
 import type { Oidc } from '../sign-in/oidc.ts'
@@ -18,6 +25,7 @@ import { openSessions } from '../sign-in/sessions.ts'
 import type { SessionLimits } from '../store/session-store.ts'
 import { newNonce, protect } from './guard.ts'
 import type { Shell } from './shell.ts'
+import type { ReaderLimits } from './stream.ts'
 import { createWorker } from './work.ts'
 
 declare module 'fastify' {
@@ -30,21 +38,27 @@ declare module 'fastify' {
 export type ConsoleOptions = {
   environment: Shell['environment']
   consoleUrl: string
+  /** Where payers' links begin. */
+  publicBaseUrl: string
   limits: SessionLimits
   db: Database
   clients: Clients
   oidc: Oidc
   /** The built-in provider; undefined: the one of the settings. */
   local: LocalProviderOptions | undefined
+  /** How slowly a file or a stream may be read; the defaults otherwise. */
+  readerLimits?: ReaderLimits
   log: Logger
 }
 
+const defaultReaderLimits = { stalledMs: 60_000, maxMs: 15 * 60_000 }
 const bodyLimitBytes = 64 * 1024
 const requestTimeoutMs = 30_000
 
 /** Makes the server; it does not listen yet. */
 export async function createConsole(options: ConsoleOptions): Promise<FastifyInstance> {
-  const { environment, consoleUrl, limits, db, clients, oidc, local, log } = options
+  const { environment, consoleUrl, publicBaseUrl, limits, db, clients, oidc, local, log } = options
+  const { readerLimits = defaultReaderLimits } = options
   const { host, origin, protocol } = new URL(consoleUrl)
   const app = Fastify({
     bodyLimit: bodyLimitBytes,
@@ -70,13 +84,20 @@ export async function createConsole(options: ConsoleOptions): Promise<FastifyIns
   }
   app.get('/favicon.ico', (_, reply) => reply.code(204).send())
   const sessions = openSessions(db, consoleUrl, limits)
-  const worker = createWorker({ sessions, clients, origin })
+  const worker = createWorker({ sessions, clients, origin, readerLimits })
   if (local !== undefined) registerLocalProvider(app, local)
   registerSignIn(app, { oidc, sessions, worker, consoleUrl, log })
   registerHome(app, { worker, clients })
   registerSearch(app, { worker, clients })
-  registerPayment(app, { worker, clients })
+  registerPayments(app, { worker, clients })
+  registerPayment(app, { worker, clients, publicBaseUrl })
   registerPushes(app, { worker, clients })
+  registerReceivers(app, { worker, clients })
+  registerDevelopers(app, { worker, clients })
+  registerInbox(app, { worker, clients })
+  registerLedger(app, { worker, clients })
+  registerCatalogue(app, { worker, clients })
+  registerAudit(app, { worker, clients, db })
   app.setNotFoundHandler((_, reply) => sendError(reply, 404, 'There is no such page.'))
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log))
   return app

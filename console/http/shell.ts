@@ -34,11 +34,19 @@ type Place = { label: string; path: string; needs: PersonsRpc }
 
 /** Pages of one project, below `/projects/<id>`. */
 const projectPlaces: Place[] = [
+  { label: 'Payments', path: 'payments', needs: 'payments.v1.PaymentsService/ListPayments' },
   { label: 'Pushes', path: 'pushes', needs: 'delivery.v1.DeliveryService/ListDeliveries' },
+  { label: 'Receivers', path: 'receivers', needs: 'delivery.v1.EndpointService/ListEndpoints' },
+  { label: 'Developers', path: 'developers', needs: 'accounts.v1.AccessService/ListApiKeys' },
 ]
 
 /** Pages of the staff. */
-const staffPlaces: Place[] = []
+const staffPlaces: Place[] = [
+  { label: 'Inbox', path: 'inbox', needs: 'billing.v1.CatalogueService/ListReviews' },
+  { label: 'Ledger', path: 'ledger', needs: 'accounts.v1.LedgerService/CheckLedger' },
+  { label: 'Catalogue', path: 'catalogue', needs: 'billing.v1.CatalogueService/ListCatalogue' },
+  { label: 'Audit', path: 'audit', needs: 'accounts.v1.AccessService/ListAudit' },
+]
 
 /** Where the navigation leads. */
 export function navigationOf({ session, project, path }: Shell): NavigationLink[] {

@@ -5,9 +5,11 @@ import { isUuid, randomId } from '#core/identity/id.ts'
 import { runWithContext } from '#platform/rpc/context.ts'
 import { newTraceparent } from '#platform/telemetry/spans.ts'
 import type { Clients } from '../clients.ts'
+import { sendPage } from '../pages/render.ts'
 import { isOwnForm, type Session, type Sessions } from '../sign-in/sessions.ts'
 import { isFromOwnPage } from './guard.ts'
 import { type May, mayOf, type ShownProject } from './shell.ts'
+import { type ReaderLimits, streamTo } from './stream.ts'
 
 /** What a page's handler works with. */
 export type Work = {
@@ -19,6 +21,8 @@ export type Work = {
   query: URLSearchParams
   /** The fields of the form. */
   form: URLSearchParams
+  /** Answers with a body that is made while it is read, in the name of this person. */
+  stream(type: string, parts: AsyncIterable<string>): FastifyReply
   /** Runs calls for another project of this person; where they have no role, services refuse them. */
   within<T>(projectId: string, calls: () => Promise<T>): Promise<T>
 }
@@ -35,38 +39,46 @@ export function pathId<N extends string>({ request }: Work, name: N): Record<N, 
   return { [name]: id } as Record<N, string>
 }
 
+/** How long a handler may take, and whether its request is a sign of a person: an open page by itself is none. */
+type How = { lasts?: boolean; quietly?: boolean }
+
+/** A file takes as long as it is. */
+export const asFile: How = { lasts: true }
+
+/** A stream that an open page reads does not prolong the session. */
+export const asStream: How = { lasts: true, quietly: true }
+
 /** Wraps handlers of pages. */
 export type Worker = {
   /** A page of no project. */
-  page(handle: Handle<Work>): RouteHandlerMethod
+  page(handle: Handle<Work>, how?: How): RouteHandlerMethod
   /** A page below `/projects/:projectId`. */
-  projectPage(handle: Handle<ProjectWork>): RouteHandlerMethod
-  /** The same for a file, which takes as long as it is. */
-  projectFile(handle: Handle<ProjectWork>): RouteHandlerMethod
-  /** The same for a stream that an open page reads: it does not prolong the session. */
-  projectStream(handle: Handle<ProjectWork>): RouteHandlerMethod
+  projectPage(handle: Handle<ProjectWork>, how?: How): RouteHandlerMethod
 }
 
 /** What wraps handlers. */
-export type WorkerOptions = { sessions: Sessions; clients: Clients; origin: string }
+export type WorkerOptions = {
+  sessions: Sessions
+  clients: Clients
+  origin: string
+  readerLimits: ReaderLimits
+}
 
 const deadlineMs = 10_000
 
 /** Makes the wrappers. */
-export function createWorker({ sessions, clients, origin }: WorkerOptions): Worker {
-  type Kind = { ofProject: boolean; lasts?: boolean; quietly?: boolean }
-
-  function wrap(kind: Kind, handle: Handle<ProjectWork>) {
+export function createWorker({ sessions, clients, origin, readerLimits }: WorkerOptions): Worker {
+  function wrap(ofProject: boolean, handle: Handle<ProjectWork>, how: How = {}) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      const session = await sessions.find(request, kind.quietly)
+      const session = await sessions.find(request, how.quietly)
       if (session === undefined) return signIn(request, reply)
       request.shell.session = session
       if (request.method === 'POST') requireOwnForm(request, session)
-      const projectId = kind.ofProject ? projectOf(request, session) : undefined
+      const projectId = ofProject ? projectOf(request, session) : undefined
       const context = {
         requestId: randomId(),
         traceparent: newTraceparent(),
-        deadline: kind.lasts === true ? undefined : Date.now() + deadlineMs,
+        deadline: how.lasts === true ? undefined : Date.now() + deadlineMs,
         acting: actingOf(session, projectId),
       }
       return await runWithContext(context, async () => {
@@ -80,6 +92,7 @@ export function createWorker({ sessions, clients, origin }: WorkerOptions): Work
           may: mayOf(session, projectId),
           query: queryOf(request),
           form: formOf(request),
+          stream: (type, parts) => streamTo(reply.type(type), parts, context, readerLimits),
           within: (other, calls) =>
             runWithContext({ ...context, acting: actingOf(session, other) }, calls),
         })
@@ -98,10 +111,8 @@ export function createWorker({ sessions, clients, origin }: WorkerOptions): Work
   }
 
   return {
-    page: (handle) => wrap({ ofProject: false }, handle),
-    projectPage: (handle) => wrap({ ofProject: true }, handle),
-    projectFile: (handle) => wrap({ ofProject: true, lasts: true }, handle),
-    projectStream: (handle) => wrap({ ofProject: true, lasts: true, quietly: true }, handle),
+    page: (handle, how) => wrap(false, handle, how),
+    projectPage: (handle, how) => wrap(true, handle, how),
   }
 }
 
@@ -114,12 +125,22 @@ function actingOf({ memberships, person: id, sessionId }: Session, projectId: st
 /** Stands for the project of pages that have none; they do not read it. */
 const none: ShownProject = { projectId: '', name: '' }
 
-/** A form cannot be sent again after the sign-in, so that leads to the page of its own. */
+/**
+ * Leads to the sign-in. A form cannot be sent again after it, so that leads to the first page. Our forms may lead to no
+ * other origin (`form-action`), where the provider is: after one of our own pages a person follows a link.
+ */
 function signIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const isPage = request.method === 'GET' && request.headers['sec-fetch-dest'] !== 'empty'
-  if (!isPage && request.method === 'GET') return reply.code(401).send('signed out')
-  const back = request.method === 'GET' ? request.url : '/'
-  return reply.redirect(`/sign-in?${new URLSearchParams({ return: back }).toString()}`, 303)
+  const { method, headers, url } = request
+  if (method === 'GET' && headers['sec-fetch-dest'] === 'empty') {
+    return reply.code(401).send('signed out')
+  }
+  const back = new URLSearchParams({ return: method === 'GET' ? url : '/' })
+  const signInUrl = `/sign-in?${back.toString()}`
+  if (method === 'GET' && headers['sec-fetch-site'] !== 'same-origin') {
+    return reply.redirect(signInUrl, 303)
+  }
+  const text = 'Nothing was changed. Sign in to go on.'
+  return sendPage(reply, 'message', { title: 'Your session has ended', text, signInUrl }, 401)
 }
 
 /** The project of the path. Throws PROJECT_NOT_FOUND for one where the person has no role, as for one that is unknown. */

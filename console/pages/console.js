@@ -39,22 +39,20 @@ function listenForKeys() {
   })
 }
 
-async function readLivePart() {
-  const answer = await fetch(location.href, { redirect: 'error' })
-  if (!answer.ok) return
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-  const fresh = page.getElementById('live')
-  if (fresh === null) return location.reload()
-  showLocalTimes(fresh)
-  document.getElementById('live').replaceWith(fresh)
-}
-
-// A part that changes by itself is read again with its page, until the page says that it has ended.
-function renewLivePart() {
+// A part that changes by itself comes as an event, until the page says that it has ended.
+function followLivePart() {
   const part = document.getElementById('live')
-  if (part === null) return
-  // When the network is away, the next round may find it back.
-  setTimeout(() => void readLivePart().then(renewLivePart, renewLivePart), part.dataset.everyMs)
+  if (!part?.dataset.source) return
+  const source = new EventSource(part.dataset.source)
+  source.addEventListener('part', (event) => {
+    const fresh = new DOMParser().parseFromString(JSON.parse(event.data).html, 'text/html').body
+    showLocalTimes(fresh)
+    part.replaceChildren(...fresh.childNodes)
+  })
+  source.addEventListener('end', () => {
+    source.close()
+    location.reload()
+  })
 }
 
 const tailRows = 200
@@ -130,5 +128,5 @@ function followTail() {
 
 showLocalTimes(document)
 listenForKeys()
-renewLivePart()
+followLivePart()
 followTail()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply } from 'fastify'
 import { navigationOf, roleWords } from '../http/shell.ts'
+import type { Page } from './blocks.ts'
 import { timeOf, toneOf } from './words.ts'
 
 const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false })
@@ -24,6 +25,18 @@ function asset(file: string, type: string): Asset {
   return { path: `/assets/${version}/${file}`, type, content }
 }
 
+const words = { timeOf, toneOf }
+
+/** A part of a page, for a stream that renews it. */
+export function renderPart(template: string, data: Record<string, unknown>): string {
+  return eta.render(`./${template}`, { ...data, words })
+}
+
+/** Answers with a page of sections. */
+export function sendSections(reply: FastifyReply, page: Page): FastifyReply {
+  return sendPage(reply, 'page', page)
+}
+
 /** Answers with a page. `data` reaches the template as `it`, beside `words`, which templates write with, and the shell of the request. */
 export function sendPage(
   reply: FastifyReply,
@@ -34,7 +47,7 @@ export function sendPage(
   const { shell } = reply.request
   const html = eta.render(`./${template}`, {
     ...data,
-    words: { timeOf, toneOf },
+    words,
     assets,
     shell: {
       ...shell,

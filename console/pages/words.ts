@@ -42,11 +42,18 @@ export function choices(names: Readonly<Record<number, string>>) {
   return namesOf(names).map(([, name]) => ({ value: name, label: name.replaceAll('_', ' ') }))
 }
 
+type Tone = 'good' | 'bad' | 'busy' | 'plain'
+
+const tones: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
+  good: ['paid', 'delivered', 'completed', 'done', 'breaker closed', 'active', 'posted'],
+  bad: ['failed', 'exhausted', 'blocked', 'gone', 'expired', 'breaker open', 'revoked'],
+  busy: ['pending', 'sending', 'processing', 'partially paid', 'running', 'breaker half open'],
+}
+
 /** How a state is coloured, beside its word. */
-export function toneOf(state: string): 'good' | 'bad' | 'busy' | 'plain' {
-  if (['paid', 'delivered', 'completed', 'done', 'closed'].includes(state)) return 'good'
-  if (['failed', 'exhausted', 'blocked', 'gone', 'expired', 'open'].includes(state)) return 'bad'
-  return ['pending', 'sending', 'processing', 'partially paid', 'running'].includes(state)
-    ? 'busy'
-    : 'plain'
+export function toneOf(state: string): Tone {
+  const { good, bad, busy } = tones
+  if (good.includes(state)) return 'good'
+  if (bad.includes(state)) return 'bad'
+  return busy.includes(state) ? 'busy' : 'plain'
 }

@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { Environment } from '#gen/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { Work, Worker } from '../http/work.ts'
-import { sendPage } from '../pages/render.ts'
+import { code, row, type Section, text } from '../pages/blocks.ts'
+import { sendSections } from '../pages/render.ts'
 import { wordOf } from '../pages/words.ts'
 import { nextPageUrl } from './list.ts'
 
@@ -21,19 +22,26 @@ export function registerHome(
         return work.reply.redirect(`/projects/${only}`, 303)
       }
       const { projects, ...pages } = await ownProjects(work, clients)
-      const shown = projects.map(({ projectId, name, environment }) => ({
-        projectId,
-        name,
-        environment: wordOf(Environment, environment),
-      }))
-      return sendPage(work.reply, 'home', { title: 'Projects', projects: shown, ...pages })
+      const list: Section = {
+        table: {
+          head: ['Project', 'Environment', 'Id'],
+          empty: 'There is no project yet. Create one with: payweave project create <name>',
+          rows: projects.map(({ projectId, name, environment }) => [
+            row(name, `/projects/${projectId}`),
+            text(wordOf(Environment, environment)),
+            code(projectId),
+          ]),
+        },
+        ...pages,
+      }
+      return sendSections(work.reply, { title: 'Projects', sections: [list] })
     }),
   )
 
   app.get(
     '/projects/:projectId',
     worker.projectPage(({ reply, project }) =>
-      reply.redirect(`/projects/${project.projectId}/pushes`, 303),
+      reply.redirect(`/projects/${project.projectId}/payments`, 303),
     ),
   )
 }

@@ -1,9 +1,8 @@
 // What lists share: links to other pages of the list, filters by time, CSV files.
-import { Readable } from 'node:stream'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { FastifyReply } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
-import { currentContext, iterateWithContext } from '#platform/rpc/context.ts'
+import type { Work } from '../http/work.ts'
 
 /** Links of a list: to the page after this one, and back to the first. Filters of the URL stay. */
 export function nextPageUrl(url: string, nextPageToken: string) {
@@ -40,7 +39,7 @@ export type CsvPage = { rows: string[][]; nextPageToken: string }
 
 /** Answers with a whole list as a CSV file (RFC 4180), page after page as the reader takes them. */
 export function sendCsv(
-  reply: FastifyReply,
+  { reply, stream }: Work,
   name: string,
   head: string[],
   read: (pageToken: string) => Promise<CsvPage>,
@@ -54,17 +53,8 @@ export function sendCsv(
       pageToken = page.nextPageToken
     } while (pageToken !== '')
   }
-  return reply
-    .header('content-disposition', `attachment; filename="${name}.csv"`)
-    .type('text/csv; charset=utf-8')
-    .send(inContext(lines()))
-}
-
-/** A body whose parts are made in the name of the person who asked, whenever they are read. */
-export function inContext(parts: AsyncIterable<string>): Readable {
-  const context = currentContext()
-  if (context === undefined) throw new Error('a body is made for somebody')
-  return Readable.from(iterateWithContext(context, parts), { objectMode: false })
+  void reply.header('content-disposition', `attachment; filename="${name}.csv"`)
+  return stream('text/csv; charset=utf-8', lines())
 }
 
 /**

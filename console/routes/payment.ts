@@ -1,8 +1,10 @@
-// One payment: amounts, payers, payees, and what may be done with it.
+// One payment: amounts, payers, payees, its link, what happened to it, and what may be done with it.
 import type { FastifyInstance } from 'fastify'
+import { randomId } from '#core/identity/id.ts'
+import { DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
+import type { MerchantDelivery } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import {
   FraudCheckStatus,
-  type Payee,
   type Payer,
   PayerState,
   type Payment,
@@ -13,18 +15,21 @@ import {
 } from '#gen/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
 import { type ProjectWork, pathId, type Worker } from '../http/work.ts'
+import { amount, type Cell, code, type Form, row, type Section, text } from '../pages/blocks.ts'
+import { drawQr } from '../pages/qr.ts'
 import { sendPage } from '../pages/render.ts'
+import { timelineOf } from '../pages/timeline.ts'
 import { money, wordOf } from '../pages/words.ts'
 
+type Options = { worker: Worker; clients: Clients; publicBaseUrl: string }
+
 /** Registers `/projects/<id>/payments/<id>` and its actions. */
-export function registerPayment(
-  app: FastifyInstance,
-  { worker, clients }: { worker: Worker; clients: Clients },
-): void {
+export function registerPayment(app: FastifyInstance, options: Options): void {
+  const { worker, clients } = options
   const path = '/projects/:projectId/payments/:paymentId'
   app.get(
     path,
-    worker.projectPage((work) => show(work, clients)),
+    worker.projectPage((work) => show(work, options)),
   )
   app.post(
     `${path}/cancel`,
@@ -36,7 +41,8 @@ export function registerPayment(
   app.post(
     `${path}/refund`,
     worker.projectPage(async (work) => {
-      await clients.payments.refundPayment(idsOf(work))
+      const reason = work.form.get('reason')?.trim() ?? ''
+      await clients.payments.refundPayment({ ...idsOf(work), reason })
       return work.reply.redirect(`${pathOf(work)}?said=refunded`, 303)
     }),
   )
@@ -57,47 +63,139 @@ const said: Record<string, string> = {
     'The payment is refunded. The payers get their money back as soon as the back end has moved it.',
 }
 
-async function show(work: ProjectWork, { payments }: Clients) {
-  const { reply, query, may } = work
-  const { payment } = await payments.getPayment(idsOf(work))
+async function show(work: ProjectWork, { clients, publicBaseUrl }: Options) {
+  const { reply, query } = work
+  const ids = idsOf(work)
+  const { payment } = await clients.payments.getPayment(ids)
   if (payment === undefined) throw new Error('an answer without its payment')
-  const { currency, state, fees } = payment
+  const ofMerchant = { ...ids, merchantId: payment.merchantId }
+  const [history, pushes] = await Promise.all([
+    clients.payments.listPaymentEvents(ofMerchant),
+    clients.merchantDeliveries.listPaymentPushes(ofMerchant),
+  ])
+  const timeline = timelineOf(history, pushes.deliveries, `/projects/${ids.projectId}/pushes`)
   return sendPage(reply, 'payment', {
     title: `Payment ${payment.transactionId}`,
-    self: pathOf(work),
     said: said[query.get('said') ?? ''],
-    payment: {
-      ...payment,
-      amount: money(payment.amountMinor, currency),
-      state: wordOf(PaymentState, state),
-      fraudCheck: wordOf(FraudCheckStatus, payment.fraudCheckStatus),
-      fees: money(fees?.totalMinor ?? 0n, currency),
-    },
-    payers: payment.payers.map((payer) => shownPayer(payment, payer)),
-    payees: payment.payees.map((payee) => shownPayee(payment, payee)),
-    pushesUrl: `/projects/${payment.projectId}/pushes?subject=${payment.paymentId}`,
-    mayCancel: state === PaymentState.PENDING && may('payments.v1.PaymentsService/CancelPayment'),
-    mayRefund: state === PaymentState.PAID && may('payments.v1.PaymentsService/RefundPayment'),
+    amount: money(payment.amountMinor, payment.currency),
+    state: wordOf(PaymentState, payment.state),
+    before: [factsOf(payment), payersOf(payment, publicBaseUrl), payeesOf(payment)],
+    qr: await qrOf(payment, publicBaseUrl),
+    timeline,
+    after: [pushesOf(work, payment, pushes.deliveries), { forms: actionsOf(work, payment) }],
   })
 }
 
-function shownPayer({ currency }: Payment, payer: Payer) {
+function linkOf({ linkToken }: Payer, publicBaseUrl: string): string {
+  return linkToken === '' ? '' : `${publicBaseUrl}/pay/${linkToken}`
+}
+
+/** The link of the only payer as long as they may pay; with more the page would grow too heavy. */
+async function qrOf({ payers }: Payment, publicBaseUrl: string): Promise<string | undefined> {
+  const [payer] = payers
+  if (payer?.state !== PayerState.PENDING || payers.length > 1) return undefined
+  const link = linkOf(payer, publicBaseUrl)
+  return link === '' ? undefined : await drawQr(link)
+}
+
+function factsOf(payment: Payment): Section {
+  const { currency, fees } = payment
+  const facts: [string, Cell][] = [
+    ['Your id', text(payment.transactionId)],
+    ['Payment id', code(payment.paymentId)],
+    ['Description', text(payment.description)],
+    ['Fees', text(money(fees?.totalMinor ?? 0n, currency))],
+    ['Fraud check', text(wordOf(FraudCheckStatus, payment.fraudCheckStatus))],
+    ['Created', { at: payment.createTime }],
+    ['Changed', { at: payment.updateTime }],
+    ['Expires', { at: payment.expireTime }],
+    ['Merchant', code(payment.merchantId)],
+  ]
+  return { facts, rpc: 'payments.v1.PaymentsService/GetPayment' }
+}
+
+function payersOf({ currency, payers }: Payment, publicBaseUrl: string): Section {
   return {
-    ...payer,
-    name: `${payer.firstName} ${payer.lastName}`.trim(),
-    amount: money(payer.amountMinor, currency),
-    fee: money(payer.feeMinor, currency),
-    channel: wordOf(PaymentChannel, payer.paymentChannel),
-    method: wordOf(PaymentMethod, payer.paymentMethod),
-    state: wordOf(PayerState, payer.state),
+    heading: 'Payers',
+    table: {
+      head: ['Number', 'Name', 'Pays by', 'Amount', 'Fee', 'State', 'Link'],
+      empty: 'No payers.',
+      rows: payers.map((payer) => [
+        text(payer.mobileNumber),
+        text(`${payer.firstName} ${payer.lastName}`.trim()),
+        text(
+          `${wordOf(PaymentChannel, payer.paymentChannel)}, ${wordOf(PaymentMethod, payer.paymentMethod)}`,
+        ),
+        amount(money(payer.amountMinor, currency)),
+        amount(money(payer.feeMinor, currency)),
+        { state: wordOf(PayerState, payer.state) },
+        code(linkOf(payer, publicBaseUrl)),
+      ]),
+    },
   }
 }
 
-function shownPayee({ currency }: Payment, payee: Payee) {
+function payeesOf({ currency, payees }: Payment): Section {
   return {
-    ...payee,
-    amount: money(payee.amountMinor, currency),
-    fee: money(payee.feeMinor, currency),
-    state: wordOf(PayoutState, payee.payoutState),
+    heading: 'Payees',
+    table: {
+      head: ['Number', 'Amount', 'Fee', 'Payout', 'Released'],
+      empty: 'No payees.',
+      rows: payees.map((payee) => [
+        text(payee.mobileNumber),
+        amount(money(payee.amountMinor, currency)),
+        amount(money(payee.feeMinor, currency)),
+        { state: wordOf(PayoutState, payee.payoutState) },
+        { at: payee.releaseTime },
+      ]),
+    },
   }
+}
+
+function pushesOf(work: ProjectWork, payment: Payment, deliveries: MerchantDelivery[]): Section {
+  const base = `/projects/${payment.projectId}/pushes`
+  const mayResend = work.may('delivery.v1.DeliveryService/ReplayDelivery')
+  const resend = ({ deliveryId }: MerchantDelivery): Form => ({
+    action: `${base}/${deliveryId}/resend`,
+    button: 'Resend',
+    hidden: { request_id: randomId() },
+  })
+  return {
+    heading: 'Pushes',
+    table: {
+      head: ['Event', 'State', 'Attempts', 'Receiver', 'Created', 'Resend'],
+      empty: 'None: the request has neither urls.notify nor urls.callback.',
+      rows: deliveries.map((one) => [
+        row(one.eventType, `${base}/${one.deliveryId}`),
+        { state: wordOf(DeliveryState, one.state) },
+        text(one.attemptCount),
+        text(one.url),
+        { at: one.createTime },
+        mayResend && hasEnded(one) ? { forms: [resend(one)] } : text(''),
+      ]),
+    },
+    rpc: 'delivery.v1.MerchantDeliveryService/ListPaymentPushes',
+  }
+}
+
+function hasEnded({ state }: MerchantDelivery): boolean {
+  return state !== DeliveryState.PENDING && state !== DeliveryState.SENDING
+}
+
+/** What this person may do with the payment as it is. */
+function actionsOf(work: ProjectWork, { state, amountMinor, currency }: Payment): Form[] {
+  const { may } = work
+  const self = pathOf(work)
+  const cancel: Form = { action: `${self}/cancel`, button: 'Cancel the request', isDangerous: true }
+  const refund: Form = {
+    action: `${self}/refund`,
+    button: `Refund ${money(amountMinor, currency)}`,
+    isDangerous: true,
+    fields: [{ label: 'Reason, for the history', name: 'reason', maxlength: 200 }],
+  }
+  if (state === PaymentState.PENDING && may('payments.v1.PaymentsService/CancelPayment')) {
+    return [cancel]
+  }
+  const isRefundable = state === PaymentState.PAID
+  return isRefundable && may('payments.v1.PaymentsService/RefundPayment') ? [refund] : []
 }

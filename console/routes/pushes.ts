@@ -1,17 +1,14 @@
 // Pushes of a project: the list, one push with its attempts, resend and cancel.
 import type { FastifyInstance } from 'fastify'
 import { isUuid, randomId } from '#core/identity/id.ts'
-import {
-  type Attempt,
-  AttemptOutcome,
-  type Delivery,
-  DeliveryKind,
-  DeliveryState,
-} from '#gen/delivery/v1/delivery_pb.js'
+import { type Delivery, DeliveryKind, DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
-import { type ProjectWork, pathId, type Worker } from '../http/work.ts'
-import { sendPage } from '../pages/render.ts'
-import { choices, timeOf, valueOf, wordOf } from '../pages/words.ts'
+import { asFile, type ProjectWork, pathId, type Worker } from '../http/work.ts'
+import { chosen, row, type Section, text } from '../pages/blocks.ts'
+import { sendPage, sendSections } from '../pages/render.ts'
+import { attemptSentence } from '../pages/timeline.ts'
+import { timeOf, valueOf, wordOf } from '../pages/words.ts'
+import { orUndefined } from './found.ts'
 import { nextPageUrl, sendCsv, withFilters } from './list.ts'
 import { registerReplays } from './replays.ts'
 import { registerTail } from './tail.ts'
@@ -30,7 +27,7 @@ export function registerPushes(app: FastifyInstance, options: Options): void {
   )
   app.get(
     `${path}.csv`,
-    worker.projectFile((work) => sendFile(work, clients)),
+    worker.projectPage((work) => sendFile(work, clients), asFile),
   )
   registerTail(app, path, options)
   registerReplays(app, path, options)
@@ -77,23 +74,65 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
     ...filterOf(work),
     pageToken: query.get('page') ?? '',
   })
-  return sendPage(reply, 'pushes', {
-    title: `Pushes of ${project.name}`,
-    base,
-    deliveries: listed.deliveries.map(shownDelivery),
-    kinds: choices(DeliveryKind),
-    states: choices(DeliveryState),
-    chosen: {
-      kind: query.get('kind'),
-      state: query.get('state'),
-      subject: query.get('subject') ?? '',
+  const list: Section = {
+    filters: {
+      fields: [
+        chosen('State', 'state', DeliveryState, query),
+        chosen('Kind', 'kind', DeliveryKind, query),
+        {
+          label: 'Payment or account id',
+          name: 'subject',
+          value: query.get('subject') ?? '',
+          maxlength: 64,
+        },
+      ],
+      links: [
+        { label: 'CSV', href: withFilters(`${base}.csv`, request.url) },
+        { label: 'Live tail', href: `${base}/tail` },
+      ],
     },
-    csvUrl: withFilters(`${base}.csv`, request.url),
-    tailUrl: `${base}/tail`,
-    mayReplay: may('delivery.v1.ReplayService/CreateReplayJob'),
-    requestId: randomId(),
+    table: {
+      head: ['Push', 'Kind', 'State', 'Attempts', 'Receiver', 'Happened'],
+      empty:
+        'No push matches. A payment request with urls.notify or urls.callback makes some; another filter may show more.',
+      rows: listed.deliveries.map((one) => [
+        row(one.deliveryId, `${base}/${one.deliveryId}`),
+        text(wordOf(DeliveryKind, one.kind)),
+        { state: wordOf(DeliveryState, one.state) },
+        text(one.attemptCount),
+        text(one.origin),
+        { at: one.occurredTime },
+      ]),
+    },
     ...nextPageUrl(request.url, listed.nextPageToken),
+    rpc: 'delivery.v1.DeliveryService/ListDeliveries',
+  }
+  return sendSections(reply, {
+    title: `Pushes of ${project.name}`,
+    sections: may('delivery.v1.ReplayService/CreateReplayJob')
+      ? [list, replayMany(`${base}/replays`)]
+      : [list],
   })
+}
+
+function replayMany(action: string): Section {
+  return {
+    heading: 'Replay many',
+    note: 'Sends all pushes that ended without delivery again, with the same ids and bytes.',
+    forms: [
+      {
+        action,
+        button: 'Replay',
+        hidden: { request_id: randomId() },
+        fields: [
+          chosen('Kind', 'kind', DeliveryKind),
+          { label: 'From (UTC)', name: 'from', type: 'datetime-local' },
+          { label: 'Until (UTC)', name: 'to', type: 'datetime-local' },
+          { label: 'Pushes a second, 1 to 1000', name: 'rate', type: 'number', value: '50' },
+        ],
+      },
+    ],
+  }
 }
 
 function sendFile(work: ProjectWork, { deliveries }: Clients) {
@@ -108,7 +147,7 @@ function sendFile(work: ProjectWork, { deliveries }: Clients) {
     'happened',
   ]
   const filter = { ...filterOf(work), pageSize: csvPageSize }
-  return sendCsv(work.reply, 'pushes', head, async (pageToken) => {
+  return sendCsv(work, 'pushes', head, async (pageToken) => {
     const page = await deliveries.listDeliveries({ ...filter, pageToken })
     const rows = page.deliveries.map((one) => [
       one.deliveryId,
@@ -129,32 +168,52 @@ const said: Record<string, string> = {
   cancelled: 'The push is cancelled. A POST in flight may still arrive.',
 }
 
-async function sendPush(work: ProjectWork, { deliveries }: Clients) {
+async function sendPush(work: ProjectWork, clients: Clients) {
   const { reply, project, query, may } = work
   const { deliveryId } = pathId(work, 'deliveryId')
-  const { delivery } = await deliveries.getDelivery({ projectId: project.projectId, deliveryId })
+  const { delivery } = await clients.deliveries.getDelivery({
+    projectId: project.projectId,
+    deliveryId,
+  })
   if (delivery === undefined) throw new Error('an answer without its delivery')
   const self = `/projects/${project.projectId}/pushes/${delivery.deliveryId}`
   const isWaiting = [DeliveryState.PENDING, DeliveryState.SENDING].includes(delivery.state)
-  const isOfPayment = delivery.kind !== DeliveryKind.ONBOARDING && isUuid(delivery.subjectId)
+  const ofPayment = isOfPayment(delivery) ? await asOfMerchant(clients, delivery) : undefined
   return sendPage(reply, 'push', {
     title: `Push ${delivery.deliveryId}`,
     self,
     said: said[query.get('said') ?? ''],
     push: {
       ...shownDelivery(delivery),
-      subjectUrl: isOfPayment
+      eventType: ofPayment?.eventType,
+      url: ofPayment?.url,
+      subjectUrl: isOfPayment(delivery)
         ? `/projects/${project.projectId}/payments/${delivery.subjectId}`
         : undefined,
     },
+    content: ofPayment && new TextDecoder().decode(ofPayment.body),
     attempts: delivery.attempts.map((one) => ({
       startTime: one.startTime,
-      sentence: sentenceOf(one),
+      sentence: attemptSentence(one),
       answer: new TextDecoder().decode(one.answer),
     })),
     mayResend: !isWaiting && may('delivery.v1.DeliveryService/ReplayDelivery'),
     mayCancel: isWaiting && may('delivery.v1.DeliveryService/CancelDelivery'),
     requestId: randomId(),
+  })
+}
+
+function isOfPayment({ kind, subjectId }: Delivery): boolean {
+  return kind !== DeliveryKind.ONBOARDING && isUuid(subjectId)
+}
+
+/** Body and address of a push of a payment; undefined for one from before deliveries had a merchant. */
+async function asOfMerchant(clients: Clients, { projectId, subjectId, deliveryId }: Delivery) {
+  return await orUndefined(async () => {
+    const { payment } = await clients.payments.getPayment({ projectId, paymentId: subjectId })
+    const merchantId = payment?.merchantId ?? ''
+    const own = { projectId, merchantId, deliveryId }
+    return (await clients.merchantDeliveries.getMerchantDelivery(own)).delivery
   })
 }
 
@@ -164,19 +223,4 @@ function shownDelivery(delivery: Delivery) {
     kind: wordOf(DeliveryKind, delivery.kind),
     state: wordOf(DeliveryState, delivery.state),
   }
-}
-
-/** One attempt in words: `attempt 2: your server answered 500 after 34 ms`. */
-function sentenceOf({ number, outcome, status, durationMs, error }: Attempt): string {
-  const after = `after ${durationMs} ms`
-  const words: Partial<Record<AttemptOutcome, string>> = {
-    [AttemptOutcome.STARTED]: 'is in flight',
-    [AttemptOutcome.DELIVERED]: `your server answered ${status} ${after}`,
-    [AttemptOutcome.REFUSED]: `your server answered ${status} ${after}`,
-    [AttemptOutcome.TIMED_OUT]: `your server gave no complete answer in ${durationMs} ms`,
-    [AttemptOutcome.CONNECTION_FAILED]: `no connection ${after}: ${error}`,
-    [AttemptOutcome.BLOCKED]: 'not sent: the address of your server is not public',
-    [AttemptOutcome.UNSIGNED]: 'not sent: it could not be signed',
-  }
-  return `attempt ${number}: ${words[outcome] ?? 'it is not known whether your server got it'}`
 }

@@ -1,21 +1,26 @@
 // Replays of many pushes: begin one, follow its bar, stop it.
-
+import { setTimeout as delay } from 'node:timers/promises'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import { DeliveryKind } from '#gen/delivery/v1/delivery_pb.js'
-import { type ReplayJob, ReplayJobState } from '#gen/delivery/v1/replay_pb.js'
+import {
+  type GetReplayJobResponse,
+  type ReplayJob,
+  ReplayJobState,
+} from '#gen/delivery/v1/replay_pb.js'
 import type { Clients } from '../clients.ts'
-import { pathId, type Worker } from '../http/work.ts'
-import { sendPage } from '../pages/render.ts'
+import { asStream, type ProjectWork, pathId, type Worker } from '../http/work.ts'
+import { renderPart, sendPage } from '../pages/render.ts'
 import { valueOf, wordOf } from '../pages/words.ts'
+import { sendEvents, sse } from './events.ts'
 import { readTime } from './list.ts'
 
 /** Registers `<path>/replays`. */
 export function registerReplays(
   app: FastifyInstance,
   path: string,
-  { worker, clients: { replays } }: { worker: Worker; clients: Clients },
+  { worker, clients: { replays, replayPolls } }: { worker: Worker; clients: Clients },
 ): void {
   app.post(
     `${path}/replays`,
@@ -35,38 +40,75 @@ export function registerReplays(
   app.get(
     `${path}/replays/:jobId`,
     worker.projectPage(async (work) => {
-      const { reply, project, may } = work
-      const { projectId } = project
-      const { jobId } = pathId(work, 'jobId')
-      const { job } = await replays.getReplayJob({ projectId, jobId })
-      if (job === undefined) throw new Error('an answer without its job')
-      const base = `/projects/${projectId}/pushes`
+      const { reply, may } = work
+      const job = found(await replays.getReplayJob(idsOf(work)))
+      const base = `/projects/${job.projectId}/pushes`
+      const self = `${base}/replays/${job.jobId}`
       return sendPage(reply, 'replay', {
-        title: `Replay ${jobId}`,
+        title: `Replay ${job.jobId}`,
         base,
-        self: `${base}/replays/${jobId}`,
-        job: {
-          jobId: job.jobId,
-          state: wordOf(ReplayJobState, job.state),
-          isRunning: job.state === ReplayJobState.RUNNING,
-          replayedCount: job.replayedCount,
-          ratePerS: job.ratePerS,
-          percent: percentOf(job),
-        },
+        self,
+        source: `${self}/events`,
+        job: shown(job),
         mayCancel: may('delivery.v1.ReplayService/CancelReplayJob'),
       })
     }),
   )
+  app.get(
+    `${path}/replays/:jobId/events`,
+    worker.projectPage(async (work) => {
+      const ids = idsOf(work)
+      const first = found(await replays.getReplayJob(ids))
+      const again = async () => found(await replayPolls.getReplayJob(ids))
+      return sendEvents(work, progressOf(first, again))
+    }, asStream),
+  )
   app.post(
     `${path}/replays/:jobId/cancel`,
     worker.projectPage(async (work) => {
-      const { reply, project } = work
-      const { projectId } = project
-      const { jobId } = pathId(work, 'jobId')
+      const { projectId, jobId } = idsOf(work)
       await replays.cancelReplayJob({ projectId, jobId })
-      return reply.redirect(`/projects/${projectId}/pushes/replays/${jobId}`, 303)
+      return work.reply.redirect(`/projects/${projectId}/pushes/replays/${jobId}`, 303)
     }),
   )
+}
+
+function idsOf(work: ProjectWork) {
+  return { projectId: work.project.projectId, ...pathId(work, 'jobId') }
+}
+
+function found({ job }: GetReplayJobResponse): ReplayJob {
+  if (job === undefined) throw new Error('an answer without its job')
+  return job
+}
+
+function shown(job: ReplayJob) {
+  return {
+    jobId: job.jobId,
+    state: wordOf(ReplayJobState, job.state),
+    isRunning: job.state === ReplayJobState.RUNNING,
+    replayedCount: job.replayedCount,
+    ratePerS: job.ratePerS,
+    percent: percentOf(job),
+  }
+}
+
+const everyMs = 1_000
+/** Then the browser opens the stream again, which needs a live session. */
+const maxPolls = 300
+
+/** The bar as it moves, until the job ends or the stream has lasted long enough. */
+async function* progressOf(first: ReplayJob, again: () => Promise<ReplayJob>) {
+  let job = first
+  for (let polls = 0; polls < maxPolls; polls += 1) {
+    yield sse('part', { html: renderPart('replay-progress', { job: shown(job) }) })
+    if (job.state !== ReplayJobState.RUNNING) {
+      yield sse('end', {})
+      return
+    }
+    await delay(everyMs)
+    job = await again()
+  }
 }
 
 function rateOf(text: string | null): number {

@@ -1,11 +1,13 @@
-// Search: from an id to the page of the thing, in the project that is shown or in all of the person's.
+// Search: from an id or a phone number to the page of the thing, in the project that is shown; from an id in all of the person's.
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import type { Clients } from '../clients.ts'
-import type { Work, Worker } from '../http/work.ts'
+import type { ShownProject } from '../http/shell.ts'
+import type { ProjectWork, Work, Worker } from '../http/work.ts'
 import { sendPage } from '../pages/render.ts'
+import { orUndefined } from './found.ts'
 import { ownProjects } from './home.ts'
+import { merchantsOf } from './merchants.ts'
 
 /** Registers `/search` and `/projects/<id>/search`. */
 export function registerSearch(
@@ -17,8 +19,12 @@ export function registerSearch(
     worker.projectPage(async (work) => {
       const { query, project } = work
       const q = query.get('q') ?? ''
-      const found = await find(clients, project.projectId, q)
-      return answer(work, q, found)
+      const { projectId } = project
+      const path =
+        pathOfNumber(projectId, q) ??
+        (await find(clients, projectId, q)) ??
+        (await findTransaction(work, clients, q))
+      return answer(work, q, path)
     }),
   )
   app.get(
@@ -28,16 +34,52 @@ export function registerSearch(
       const { projects } = await ownProjects(work, clients)
       const ofProject = projects.find(({ projectId }) => projectId === q)
       if (ofProject !== undefined) return answer(work, q, `/projects/${q}`)
-      const all = await Promise.all(
-        projects.map(({ projectId }) => work.within(projectId, () => find(clients, projectId, q))),
-      )
-      return answer(
-        work,
-        q,
-        all.find((path) => path !== undefined),
-      )
+      return answer(work, q, await findInAll(work, clients, q, projects))
     }),
   )
+}
+
+/** The payments of a phone number. */
+function pathOfNumber(projectId: string, q: string): string | undefined {
+  if (!/^\+?[\d\s().-]{7,24}$/.test(q)) return undefined
+  return `/projects/${projectId}/payments?${new URLSearchParams({ mobile: q }).toString()}`
+}
+
+const maxMerchants = 20
+const maxTransactionIdLength = 64
+
+/** The payment to which a merchant of the project gave this id. */
+async function findTransaction(work: ProjectWork, clients: Clients, q: string) {
+  if (q === '' || q.length > maxTransactionIdLength) return undefined
+  const { projectId } = work.project
+  for (const { merchantId } of (await merchantsOf(work, clients)).slice(0, maxMerchants)) {
+    const wanted = { projectId, merchantId, transactionId: q, pageSize: 1 }
+    const { payments } = await clients.payments.listPayments(wanted)
+    const [payment] = payments
+    if (payment !== undefined) return `/projects/${projectId}/payments/${payment.paymentId}`
+  }
+  return undefined
+}
+
+/** Services look for one id in so many projects at a time. */
+const projectsAtOnce = 4
+
+/** The path of what has this id in the first of these projects that knows it. */
+async function findInAll(
+  work: Work,
+  clients: Clients,
+  q: string,
+  projects: readonly ShownProject[],
+): Promise<string | undefined> {
+  for (let at = 0; at < projects.length; at += projectsAtOnce) {
+    const some = projects.slice(at, at + projectsAtOnce)
+    const found = await Promise.all(
+      some.map(({ projectId }) => work.within(projectId, () => find(clients, projectId, q))),
+    )
+    const path = found.find((one) => one !== undefined)
+    if (path !== undefined) return path
+  }
+  return undefined
 }
 
 function answer({ reply }: Work, q: string, path: string | undefined): FastifyReply {
@@ -60,16 +102,6 @@ async function find(
     [`${base}/pushes/${id}`, () => deliveries.getDelivery({ projectId, deliveryId: id })],
     [`${base}/pushes/replays/${id}`, () => replays.getReplayJob({ projectId, jobId: id })],
   ]
-  const found = await Promise.all(looks.map(([, look]) => exists(look)))
-  return looks.find((_, index) => found[index])?.[0]
-}
-
-async function exists(look: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await look()
-    return true
-  } catch (error) {
-    if (error instanceof Failure && error.reason.endsWith('_NOT_FOUND')) return false
-    throw error
-  }
+  const found = await Promise.all(looks.map(([, look]) => orUndefined(look)))
+  return looks.find((_, index) => found[index] !== undefined)?.[0]
 }

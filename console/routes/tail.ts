@@ -7,10 +7,10 @@ import {
   type TailDeliveriesResponse,
 } from '#gen/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
-import type { Worker } from '../http/work.ts'
+import { asStream, type Worker } from '../http/work.ts'
 import { sendPage } from '../pages/render.ts'
 import { timeOf, wordOf } from '../pages/words.ts'
-import { inContext } from './list.ts'
+import { sendEvents, silence, sse } from './events.ts'
 
 /** Registers `<path>/tail` and the stream that it reads. */
 export function registerTail(
@@ -27,20 +27,19 @@ export function registerTail(
   )
   app.get(
     `${path}/tail/events`,
-    worker.projectStream(async ({ request, reply, project: { projectId } }) => {
+    worker.projectPage(async (work) => {
+      const { request, reply, project } = work
       const leaving = new AbortController()
       reply.raw.once('close', () => leaving.abort())
       // The browser may have gone during the checks before this.
       if (reply.raw.destroyed || request.raw.destroyed) leaving.abort()
+      const { projectId } = project
       const changes = tails.tailDeliveries({ projectId }, { signal: leaving.signal })
       const iterator = changes[Symbol.asyncIterator]()
       // The first message comes at once; a refusal takes its place, and becomes an answer with its status.
       const first = await iterator.next()
-      return reply
-        .header('x-accel-buffering', 'no')
-        .type('text/event-stream; charset=utf-8')
-        .send(inContext(eventsOf(first, iterator)))
-    }),
+      return sendEvents(work, eventsOf(first, iterator))
+    }, asStream),
   )
 }
 
@@ -60,11 +59,7 @@ async function* eventsOf(
 function eventOf({ event }: TailDeliveriesResponse): string {
   if (event.case === 'change') return sse('change', shown(event.value))
   if (event.case === 'gap') return sse('gap', { missed: Number(event.value.droppedCount) })
-  return ': nothing happened\n\n'
-}
-
-function sse(event: string, value: object): string {
-  return `event: ${event}\ndata: ${JSON.stringify(value)}\n\n`
+  return silence
 }
 
 function shown({ deliveryId, kind, origin, attempt }: DeliveryChange) {

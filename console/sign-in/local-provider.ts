@@ -1,5 +1,5 @@
 // The identity provider of a start on one machine: OpenID Connect with the sandbox's people, behind the key of the banner.
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createHash, createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { digestsEqual, hashToken } from '#core/identity/token.ts'
 import { keyIdOf, signJwt } from '#platform/rpc/auth/jwt.ts'
@@ -64,6 +64,10 @@ export function registerLocalProvider(app: FastifyInstance, options: LocalProvid
   }))
 }
 
+function opens(offered: string | undefined, secret: string): boolean {
+  return offered !== undefined && digestsEqual(hashToken(offered), hashToken(secret))
+}
+
 /** The link of the banner, and the page on which a person is chosen. */
 function registerAuthorize(
   app: FastifyInstance,
@@ -72,21 +76,21 @@ function registerAuthorize(
   grants: Map<string, Grant>,
 ): void {
   const cookie = ownCookie('local', consoleUrl)
-  const opens = (offered: string | undefined) =>
-    offered !== undefined && digestsEqual(hashToken(offered), hashToken(key))
+  // Who reads the cookie of a browser gets no link for another one.
+  const pass = createHmac('sha256', key).update('local-cookie').digest('base64url')
   const back = (reply: FastifyReply, result: Record<string, string>) => {
     const query = new URLSearchParams({ ...result, iss: issuer })
     return reply.redirect(`${redirectUrl}?${query.toString()}`, 303)
   }
 
   app.get<{ Params: { key: string } }>(`${localLinkPath}/:key`, (request, reply) => {
-    if (!opens(request.params.key)) return refuse(reply)
-    cookie.set(reply, request.params.key)
+    if (!opens(request.params.key, key)) return refuse(reply)
+    cookie.set(reply, pass)
     return reply.redirect('/sign-in', 303)
   })
 
   app.get(`${localIssuerPath}/authorize`, (request, reply) => {
-    if (!opens(cookie.read(request))) return refuse(reply)
+    if (!opens(cookie.read(request), pass)) return refuse(reply)
     const asked = request.query as Record<string, string | undefined>
     if (asked['client_id'] !== clientId || asked['redirect_uri'] !== redirectUrl) {
       return refuse(reply)

@@ -22,7 +22,7 @@ const yearS = 365 * dayS
 
 const edge = {
   PUBLIC_BASE_URL: setting({
-    for: ['gateway', 'payments', 'accounts', 'billing', 'simulator', 'launcher'],
+    for: ['gateway', 'payments', 'accounts', 'billing', 'simulator', 'console', 'launcher'],
     reader: baseUrl,
     default: {
       local: ({ gatewayPort }) => `http://127.0.0.1:${gatewayPort}`,

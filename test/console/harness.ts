@@ -1,12 +1,17 @@
 // The console on a database of its own, between its built-in identity provider and the services that it calls.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
+import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
 import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
+import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
@@ -24,6 +29,7 @@ import { callbackPath } from '../../console/sign-in/routes.ts'
 import { insertActivity } from '../../console/store/activity-store.ts'
 import { createTestDatabase, silentLog } from '../support/database.ts'
 import { newPeers } from './peers.ts'
+import type { Texts } from './rows.ts'
 
 const host = '127.0.0.1'
 const rolesClaim = 'roles'
@@ -36,7 +42,7 @@ export const limits = { idleS: 900, lifetimeS: 7_200 }
 export type Harness = Awaited<ReturnType<typeof startHarness>>
 
 /** Starts everything that the tests of a file share. */
-export async function startHarness() {
+export async function startHarness(texts?: Texts) {
   const secrets = mkdtempSync(join(tmpdir(), 'payweave-console-'))
   writeIdentities(secrets, ['console', 'accounts', 'payments', 'billing', 'delivery'])
   const identityOf = (name: string) =>
@@ -44,7 +50,7 @@ export async function startHarness() {
   const database = await createTestDatabase('console', migrationFolders('console'))
   const testClock = createTestClock()
   const db = database.open({ testClock })
-  const peers = newPeers()
+  const peers = newPeers(texts)
   const serve = (name: string, services: [DescService, object][]) =>
     serveRpc({
       host,
@@ -62,17 +68,24 @@ export async function startHarness() {
       },
     })
   const servers = await Promise.all([
-    serve('accounts', [[AccessService, peers.access]]),
+    serve('accounts', [
+      [AccessService, peers.access],
+      [LedgerService, peers.ledger],
+      [SettlementPostingService, peers.settlements],
+    ]),
     serve('payments', [[PaymentsService, peers.payments]]),
+    serve('billing', [[CatalogueService, peers.catalogue]]),
     serve('delivery', [
       [DeliveryService, peers.deliveries],
+      [MerchantDeliveryService, peers.merchantDeliveries],
+      [EndpointService, peers.endpoints],
       [ReplayService, peers.replays],
     ]),
   ])
-  const [accountsUrl = '', paymentsUrl = '', deliveryUrl = ''] = servers.map(
+  const [accountsUrl = '', paymentsUrl = '', billingUrl = '', deliveryUrl = ''] = servers.map(
     ({ port }) => `http://${host}:${port}`,
   )
-  const urls = { accountsUrl, paymentsUrl, deliveryUrl, billingUrl: accountsUrl }
+  const urls = { accountsUrl, paymentsUrl, billingUrl, deliveryUrl }
   const clients = openClients(urls, identityOf('console'), (one) => insertActivity(db, one))
   const port = await freePort()
   const consoleUrl = `http://${host}:${port}`
@@ -80,7 +93,9 @@ export async function startHarness() {
   const app = await createConsole({
     environment: 'sandbox',
     consoleUrl,
+    publicBaseUrl: 'https://pay.example.com',
     limits,
+    readerLimits: { stalledMs: 3_000, maxMs: 60_000 },
     db,
     clients,
     oidc: openOidc({
@@ -102,6 +117,11 @@ export async function startHarness() {
     },
     log: silentLog,
   })
+  const sockets = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   await app.listen({ host, port })
   return {
     url: consoleUrl,
@@ -111,6 +131,8 @@ export async function startHarness() {
     peers,
     identityOf,
     urls,
+    /** The connections of the console, as it sees them. */
+    sockets: () => [...sockets],
     browse: () => newBrowser(consoleUrl),
     /** A browser in which a person has signed in. */
     async signedIn(personId: string): Promise<Browser> {

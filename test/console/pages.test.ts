@@ -1,8 +1,11 @@
 // Tests what pages may contain and load, and the files and streams beside them.
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { csvLine } from '../../console/routes/list.ts'
 import { type Browser, type Harness, startHarness } from './harness.ts'
-import { evil } from './peers.ts'
+import { endlessSubject } from './peers.ts'
+import { evil } from './rows.ts'
 
 let harness: Harness
 let browser: Browser
@@ -15,9 +18,20 @@ afterAll(() => harness?.close())
 /** Every page of the console. */
 function everyPage(): string[] {
   const { projectId, payment, delivery, job } = harness.peers.projects.demo
+  const { staff } = harness.peers
   const base = `/projects/${projectId}`
   return [
     '/',
+    `${base}/payments`,
+    `${base}/payments?mobile=%2B12025550101&transaction=${encodeURIComponent(evil.slice(0, 64))}`,
+    `${base}/receivers`,
+    `${base}/developers`,
+    '/inbox',
+    `/ledger?project=${staff.projectId}&id=${staff.transferId}`,
+    `/ledger?project=${staff.projectId}&id=${staff.holdId}`,
+    '/catalogue',
+    '/audit',
+    '/audit/calls',
     `${base}/pushes`,
     `${base}/pushes?subject=${encodeURIComponent(evil.slice(0, 64))}&state=exhausted`,
     `${base}/pushes/${delivery.deliveryId}`,
@@ -30,10 +44,13 @@ function everyPage(): string[] {
   ]
 }
 
+const isUnknown = (page: string) => /nowhere|search/.test(page)
+
 it('no text of a service or of the address becomes markup, and nothing runs without the nonce of its page', async () => {
   const nonces = new Set<string>()
   for (const page of everyPage()) {
-    const { text, headers } = await browser.get(page)
+    const { text, headers, status } = await browser.get(page)
+    expect([page, status]).toEqual([page, isUnknown(page) ? 404 : 200])
     expect(text, page).not.toMatch(/<img src=x|<script>window/)
     const policy = headers.get('content-security-policy') ?? ''
     const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
@@ -52,6 +69,39 @@ it('no text of a service or of the address becomes markup, and nothing runs with
     expect(headers.get('x-frame-options')).toBe('DENY')
   }
   expect(nonces.size).toBe(everyPage().length)
+})
+
+it('the payments are a CSV file whose cells are no formulas, page after page', async () => {
+  const { projectId, payment } = harness.peers.projects.demo
+  const { text } = await browser.get(`/projects/${projectId}/payments.csv`)
+  const [head, ...rows] = text.trimEnd().split('\r\n')
+  expect(head).toBe(
+    'payment_id,transaction_id,amount,paid,currency,state,description,created,changed',
+  )
+  expect(rows).toHaveLength(2)
+  for (const row of rows) {
+    expect(row).toContain(`${payment.paymentId},`)
+    expect(row).toContain(',25.00,0.00,USD,paid,')
+    expect(row).toContain(`,"'${evil.replaceAll('"', '""')}",`)
+  }
+})
+
+it('a reader of a file that takes nothing is cut off', async () => {
+  const { projectId } = harness.peers.projects.demo
+  const { hostname, port, host } = new URL(harness.url)
+  const session = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  socket.write(
+    `GET /projects/${projectId}/pushes.csv?subject=${endlessSubject} HTTP/1.1\r\nhost: ${host}\r\ncookie: ${session}\r\n\r\n`,
+  )
+  // It takes the first bytes and no more, of a file that has no end.
+  await once(socket, 'readable')
+  const served = harness.sockets().find(({ remotePort }) => remotePort === socket.localPort)
+  if (served === undefined) throw new Error('the console does not know the connection')
+  await once(served, 'close')
+  expect(served.destroyed).toBe(true)
+  socket.destroy()
 })
 
 it('a list is a CSV file whose cells are no formulas, page after page', async () => {

@@ -1,7 +1,7 @@
 // The services that the console calls, with rows whose every text tries to be markup or a formula. Calls are kept with who made them.
 import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { create } from '@bufbuild/protobuf'
-import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { type AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
@@ -12,28 +12,35 @@ import {
   type DeliveryService,
   DeliveryState,
 } from '#gen/delivery/v1/delivery_pb.js'
+import { BreakerState, type EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
+import type { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
 import { ReplayJobSchema, ReplayJobState, type ReplayService } from '#gen/delivery/v1/replay_pb.js'
 import {
+  FraudCheckStatus,
   PayerState,
+  PaymentChannel,
+  PaymentEventType,
+  PaymentMethod,
   PaymentSchema,
   PaymentState,
   type PaymentsService,
+  PayoutState,
 } from '#gen/payments/v1/payments_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
-
-/** A text that is no harm as text, and all harm as anything else. */
-export const evil = `=cmd|' /C calc'!A0"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`
+import { evilTexts, type Texts, time } from './rows.ts'
+import { staffPeers } from './staff-peers.ts'
 
 /** One call that reached a service. */
 export type SeenCall = { rpc: string; person: string | undefined; projectId: string | undefined }
 
 export type Peers = ReturnType<typeof newPeers>
 
-const time = timestampFromDate(new Date('2026-01-02T03:04:05Z'))
+/** A subject whose pushes fill as many pages as are read. */
+export const endlessSubject = 'endless'
 
-/** Services of two projects: `demo` has rows, and so has `other`. */
-export function newPeers() {
-  const projects = { demo: newProject('demo'), other: newProject('other') }
+/** Services of two projects, whose every text is one of `texts`: `demo` has rows, and so has `other`. */
+export function newPeers(texts: Texts = evilTexts) {
+  const projects = { demo: newProject('demo', texts), other: newProject('other', texts) }
   const byId = new Map<string, Project>(Object.values(projects).map((one) => [one.projectId, one]))
   const calls: SeenCall[] = []
   const seen = (rpc: string) => {
@@ -46,14 +53,93 @@ export function newPeers() {
     return found
   }
 
+  /** Projects beyond the two, which know nothing. */
+  const crowd: string[] = []
+  let open = 0
+  const most = { atOnce: 0 }
+
   const access: Partial<ServiceImpl<typeof AccessService>> = {
     getProject: ({ projectId }) => ({ project: shown(of(projectId)) }),
-    listProjects: () => ({ projects: Object.values(projects).map(shown) }),
+    listProjects: () => ({
+      projects: [
+        ...crowd.map((projectId) => ({ projectId, name: 'crowd' })),
+        ...Object.values(projects).map(shown),
+      ],
+    }),
+    listMerchants({ projectId }) {
+      const { payment, merchantName } = of(projectId)
+      const { merchantId } = payment
+      return { merchants: [{ merchantId, projectId, businessName: merchantName }] }
+    },
+    listSubscriptionKeys({ projectId }) {
+      of(projectId)
+      return { keys: [{ keyId: randomUUID(), issueTime: time, revokeTime: time }] }
+    },
+    listApiKeys({ projectId }) {
+      const { payment } = of(projectId)
+      return { keys: [{ keyId: randomUUID(), merchantId: payment.merchantId, issueTime: time }] }
+    },
+    listGrants({ projectId }) {
+      const grant = {
+        institutionName: texts.name,
+        endpoint: 'POST /institution/quote',
+        grantTime: time,
+      }
+      return { grants: of(projectId) ? [grant] : [] }
+    },
+    issueSubscriptionKey({ projectId }) {
+      seen('IssueSubscriptionKey')
+      return { keyId: randomUUID(), subscriptionKey: `pwk_test_${of(projectId).secret}` }
+    },
+    issueApiKey({ projectId }) {
+      seen('IssueApiKey')
+      return { keyId: randomUUID(), apiKey: of(projectId).secret }
+    },
+    listAudit({ projectId }) {
+      seen('ListAudit')
+      const entry = {
+        occurTime: time,
+        caller: texts.person,
+        action: 'issue_api_key',
+        details: { note: texts.note },
+      }
+      return { entries: [{ ...entry, auditId: randomUUID(), projectId }] }
+    },
   }
   const payments: Partial<ServiceImpl<typeof PaymentsService>> = {
-    getPayment({ projectId, paymentId }) {
+    async getPayment({ projectId, paymentId }) {
       seen('GetPayment')
+      open += 1
+      most.atOnce = Math.max(most.atOnce, open)
+      await setImmediate()
+      open -= 1
+      if (crowd.includes(projectId)) throw new Failure('PAYMENT_NOT_FOUND', 'no such payment')
       return { payment: paymentOf(of(projectId), paymentId) }
+    },
+    listPayments({ projectId, merchantId, pageToken, transactionId, state }) {
+      seen('ListPayments')
+      const { payment } = of(projectId)
+      const isWanted =
+        merchantId === payment.merchantId &&
+        (transactionId === '' || transactionId === payment.transactionId) &&
+        (state === PaymentState.UNSPECIFIED || state === payment.state)
+      if (!isWanted) return {}
+      const { $typeName: _, ...summary } = payment
+      return { payments: [summary], nextPageToken: pageToken === '' ? 'second' : '' }
+    },
+    listPaymentEvents({ projectId, merchantId, paymentId }) {
+      const { currency, merchantId: owner } = paymentOf(of(projectId), paymentId)
+      if (merchantId !== owner) throw new Failure('PAYMENT_NOT_FOUND', 'no such payment')
+      const events = [
+        { type: PaymentEventType.PAYMENT_CREATED, amountMinor: 2_500n },
+        {
+          type: PaymentEventType.ATTEMPT_SUCCEEDED,
+          amountMinor: 2_500n,
+          party: { case: 'payerMobileNumber' as const, value: texts.number },
+        },
+        { type: PaymentEventType.PAYMENT_REFUNDED, amountMinor: 2_500n, reason: texts.note },
+      ]
+      return { events: events.map((event) => ({ ...event, time })), currency }
     },
     cancelPayment({ projectId, paymentId }) {
       seen('CancelPayment')
@@ -65,9 +151,12 @@ export function newPeers() {
     },
   }
   const deliveries: Partial<ServiceImpl<typeof DeliveryService>> = {
-    listDeliveries({ projectId, pageToken, state }) {
+    listDeliveries({ projectId, pageToken, state, subjectId }) {
       seen('ListDeliveries')
       const { delivery } = of(projectId)
+      if (subjectId === endlessSubject) {
+        return { deliveries: Array.from({ length: 200 }, () => delivery), nextPageToken: 'more' }
+      }
       if (state !== DeliveryState.UNSPECIFIED && state !== delivery.state) return {}
       const isFirst = pageToken === ''
       return { deliveries: [delivery], nextPageToken: isFirst ? 'second' : '' }
@@ -114,45 +203,69 @@ export function newPeers() {
       return { job: of(projectId).job }
     },
   }
-  return { projects, calls, access, payments, deliveries, replays }
+  const merchantDeliveries: Partial<ServiceImpl<typeof MerchantDeliveryService>> = {
+    listPaymentPushes: ({ projectId }) => ({ deliveries: [pushOf(of(projectId), texts)] }),
+    getMerchantDelivery: ({ projectId }) => ({ delivery: pushOf(of(projectId), texts) }),
+  }
+  const endpoints: Partial<ServiceImpl<typeof EndpointService>> = {
+    listEndpoints({ projectId }) {
+      seen('ListEndpoints')
+      const { kind, origin } = of(projectId).delivery
+      const lane = { projectId, kind, origin, limitNow: 4, pendingCount: 10_000 }
+      return { endpoints: [{ ...lane, breaker: BreakerState.OPEN, openUntilTime: time }] }
+    },
+  }
+  const handlers = { access, payments, deliveries, merchantDeliveries, endpoints, replays }
+  return { projects, calls, crowd, most, ...handlers, ...staffPeers(seen, texts) }
 }
 
 /** Attempts that a tail shows at once. */
 const tailed = 1_000
 
+function pushOf({ delivery }: Project, { url, body: text }: Texts) {
+  const { deliveryId, eventId, kind, state, attemptCount, attempts } = delivery
+  const shownOnce = { eventType: 'payment_completed', url, createTime: time }
+  const body = new TextEncoder().encode(text)
+  const subject = { deliveryId, eventId, paymentId: delivery.subjectId, kind, state, body }
+  return { ...subject, ...shownOnce, attemptCount, attempts }
+}
+
 type Project = ReturnType<typeof newProject>
 
-function newProject(name: string) {
+function newProject(name: string, texts: Texts) {
   const projectId = randomUUID()
   const payment = create(PaymentSchema, {
     paymentId: randomUUID(),
     projectId,
     merchantId: randomUUID(),
-    transactionId: `${name}-${evil}`.slice(0, 64),
+    transactionId: `${name}-${texts.id}`.slice(0, 64),
     amountMinor: 2_500n,
     currency: 'USD',
-    description: evil,
+    description: texts.note,
     state: PaymentState.PAID,
+    fraudCheckStatus: FraudCheckStatus.SKIPPED,
     createTime: time,
     updateTime: time,
     expireTime: time,
     payers: [
       {
-        mobileNumber: evil,
-        firstName: evil,
-        lastName: evil,
+        mobileNumber: texts.number,
+        firstName: texts.name,
+        lastName: texts.name,
         amountMinor: 2_500n,
         state: PayerState.PAID,
+        paymentChannel: PaymentChannel.PAYMENT_LINK,
+        paymentMethod: PaymentMethod.WALLET,
       },
     ],
-    payees: [{ mobileNumber: evil, amountMinor: 2_500n }],
+    payees: [{ mobileNumber: texts.number, amountMinor: 2_500n, payoutState: PayoutState.SENT }],
   })
   const delivery = create(DeliverySchema, {
     deliveryId: randomUUID(),
     projectId,
     kind: DeliveryKind.NOTIFY,
     subjectId: payment.paymentId,
-    origin: evil,
+    origin: texts.url,
     state: DeliveryState.EXHAUSTED,
     attemptCount: 1,
     eventId: randomUUID(),
@@ -162,9 +275,9 @@ function newProject(name: string) {
         number: 1,
         startTime: time,
         outcome: AttemptOutcome.CONNECTION_FAILED,
-        error: evil,
+        error: texts.note,
         durationMs: 12,
-        answer: new TextEncoder().encode(evil),
+        answer: new TextEncoder().encode(texts.body),
       },
     ],
   })
@@ -176,7 +289,8 @@ function newProject(name: string) {
     ratePerS: 50,
     createTime: time,
   })
-  return { projectId, name: `${name} ${evil}`, payment, delivery, job }
+  const named = { name: `${name} ${texts.name}`, merchantName: texts.name, secret: randomUUID() }
+  return { projectId, ...named, payment, delivery, job }
 }
 
 function shown({ projectId, name }: Project) {

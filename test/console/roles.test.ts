@@ -17,9 +17,29 @@ beforeAll(async () => {
 })
 afterAll(() => harness?.close())
 
+type Action = {
+  page: string
+  /** What the page itself calls; absent: what all may. */
+  needs?: string
+  post: string
+  rpc: string
+  fields?: Record<string, string>
+  /** The status of a success; 303 unless it is given. */
+  answers?: number
+  /** Whether the call is for no single project. */
+  isForAll?: boolean
+}
+
+const ofCatalogue = {
+  page: '/catalogue',
+  needs: 'billing.v1.CatalogueService/ListCatalogue',
+  isForAll: true,
+}
+
 /** Actions of pages: where, what the page shows for them, and the RPC that they end in. */
-function actions() {
+function actions(): Action[] {
   const { projectId, payment, delivery, job } = harness.peers.projects.demo
+  const { staff } = harness.peers
   const base = `/projects/${projectId}`
   const requestId = randomUUID()
   return [
@@ -45,6 +65,56 @@ function actions() {
       post: 'cancel',
       rpc: 'delivery.v1.ReplayService/CancelReplayJob',
     },
+    ...[
+      { post: 'subscription-keys', rpc: 'accounts.v1.AccessService/IssueSubscriptionKey' },
+      { post: 'api-keys', rpc: 'accounts.v1.AccessService/IssueApiKey' },
+    ].map((action) => ({
+      ...action,
+      page: `${base}/developers`,
+      needs: 'accounts.v1.AccessService/ListApiKeys',
+      fields: { request_id: requestId, merchant_id: payment.merchantId },
+      answers: 200,
+    })),
+    {
+      page: '/inbox',
+      needs: 'billing.v1.CatalogueService/ListReviews',
+      post: 'bills',
+      rpc: 'billing.v1.CatalogueService/ResolveReview',
+      fields: {
+        project_id: staff.projectId,
+        transaction_id: 'bill-1',
+        decision: 'paid',
+        note: 'their statement',
+      },
+      isForAll: true,
+    },
+    ...[
+      { post: 'check', rpc: 'accounts.v1.LedgerService/CheckLedger', answers: 200 },
+      { post: 'backfill', rpc: 'accounts.v1.SettlementPostingService/RestartBackfill' },
+    ].map((action) => ({
+      ...action,
+      page: '/ledger',
+      needs: 'accounts.v1.SettlementPostingService/GetBackfill',
+      isForAll: true,
+    })),
+    {
+      ...ofCatalogue,
+      post: 'billers',
+      rpc: 'billing.v1.CatalogueService/PutBiller',
+      fields: { biller: 'POWER', name: 'Power', active: 'on' },
+    },
+    {
+      ...ofCatalogue,
+      post: 'products',
+      rpc: 'billing.v1.CatalogueService/PutProduct',
+      fields: {
+        biller: 'POWER',
+        product: 'HOME',
+        name: 'Power',
+        pattern: '[0-9]{7}',
+        ranges: 'USD:1.00-5.00',
+      },
+    },
   ]
 }
 
@@ -53,22 +123,25 @@ const inDemo = localPeople.filter(({ project }) => project !== 'other')
 describe.each(inDemo)('$role', ({ id, role }) => {
   it(`a ${role} sees the actions that they may take, and services refuse all others`, async () => {
     const browser = await harness.signedIn(id)
-    for (const { page, post, rpc, fields } of actions()) {
-      const may = (permissions as Record<string, readonly string[]>)[rpc]?.includes(role)
+    const roles = permissions as Record<string, readonly string[]>
+    for (const { page, needs, post, rpc, fields, answers = 303, isForAll } of actions()) {
+      const may = roles[rpc]?.includes(role) ?? false
+      const mayOpen = needs === undefined || roles[needs]?.includes(role)
       const shown = await browser.get(page)
       expect([rpc, shown.status, shown.text.includes(`action="${page}/${post}"`)]).toEqual([
         rpc,
-        200,
+        mayOpen ? 200 : 403,
         may,
       ])
       harness.peers.calls.length = 0
       const answer = await browser.post(`${page}/${post}`, fields)
-      expect([rpc, answer.status]).toEqual([rpc, may ? 303 : 403])
+      expect([rpc, answer.status]).toEqual([rpc, may ? answers : 403])
       const reached = harness.peers.calls.filter((call) => rpc.endsWith(`/${call.rpc}`))
       expect(reached).toHaveLength(may ? 1 : 0)
       for (const call of reached) {
         expect(call.person).toBe(`${id}@example.com`)
-        expect(call.projectId).toBe(harness.peers.projects.demo.projectId)
+        const { projectId } = harness.peers.projects.demo
+        expect(call.projectId).toBe(isForAll === true ? undefined : projectId)
       }
     }
   })
@@ -87,6 +160,11 @@ describe('a person of one project', () => {
       ]
       const places = [
         '',
+        '/payments',
+        '/payments.csv',
+        `/payments?merchant=${other.payment.merchantId}`,
+        '/receivers',
+        '/developers',
         '/pushes',
         '/pushes.csv',
         '/pushes/tail',
@@ -108,6 +186,9 @@ describe('a person of one project', () => {
         expect(answer.text).not.toContain('other ')
       }
       const changes = [
+        `payments/${other.payment.paymentId}/cancel`,
+        'developers/subscription-keys',
+        'developers/api-keys',
         `payments/${other.payment.paymentId}/refund`,
         `pushes/${other.delivery.deliveryId}/resend`,
         `pushes/replays/${other.job.jobId}/cancel`,
@@ -144,6 +225,38 @@ describe('a person of one project', () => {
       }
     }
   })
+})
+
+it('a merchant of another project is not found by its id, nor is its payment by that of its own', async () => {
+  const { demo, other } = harness.peers.projects
+  const browser = await harness.signedIn('abena')
+  const path = `/projects/${demo.projectId}/payments?merchant=${other.payment.merchantId}`
+  const { text } = await browser.get(path)
+  expect(text).toContain(demo.payment.paymentId)
+  expect(text).not.toContain(other.payment.paymentId)
+})
+
+it('pages of the staff are for no merchant', async () => {
+  for (const id of ['abena', 'kwame']) {
+    const browser = await harness.signedIn(id)
+    for (const path of ['/inbox', '/ledger', '/catalogue', '/audit', '/audit/calls']) {
+      expect([path, (await browser.get(path)).status]).toEqual([path, 403])
+    }
+    expect((await browser.get('/audit/calls.csv')).status).toBe(403)
+    expect((await browser.follow('/')).text).not.toContain('href="/inbox"')
+  }
+})
+
+it('a search of the staff asks a few projects at a time', async () => {
+  const { projects, crowd, most } = harness.peers
+  const browser = await harness.signedIn('yaw')
+  crowd.push(...Array.from({ length: 20 }, () => randomUUID()))
+  most.atOnce = 0
+  const found = await browser.get(`/search?q=${projects.other.payment.paymentId}`)
+  expect(found.headers.get('location')).toMatch(/\/payments\//)
+  expect(most.atOnce).toBeGreaterThan(0)
+  expect(most.atOnce).toBeLessThanOrEqual(4)
+  crowd.length = 0
 })
 
 describe('a token of the console', () => {
@@ -209,7 +322,7 @@ it('what people call is written down before it is made, with who they are', asyn
     name: 'activity_of_kwame',
     text: `select rpc, project_id, target from activity
       where person = 'kwame@example.com' and target = '${demo.payment.paymentId}'
-      order by occur_time desc, activity_id desc limit 2`,
+        and rpc like 'payments.%/%Payment' order by occur_time desc, activity_id desc limit 2`,
   }
   const row = { project_id: demo.projectId, target: demo.payment.paymentId }
   expect(await harness.db.rows(statement, [])).toMatchObject([

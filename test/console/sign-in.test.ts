@@ -21,6 +21,16 @@ describe('signing in', () => {
     expect(home.text).toContain('administrator')
   })
 
+  it('a browser that opened the link keeps no copy of its key', async () => {
+    const browser = harness.browse()
+    await browser.follow(harness.link)
+    const key = harness.link.split('/').at(-1) ?? ''
+    const kept = browser.cookies.get('payweave-local') ?? ''
+    expect(kept).toMatch(/^[\w-]{43}$/)
+    expect(kept).not.toContain(key)
+    expect(await harness.browse().follow(`/local/link/${kept}`)).toMatchObject({ status: 403 })
+  })
+
   it('nobody chooses a person without the key of the banner', async () => {
     const browser = harness.browse()
     expect(await browser.follow('/')).toMatchObject({ status: 403 })
@@ -126,6 +136,34 @@ describe('a session', () => {
     expect((await busy.get('/')).status).toBe(303)
   })
 
+  it('a page that renews itself does not prolong a session, and its stream is written down once', async () => {
+    const { projectId, job } = harness.peers.projects.demo
+    const path = `/projects/${projectId}/pushes/replays/${job.jobId}`
+    const browser = await harness.signedIn('ama')
+    const page = await browser.get(path)
+    expect(page.text).toContain(`data-source="${path}/events"`)
+    harness.clock.advance((limits.idleS - 10) * 1_000)
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const leaving = new AbortController()
+    const { body } = await fetch(`${harness.url}${path}/events`, {
+      headers: { cookie },
+      signal: leaving.signal,
+    })
+    let text = ''
+    for await (const part of body ?? []) {
+      text += Buffer.from(part).toString()
+      if (text.split('event: part').length > 3) break
+    }
+    leaving.abort()
+    harness.clock.advance(20_000)
+    expect((await browser.get('/')).status).toBe(303)
+    const count = {
+      name: 'count_of_job',
+      text: `select count(*)::int as rows from activity where target = '${job.jobId}'`,
+    }
+    expect(await harness.db.row(count, [])).toEqual({ rows: 2 })
+  })
+
   it('a session is stored without anything that would open it', async () => {
     const browser = await harness.signedIn('ama')
     const token = browser.cookies.get(cookieName) ?? ''
@@ -173,7 +211,15 @@ describe('a form', () => {
 
   it('a form without a session leads to the sign-in', async () => {
     const answer = await harness.browse().get('/sign-out', { method: 'POST' })
-    expect(answer.headers.get('location')).toMatch(/^\/sign-in/)
+    expect(answer.status).toBe(401)
+    expect(answer.text).toContain('href="/sign-in?return=%2F"')
+  })
+
+  it('a form that asks for a list after the session ended leads to the provider by a link, which no policy blocks', async () => {
+    const init = { headers: { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'document' } }
+    const answer = await harness.browse().get('/audit?project=', init)
+    expect([answer.status, answer.headers.get('location')]).toEqual([401, null])
+    expect(answer.text).toContain('href="/sign-in?return=%2Faudit%3Fproject%3D"')
   })
 })
 

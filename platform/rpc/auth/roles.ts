@@ -19,9 +19,15 @@ const staff = ['support', 'finance', 'operator', 'administrator'] as const
 /** Those who answer for what a merchant's payments and pushes do. */
 const changers = ['merchant_developer', 'support', 'operator', 'administrator'] as const
 
+/** Those who give and take access: keys, addresses, grants. */
+const accessStaff = ['operator', 'administrator'] as const
+const moneyStaff = ['finance', 'operator', 'administrator'] as const
+
 /** Roles by `pkg.Service/Method`. An RPC without a row is for no person. */
 export const permissions = {
   'payments.v1.PaymentsService/GetPayment': all,
+  'payments.v1.PaymentsService/ListPayments': all,
+  'payments.v1.PaymentsService/ListPaymentEvents': all,
   'payments.v1.PaymentsService/CancelPayment': changers,
   'payments.v1.PaymentsService/RefundPayment': ['merchant_developer', 'finance', 'administrator'],
   'delivery.v1.DeliveryService/ListDeliveries': all,
@@ -29,16 +35,34 @@ export const permissions = {
   'delivery.v1.DeliveryService/ReplayDelivery': changers,
   'delivery.v1.DeliveryService/CancelDelivery': changers,
   'delivery.v1.DeliveryService/TailDeliveries': all,
+  'delivery.v1.MerchantDeliveryService/ListPaymentPushes': all,
+  'delivery.v1.MerchantDeliveryService/GetMerchantDelivery': all,
   'delivery.v1.EndpointService/ListEndpoints': all,
   'delivery.v1.ReplayService/CreateReplayJob': changers,
   'delivery.v1.ReplayService/GetReplayJob': all,
   'delivery.v1.ReplayService/CancelReplayJob': changers,
   'accounts.v1.AccessService/GetProject': all,
   'accounts.v1.AccessService/ListProjects': staff,
-  'accounts.v1.AccessService/ListAudit': ['operator', 'administrator'],
-  'accounts.v1.SettlementPostingService/GetBackfill': ['finance', 'operator', 'administrator'],
+  'accounts.v1.AccessService/ListMerchants': all,
+  'accounts.v1.AccessService/ListSubscriptionKeys': ['merchant_developer', ...accessStaff],
+  'accounts.v1.AccessService/ListApiKeys': ['merchant_developer', ...accessStaff],
+  'accounts.v1.AccessService/IssueSubscriptionKey': ['merchant_developer', 'administrator'],
+  'accounts.v1.AccessService/IssueApiKey': ['merchant_developer', 'administrator'],
+  'accounts.v1.AccessService/UpdateProjectAccess': accessStaff,
+  'accounts.v1.AccessService/ListGrants': ['merchant_developer', ...accessStaff],
+  'accounts.v1.AccessService/GrantEndpoints': ['administrator'],
+  'accounts.v1.AccessService/RevokeGrants': ['administrator'],
+  'accounts.v1.AccessService/ListInstitutions': accessStaff,
+  'accounts.v1.AccessService/ListAudit': accessStaff,
+  'accounts.v1.LedgerService/GetTransfer': moneyStaff,
+  'accounts.v1.LedgerService/GetHold': moneyStaff,
+  'accounts.v1.LedgerService/CheckLedger': moneyStaff,
+  'accounts.v1.SettlementPostingService/GetBackfill': moneyStaff,
   'accounts.v1.SettlementPostingService/RestartBackfill': ['finance', 'administrator'],
-  'billing.v1.CatalogueService/ListReviews': ['support', 'finance', 'operator', 'administrator'],
+  'billing.v1.CatalogueService/ListCatalogue': staff,
+  'billing.v1.CatalogueService/PutBiller': accessStaff,
+  'billing.v1.CatalogueService/PutProduct': accessStaff,
+  'billing.v1.CatalogueService/ListReviews': staff,
   'billing.v1.CatalogueService/ResolveReview': ['finance', 'administrator'],
 } as const satisfies Record<string, readonly Role[]>
 

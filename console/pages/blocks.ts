@@ -1,0 +1,88 @@
+// What pages are built from: facts, tables, forms and filters, as data that the templates of the same names render.
+import type { timestampDate } from '@bufbuild/protobuf/wkt'
+import { choices } from './words.ts'
+
+/** A time, or none. */
+type Time = Parameters<typeof timestampDate>[0] | undefined
+
+/** One value as a page shows it. */
+export type Cell =
+  | { text: string; href?: string | undefined; as?: 'code' | 'amount' | 'row' | undefined }
+  | { state: string }
+  | { at: Time }
+  | { forms: Form[] }
+
+/** A plain text. */
+export function text(value: string | number | bigint): Cell {
+  return { text: String(value) }
+}
+
+/** An id; with a path it leads to the thing. */
+export function code(value: string, href?: string): Cell {
+  return { text: value, href, as: 'code' }
+}
+
+/** The link that opens a row of a list: `j` and `k` go through these. */
+export function row(value: string, href: string): Cell {
+  return { text: value, href, as: 'row' }
+}
+
+/** A formatted amount. */
+export function amount(value: string): Cell {
+  return { text: value, as: 'amount' }
+}
+
+/** A field of a form or filter. */
+export type Field = {
+  label: string
+  name: string
+  value?: string | undefined
+  type?: 'text' | 'number' | 'datetime-local' | 'textarea' | 'select' | 'checkbox' | undefined
+  options?: { value: string; label: string }[] | undefined
+  maxlength?: number | undefined
+  isRequired?: boolean | undefined
+}
+
+/** A form that changes something. `hidden` are its fields that nobody fills in. */
+export type Form = {
+  action: string
+  button: string
+  isDangerous?: boolean | undefined
+  hidden?: Record<string, string> | undefined
+  fields?: Field[] | undefined
+}
+
+/** A list with its heads; `empty` is shown where it has no rows and says what to do. */
+export type Table = { head: string[]; rows: Cell[][]; empty: string }
+
+/** The filters of a list and the links beside them. */
+export type Filters = { fields: Field[]; links?: { label: string; href: string }[] }
+
+/** A part of a page, from its heading to the links to older rows. */
+export type Section = {
+  heading?: string | undefined
+  note?: string | undefined
+  warning?: string | undefined
+  facts?: [name: string, value: Cell][] | undefined
+  filters?: Filters | undefined
+  table?: Table | undefined
+  forms?: Form[] | undefined
+  firstUrl?: string | undefined
+  nextUrl?: string | undefined
+  /** `pkg.Service/Method` of what it shows. */
+  rpc?: string | undefined
+}
+
+/** A page of sections, which the template `page` renders. */
+export type Page = { title: string; said?: string | undefined; sections: Section[] }
+
+/** The choice of a word of an enum, or of any; the query says which is chosen. */
+export function chosen(
+  label: string,
+  name: string,
+  names: Readonly<Record<number, string>>,
+  query?: URLSearchParams,
+): Field {
+  const options = [{ value: '', label: 'any' }, ...choices(names)]
+  return { label, name, type: 'select', value: query?.get(name) ?? '', options }
+}

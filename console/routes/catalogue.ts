@@ -1,0 +1,137 @@
+// The catalogue of billers and products: what there is, and forms that change it.
+import type { FastifyInstance } from 'fastify'
+import { formatAmount } from '#core/money/money.ts'
+import { parseRanges } from '#core/money/range.ts'
+import type { Biller, Product, ProductRange } from '#gen/billing/v1/catalogue_pb.js'
+import type { Clients } from '../clients.ts'
+import type { Worker } from '../http/work.ts'
+import { code, type Form, type Section, text } from '../pages/blocks.ts'
+import { sendSections } from '../pages/render.ts'
+
+const path = '/catalogue'
+
+/** Registers `/catalogue` and its forms. */
+export function registerCatalogue(
+  app: FastifyInstance,
+  { worker, clients: { catalogue } }: { worker: Worker; clients: Clients },
+): void {
+  app.get(
+    path,
+    worker.page(async ({ reply, query, may }) => {
+      const { billers, products } = await catalogue.listCatalogue({})
+      const mayPut = may('billing.v1.CatalogueService/PutBiller')
+      const own = billersSection(billers)
+      const theirs = productsSection(products)
+      return sendSections(reply, {
+        title: 'Catalogue',
+        said:
+          query.get('said') === 'stored' ? 'Stored. Bills are held against it at once.' : undefined,
+        sections: mayPut
+          ? [
+              { ...own, forms: [billerForm] },
+              { ...theirs, forms: [productForm] },
+            ]
+          : [own, theirs],
+      })
+    }),
+  )
+  app.post(
+    `${path}/billers`,
+    worker.page(async ({ reply, form }) => {
+      const biller = {
+        billerCode: form.get('biller') ?? '',
+        name: form.get('name') ?? '',
+        active: form.get('active') === 'on',
+      }
+      await catalogue.putBiller({ biller })
+      return reply.redirect(`${path}?said=stored`, 303)
+    }),
+  )
+  app.post(
+    `${path}/products`,
+    worker.page(async ({ reply, form }) => {
+      const ranges = parseRanges(form.get('ranges') ?? '')
+      const product = {
+        billerCode: form.get('biller') ?? '',
+        productCode: form.get('product') ?? '',
+        name: form.get('name') ?? '',
+        referencePattern: form.get('pattern') ?? '',
+        active: form.get('active') === 'on',
+        ranges: ranges.map(({ currency, minMinor, maxMinor }) => ({
+          min: { currency, minorUnits: minMinor },
+          max: { currency, minorUnits: maxMinor },
+        })),
+      }
+      await catalogue.putProduct({ product })
+      return reply.redirect(`${path}?said=stored`, 303)
+    }),
+  )
+}
+
+const active = { label: 'Active', name: 'active', type: 'checkbox', value: 'on' } as const
+const biller = { label: 'Biller', name: 'biller', maxlength: 64, isRequired: true } as const
+const name = {
+  label: 'Name, for receipts',
+  name: 'name',
+  maxlength: 100,
+  isRequired: true,
+} as const
+
+const billerForm: Form = {
+  action: `${path}/billers`,
+  button: 'Store the biller',
+  fields: [biller, name, active],
+}
+
+const productForm: Form = {
+  action: `${path}/products`,
+  button: 'Store the product',
+  fields: [
+    biller,
+    { label: 'Product', name: 'product', maxlength: 64, isRequired: true },
+    name,
+    { label: 'Pattern of references', name: 'pattern', maxlength: 200, isRequired: true },
+    { label: 'Amounts: USD:1.00-5000.00,…', name: 'ranges', maxlength: 2_000, isRequired: true },
+    active,
+  ],
+}
+
+function billersSection(billers: Biller[]): Section {
+  return {
+    heading: 'Billers',
+    table: {
+      head: ['Code', 'Name', 'State'],
+      empty: 'No biller yet.',
+      rows: billers.map((one) => [code(one.billerCode), text(one.name), stateOf(one)]),
+    },
+    rpc: 'billing.v1.CatalogueService/ListCatalogue',
+  }
+}
+
+function productsSection(products: Product[]): Section {
+  return {
+    heading: 'Products',
+    table: {
+      head: ['Biller', 'Code', 'Name', 'References', 'Amounts', 'State'],
+      empty: 'No product yet.',
+      rows: products.map((one) => [
+        code(one.billerCode),
+        code(one.productCode),
+        text(one.name),
+        code(one.referencePattern),
+        text(one.ranges.map(rangeText).join(', ')),
+        stateOf(one),
+      ]),
+    },
+  }
+}
+
+function stateOf({ active: isActive }: { active: boolean }) {
+  return { state: isActive ? 'active' : 'inactive' }
+}
+
+function rangeText({ min, max }: ProductRange): string {
+  if (min === undefined || max === undefined) return '–'
+  const { currency } = min
+  return `${formatAmount(min.minorUnits, currency)} to ${formatAmount(max.minorUnits, currency)} ${currency}`
+}

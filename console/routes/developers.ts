@@ -1,0 +1,180 @@
+// What the developers of a merchant need: keys, which are shown once, addresses that may call, and grants.
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { randomId } from '#core/identity/id.ts'
+import type { Grant, IssuedKey, Merchant } from '#gen/accounts/v1/access_pb.js'
+import type { Clients } from '../clients.ts'
+import type { ProjectWork, Worker } from '../http/work.ts'
+import { type Cell, code, type Form, type Section, text } from '../pages/blocks.ts'
+import { sendSections } from '../pages/render.ts'
+import { merchantsOf } from './merchants.ts'
+
+type Options = { worker: Worker; clients: Clients }
+
+const path = '/projects/:projectId/developers'
+
+/** Registers `/projects/<id>/developers` and its forms. */
+export function registerDevelopers(app: FastifyInstance, options: Options): void {
+  const { worker, clients } = options
+  app.get(
+    path,
+    worker.projectPage((work) => show(work, clients)),
+  )
+  app.post(
+    `${path}/subscription-keys`,
+    worker.projectPage(async (work) => {
+      const { projectId } = work.project
+      const requestId = work.form.get('request_id') ?? ''
+      const issued = await clients.access.issueSubscriptionKey({ projectId, requestId })
+      return sendKey(work, 'Subscription key', issued.keyId, issued.subscriptionKey)
+    }),
+  )
+  app.post(
+    `${path}/api-keys`,
+    worker.projectPage(async (work) => {
+      const issued = await clients.access.issueApiKey({
+        projectId: work.project.projectId,
+        merchantId: work.form.get('merchant_id') ?? '',
+        requestId: work.form.get('request_id') ?? '',
+      })
+      return sendKey(work, 'API key', issued.keyId, issued.apiKey)
+    }),
+  )
+}
+
+/** A key on the only page that ever shows it. */
+function sendKey(work: ProjectWork, kind: string, keyId: string, key: string): FastifyReply {
+  const { reply, project } = work
+  return sendSections(reply, {
+    title: `New ${kind.toLowerCase()}`,
+    sections: [
+      {
+        warning: 'This page shows the key once. Put it where your servers read their secrets.',
+        facts: [
+          [kind, code(key)],
+          ['Key id', code(keyId)],
+          ['', { text: 'All keys', href: `/projects/${project.projectId}/developers` }],
+        ],
+      },
+    ],
+  })
+}
+
+async function show(work: ProjectWork, clients: Clients) {
+  const { reply, project, query } = work
+  const { projectId } = project
+  const { access } = clients
+  const [read, merchants, subscriptionKeys, apiKeys, grants] = await Promise.all([
+    access.getProject({ projectId }),
+    merchantsOf(work, clients),
+    access.listSubscriptionKeys({ projectId }),
+    access.listApiKeys({ projectId }),
+    access.listGrants({ projectId }),
+  ])
+  return sendSections(reply, {
+    title: `Developers of ${project.name}`,
+    said: said[query.get('said') ?? ''],
+    sections: [
+      subscriptionSection(work, subscriptionKeys.keys),
+      apiSection(work, merchants, apiKeys.keys),
+      addressSection(read.project?.allowedIps ?? []),
+      grantSection(grants.grants),
+    ],
+  })
+}
+
+const said: Record<string, string> = { revoked: 'The key is revoked. Calls with it are refused.' }
+
+function subscriptionSection(work: ProjectWork, keys: IssuedKey[]): Section {
+  const base = `/projects/${work.project.projectId}/developers/subscription-keys`
+  const issue: Form = {
+    action: base,
+    button: 'Issue a subscription key',
+    hidden: { request_id: randomId() },
+  }
+  return {
+    heading: 'Subscription keys',
+    note: 'Every request names the project by one. Two may be active, so that you can rotate: issue, deploy, revoke.',
+    table: {
+      head: ['Key id', 'Issued', 'State'],
+      empty: 'None: no request of the project is accepted.',
+      rows: keys.map((key) => [code(key.keyId), { at: key.issueTime }, stateOf(key)]),
+    },
+    forms: work.may('accounts.v1.AccessService/IssueSubscriptionKey') ? [issue] : [],
+    rpc: 'accounts.v1.AccessService/ListSubscriptionKeys',
+  }
+}
+
+function apiSection(work: ProjectWork, merchants: Merchant[], keys: IssuedKey[]): Section {
+  const base = `/projects/${work.project.projectId}/developers/api-keys`
+  const nameOf = (id: string) =>
+    merchants.find(({ merchantId }) => merchantId === id)?.businessName ?? id
+  const issue: Form = {
+    action: base,
+    button: 'Issue an API key',
+    hidden: { request_id: randomId() },
+    fields: [
+      {
+        label: 'Merchant',
+        name: 'merchant_id',
+        type: 'select',
+        isRequired: true,
+        options: merchants.map(({ merchantId, businessName }) => ({
+          value: merchantId,
+          label: businessName,
+        })),
+      },
+    ],
+  }
+  return {
+    heading: 'API keys',
+    note: 'A payment belongs to the merchant of its API key.',
+    table: {
+      head: ['Key id', 'Merchant', 'Issued', 'State'],
+      empty: 'None yet.',
+      rows: keys.map((key) => [
+        code(key.keyId),
+        text(nameOf(key.merchantId)),
+        { at: key.issueTime },
+        stateOf(key),
+      ]),
+    },
+    forms: work.may('accounts.v1.AccessService/IssueApiKey') ? [issue] : [],
+    rpc: 'accounts.v1.AccessService/ListApiKeys',
+  }
+}
+
+function stateOf({ revokeTime }: IssuedKey): Cell {
+  return { state: revokeTime === undefined ? 'active' : 'revoked' }
+}
+
+function addressSection(allowed: string[]): Section {
+  return {
+    heading: 'Addresses that may call',
+    note:
+      allowed.length === 0
+        ? 'Any. An operator limits them.'
+        : 'Only these. An operator changes them.',
+    table: {
+      head: ['Address or range'],
+      empty: 'No restriction.',
+      rows: allowed.map((one) => [code(one)]),
+    },
+    rpc: 'accounts.v1.AccessService/GetProject',
+  }
+}
+
+function grantSection(grants: Grant[]): Section {
+  return {
+    heading: 'Grants',
+    table: {
+      head: ['Institution', 'Endpoint', 'Since'],
+      empty: 'None: the project uses no institution’s endpoints.',
+      rows: grants.map((one) => [
+        text(one.institutionName),
+        code(one.endpoint),
+        { at: one.grantTime },
+      ]),
+    },
+    rpc: 'accounts.v1.AccessService/ListGrants',
+  }
+}

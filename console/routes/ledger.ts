@@ -1,0 +1,195 @@
+// The ledger for the staff: its settlements, its rules, and one transfer or hold as a T-account.
+import type { FastifyInstance } from 'fastify'
+import { isUuid } from '#core/identity/id.ts'
+import {
+  type Hold,
+  HoldState,
+  InternalAccount,
+  type LedgerAddress,
+  type Posting,
+  type Transfer,
+} from '#gen/accounts/v1/ledger_pb.js'
+import type { GetBackfillResponse } from '#gen/accounts/v1/settlement_posting_pb.js'
+import type { Clients } from '../clients.ts'
+import { asFile, type Work, type Worker } from '../http/work.ts'
+import { amount, type Cell, code, type Section, text } from '../pages/blocks.ts'
+import { sendSections } from '../pages/render.ts'
+import { money, wordOf } from '../pages/words.ts'
+import { orUndefined } from './found.ts'
+
+type Options = { worker: Worker; clients: Clients }
+
+/** The check reads the whole ledger. */
+const checkTimeoutMs = 60_000
+
+/** Registers `/ledger` and its check. */
+export function registerLedger(app: FastifyInstance, { worker, clients }: Options): void {
+  app.get(
+    '/ledger',
+    worker.page((work) => show(work, clients)),
+  )
+  app.post(
+    '/ledger/check',
+    worker.page(async ({ reply }) => {
+      const found = await clients.ledger.checkLedger({}, { timeoutMs: checkTimeoutMs })
+      return sendSections(reply, {
+        title: 'Check of the ledger',
+        said:
+          found.findings.length === 0
+            ? `${found.transfersChecked} transfers keep every rule.`
+            : undefined,
+        sections: [
+          {
+            warning: found.findings.length === 0 ? undefined : 'The ledger violates its rules.',
+            table: {
+              head: ['Rule', 'Finding'],
+              empty: 'No finding.',
+              rows: found.findings.map(({ rule, description }) => [code(rule), text(description)]),
+            },
+            rpc: 'accounts.v1.LedgerService/CheckLedger',
+          },
+        ],
+      })
+    }, asFile),
+  )
+  app.post(
+    '/ledger/backfill',
+    worker.page(async ({ reply }) => {
+      await clients.settlements.restartBackfill({})
+      return reply.redirect('/ledger?said=restarted', 303)
+    }),
+  )
+}
+
+async function show(work: Work, clients: Clients) {
+  const { reply, query, may } = work
+  const [settlements, entry] = await Promise.all([
+    clients.settlements.getBackfill({}),
+    entryOf(clients, query.get('project') ?? '', query.get('id') ?? ''),
+  ])
+  return sendSections(reply, {
+    title: 'Ledger',
+    said:
+      query.get('said') === 'restarted'
+        ? 'All settlements are compared again from the first.'
+        : undefined,
+    sections: [
+      {
+        heading: 'Rules',
+        note: 'Checks every transfer, hold and balance. It locks nothing and may take a minute.',
+        forms: [{ action: '/ledger/check', button: 'Check now' }],
+      },
+      {
+        heading: 'A transfer or a hold',
+        filters: {
+          fields: [
+            {
+              label: 'Project id',
+              name: 'project',
+              value: query.get('project') ?? '',
+              maxlength: 36,
+            },
+            {
+              label: 'Transfer or hold id',
+              name: 'id',
+              value: query.get('id') ?? '',
+              maxlength: 36,
+            },
+          ],
+        },
+        ...entry,
+      },
+      settlementsSection(settlements, may('accounts.v1.SettlementPostingService/RestartBackfill')),
+    ],
+  })
+}
+
+/** The T-account of an entry, or that there is none. */
+async function entryOf({ ledger }: Clients, projectId: string, id: string): Promise<Section> {
+  if (!isUuid(projectId) || !isUuid(id)) return {}
+  const transfer = await orUndefined(() => ledger.getTransfer({ projectId, transferId: id }))
+  if (transfer?.transfer !== undefined) return transferSection(transfer.transfer)
+  const hold = await orUndefined(() => ledger.getHold({ projectId, holdId: id }))
+  if (hold?.hold !== undefined) return holdSection(hold.hold)
+  return { warning: 'The project has neither a transfer nor a hold with this id.' }
+}
+
+function transferSection(transfer: Transfer): Section {
+  const { details } = transfer
+  return {
+    facts: [
+      ['Transfer', code(transfer.transferId)],
+      ['Posted', { at: transfer.postTime }],
+      ['Type', text(details?.method ?? '')],
+      ['Reference', text(details?.reference ?? '')],
+      ['Description', text(details?.description ?? '')],
+      ['Reverses', code(transfer.reversesId)],
+      ['Reversed by', code(transfer.reversedById)],
+    ],
+    table: {
+      head: ['Account', 'Debit', 'Credit'],
+      empty: 'No lines.',
+      rows: transfer.postings.map(lineOf),
+    },
+    rpc: 'accounts.v1.LedgerService/GetTransfer',
+  }
+}
+
+function lineOf({ address, amount: moved }: Posting): Cell[] {
+  const minor = moved?.minorUnits ?? 0n
+  const currency = moved?.currency ?? ''
+  const isDebit = minor < 0n
+  const shown = money(isDebit ? -minor : minor, currency)
+  return [accountOf(address), amount(isDebit ? shown : ''), amount(isDebit ? '' : shown)]
+}
+
+function accountOf(address: LedgerAddress | undefined): Cell {
+  const { holder } = address ?? {}
+  if (holder?.case === 'internal') return text(wordOf(InternalAccount, holder.value))
+  if (holder?.case === 'floatProjectId') return text('float')
+  return code(holder?.value ?? '')
+}
+
+function holdSection(hold: Hold): Section {
+  const { amount: held, details } = hold
+  return {
+    facts: [
+      ['Hold', code(hold.holdId)],
+      ['State', { state: wordOf(HoldState, hold.state) }],
+      ['Account', accountOf(hold.address)],
+      ['Amount', amount(money(held?.minorUnits ?? 0n, held?.currency ?? ''))],
+      ['Created', { at: hold.createTime }],
+      ['Expires', { at: hold.expireTime }],
+      ['Reference', text(details?.reference ?? '')],
+    ],
+    rpc: 'accounts.v1.LedgerService/GetHold',
+  }
+}
+
+function settlementsSection(
+  { backfill, refused }: GetBackfillResponse,
+  mayRestart: boolean,
+): Section {
+  return {
+    heading: 'Settlements of payments',
+    facts: [
+      ['Round', text(backfill?.round ?? 0n)],
+      ['Compared', text(backfill?.checkedCount ?? 0n)],
+      ['Posted late', text(backfill?.postedCount ?? 0n)],
+      ['Began', { at: backfill?.startTime }],
+      ['Reached the end', { at: backfill?.caughtUpTime }],
+    ],
+    table: {
+      head: ['Found', 'Settlement', 'Project', 'Reason'],
+      empty: 'The ledger has refused no settlement.',
+      rows: refused.map((one) => [
+        { at: one.refuseTime },
+        code(one.settlementId),
+        code(one.projectId),
+        text(one.reason),
+      ]),
+    },
+    forms: mayRestart ? [{ action: '/ledger/backfill', button: 'Compare all again' }] : [],
+    rpc: 'accounts.v1.SettlementPostingService/GetBackfill',
+  }
+}

@@ -1,0 +1,20 @@
+// The merchants of a project: each has keys and payments of its own.
+import type { Merchant } from '#gen/accounts/v1/access_pb.js'
+import type { Clients } from '../clients.ts'
+import type { ProjectWork } from '../http/work.ts'
+
+const maxMerchants = 200
+
+/** The merchants of a project, oldest first; the first 200 of more. */
+export async function merchantsOf(
+  { project: { projectId } }: ProjectWork,
+  { access }: Clients,
+): Promise<Merchant[]> {
+  const { merchants } = await access.listMerchants({ projectId, pageSize: maxMerchants })
+  return merchants
+}
+
+/** The merchant that is chosen, else the oldest; undefined where there is none. */
+export function merchantOf(merchants: Merchant[], chosen: string | null): Merchant | undefined {
+  return merchants.find(({ merchantId }) => merchantId === chosen) ?? merchants[0]
+}

@@ -1,0 +1,26 @@
+// What the rows of the peers have in common: a text that tries to be everything but text, and a time.
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
+
+/** A text that is no harm as text, and all harm as anything else. */
+export const evil = `=cmd|' /C calc'!A0"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`
+
+/** When everything of these services happened. */
+export const time = timestampFromDate(new Date('2026-01-02T03:04:05Z'))
+
+/** The texts of rows, by what they are. */
+export type Texts = Record<
+  'name' | 'number' | 'note' | 'id' | 'url' | 'body' | 'person' | 'pattern',
+  string
+>
+
+/** Every text is harmful as anything but text. */
+export const evilTexts: Texts = {
+  name: evil,
+  number: evil,
+  note: evil,
+  id: evil,
+  url: evil,
+  body: evil,
+  person: evil,
+  pattern: evil,
+}

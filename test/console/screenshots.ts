@@ -1,0 +1,57 @@
+// Takes the pictures that docs/console.md shows: `npm run screenshots`. The services behind the pages are those of the tests.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findChromium, launchChromium } from '../browser/chromium.ts'
+import { shrinkPng } from '../browser/png.ts'
+import { follow, visit } from '../browser/visit.ts'
+import { ownPostgres } from '../support/servers.ts'
+
+const folder = join(import.meta.dirname, '..', '..', 'docs', 'screenshots')
+const server = await ownPostgres()
+process.env['TEST_DATABASE_URL'] = server.url
+const { startHarness } = await import('./harness.ts')
+const harness = await startHarness({
+  name: 'Kofi Boateng',
+  number: '+12025550101',
+  note: 'Two tickets for Friday',
+  id: 'order-1001',
+  url: 'https://shop.example.com',
+  body: '{"status":"PAID","transaction_id":"order-1001","amount":25.00}',
+  person: 'console:ama@example.com',
+  pattern: '[A-Z]\\d{7}',
+})
+const browser = await launchChromium(await findChromium())
+const { page } = await visit(browser, { viewport: { width: 1_100, height: 700 } })
+
+async function take(name: string): Promise<void> {
+  const picture = await page.screenshot({ fullPage: true })
+  writeFileSync(join(folder, `console-${name}.png`), shrinkPng(picture))
+}
+
+await page.goto(harness.link)
+await take('sign-in')
+await follow(page, () => page.getByRole('link', { name: 'Ama Mensah' }).click())
+const { projectId, payment, delivery, job } = harness.peers.projects.demo
+const { staff } = harness.peers
+const base = `/projects/${projectId}`
+for (const [name, path] of [
+  ['payments', `${base}/payments`],
+  ['payment', `${base}/payments/${payment.paymentId}`],
+  ['push', `${base}/pushes/${delivery.deliveryId}`],
+  ['replay', `${base}/pushes/replays/${job.jobId}`],
+  ['developers', `${base}/developers`],
+  ['inbox', '/inbox'],
+  ['ledger', `/ledger?project=${staff.projectId}&id=${staff.transferId}`],
+  ['audit', '/audit'],
+] as const) {
+  await page.goto(new URL(path, harness.url).href)
+  await take(name)
+}
+await page.emulateMedia({ colorScheme: 'dark' })
+await page.setViewportSize({ width: 390, height: 844 })
+await page.goto(new URL(`${base}/payments/${payment.paymentId}`, harness.url).href)
+await take('payment-on-a-phone')
+
+await browser.close()
+await harness.close()
+await server.remove()
