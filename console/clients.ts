@@ -3,15 +3,15 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { type Client, Code, ConnectError } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
-import { AccessService } from '#gen/accounts/v1/access_pb.js'
-import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
-import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
-import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
-import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
-import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
-import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
-import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
-import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
+import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
+import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'
 import { currentContext } from '#platform/rpc/context.ts'
@@ -28,8 +28,8 @@ export type Clients = ReturnType<typeof openClients>
 
 /** What every page reads to show where it is. */
 const navigation = new Set([
-  'accounts.v1.AccessService/GetProject',
-  'accounts.v1.AccessService/ListProjects',
+  'payweave.accounts.v1.AccessService/GetProject',
+  'payweave.accounts.v1.AccessService/ListProjects',
 ])
 
 /** Makes all clients, and what closes their connections. */

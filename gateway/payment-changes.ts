@@ -1,6 +1,6 @@
 // Hears from the broker which payments change, for the pages that show them.
 import { fromBinary } from '@bufbuild/protobuf'
-import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
+import { PaymentEventSchema } from '#gen/payweave/payments/v1/payment_event_pb.js'
 import { subscribeInvalidation } from '#platform/events/invalidation.ts'
 import type { Nats } from '#platform/events/nats/nats.ts'
 import type { Logger } from '#platform/telemetry/log.ts'

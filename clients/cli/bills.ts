@@ -6,8 +6,8 @@ import {
   type BillPayment,
   BillPaymentSchema,
   BillPaymentState,
-} from '#gen/billing/v1/billing_pb.js'
-import { type ReviewItem, ReviewItemSchema } from '#gen/billing/v1/catalogue_pb.js'
+} from '#gen/payweave/billing/v1/billing_pb.js'
+import { type ReviewItem, ReviewItemSchema } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { eachPage, oneOperand } from './access.ts'
 import { withCatalogue } from './catalogue.ts'
 import { type Command, type CommandContext, optionsFor } from './command.ts'

@@ -1,7 +1,7 @@
 // The command that makes an installation's institution and stores its credentials without printing a secret.
 import { randomUUID } from 'node:crypto'
 import { Failure } from '#core/errors/errors.ts'
-import type { CreateInstitutionResponse } from '#gen/accounts/v1/access_pb.js'
+import type { CreateInstitutionResponse } from '#gen/payweave/accounts/v1/access_pb.js'
 import { operatorFile } from '../../deploy/bootstrap/installation.ts'
 import { openVault, type Vault } from '../../deploy/bootstrap/vault.ts'
 import { accountsOptions, environmentOf, oneOperand, withAccess } from './access.ts'

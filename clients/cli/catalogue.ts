@@ -9,7 +9,7 @@ import {
   type Product,
   type ProductRange,
   ProductSchema,
-} from '#gen/billing/v1/catalogue_pb.js'
+} from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { oneOperand } from './access.ts'
 import { type Command, type CommandContext, optionsFor } from './command.ts'
 import { connect } from './connection.ts'

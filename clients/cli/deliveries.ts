@@ -8,14 +8,18 @@ import {
   DeliverySchema,
   DeliveryService,
   DeliveryState,
-} from '#gen/delivery/v1/delivery_pb.js'
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
 import {
   BreakerState,
   type Endpoint,
   EndpointSchema,
   EndpointService,
-} from '#gen/delivery/v1/endpoint_pb.js'
-import { ReplayJobSchema, ReplayJobState, ReplayService } from '#gen/delivery/v1/replay_pb.js'
+} from '#gen/payweave/delivery/v1/endpoint_pb.js'
+import {
+  ReplayJobSchema,
+  ReplayJobState,
+  ReplayService,
+} from '#gen/payweave/delivery/v1/replay_pb.js'
 import { type Command, type CommandContext, connectionOptions } from './command.ts'
 import { type Connection, connect } from './connection.ts'
 import { deliveryLine, deliveryLines, jobLine, jsonLine, time, valueOf, wordOf } from './print.ts'

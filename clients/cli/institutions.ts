@@ -9,7 +9,7 @@ import {
   type InstitutionKey,
   InstitutionSchema,
   RotateInstitutionKeyResponseSchema,
-} from '#gen/accounts/v1/access_pb.js'
+} from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   type AccessWork,
   accountsOptions,

@@ -11,7 +11,7 @@ import {
   MerchantSchema,
   type RevokeSubscriptionKeyResponse,
   RevokeSubscriptionKeyResponseSchema,
-} from '#gen/accounts/v1/access_pb.js'
+} from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   type AccessWork,
   accountsOptions,

@@ -1,10 +1,10 @@
 // The commands on the ledger.
 import { setTimeout as delay } from 'node:timers/promises'
-import { CheckLedgerResponseSchema, LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { CheckLedgerResponseSchema, LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import {
   GetBackfillResponseSchema,
   SettlementPostingService,
-} from '#gen/accounts/v1/settlement_posting_pb.js'
+} from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import { accountsOptions } from './access.ts'
 import type { Command, CommandContext } from './command.ts'
 import { type Connection, connect } from './connection.ts'

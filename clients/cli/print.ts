@@ -8,8 +8,8 @@ import {
   type DeliveryChange,
   DeliveryKind,
   DeliveryState,
-} from '#gen/delivery/v1/delivery_pb.js'
-import { type ReplayJob, ReplayJobState } from '#gen/delivery/v1/replay_pb.js'
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { type ReplayJob, ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
 import { UsageError } from './usage-error.ts'
 
 /** The name of an enum value in lower case: `delivered` for `DELIVERED`. */

@@ -4,7 +4,7 @@ import {
   Environment,
   type Project,
   ProjectSchema,
-} from '#gen/accounts/v1/access_pb.js'
+} from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   type AccessWork,
   accountsOptions,

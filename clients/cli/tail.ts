@@ -6,7 +6,7 @@ import {
   DeliveryKind,
   DeliveryService,
   type TailDeliveriesResponse,
-} from '#gen/delivery/v1/delivery_pb.js'
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { type Command, type CommandContext, connectionOptions } from './command.ts'
 import type { Connection } from './connection.ts'
 import { wholeNumber, withConnection } from './deliveries.ts'

@@ -1,7 +1,7 @@
 // Starts the simulator, in sandboxes only: settings, database, clients of the services, the ports. No business logic here.
-import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
-import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
-import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
+import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
+import { TransferReportService } from '#gen/payweave/institution/v1/transfer_report_pb.js'
+import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { readSettings, SettingsError } from '#platform/config/config.ts'
 import { openServiceDatabase } from '#platform/db/service-database.ts'
 import { serveAdmin } from '#platform/process/admin.ts'

@@ -1,11 +1,11 @@
 // Puts the simulator together: RPCs on one port, pages and receivers on another, and the loops behind them. The environment is
 // read in main.ts.
-import { BillerService } from '#gen/backend/v1/billers_pb.js'
-import { ChargeService } from '#gen/backend/v1/charges_pb.js'
-import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
-import { RateService } from '#gen/backend/v1/rates_pb.js'
-import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
-import { TransferService } from '#gen/backend/v1/transfers_pb.js'
+import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
+import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import { RateService } from '#gen/payweave/backend/v1/rates_pb.js'
+import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
+import { TransferService } from '#gen/payweave/backend/v1/transfers_pb.js'
 import type { Environment } from '#platform/config/setting.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { Identity } from '#platform/rpc/auth/identity.ts'

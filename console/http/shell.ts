@@ -34,18 +34,34 @@ type Place = { label: string; path: string; needs: PersonsRpc }
 
 /** Pages of one project, below `/projects/<id>`. */
 const projectPlaces: Place[] = [
-  { label: 'Payments', path: 'payments', needs: 'payments.v1.PaymentsService/ListPayments' },
-  { label: 'Pushes', path: 'pushes', needs: 'delivery.v1.DeliveryService/ListDeliveries' },
-  { label: 'Receivers', path: 'receivers', needs: 'delivery.v1.EndpointService/ListEndpoints' },
-  { label: 'Developers', path: 'developers', needs: 'accounts.v1.AccessService/ListApiKeys' },
+  {
+    label: 'Payments',
+    path: 'payments',
+    needs: 'payweave.payments.v1.PaymentsService/ListPayments',
+  },
+  { label: 'Pushes', path: 'pushes', needs: 'payweave.delivery.v1.DeliveryService/ListDeliveries' },
+  {
+    label: 'Receivers',
+    path: 'receivers',
+    needs: 'payweave.delivery.v1.EndpointService/ListEndpoints',
+  },
+  {
+    label: 'Developers',
+    path: 'developers',
+    needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
+  },
 ]
 
 /** Pages of the staff. */
 const staffPlaces: Place[] = [
-  { label: 'Inbox', path: 'inbox', needs: 'billing.v1.CatalogueService/ListReviews' },
-  { label: 'Ledger', path: 'ledger', needs: 'accounts.v1.LedgerService/CheckLedger' },
-  { label: 'Catalogue', path: 'catalogue', needs: 'billing.v1.CatalogueService/ListCatalogue' },
-  { label: 'Audit', path: 'audit', needs: 'accounts.v1.AccessService/ListAudit' },
+  { label: 'Inbox', path: 'inbox', needs: 'payweave.billing.v1.CatalogueService/ListReviews' },
+  { label: 'Ledger', path: 'ledger', needs: 'payweave.accounts.v1.LedgerService/CheckLedger' },
+  {
+    label: 'Catalogue',
+    path: 'catalogue',
+    needs: 'payweave.billing.v1.CatalogueService/ListCatalogue',
+  },
+  { label: 'Audit', path: 'audit', needs: 'payweave.accounts.v1.AccessService/ListAudit' },
 ]
 
 /** Where the navigation leads. */

@@ -1,12 +1,12 @@
 // What happened to a payment, in sentences: its own history and the attempts of its pushes, oldest first.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { type Attempt, AttemptOutcome } from '#gen/delivery/v1/delivery_pb.js'
-import type { MerchantDelivery } from '#gen/delivery/v1/merchant_delivery_pb.js'
+import { type Attempt, AttemptOutcome } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import type { MerchantDelivery } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import {
   type ListPaymentEventsResponse,
   PaymentEventType,
   type PaymentHistoryEvent,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { money, timeOf } from './words.ts'
 
 /** One sentence, when it became true, and the page of the push that it is about. */

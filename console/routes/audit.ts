@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { Failure, invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { formatIso } from '#core/text/time.ts'
-import type { AuditEntry } from '#gen/accounts/v1/access_pb.js'
+import type { AuditEntry } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { Clients } from '../clients.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
@@ -40,7 +40,7 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
               rows: listed.entries.map(changeRow),
             },
             ...nextPageUrl(request.url, listed.nextPageToken),
-            rpc: 'accounts.v1.AccessService/ListAudit',
+            rpc: 'payweave.accounts.v1.AccessService/ListAudit',
           },
         ],
       })
@@ -65,7 +65,7 @@ export function registerAudit(app: FastifyInstance, { worker, clients, db }: Opt
 
 /** The console itself has these rows, so it asks by itself what a service would ask. */
 function requireAuditor({ may }: Work): void {
-  if (may('accounts.v1.AccessService/ListAudit')) return
+  if (may('payweave.accounts.v1.AccessService/ListAudit')) return
   throw new Failure('PERMISSION_DENIED', 'Your roles do not allow this.')
 }
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { formatAmount } from '#core/money/money.ts'
 import { parseRanges } from '#core/money/range.ts'
-import type { Biller, Product, ProductRange } from '#gen/billing/v1/catalogue_pb.js'
+import type { Biller, Product, ProductRange } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import type { Clients } from '../clients.ts'
 import type { Worker } from '../http/work.ts'
 import { code, type Form, type Section, text } from '../pages/blocks.ts'
@@ -19,7 +19,7 @@ export function registerCatalogue(
     path,
     worker.page(async ({ reply, query, may }) => {
       const { billers, products } = await catalogue.listCatalogue({})
-      const mayPut = may('billing.v1.CatalogueService/PutBiller')
+      const mayPut = may('payweave.billing.v1.CatalogueService/PutBiller')
       const own = billersSection(billers)
       const theirs = productsSection(products)
       return sendSections(reply, {
@@ -104,7 +104,7 @@ function billersSection(billers: Biller[]): Section {
       empty: 'No biller yet.',
       rows: billers.map((one) => [code(one.billerCode), text(one.name), stateOf(one)]),
     },
-    rpc: 'billing.v1.CatalogueService/ListCatalogue',
+    rpc: 'payweave.billing.v1.CatalogueService/ListCatalogue',
   }
 }
 

@@ -1,7 +1,7 @@
 // What the developers of a merchant need: keys, which are shown once, addresses that may call, and grants.
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { randomId } from '#core/identity/id.ts'
-import type { Grant, IssuedKey, Merchant } from '#gen/accounts/v1/access_pb.js'
+import type { Grant, IssuedKey, Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { ProjectWork, Worker } from '../http/work.ts'
 import { type Cell, code, type Form, type Section, text } from '../pages/blocks.ts'
@@ -99,8 +99,8 @@ function subscriptionSection(work: ProjectWork, keys: IssuedKey[]): Section {
       empty: 'None: no request of the project is accepted.',
       rows: keys.map((key) => [code(key.keyId), { at: key.issueTime }, stateOf(key)]),
     },
-    forms: work.may('accounts.v1.AccessService/IssueSubscriptionKey') ? [issue] : [],
-    rpc: 'accounts.v1.AccessService/ListSubscriptionKeys',
+    forms: work.may('payweave.accounts.v1.AccessService/IssueSubscriptionKey') ? [issue] : [],
+    rpc: 'payweave.accounts.v1.AccessService/ListSubscriptionKeys',
   }
 }
 
@@ -138,8 +138,8 @@ function apiSection(work: ProjectWork, merchants: Merchant[], keys: IssuedKey[])
         stateOf(key),
       ]),
     },
-    forms: work.may('accounts.v1.AccessService/IssueApiKey') ? [issue] : [],
-    rpc: 'accounts.v1.AccessService/ListApiKeys',
+    forms: work.may('payweave.accounts.v1.AccessService/IssueApiKey') ? [issue] : [],
+    rpc: 'payweave.accounts.v1.AccessService/ListApiKeys',
   }
 }
 
@@ -159,7 +159,7 @@ function addressSection(allowed: string[]): Section {
       empty: 'No restriction.',
       rows: allowed.map((one) => [code(one)]),
     },
-    rpc: 'accounts.v1.AccessService/GetProject',
+    rpc: 'payweave.accounts.v1.AccessService/GetProject',
   }
 }
 
@@ -175,6 +175,6 @@ function grantSection(grants: Grant[]): Section {
         { at: one.grantTime },
       ]),
     },
-    rpc: 'accounts.v1.AccessService/ListGrants',
+    rpc: 'payweave.accounts.v1.AccessService/ListGrants',
   }
 }

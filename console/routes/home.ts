@@ -1,6 +1,6 @@
 // The first page: the projects of a person. Who has one goes to it at once.
 import type { FastifyInstance } from 'fastify'
-import { Environment } from '#gen/accounts/v1/access_pb.js'
+import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { Work, Worker } from '../http/work.ts'
 import { code, row, type Section, text } from '../pages/blocks.ts'
@@ -51,7 +51,7 @@ export async function ownProjects(
   { may, session, query, request, within }: Work,
   { access }: Clients,
 ) {
-  if (may('accounts.v1.AccessService/ListProjects')) {
+  if (may('payweave.accounts.v1.AccessService/ListProjects')) {
     const pageToken = query.get('page') ?? ''
     const listed = await access.listProjects({ pageToken })
     return { projects: listed.projects, ...nextPageUrl(request.url, listed.nextPageToken) }

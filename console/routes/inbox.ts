@@ -1,7 +1,7 @@
 // Everything that waits for a person of the staff, oldest first: bills in review, refused settlements.
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
-import type { ReviewItem } from '#gen/billing/v1/catalogue_pb.js'
+import type { ReviewItem } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import type { Clients } from '../clients.ts'
 import type { May } from '../http/shell.ts'
 import type { Work, Worker } from '../http/work.ts'
@@ -80,7 +80,7 @@ const decisions: Field[] = [
 ]
 
 function billsSection(items: ReviewItem[], may: May): Section {
-  const mayResolve = may('billing.v1.CatalogueService/ResolveReview')
+  const mayResolve = may('payweave.billing.v1.CatalogueService/ResolveReview')
   return {
     heading: 'Bills in review',
     note: 'The biller gave no final answer to these bill payments. Ask it by another way, then decide.',
@@ -98,7 +98,7 @@ function billsSection(items: ReviewItem[], may: May): Section {
       empty: 'No bill waits for a person.',
       rows: items.map((item) => billRow(item, mayResolve)),
     },
-    rpc: 'billing.v1.CatalogueService/ListReviews',
+    rpc: 'payweave.billing.v1.CatalogueService/ListReviews',
   }
 }
 

@@ -8,8 +8,8 @@ import {
   type LedgerAddress,
   type Posting,
   type Transfer,
-} from '#gen/accounts/v1/ledger_pb.js'
-import type { GetBackfillResponse } from '#gen/accounts/v1/settlement_posting_pb.js'
+} from '#gen/payweave/accounts/v1/ledger_pb.js'
+import type { GetBackfillResponse } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type Work, type Worker } from '../http/work.ts'
 import { amount, type Cell, code, type Section, text } from '../pages/blocks.ts'
@@ -46,7 +46,7 @@ export function registerLedger(app: FastifyInstance, { worker, clients }: Option
               empty: 'No finding.',
               rows: found.findings.map(({ rule, description }) => [code(rule), text(description)]),
             },
-            rpc: 'accounts.v1.LedgerService/CheckLedger',
+            rpc: 'payweave.accounts.v1.LedgerService/CheckLedger',
           },
         ],
       })
@@ -99,7 +99,10 @@ async function show(work: Work, clients: Clients) {
         },
         ...entry,
       },
-      settlementsSection(settlements, may('accounts.v1.SettlementPostingService/RestartBackfill')),
+      settlementsSection(
+        settlements,
+        may('payweave.accounts.v1.SettlementPostingService/RestartBackfill'),
+      ),
     ],
   })
 }
@@ -131,7 +134,7 @@ function transferSection(transfer: Transfer): Section {
       empty: 'No lines.',
       rows: transfer.postings.map(lineOf),
     },
-    rpc: 'accounts.v1.LedgerService/GetTransfer',
+    rpc: 'payweave.accounts.v1.LedgerService/GetTransfer',
   }
 }
 
@@ -162,7 +165,7 @@ function holdSection(hold: Hold): Section {
       ['Expires', { at: hold.expireTime }],
       ['Reference', text(details?.reference ?? '')],
     ],
-    rpc: 'accounts.v1.LedgerService/GetHold',
+    rpc: 'payweave.accounts.v1.LedgerService/GetHold',
   }
 }
 
@@ -190,6 +193,6 @@ function settlementsSection(
       ]),
     },
     forms: mayRestart ? [{ action: '/ledger/backfill', button: 'Compare all again' }] : [],
-    rpc: 'accounts.v1.SettlementPostingService/GetBackfill',
+    rpc: 'payweave.accounts.v1.SettlementPostingService/GetBackfill',
   }
 }

@@ -1,5 +1,5 @@
 // The merchants of a project: each has keys and payments of its own.
-import type { Merchant } from '#gen/accounts/v1/access_pb.js'
+import type { Merchant } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Clients } from '../clients.ts'
 import type { ProjectWork } from '../http/work.ts'
 

@@ -1,8 +1,8 @@
 // One payment: amounts, payers, payees, its link, what happened to it, and what may be done with it.
 import type { FastifyInstance } from 'fastify'
 import { randomId } from '#core/identity/id.ts'
-import { DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
-import type { MerchantDelivery } from '#gen/delivery/v1/merchant_delivery_pb.js'
+import { DeliveryState } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import type { MerchantDelivery } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import {
   FraudCheckStatus,
   type Payer,
@@ -12,7 +12,7 @@ import {
   PaymentMethod,
   PaymentState,
   PayoutState,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
 import { type ProjectWork, pathId, type Worker } from '../http/work.ts'
 import { amount, type Cell, code, type Form, row, type Section, text } from '../pages/blocks.ts'
@@ -111,7 +111,7 @@ function factsOf(payment: Payment): Section {
     ['Expires', { at: payment.expireTime }],
     ['Merchant', code(payment.merchantId)],
   ]
-  return { facts, rpc: 'payments.v1.PaymentsService/GetPayment' }
+  return { facts, rpc: 'payweave.payments.v1.PaymentsService/GetPayment' }
 }
 
 function payersOf({ currency, payers }: Payment, publicBaseUrl: string): Section {
@@ -154,7 +154,7 @@ function payeesOf({ currency, payees }: Payment): Section {
 
 function pushesOf(work: ProjectWork, payment: Payment, deliveries: MerchantDelivery[]): Section {
   const base = `/projects/${payment.projectId}/pushes`
-  const mayResend = work.may('delivery.v1.DeliveryService/ReplayDelivery')
+  const mayResend = work.may('payweave.delivery.v1.DeliveryService/ReplayDelivery')
   const resend = ({ deliveryId }: MerchantDelivery): Form => ({
     action: `${base}/${deliveryId}/resend`,
     button: 'Resend',
@@ -174,7 +174,7 @@ function pushesOf(work: ProjectWork, payment: Payment, deliveries: MerchantDeliv
         mayResend && hasEnded(one) ? { forms: [resend(one)] } : text(''),
       ]),
     },
-    rpc: 'delivery.v1.MerchantDeliveryService/ListPaymentPushes',
+    rpc: 'payweave.delivery.v1.MerchantDeliveryService/ListPaymentPushes',
   }
 }
 
@@ -193,9 +193,9 @@ function actionsOf(work: ProjectWork, { state, amountMinor, currency }: Payment)
     isDangerous: true,
     fields: [{ label: 'Reason, for the history', name: 'reason', maxlength: 200 }],
   }
-  if (state === PaymentState.PENDING && may('payments.v1.PaymentsService/CancelPayment')) {
+  if (state === PaymentState.PENDING && may('payweave.payments.v1.PaymentsService/CancelPayment')) {
     return [cancel]
   }
   const isRefundable = state === PaymentState.PAID
-  return isRefundable && may('payments.v1.PaymentsService/RefundPayment') ? [refund] : []
+  return isRefundable && may('payweave.payments.v1.PaymentsService/RefundPayment') ? [refund] : []
 }

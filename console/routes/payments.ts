@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
 import { formatAmount } from '#core/money/money.ts'
-import { PaymentState, type PaymentSummary } from '#gen/payments/v1/payments_pb.js'
+import { PaymentState, type PaymentSummary } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type ProjectWork, type Worker } from '../http/work.ts'
 import { amount, chosen, row, text } from '../pages/blocks.ts'
@@ -11,7 +11,7 @@ import { money, timeOf, valueOf, wordOf } from '../pages/words.ts'
 import { nextPageUrl, readTime, sendCsv, withFilters } from './list.ts'
 import { merchantOf, merchantsOf } from './merchants.ts'
 
-const rpc = 'payments.v1.PaymentsService/ListPayments'
+const rpc = 'payweave.payments.v1.PaymentsService/ListPayments'
 const csvPageSize = 100
 
 /** Registers `/projects/<id>/payments` and its file. */

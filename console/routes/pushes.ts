@@ -1,7 +1,11 @@
 // Pushes of a project: the list, one push with its attempts, resend and cancel.
 import type { FastifyInstance } from 'fastify'
 import { isUuid, randomId } from '#core/identity/id.ts'
-import { type Delivery, DeliveryKind, DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
+import {
+  type Delivery,
+  DeliveryKind,
+  DeliveryState,
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
 import { asFile, type ProjectWork, pathId, type Worker } from '../http/work.ts'
 import { chosen, row, type Section, text } from '../pages/blocks.ts'
@@ -105,11 +109,11 @@ async function sendList(work: ProjectWork, { deliveries }: Clients) {
       ]),
     },
     ...nextPageUrl(request.url, listed.nextPageToken),
-    rpc: 'delivery.v1.DeliveryService/ListDeliveries',
+    rpc: 'payweave.delivery.v1.DeliveryService/ListDeliveries',
   }
   return sendSections(reply, {
     title: `Pushes of ${project.name}`,
-    sections: may('delivery.v1.ReplayService/CreateReplayJob')
+    sections: may('payweave.delivery.v1.ReplayService/CreateReplayJob')
       ? [list, replayMany(`${base}/replays`)]
       : [list],
   })
@@ -197,8 +201,8 @@ async function sendPush(work: ProjectWork, clients: Clients) {
       sentence: attemptSentence(one),
       answer: new TextDecoder().decode(one.answer),
     })),
-    mayResend: !isWaiting && may('delivery.v1.DeliveryService/ReplayDelivery'),
-    mayCancel: isWaiting && may('delivery.v1.DeliveryService/CancelDelivery'),
+    mayResend: !isWaiting && may('payweave.delivery.v1.DeliveryService/ReplayDelivery'),
+    mayCancel: isWaiting && may('payweave.delivery.v1.DeliveryService/CancelDelivery'),
     requestId: randomId(),
   })
 }

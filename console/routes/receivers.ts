@@ -1,7 +1,7 @@
 // Receivers of a project's pushes: lanes with their limits, backlogs and circuit breakers.
 import type { FastifyInstance } from 'fastify'
-import { DeliveryKind } from '#gen/delivery/v1/delivery_pb.js'
-import { BreakerState, type Endpoint } from '#gen/delivery/v1/endpoint_pb.js'
+import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { BreakerState, type Endpoint } from '#gen/payweave/delivery/v1/endpoint_pb.js'
 import type { Clients } from '../clients.ts'
 import type { Worker } from '../http/work.ts'
 import { text } from '../pages/blocks.ts'
@@ -39,7 +39,7 @@ export function registerReceivers(
               ]),
             },
             ...nextPageUrl(request.url, listed.nextPageToken),
-            rpc: 'delivery.v1.EndpointService/ListEndpoints',
+            rpc: 'payweave.delivery.v1.EndpointService/ListEndpoints',
           },
         ],
       })

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { FastifyInstance } from 'fastify'
 import { invalid } from '#core/errors/errors.ts'
-import { DeliveryKind } from '#gen/delivery/v1/delivery_pb.js'
+import { DeliveryKind } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import {
   type GetReplayJobResponse,
   type ReplayJob,
   ReplayJobState,
-} from '#gen/delivery/v1/replay_pb.js'
+} from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { Clients } from '../clients.ts'
 import { asStream, type ProjectWork, pathId, type Worker } from '../http/work.ts'
 import { renderPart, sendPage } from '../pages/render.ts'
@@ -50,7 +50,7 @@ export function registerReplays(
         self,
         source: `${self}/events`,
         job: shown(job),
-        mayCancel: may('delivery.v1.ReplayService/CancelReplayJob'),
+        mayCancel: may('payweave.delivery.v1.ReplayService/CancelReplayJob'),
       })
     }),
   )

@@ -5,7 +5,7 @@ import {
   type DeliveryChange,
   DeliveryKind,
   type TailDeliveriesResponse,
-} from '#gen/delivery/v1/delivery_pb.js'
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Clients } from '../clients.ts'
 import { asStream, type Worker } from '../http/work.ts'
 import { sendPage } from '../pages/render.ts'

@@ -1,4 +1,4 @@
-// A payment request as the JSON contract shows it, read from the payments.v1 message; does not import gen.
+// A payment request as the JSON contract shows it, read from the payweave.payments.v1 message; does not import gen.
 import {
   type FraudCheckStatus,
   fraudCheckStatuses,
@@ -78,7 +78,7 @@ type PayerMessage = Omit<PayerView, 'paymentChannel' | 'paymentMethod' | 'state'
   expireTime?: TimestampMessage
 }
 
-/** The fields of the generated payments.v1.Payment that are read here. */
+/** The fields of the generated payweave.payments.v1.Payment that are read here. */
 export type PaymentMessage = {
   paymentId: string
   transactionId: string
@@ -95,7 +95,7 @@ export type PaymentMessage = {
 }
 
 /**
- * Reads a `payments.v1.Payment`. `unsetTime` stands for times that the message lacks: those of a CREATED event, where
+ * Reads a `payweave.payments.v1.Payment`. `unsetTime` stands for times that the message lacks: those of a CREATED event, where
  * it is the event's own time. Throws RangeError for a message without fees, with an enum number that this version does
  * not know, or without times when there is no `unsetTime`: only another version of the contract sends those.
  */

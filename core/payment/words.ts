@@ -1,4 +1,4 @@
-// The JSON contract's words for states and kinds, beside the enum numbers of payments.v1; does not import gen.
+// The JSON contract's words for states and kinds, beside the enum numbers of payweave.payments.v1; does not import gen.
 
 /** State of a payment request as a whole. */
 export type PaymentState =

@@ -1,7 +1,7 @@
 // Authenticates callers through the accounts service and caches the result for seconds; never keeps or logs a key.
 import { hash } from 'node:crypto'
 import type { Client } from '@connectrpc/connect'
-import { type AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
+import { type AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Environment as PayweaveEnvironment } from '#platform/config/setting.ts'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { type CallContext, currentContext, runWithContext } from '#platform/rpc/context.ts'

@@ -16,7 +16,7 @@ import { formatDateTime, formatIso } from '#core/text/time.ts'
 import { fill, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
 
-/** A checkout as payments.v1.CheckoutService returns it. */
+/** A checkout as payweave.payments.v1.CheckoutService returns it. */
 export type CheckoutMessage = {
   businessName: string
   description: string

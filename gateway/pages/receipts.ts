@@ -2,7 +2,7 @@
 import type { Client } from '@connectrpc/connect'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '#core/errors/errors.ts'
-import type { BillingService } from '#gen/billing/v1/billing_pb.js'
+import type { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { isLinkToken } from './page-guard.ts'
 import { type Site, sendMessage } from './render.ts'

@@ -177,7 +177,8 @@ export const wiring = {
       ...serviceUrl('simulator'),
       production: undefined,
     },
-    meaning: 'RPC address of the back end, which serves backend/v1: real rails, or the simulator.',
+    meaning:
+      'RPC address of the back end, which serves payweave.backend.v1: real rails, or the simulator.',
   }),
   SIMULATOR_URL: setting({
     for: ['gateway'],

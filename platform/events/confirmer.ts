@@ -1,13 +1,13 @@
 // Asks one consumer which events it has, until each is confirmed or refused. Does not publish: events that it lacks
 // become due for the relay again by themselves.
-import { InboxState } from '#gen/events/v1/events_pb.js'
+import { InboxState } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { startLoop } from '../process/loop.ts'
 import { type Answer, type Need, noteAnswers, start, unansweredBy } from './confirmation-store.ts'
 import type { OutboxMetrics } from './event-metrics.ts'
 
-/** The Seen RPC of a consumer; a client of events.v1.InboxService is one. */
+/** The Seen RPC of a consumer; a client of payweave.events.v1.InboxService is one. */
 export type SeenClient = {
   /** Asks which of these events (UUIDs) the consumer has processed or rejected. Rejects with the Failure of an RPC. */
   seen(

@@ -1,6 +1,6 @@
 // Publishes events right after their commit, from memory: their outbox rows are inserted already leased to this
 // process. A row that it does not end becomes an ordinary row of the relay when the lease expires.
-import { InboxState } from '#gen/events/v1/events_pb.js'
+import { InboxState } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'

@@ -1,6 +1,6 @@
-// Serves events.v1.InboxService, the same for every consumer.
+// Serves payweave.events.v1.InboxService, the same for every consumer.
 import type { ConnectRouter } from '@connectrpc/connect'
-import { InboxService, InboxState } from '#gen/events/v1/events_pb.js'
+import { InboxService, InboxState } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { findProcessed } from './inbox-store.ts'
 

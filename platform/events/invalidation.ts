@@ -1,7 +1,7 @@
 // Subscribes to subjects without confirmation: changes that invalidate caches. Messages may be lost; `onGap` reports
 // it.
 import { fromBinary } from '@bufbuild/protobuf'
-import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
+import { type Event, EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import type { Logger } from '#platform/telemetry/log.ts'
 import type { Nats } from './nats/nats.ts'
 

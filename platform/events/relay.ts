@@ -2,7 +2,7 @@
 // relay.
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { EventSchema } from '#gen/events/v1/events_pb.js'
+import { EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { publishSpan } from '#platform/telemetry/spans.ts'

@@ -1,9 +1,9 @@
-// Serves keys.v1.KeyService for every service whose stored values depend on keys; never returns a key.
+// Serves payweave.keys.v1.KeyService for every service whose stored values depend on keys; never returns a key.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ConnectRouter } from '@connectrpc/connect'
 import { invalid } from '#core/errors/errors.ts'
 import type { Key, KeyState } from '#core/identity/key-ring.ts'
-import { KeyService, KeyState as WireState } from '#gen/keys/v1/keys_pb.js'
+import { KeyService, KeyState as WireState } from '#gen/payweave/keys/v1/keys_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'
 import { countPage, type DependantSource } from './dependants.ts'

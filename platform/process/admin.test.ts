@@ -19,7 +19,7 @@ async function start(
   stopping?: AbortSignal,
 ): Promise<void> {
   const metrics = createMetrics('payments')
-  rpcMetrics(metrics).observe('payments.v1.PaymentsService/CreatePayment', 'ok', 12)
+  rpcMetrics(metrics).observe('payweave.payments.v1.PaymentsService/CreatePayment', 'ok', 12)
   const db = { stats: () => ({ total: 3, idle: 1, waiting: 0, max: 16 }) }
   databaseMetrics(metrics, db)
   const options = { host: '127.0.0.1', port: 0, metrics, ready, log }

@@ -2,8 +2,8 @@
 
 import { create, toBinary, toJsonString } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SeenRequestSchema } from '#gen/events/v1/events_pb.js'
 import { HealthCheckRequestSchema } from '#gen/health/v1/health_pb.js'
+import { SeenRequestSchema } from '#gen/payweave/events/v1/events_pb.js'
 import { enveloped } from '../testing/rpc/call-streams.ts'
 import { bearerCredential, startInbox } from '../testing/rpc/harness.ts'
 import { errorOf, errorOfBytes, type Way, ways } from '../testing/rpc/raw-calls.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => started.server.close())
 
-const path = '/events.v1.InboxService/Seen'
+const path = '/payweave.events.v1.InboxService/Seen'
 const authorization = `Bearer ${bearerCredential}`
 const known = { authorization }
 /** Seen is unary, so streams of Connect do not reach it. */
@@ -124,7 +124,7 @@ describe.each(jsonWays)('by %s a message is malformed', (way) => {
 
 describe.each(overHttp)('over %s', (way) => {
   it(`over ${way}, a call of a method that does not exist has a reason`, async () => {
-    for (const unknown of ['/events.v1.InboxService/Nothing', '/no.Such/Method']) {
+    for (const unknown of ['/payweave.events.v1.InboxService/Nothing', '/no.Such/Method']) {
       expect(await errorOf(way, { port, path: unknown, headers: known })).toMatchObject({
         code: 'Unimplemented',
         reason: 'METHOD_UNIMPLEMENTED',

@@ -81,7 +81,7 @@ describe('a log line', () => {
   it('a log line passes names of routes, RPCs, subjects, migrations and addresses', () => {
     const facts = {
       route: '/payment/request/:id',
-      rpc: 'payments.v1.PaymentsService/CreatePayment',
+      rpc: 'payweave.payments.v1.PaymentsService/CreatePayment',
       subject: 'pw.payments.event',
       migration: 'migrations/0001-create-payment-and-payer-tables.sql',
       origin: 'https://shop.example.com:8443',

@@ -22,8 +22,8 @@ afterEach(async () => {
 })
 
 const stranger = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331'
-const method = { name: 'GetPayment', parent: { typeName: 'payments.v1.PaymentsService' } }
-const rpc = 'payments.v1.PaymentsService/GetPayment'
+const method = { name: 'GetPayment', parent: { typeName: 'payweave.payments.v1.PaymentsService' } }
+const rpc = 'payweave.payments.v1.PaymentsService/GetPayment'
 const url = new URL('http://127.0.0.1:7101')
 
 async function collector() {
@@ -126,7 +126,7 @@ describe('with a collector', () => {
     const { url: endpoint } = await collector()
     await traced({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, () => {
       expect(httpServerSpan('GET', '/readyz', undefined)).toBeUndefined()
-      expect(rpcServerSpan('events.v1.InboxService/Seen', {})).toBeUndefined()
+      expect(rpcServerSpan('payweave.events.v1.InboxService/Seen', {})).toBeUndefined()
       expect(rpcServerSpan('grpc.health.v1.Health/Check', {})).toBeUndefined()
     })
   })

@@ -5,7 +5,7 @@
 // subjects, hosts, codes. No URL, no key, no id of a client, no text of an error.
 
 import { randomFillSync } from 'node:crypto'
-import type { Event } from '#gen/events/v1/events_pb.js'
+import type { Event } from '#gen/payweave/events/v1/events_pb.js'
 
 /** Attributes of a span. */
 export type Facts = Record<string, string | number>
@@ -73,10 +73,10 @@ export function endHttpServerSpan(span: Span | undefined, status: number): void 
 
 /** Calls that loops make all the time and that belong to no request. */
 const polls = new Set([
-  'events.v1.InboxService/Seen',
+  'payweave.events.v1.InboxService/Seen',
   'grpc.health.v1.Health/Check',
   'grpc.health.v1.Health/Watch',
-  'rpc.v1.CallService/StreamCalls',
+  'payweave.rpc.v1.CallService/StreamCalls',
 ])
 
 /**

@@ -1,7 +1,7 @@
 // Wires the parts of the delivery engine for main.ts.
 import type { Client } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
-import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { SettingsOf } from '#platform/config/config.ts'
 import type { Database } from '#platform/db/db.ts'
 import type { Nats } from '#platform/events/nats/nats.ts'

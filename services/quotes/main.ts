@@ -1,8 +1,8 @@
 // Starts the quotes service: its RPCs and the clients that it needs.
-import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
-import { MovementService } from '#gen/accounts/v1/movement_pb.js'
-import { RateService } from '#gen/backend/v1/rates_pb.js'
-import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
+import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
+import { RateService } from '#gen/payweave/backend/v1/rates_pb.js'
+import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { readSettings } from '#platform/config/config.ts'
 import { openServiceDatabase } from '#platform/db/service-database.ts'
 import { startRetention } from '#platform/events/retention.ts'

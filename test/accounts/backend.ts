@@ -6,7 +6,7 @@ import type {
   RequestConsentRequestSchema,
   ReviewService,
   SubmitOnboardingRequestSchema,
-} from '#gen/backend/v1/reviews_pb.js'
+} from '#gen/payweave/backend/v1/reviews_pb.js'
 
 /** A back end whose calls fail as often as a test says. */
 export function newReviewBackend() {

@@ -13,10 +13,10 @@ import {
   LookupType,
   type OpenSessionRequestSchema,
   type PersonalAccountProfileSchema,
-} from '#gen/accounts/v1/accounts_pb.js'
-import { OnboardingEventSchema } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
-import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { OnboardingEventSchema } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
+import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { type Harness, refusal, startHarness } from './harness.ts'
 

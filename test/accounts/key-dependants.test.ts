@@ -4,9 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
-import { KeyAdministrationService, KeyStep } from '#gen/accounts/v1/key_administration_pb.js'
-import { KeyService, KeyState } from '#gen/keys/v1/keys_pb.js'
+import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import {
+  KeyAdministrationService,
+  KeyStep,
+} from '#gen/payweave/accounts/v1/key_administration_pb.js'
+import { KeyService, KeyState } from '#gen/payweave/keys/v1/keys_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { bearerIdentity, openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'

@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { open as openSealed } from '#core/identity/seal.ts'
-import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
+import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import {
   AccountStatus,
   FundsAccessStatus,
   OnboardingKind,
   OnboardingStatus,
   RegistrationStatus,
-} from '#gen/accounts/v1/onboarding_event_pb.js'
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { claimTasks } from '../../services/accounts/customers/store/task-store.ts'
 import { eventually } from '../support/eventually.ts'

@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import {
+  OnboardingKind,
+  RegistrationStatus,
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, refusal, settings, startHarness } from './harness.ts'

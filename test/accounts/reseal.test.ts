@@ -2,7 +2,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sealedUnder } from '#core/identity/seal.ts'
-import { FundsAccessStatus, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import {
+  FundsAccessStatus,
+  RegistrationStatus,
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { countPage } from '#platform/keys/dependants.ts'
 import { sealedColumns } from '../../services/accounts/access/domain/at-rest.ts'

@@ -1,7 +1,7 @@
 // Tests which customer data is deleted after a month, and which is kept.
 import { hash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
+import { LookupType, SessionState } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { oldRows } from '../../services/accounts/customers/store/retention-store.ts'
 import { eventually } from '../support/eventually.ts'

@@ -3,7 +3,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { FundsAccessStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { createInstitution } from '../../services/accounts/access/operations/administer.ts'
 import { signingSecrets } from '../../services/accounts/access/operations/institution-keys.ts'

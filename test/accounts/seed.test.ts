@@ -1,7 +1,7 @@
 // Tests that the sandbox's people are seeded exactly once, also on later runs, and never in production.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
+import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { people } from '../../services/accounts/customers/seed-people.ts'
 import { postTransfer, readBalance } from '../../services/accounts/ledger/operations/ledger.ts'
 import { seedSandbox } from '../../services/accounts/seed.ts'

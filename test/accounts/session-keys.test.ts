@@ -1,7 +1,7 @@
 // Shows that sessions, their repeats and the pages of a history live through a rotation of session.key.
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
+import { LookupType, SessionState } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { fixedKeys, testKeys } from '../support/keys.ts'

@@ -2,8 +2,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seal } from '#core/identity/seal.ts'
-import { LookupType, SessionState } from '#gen/accounts/v1/accounts_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { LookupType, SessionState } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { type Harness, refusal, settings, startHarness } from './harness.ts'
 

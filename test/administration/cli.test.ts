@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { AccessService } from '#gen/accounts/v1/access_pb.js'
+import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { Health, HealthCheckResponse_ServingStatus as Serving } from '#gen/health/v1/health_pb.js'
-import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { CallContext } from '#platform/rpc/context.ts'
 import { PayweaveError, Status } from '../../clients/grpc/index.ts'
 import { temporaryFolder } from '../support/servers.ts'
@@ -175,10 +175,10 @@ describe('an error', () => {
       fields: [{ field: 'payment_id', description: 'no such payment – naïve' }],
       details: 'no such payment – naïve',
       retryDelayMs: undefined,
-      method: 'payments.v1.PaymentsService/GetPayment',
+      method: 'payweave.payments.v1.PaymentsService/GetPayment',
       requestId,
       message:
-        'payments.v1.PaymentsService/GetPayment: INVALID_ARGUMENT (INVALID_PARAMETER): no such payment – naïve',
+        'payweave.payments.v1.PaymentsService/GetPayment: INVALID_ARGUMENT (INVALID_PARAMETER): no such payment – naïve',
     })
   })
 

@@ -2,7 +2,7 @@
 import { connect as connectTcp } from 'node:net'
 import { createServer } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { makeCertificate } from '../support/certificate.ts'
 import { atEnd, connect, errorOf, serve } from './harness.ts'
 

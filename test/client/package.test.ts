@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { nodes } from '../support/nodes.ts'
 import { temporaryFolder } from '../support/servers.ts'
 import { serve, token } from './harness.ts'
@@ -17,7 +17,7 @@ const dependencies = ['@bufbuild/protobuf', '@grpc/grpc-js']
 
 const program = `
 import { createPayweaveClient, PayweaveError } from '@payweave/client'
-import { PaymentState } from '@payweave/client/gen/payments/v1/payments_pb.js'
+import { PaymentState } from '@payweave/client/gen/payweave/payments/v1/payments_pb.js'
 
 const [address, token] = process.argv.slice(2)
 const client = createPayweaveClient({ address: { payments: address, accounts: address }, token })
@@ -33,7 +33,7 @@ console.log(JSON.stringify({
 
 const typed = `
 import { createPayweaveClient } from '@payweave/client'
-import type { Payment } from '@payweave/client/gen/payments/v1/payments_pb.js'
+import type { Payment } from '@payweave/client/gen/payweave/payments/v1/payments_pb.js'
 
 const client = createPayweaveClient({ address: 'dns:///payments:7101', tokenFile: '/run/token' })
 const { payment } = await client.payments.getPayment({ paymentId: 'one' }, { timeoutMs: 500 })

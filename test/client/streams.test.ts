@@ -2,8 +2,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
-import { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
+import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { callContext, connect, errorOf, serve } from './harness.ts'
 
 const heartbeat = { event: { case: 'heartbeat', value: {} } } as const

@@ -4,17 +4,21 @@ import { setImmediate } from 'node:timers/promises'
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { type AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
+import { type AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   AttemptOutcome,
   DeliveryKind,
   DeliverySchema,
   type DeliveryService,
   DeliveryState,
-} from '#gen/delivery/v1/delivery_pb.js'
-import { BreakerState, type EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
-import type { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
-import { ReplayJobSchema, ReplayJobState, type ReplayService } from '#gen/delivery/v1/replay_pb.js'
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { BreakerState, type EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
+import type { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
+import {
+  ReplayJobSchema,
+  ReplayJobState,
+  type ReplayService,
+} from '#gen/payweave/delivery/v1/replay_pb.js'
 import {
   FraudCheckStatus,
   PayerState,
@@ -25,7 +29,7 @@ import {
   PaymentState,
   type PaymentsService,
   PayoutState,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { currentContext } from '#platform/rpc/context.ts'
 import { evilTexts, type Texts, time } from './rows.ts'
 import { staffPeers } from './staff-peers.ts'

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { AccessService } from '#gen/accounts/v1/access_pb.js'
-import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { mayCall, parseMembership, permissions, roleNames } from '#platform/rpc/auth/roles.ts'
 import { createRpcClient } from '#platform/rpc/client/client.ts'
 import { runWithContext } from '#platform/rpc/context.ts'
@@ -32,7 +32,7 @@ type Action = {
 
 const ofCatalogue = {
   page: '/catalogue',
-  needs: 'billing.v1.CatalogueService/ListCatalogue',
+  needs: 'payweave.billing.v1.CatalogueService/ListCatalogue',
   isForAll: true,
 }
 
@@ -46,40 +46,40 @@ function actions(): Action[] {
     {
       page: `${base}/payments/${payment.paymentId}`,
       post: 'refund',
-      rpc: 'payments.v1.PaymentsService/RefundPayment',
+      rpc: 'payweave.payments.v1.PaymentsService/RefundPayment',
     },
     {
       page: `${base}/pushes/${delivery.deliveryId}`,
       post: 'resend',
-      rpc: 'delivery.v1.DeliveryService/ReplayDelivery',
+      rpc: 'payweave.delivery.v1.DeliveryService/ReplayDelivery',
       fields: { request_id: requestId },
     },
     {
       page: `${base}/pushes`,
       post: 'replays',
-      rpc: 'delivery.v1.ReplayService/CreateReplayJob',
+      rpc: 'payweave.delivery.v1.ReplayService/CreateReplayJob',
       fields: { request_id: requestId },
     },
     {
       page: `${base}/pushes/replays/${job.jobId}`,
       post: 'cancel',
-      rpc: 'delivery.v1.ReplayService/CancelReplayJob',
+      rpc: 'payweave.delivery.v1.ReplayService/CancelReplayJob',
     },
     ...[
-      { post: 'subscription-keys', rpc: 'accounts.v1.AccessService/IssueSubscriptionKey' },
-      { post: 'api-keys', rpc: 'accounts.v1.AccessService/IssueApiKey' },
+      { post: 'subscription-keys', rpc: 'payweave.accounts.v1.AccessService/IssueSubscriptionKey' },
+      { post: 'api-keys', rpc: 'payweave.accounts.v1.AccessService/IssueApiKey' },
     ].map((action) => ({
       ...action,
       page: `${base}/developers`,
-      needs: 'accounts.v1.AccessService/ListApiKeys',
+      needs: 'payweave.accounts.v1.AccessService/ListApiKeys',
       fields: { request_id: requestId, merchant_id: payment.merchantId },
       answers: 200,
     })),
     {
       page: '/inbox',
-      needs: 'billing.v1.CatalogueService/ListReviews',
+      needs: 'payweave.billing.v1.CatalogueService/ListReviews',
       post: 'bills',
-      rpc: 'billing.v1.CatalogueService/ResolveReview',
+      rpc: 'payweave.billing.v1.CatalogueService/ResolveReview',
       fields: {
         project_id: staff.projectId,
         transaction_id: 'bill-1',
@@ -89,24 +89,24 @@ function actions(): Action[] {
       isForAll: true,
     },
     ...[
-      { post: 'check', rpc: 'accounts.v1.LedgerService/CheckLedger', answers: 200 },
-      { post: 'backfill', rpc: 'accounts.v1.SettlementPostingService/RestartBackfill' },
+      { post: 'check', rpc: 'payweave.accounts.v1.LedgerService/CheckLedger', answers: 200 },
+      { post: 'backfill', rpc: 'payweave.accounts.v1.SettlementPostingService/RestartBackfill' },
     ].map((action) => ({
       ...action,
       page: '/ledger',
-      needs: 'accounts.v1.SettlementPostingService/GetBackfill',
+      needs: 'payweave.accounts.v1.SettlementPostingService/GetBackfill',
       isForAll: true,
     })),
     {
       ...ofCatalogue,
       post: 'billers',
-      rpc: 'billing.v1.CatalogueService/PutBiller',
+      rpc: 'payweave.billing.v1.CatalogueService/PutBiller',
       fields: { biller: 'POWER', name: 'Power', active: 'on' },
     },
     {
       ...ofCatalogue,
       post: 'products',
-      rpc: 'billing.v1.CatalogueService/PutProduct',
+      rpc: 'payweave.billing.v1.CatalogueService/PutProduct',
       fields: {
         biller: 'POWER',
         product: 'HOME',
@@ -326,8 +326,8 @@ it('what people call is written down before it is made, with who they are', asyn
   }
   const row = { project_id: demo.projectId, target: demo.payment.paymentId }
   expect(await harness.db.rows(statement, [])).toMatchObject([
-    { ...row, rpc: 'payments.v1.PaymentsService/RefundPayment' },
-    { ...row, rpc: 'payments.v1.PaymentsService/GetPayment' },
+    { ...row, rpc: 'payweave.payments.v1.PaymentsService/RefundPayment' },
+    { ...row, rpc: 'payweave.payments.v1.PaymentsService/GetPayment' },
   ])
   const forget = { name: 'forget', text: 'delete from activity' }
   await expect(harness.db.run(forget, [])).rejects.toThrow('permission denied')
@@ -344,7 +344,11 @@ describe('the table of roles', () => {
       expect(new Set(roles).size).toBe(roles.length)
     }
     expect(
-      mayCall([{ role: 'administrator' }], 'payments.v1.PaymentsService/CreatePayment', projectId),
+      mayCall(
+        [{ role: 'administrator' }],
+        'payweave.payments.v1.PaymentsService/CreatePayment',
+        projectId,
+      ),
     ).toBe(false)
     expect(mayCall([{ role: 'administrator' }], 'constructor', projectId)).toBe(false)
   })

@@ -2,9 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { HoldState, InternalAccount, type LedgerService } from '#gen/accounts/v1/ledger_pb.js'
-import type { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
-import type { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
+import {
+  HoldState,
+  InternalAccount,
+  type LedgerService,
+} from '#gen/payweave/accounts/v1/ledger_pb.js'
+import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import type { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { type Texts, time } from './rows.ts'
 
 const usd = (minorUnits: bigint) => ({ currency: 'USD', minorUnits })

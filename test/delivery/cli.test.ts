@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { EventSchema } from '#gen/events/v1/events_pb.js'
+import { EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { publishSurely } from '../events/harness.ts'
 import { runHere, runProcess, startProcess } from '../support/command-line.ts'
@@ -178,13 +178,16 @@ describe('payweave', () => {
 
 describe('the RPCs', () => {
   it('the RPCs show how receivers are doing', async () => {
-    const { endpoints } = (await service.call('delivery.v1.EndpointService/ListEndpoints', {
-      projectId,
-    })) as { endpoints: { endpointId: string; origin: string; breaker: string }[] }
+    const { endpoints } = (await service.call(
+      'payweave.delivery.v1.EndpointService/ListEndpoints',
+      {
+        projectId,
+      },
+    )) as { endpoints: { endpointId: string; origin: string; breaker: string }[] }
     expect(endpoints.map(({ origin }) => origin)).toContain(receiver.url)
     const endpointId = endpoints[0]?.endpointId
     const get = (request: object) =>
-      service.call('delivery.v1.EndpointService/GetEndpoint', request)
+      service.call('payweave.delivery.v1.EndpointService/GetEndpoint', request)
     expect(await get({ projectId, endpointId })).toMatchObject({ endpoint: { endpointId } })
     expect(await get({ projectId: randomUUID(), endpointId })).toMatchObject({ code: 'not_found' })
   })
@@ -197,7 +200,7 @@ describe('the RPCs', () => {
     const arrived = () => receiver.requests.filter(({ path }) => path === '/lanes')
     await eventually(() => expect(arrived().length).toBe(2))
     const page = (pageToken = '') =>
-      service.call('delivery.v1.EndpointService/ListEndpoints', {
+      service.call('payweave.delivery.v1.EndpointService/ListEndpoints', {
         projectId: project,
         pageSize: 1,
         pageToken,
@@ -233,7 +236,7 @@ describe('the RPCs', () => {
       'invalid_argument',
     ],
   ])('the RPCs refuse a replay with %s', async (_what, request, code) => {
-    const answer = await service.call('delivery.v1.ReplayService/CreateReplayJob', {
+    const answer = await service.call('payweave.delivery.v1.ReplayService/CreateReplayJob', {
       projectId,
       ...request,
     })

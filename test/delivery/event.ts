@@ -2,19 +2,19 @@
 import { randomUUID } from 'node:crypto'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
+import { type Event, EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import {
   NoticeKind,
   PaymentEventSchema,
   PaymentTransition,
-} from '#gen/payments/v1/payment_event_pb.js'
+} from '#gen/payweave/payments/v1/payment_event_pb.js'
 import {
   FraudCheckStatus,
   PayerState,
   PaymentChannel,
   PaymentMethod,
   PaymentState,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 
 /** What a test wants to differ. */
 export interface EventChanges {

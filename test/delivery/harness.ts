@@ -1,7 +1,7 @@
 // A database with deliveries in it, and workers to send them, for tests. It must not go through the broker.
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
-import type { Event } from '#gen/events/v1/events_pb.js'
+import type { Event } from '#gen/payweave/events/v1/events_pb.js'
 import { type Database, type Queryable, type Sql, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { createTestClock } from '#platform/testing/clock.ts'

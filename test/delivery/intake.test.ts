@@ -1,7 +1,7 @@
 // Shows which pushes a payment event makes, and that they stay the same.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { NoticeKind } from '#gen/payments/v1/payment_event_pb.js'
+import { NoticeKind } from '#gen/payweave/payments/v1/payment_event_pb.js'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { deliveriesOf } from '../../services/delivery/operations/event-intake.ts'
 import { eventually } from '../support/eventually.ts'

@@ -6,8 +6,12 @@ import { join } from 'node:path'
 import type { Client } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { AttemptOutcome, DeliveryKind, DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
-import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
+import {
+  AttemptOutcome,
+  DeliveryKind,
+  DeliveryState,
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
 import { createRpcClient, createRpcPool } from '#platform/rpc/client/client.ts'

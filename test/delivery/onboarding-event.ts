@@ -9,8 +9,8 @@ import {
   OnboardingEventSchema,
   OnboardingKind,
   OnboardingStatus,
-} from '#gen/accounts/v1/onboarding_event_pb.js'
-import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { type Event, EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import { occurredAt } from './event.ts'
 
 /** What an onboarding event says. */

@@ -8,7 +8,7 @@ import {
   OnboardingKind,
   OnboardingStatus,
   RegistrationStatus,
-} from '#gen/accounts/v1/onboarding_event_pb.js'
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { deliveriesOf } from '../../services/delivery/operations/event-intake.ts'
 import { replayDelivery } from '../../services/delivery/store/operate-store.ts'

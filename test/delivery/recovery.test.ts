@@ -175,7 +175,7 @@ describe('a delivery process', () => {
     const ended = new Set(['exhausted', 'blocked'])
     await eventually(async () => ended.has((await harness.state(id)) ?? ''))
     await eventually(async () => ended.has((await harness.state(blocked)) ?? ''))
-    await service.call('delivery.v1.DeliveryService/GetDelivery', {
+    await service.call('payweave.delivery.v1.DeliveryService/GetDelivery', {
       projectId: harness.projectId,
       deliveryId: id,
     })

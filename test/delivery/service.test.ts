@@ -6,7 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
+import { type Event, EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
@@ -87,8 +87,9 @@ async function call(rpc: string, request: object, bearer = credential): Promise<
   return (await answer.json()) as Answered
 }
 
-const list = (request: object) => call('delivery.v1.DeliveryService/ListDeliveries', request)
-const get = (request: object) => call('delivery.v1.DeliveryService/GetDelivery', request)
+const list = (request: object) =>
+  call('payweave.delivery.v1.DeliveryService/ListDeliveries', request)
+const get = (request: object) => call('payweave.delivery.v1.DeliveryService/GetDelivery', request)
 
 describe('the delivery process', () => {
   it('the delivery process turns an event into a push, confirms it and shows it to its project alone', async () => {
@@ -114,7 +115,7 @@ describe('the delivery process', () => {
     expect(await get({ projectId: randomUUID(), deliveryId })).toMatchObject({ code: 'not_found' })
     expect(await list({ projectId: randomUUID() })).toEqual({})
 
-    const seen = await call('events.v1.InboxService/Seen', {
+    const seen = await call('payweave.events.v1.InboxService/Seen', {
       eventIds: [event.eventId, randomUUID()],
     })
     expect(seen.known).toEqual([{ eventId: event.eventId, state: 'INBOX_STATE_SEEN' }])
@@ -152,7 +153,7 @@ describe('the delivery process', () => {
   })
 
   it('the delivery process refuses a caller that it does not know', async () => {
-    const rpc = 'delivery.v1.DeliveryService/ListDeliveries'
+    const rpc = 'payweave.delivery.v1.DeliveryService/ListDeliveries'
     const answer = await call(rpc, { projectId: randomUUID() }, 'someone-else-0123456789')
     expect(answer).toMatchObject({ code: 'unauthenticated' })
   })

@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { open, verifyWebhook } from '#core/identity/seal.ts'
-import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import {
+  OnboardingKind,
+  RegistrationStatus,
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type AccountsAndDelivery, startAccountsAndDelivery } from './accounts-and-delivery.ts'
 import { type Received, type Receiver, startReceiver, status } from './receiver.ts'

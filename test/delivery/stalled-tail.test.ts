@@ -11,7 +11,7 @@ import {
   DeliveryKind,
   DeliveryService,
   type TailDeliveriesResponse,
-} from '#gen/delivery/v1/delivery_pb.js'
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
 import { connectNats, type Nats } from '#platform/events/nats/nats.ts'
 import { bearerIdentity, openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'
@@ -26,7 +26,7 @@ import { migrations } from './harness.ts'
 import { bearer, type DeliveryProcess, startDeliveryProcess } from './process.ts'
 
 const projectId = randomUUID()
-const rpc = '/delivery.v1.DeliveryService/TailDeliveries'
+const rpc = '/payweave.delivery.v1.DeliveryService/TailDeliveries'
 const longText = 'x'.repeat(8_000)
 const changesAtOnce = 100
 

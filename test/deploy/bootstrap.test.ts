@@ -224,7 +224,8 @@ describe('payweave bootstrap rotate', () => {
 
 describe('payweave bootstrap bearer', () => {
   const projectId = '0197a9b0-3f6a-7000-8000-000000000001'
-  const rpcs = 'payments.v1.PaymentsService/*,delivery.v1.DeliveryService/GetDelivery'
+  const rpcs =
+    'payweave.payments.v1.PaymentsService/*,payweave.delivery.v1.DeliveryService/GetDelivery'
   const credential = (name: string) =>
     fs.readFileSync(path.join(out, 'bearers', name, 'credential'), 'utf8')
 

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
-import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { call, type EdgeFixture, goodHeaders, type Seen, startEdge } from './harness.ts'
 import {
   forget,

@@ -1,7 +1,7 @@
 // Headers of answers of every layer: Retry-After and Strict-Transport-Security.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { createRpcClient } from '#platform/rpc/client/client.ts'
 import type { PageServices } from '../../gateway/options.ts'
 import { fixedKeys } from '../support/keys.ts'

@@ -1,7 +1,7 @@
 // What clients of the bill payment routes see: exact fields, codes and headers for every outcome.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Reason } from '#core/errors/errors.ts'
-import { BillPaymentState, RetryCategory } from '#gen/billing/v1/billing_pb.js'
+import { BillPaymentState, RetryCategory } from '#gen/payweave/billing/v1/billing_pb.js'
 import { call, type EdgeFixture, goodHeaders, startEdge } from './harness.ts'
 import { billId, newSeenBills } from './stand-ins/billing.ts'
 

@@ -2,7 +2,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Failure, reasons } from '#core/errors/errors.ts'
-import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
+import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
 import { call, type EdgeFixture, type Seen, startEdge } from './harness.ts'
 
 let edge: EdgeFixture

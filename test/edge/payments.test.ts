@@ -1,7 +1,7 @@
 // POST /payments/request and its two companions at the edge: what reaches the service, and what the client sees.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { PaymentChannel, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
 import {
   apiKey,
   call,

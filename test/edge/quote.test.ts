@@ -1,7 +1,11 @@
 // The /quote routes and the quotes of /institution: what they ask, and exactly what they answer.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Failure, type Reason, reasons } from '#core/errors/errors.ts'
-import { QuoteKind, QuoteStatus, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+import {
+  QuoteKind,
+  QuoteStatus,
+  QuoteTransactionStatus,
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { call, type EdgeFixture, type Seen, startEdge } from './harness.ts'
 
 let edge: EdgeFixture

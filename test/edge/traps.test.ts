@@ -1,7 +1,7 @@
 // What frameworks get wrong, sent as bytes: every answer is still the envelope.
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { createRpcClient } from '#platform/rpc/client/client.ts'
 import { fixedKeys } from '../support/keys.ts'
 import {

@@ -4,22 +4,22 @@ import { create, equals } from '@bufbuild/protobuf'
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { hashToken } from '#core/identity/token.ts'
-import { CheckGrantResponseSchema } from '#gen/accounts/v1/access_pb.js'
+import { CheckGrantResponseSchema } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   AccountSchema,
   ReferencedAccountSchema,
   ResolveSessionResponseSchema,
   SessionState,
-} from '#gen/accounts/v1/accounts_pb.js'
-import { InternalAccount, type Posting } from '#gen/accounts/v1/ledger_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { InternalAccount, type Posting } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import {
   type BeginMovementRequest,
   BeginMovementRequestSchema,
   BeginMovementResponseSchema,
   CompleteMovementRequestSchema,
   CompleteMovementResponseSchema,
-} from '#gen/accounts/v1/movement_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+} from '#gen/payweave/accounts/v1/movement_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import type { Peers } from '../../services/institution/ports/peers.ts'
 
 const institutionId = '0198c000-0000-7000-8000-0000000000f1'
@@ -218,7 +218,7 @@ export function newAccounts(now: () => Date) {
           release(known)
           known.state = 'cancelled'
         }
-        return { $typeName: 'accounts.v1.CancelMovementResponse' }
+        return { $typeName: 'payweave.accounts.v1.CancelMovementResponse' }
       },
     },
   }

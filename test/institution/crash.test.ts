@@ -10,8 +10,8 @@ import {
   type Transaction,
   TransactionStatus,
   TransactionType,
-} from '#gen/institution/v1/institution_pb.js'
-import { QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+} from '#gen/payweave/institution/v1/institution_pb.js'
+import { QuoteTransactionStatus } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Database, Sql } from '#platform/db/db.ts'
 import { institutionService } from '../../services/institution/api/transactions.ts'
 import { type Engine, startInstitution } from '../../services/institution/engine.ts'

@@ -1,8 +1,8 @@
 // Transactions between two accounts of one institution, as the gateway sees them: once each, or refused without a trace.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
 import { institutionName } from './accounts.ts'
 import { type Harness, type Order, refusal, startHarness } from './harness.ts'
 

@@ -7,19 +7,22 @@ import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { TransferState } from '#gen/backend/v1/transfers_pb.js'
+import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import {
   type CreateTransactionRequestSchema,
   InstitutionService,
   type Transaction,
   TransactionStatus,
   TransactionType,
-} from '#gen/institution/v1/institution_pb.js'
+} from '#gen/payweave/institution/v1/institution_pb.js'
 import {
   TransactionEventSchema,
   TransactionTransition,
-} from '#gen/institution/v1/transaction_event_pb.js'
-import { TransferOutcome, TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
+} from '#gen/payweave/institution/v1/transaction_event_pb.js'
+import {
+  TransferOutcome,
+  TransferReportService,
+} from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'

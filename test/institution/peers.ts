@@ -8,13 +8,13 @@ import {
   CreateTransferRequestSchema,
   EnquireTransferResponseSchema,
   TransferState,
-} from '#gen/backend/v1/transfers_pb.js'
+} from '#gen/payweave/backend/v1/transfers_pb.js'
 import {
   GetRateResponseSchema,
   QuoteTransactionStatus,
   ReserveQuoteRequestSchema,
   ReserveQuoteResponseSchema,
-} from '#gen/quotes/v1/quotes_pb.js'
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
 import type { Peers } from '../../services/institution/ports/peers.ts'
 import { init, no } from './accounts.ts'
 
@@ -81,21 +81,21 @@ export function newQuotes(now: () => Date) {
         if (!quote.isUsed) quote.status = transactionStatus
         quote.isUsed = true
         quote.receiptId = institutionReceiptId
-        return { $typeName: 'quotes.v1.ConfirmQuoteResponse' }
+        return { $typeName: 'payweave.quotes.v1.ConfirmQuoteResponse' }
       },
       async releaseQuote({ quoteId, movementId = '' }) {
         const quote = find(quoteId)
         if (quote.isUsed && quote.reservedBy === movementId) throw no('QUOTE_ALREADY_USED')
         if (quote.reservedBy === movementId) delete quote.reservedBy
         quote.given.add(movementId)
-        return { $typeName: 'quotes.v1.ReleaseQuoteResponse' }
+        return { $typeName: 'payweave.quotes.v1.ReleaseQuoteResponse' }
       },
       async updateQuoteTransaction({ quoteId, movementId, transactionStatus }) {
         const quote = find(quoteId)
         if (!quote.isUsed || quote.reservedBy !== movementId) throw no('QUOTE_NOT_FOUND')
         const status = transactionStatus ?? QuoteTransactionStatus.UNSPECIFIED
         if (status !== QuoteTransactionStatus.PENDING) quote.status = status
-        return { $typeName: 'quotes.v1.UpdateQuoteTransactionResponse' }
+        return { $typeName: 'payweave.quotes.v1.UpdateQuoteTransactionResponse' }
       },
     },
   }
@@ -151,7 +151,7 @@ export function newBackend() {
           }
           if (known === undefined)
             transfers.set(transferId, { request, state: TransferState.PENDING })
-          return { $typeName: 'backend.v1.CreateTransferResponse' as const }
+          return { $typeName: 'payweave.backend.v1.CreateTransferResponse' as const }
         }),
       enquireTransfer: async ({ transferId = '' }) =>
         answer(() => {

@@ -1,8 +1,8 @@
 // Transactions that execute a quote: once, in time, for its amounts, with the residual of rounding posted.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
-import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
-import { QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
+import { TransferOutcome } from '#gen/payweave/institution/v1/transfer_report_pb.js'
+import { QuoteTransactionStatus } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, type Order, refusal, startHarness } from './harness.ts'
 import type { Quote } from './peers.ts'

@@ -1,8 +1,8 @@
 // Transactions that wait for the back end: held, submitted, queried, reversed, completed; the outcome is never guessed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { TransferState } from '#gen/backend/v1/transfers_pb.js'
-import { TransactionStatus, TransactionType } from '#gen/institution/v1/institution_pb.js'
-import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
+import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
+import { TransactionStatus, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
+import { TransferOutcome } from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, type Order, refusal, settings, startHarness } from './harness.ts'
 

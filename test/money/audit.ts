@@ -1,7 +1,7 @@
 // Holds a ledger against what must be true of it after any history: money is conserved, none is made, limits and quotes are kept.
 import { expect } from 'vitest'
-import { type Transaction, TransactionStatus } from '#gen/institution/v1/institution_pb.js'
-import { TransferOutcome } from '#gen/institution/v1/transfer_report_pb.js'
+import { type Transaction, TransactionStatus } from '#gen/payweave/institution/v1/institution_pb.js'
+import { TransferOutcome } from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import { checkLedger } from '../../services/accounts/ledger/workers/check.ts'
 import { balanceOf, statement, userLimits } from '../ledger/harness.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,18 +1,18 @@
 // What payments calls, for the tests of this folder: a back end that does what a test says, and accounts.
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   AttemptOutcome,
   type Charge,
   type ChargeService,
   type Withdrawal,
-} from '#gen/backend/v1/charges_pb.js'
+} from '#gen/payweave/backend/v1/charges_pb.js'
 import type {
   CreatePayoutRequest,
   CreateRefundRequest,
   PayoutService,
-} from '#gen/backend/v1/payouts_pb.js'
+} from '#gen/payweave/backend/v1/payouts_pb.js'
 
 /** What a wallet does with an attempt: an outcome, or no answer at all. */
 export type Wallet = (attemptId: string, pin: string) => Promise<AttemptOutcome> | AttemptOutcome

@@ -3,7 +3,10 @@ import { fromBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
-import { PaymentEventSchema, PaymentTransition } from '#gen/payments/v1/payment_event_pb.js'
+import {
+  PaymentEventSchema,
+  PaymentTransition,
+} from '#gen/payweave/payments/v1/payment_event_pb.js'
 import { isUniqueViolation, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { createTestClock, type TestClock } from '#platform/testing/clock.ts'

@@ -1,13 +1,13 @@
 // Tests a payer's page under every response of the back end and repeated presses of the button.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
-import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { AttemptOutcome } from '#gen/payweave/backend/v1/charges_pb.js'
+import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import {
   PayerState,
   PaymentChannel,
   PaymentMethod,
   PaymentState,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'

@@ -1,8 +1,12 @@
 // Making payment requests: what is stored, what is refused, and that a repeat makes nothing new.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
-import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
-import { FraudCheckStatus, PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
+import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import {
+  FraudCheckStatus,
+  PaymentChannel,
+  PaymentMethod,
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { eventually } from '../support/eventually.ts'
 import {

@@ -1,8 +1,8 @@
 // How requests end: in time, by the merchant, by refund; and money that comes after the end.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
-import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
-import { PaymentChannel, PayoutState } from '#gen/payments/v1/payments_pb.js'
+import { WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
+import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { PaymentChannel, PayoutState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
 

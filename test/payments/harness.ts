@@ -8,20 +8,20 @@ import { Registry } from 'prom-client'
 import { expect } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import type { KeySource } from '#core/identity/key-ring.ts'
-import { AccessService } from '#gen/accounts/v1/access_pb.js'
-import { ChargeService } from '#gen/backend/v1/charges_pb.js'
-import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
+import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
 import {
   ChargeOutcome,
   ChargeReportService,
   type TransferOutcome,
-} from '#gen/payments/v1/charge_report_pb.js'
-import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+} from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import {
   NoticeKind,
   PaymentEventSchema,
   PaymentTransition,
-} from '#gen/payments/v1/payment_event_pb.js'
+} from '#gen/payweave/payments/v1/payment_event_pb.js'
 import {
   type CreatePaymentRequestSchema,
   PayerState,
@@ -31,8 +31,8 @@ import {
   PaymentState,
   PaymentsService,
   PayoutState,
-} from '#gen/payments/v1/payments_pb.js'
-import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
+import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { type Queryable, sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import type { CommittedEvent } from '#platform/events/outbox.ts'

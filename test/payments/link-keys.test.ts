@@ -1,6 +1,6 @@
 // Shows that payers' links and cash codes stay what they were while link.key rotates.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { PaymentChannel, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { countPage } from '#platform/keys/dependants.ts'
 import { linkDependants } from '../../services/payments/store/link-key-store.ts'

@@ -1,9 +1,9 @@
 // Paying and being refused, as the back end reports it, and what payees get.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WithdrawReason } from '#gen/backend/v1/charges_pb.js'
-import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
-import { PaymentMethod, PayoutState } from '#gen/payments/v1/payments_pb.js'
+import { WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
+import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { PaymentMethod, PayoutState } from '#gen/payweave/payments/v1/payments_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { at, type Harness, payer, refusal, startHarness, states } from './harness.ts'
 

@@ -1,7 +1,7 @@
 // What is refused about payment requests, and that a refusal leaves nothing behind.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PaymentChannel, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { PaymentChannel, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
 import {
   type Harness,
   type Order,

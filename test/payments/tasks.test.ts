@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { type Database, sql } from '#platform/db/db.ts'
 import { systemTimers } from '#platform/process/loop.ts'
 import type { BackendCall } from '../../services/payments/domain/backend-call.ts'

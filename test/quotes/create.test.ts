@@ -1,9 +1,9 @@
 // A quote is made of a live session, a fresh rate and a limit that allows it; a refusal leaves no row.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { SessionState } from '#gen/accounts/v1/accounts_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { QuoteKind, QuoteStatus } from '#gen/quotes/v1/quotes_pb.js'
+import { SessionState } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { QuoteKind, QuoteStatus } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { type Asked, type Harness, money, refusal, startHarness, ttlS } from './harness.ts'
 import { accountId, institutionId, institutionName } from './peers.ts'

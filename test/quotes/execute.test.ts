@@ -1,7 +1,11 @@
 // A quote is executed once at most, never late by the database clock, and only for what was quoted.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { QuoteKind, QuoteStatus, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+import {
+  QuoteKind,
+  QuoteStatus,
+  QuoteTransactionStatus,
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { type Harness, money, refusal, startHarness, ttlS } from './harness.ts'
 
 let harness: Harness

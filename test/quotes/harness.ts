@@ -6,16 +6,16 @@ import { join } from 'node:path'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
 import { Failure } from '#core/errors/errors.ts'
-import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
-import { MovementService } from '#gen/accounts/v1/movement_pb.js'
-import { RateService } from '#gen/backend/v1/rates_pb.js'
+import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
+import { RateService } from '#gen/payweave/backend/v1/rates_pb.js'
 import {
   type CreateQuoteRequestSchema,
   type Quote,
   QuoteKind,
   QuotesService,
   QuoteTransactionStatus,
-} from '#gen/quotes/v1/quotes_pb.js'
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { writeIdentities } from '#platform/rpc/auth/trust.ts'

@@ -6,11 +6,11 @@ import type {
   AccountReference,
   AccountsService,
   ResolveSessionRequest,
-} from '#gen/accounts/v1/accounts_pb.js'
-import { SessionState } from '#gen/accounts/v1/accounts_pb.js'
-import type { CheckLimitsRequest, MovementService } from '#gen/accounts/v1/movement_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import type { GetRateRequest, RateService } from '#gen/backend/v1/rates_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { SessionState } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import type { CheckLimitsRequest, MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import type { GetRateRequest, RateService } from '#gen/payweave/backend/v1/rates_pb.js'
 
 export const accountId = '0198c000-0000-7000-8000-0000000000a1'
 export const institutionId = '0198c000-0000-7000-8000-0000000000b1'

@@ -16,8 +16,8 @@ import {
 const maxGrowthBytes = 60 * 1024 * 1024
 
 const unaryPaths: Record<MeasuredService, string> = {
-  quotes: '/quotes.v1.QuotesService/GetQuote',
-  billing: '/billing.v1.BillingService/GetBillPayment',
+  quotes: '/payweave.quotes.v1.QuotesService/GetQuote',
+  billing: '/payweave.billing.v1.BillingService/GetBillPayment',
 }
 
 /** Some calls of each kind, so that what they load is loaded. */

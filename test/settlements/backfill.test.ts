@@ -3,13 +3,13 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
-import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
-import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
+import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { PaymentEventSchema } from '#gen/payweave/payments/v1/payment_event_pb.js'
 import {
   ListSettlementsResponseSchema,
   type Settlement,
   SettlementKind,
-} from '#gen/payments/v1/settlement_pb.js'
+} from '#gen/payweave/payments/v1/settlement_pb.js'
 import { settlementPostingService } from '../../services/accounts/ledger/api/settlements.ts'
 import { postTransfer } from '../../services/accounts/ledger/operations/ledger.ts'
 import { postSettlements } from '../../services/accounts/ledger/operations/settlement-posting.ts'

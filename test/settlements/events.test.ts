@@ -1,6 +1,6 @@
 // Tests that each movement of money in payments is in the ledger, once, by events over a real broker.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ChargeOutcome, TransferOutcome } from '#gen/payments/v1/charge_report_pb.js'
+import { ChargeOutcome, TransferOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
 import { postEvents } from '../../services/accounts/ledger/workers/settlement-consumer.ts'
 import { startBroker, type TestBroker } from '../events/harness.ts'
 import { at, payer } from '../payments/harness.ts'

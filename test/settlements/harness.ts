@@ -3,7 +3,7 @@
 import { create } from '@bufbuild/protobuf'
 import { createClient, createRouterTransport } from '@connectrpc/connect'
 import { Registry } from 'prom-client'
-import { EventSchema, InboxService } from '#gen/events/v1/events_pb.js'
+import { EventSchema, InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { sql } from '#platform/db/db.ts'
 import { migrationFolders } from '#platform/db/schemas.ts'
 import { inboxRoutes } from '#platform/events/inbox-routes.ts'

@@ -1,7 +1,7 @@
 // Proves that billers do what the sandbox promises, that a bill is paid once, and that "unknown" is final.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BillState, RetryCategory } from '#gen/backend/v1/billers_pb.js'
+import { BillState, RetryCategory } from '#gen/payweave/backend/v1/billers_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, startHarness } from './harness.ts'
 

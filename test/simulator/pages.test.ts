@@ -1,7 +1,7 @@
 // Uses the simulator's pages as a payer's browser and an agent do, without any script.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
+import { ChargeChannel, WithdrawReason } from '#gen/payweave/backend/v1/charges_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, newCharge, open, returnUrl, startHarness, submit } from './harness.ts'
 

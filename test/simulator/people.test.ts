@@ -2,7 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { Code } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { AttemptOutcome, ChargeChannel, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
+import {
+  AttemptOutcome,
+  ChargeChannel,
+  WithdrawReason,
+} from '#gen/payweave/backend/v1/charges_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, newCharge, startHarness } from './harness.ts'
 

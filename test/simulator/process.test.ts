@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { AttemptOutcome } from '#gen/backend/v1/charges_pb.js'
+import { AttemptOutcome } from '#gen/payweave/backend/v1/charges_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { newCharge, startStandIns } from './harness.ts'
 import { type SimulatorProcess, simulatorProcess } from './process.ts'

@@ -28,8 +28,8 @@ describe('the public port', () => {
     '/grpc.health.v1.Health/Check',
     '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
     '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
-    '/backend.v1.ChargeService/AnnounceCharges',
-    '/backend.v1.PayoutService/CreatePayout',
+    '/payweave.backend.v1.ChargeService/AnnounceCharges',
+    '/payweave.backend.v1.PayoutService/CreatePayout',
   ])('the public port knows no RPC: %s', async (path) => {
     for (const type of ['application/json', 'application/proto', 'application/grpc']) {
       const answer = await fetch(`${harness.publicUrl}${path}`, {

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FundsAccessStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { FundsAccessStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, startHarness } from './harness.ts'
 

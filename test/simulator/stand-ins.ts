@@ -1,14 +1,17 @@
 // Stand-ins for the services that the simulator reports to: they record reports and refuse on demand.
 import { Failure, type Reason } from '#core/errors/errors.ts'
-import { RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
-import { TransferOutcome, TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
+import { RegistrationStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
+import {
+  TransferOutcome,
+  TransferReportService,
+} from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import {
   ChargeOutcome,
   ChargeReportService,
   type ReportChargeRequest,
-} from '#gen/payments/v1/charge_report_pb.js'
-import { PayerState, PaymentMethod, PayoutState } from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { PayerState, PaymentMethod, PayoutState } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Identity } from '#platform/rpc/auth/identity.ts'
 import { type ServeRpcOptions, serveRpc } from '#platform/rpc/server/server.ts'
 import { silentLog } from '../support/database.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import { TransferState, TransferType } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { eventually } from '../support/eventually.ts'
 import { type Harness, startHarness } from './harness.ts'
 

@@ -21,19 +21,19 @@ const foreign = /^(google|grpc|buf)\./
 
 /** Credentials: bounded, but judged by their handlers alone, who answer alike to everything that is wrong with them. */
 const opaque = new Set([
-  'accounts.v1.AuthenticateSubscriptionKeyRequest.subscription_key',
-  'accounts.v1.AuthenticateApiKeyRequest.api_key',
-  'accounts.v1.ResolveSessionRequest.session_token',
-  'accounts.v1.ResolveSessionRequest.session_token_sealed',
-  'accounts.v1.RegisterAccountRequest.session_token',
-  'billing.v1.ReadReceiptRequest.token',
-  'institution.v1.CreateTransactionRequest.session_token',
-  'institution.v1.CreateTransactionRequest.session_token_sealed',
-  'payments.v1.GetCheckoutRequest.link_token',
-  'payments.v1.PayWithWalletRequest.link_token',
-  'payments.v1.OpenCardFrameRequest.link_token',
-  'payments.v1.CancelCheckoutRequest.link_token',
-  'quotes.v1.CreateQuoteRequest.session_token',
+  'payweave.accounts.v1.AuthenticateSubscriptionKeyRequest.subscription_key',
+  'payweave.accounts.v1.AuthenticateApiKeyRequest.api_key',
+  'payweave.accounts.v1.ResolveSessionRequest.session_token',
+  'payweave.accounts.v1.ResolveSessionRequest.session_token_sealed',
+  'payweave.accounts.v1.RegisterAccountRequest.session_token',
+  'payweave.billing.v1.ReadReceiptRequest.token',
+  'payweave.institution.v1.CreateTransactionRequest.session_token',
+  'payweave.institution.v1.CreateTransactionRequest.session_token_sealed',
+  'payweave.payments.v1.GetCheckoutRequest.link_token',
+  'payweave.payments.v1.PayWithWalletRequest.link_token',
+  'payweave.payments.v1.OpenCardFrameRequest.link_token',
+  'payweave.payments.v1.CancelCheckoutRequest.link_token',
+  'payweave.quotes.v1.CreateQuoteRequest.session_token',
 ])
 
 async function services(): Promise<DescService[]> {

@@ -1,7 +1,10 @@
 // The command that reseals values at rest, page by page, with its progress. An interrupted run can be resumed.
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors/errors.ts'
-import { KeyStep, type ResealPageResponse } from '#gen/accounts/v1/key_administration_pb.js'
+import {
+  KeyStep,
+  type ResealPageResponse,
+} from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import type { CommandContext } from '../command.ts'
 import { wholeNumber } from '../deliveries.ts'
 import { type KeyWork, waitForReaders, withKeys } from './work.ts'

@@ -1,7 +1,7 @@
 // The command that removes a key from a list, when no process uses it and no stored value needs it.
 import { type KeyRing, removeKey } from '#core/identity/key-ring.ts'
-import { KeyStep } from '#gen/accounts/v1/key_administration_pb.js'
-import type { Dependants } from '#gen/keys/v1/keys_pb.js'
+import { KeyStep } from '#gen/payweave/accounts/v1/key_administration_pb.js'
+import type { Dependants } from '#gen/payweave/keys/v1/keys_pb.js'
 import type { CommandContext } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
 import { printStep } from './rotate.ts'

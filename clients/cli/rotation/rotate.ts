@@ -1,7 +1,7 @@
 // The command that adds the next key to a list: every process loads it before one uses it.
 import { randomBytes } from 'node:crypto'
 import { addNextKey, type Key, switchToNextKey } from '#core/identity/key-ring.ts'
-import { KeyStep } from '#gen/accounts/v1/key_administration_pb.js'
+import { KeyStep } from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import type { CommandContext } from '../command.ts'
 import { UsageError } from '../usage-error.ts'
 import { changingKeys, type KeyWork, namedLists, waitForReaders } from './work.ts'

@@ -5,8 +5,8 @@ import {
   KeyAdministrationService,
   type KeyStep,
   type ResealPageResponse,
-} from '#gen/accounts/v1/key_administration_pb.js'
-import { type Dependants, type KeyFile, KeyService } from '#gen/keys/v1/keys_pb.js'
+} from '#gen/payweave/accounts/v1/key_administration_pb.js'
+import { type Dependants, type KeyFile, KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
 import { split } from '../../../deploy/bootstrap/key-folder.ts'
 import type { CommandContext } from '../command.ts'
 import { type Connection, connect } from '../connection.ts'

@@ -2,7 +2,7 @@
 
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Key, KeyState } from '#core/identity/key-ring.ts'
-import { type KeyFile, KeyState as WireState } from '#gen/keys/v1/keys_pb.js'
+import { type KeyFile, KeyState as WireState } from '#gen/payweave/keys/v1/keys_pb.js'
 import { keyFileNames } from '../../../deploy/bootstrap/lasting-secrets.ts'
 import type { CommandContext } from '../command.ts'
 import { showDependants } from './retire.ts'

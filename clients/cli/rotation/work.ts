@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '#core/errors/errors.ts'
-import type { KeyReader } from '#gen/keys/v1/keys_pb.js'
+import type { KeyReader } from '#gen/payweave/keys/v1/keys_pb.js'
 import { operatorFile } from '../../../deploy/bootstrap/installation.ts'
 import {
   installationKeyFolder,

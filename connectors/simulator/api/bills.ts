@@ -1,6 +1,10 @@
-// Maps backend.v1.BillerService to the domain.
+// Maps payweave.backend.v1.BillerService to the domain.
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type BillerService, BillState, RetryCategory } from '#gen/backend/v1/billers_pb.js'
+import {
+  type BillerService,
+  BillState,
+  RetryCategory,
+} from '#gen/payweave/backend/v1/billers_pb.js'
 import { enquireBill, type StoredBill } from '../store/bill-store.ts'
 import { type BillContext, payBill } from '../workers/pay-bill.ts'
 import { readMoney, rolledUpId } from './request.ts'
@@ -13,7 +17,7 @@ const states = {
 } as const
 
 /**
- * The handlers of backend.v1.BillerService. `payBill` refuses a bad amount with INVALID_PARAMETER and an id that an
+ * The handlers of payweave.backend.v1.BillerService. `payBill` refuses a bad amount with INVALID_PARAMETER and an id that an
  * enquiry has called unknown with REFERENCE_REFUSED. For a slow customer reference it rejects with TIMEOUT when the
  * caller gives up first, and with SERVICE_UNAVAILABLE when the process stops.
  */

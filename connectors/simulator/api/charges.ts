@@ -1,4 +1,4 @@
-// Maps backend.v1's charges and payouts to the domain.
+// Maps payweave.backend.v1's charges and payouts to the domain.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
@@ -10,9 +10,9 @@ import {
   ChargeChannel,
   type ChargeService,
   WithdrawReason,
-} from '#gen/backend/v1/charges_pb.js'
-import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
-import type { FrameTheme } from '#gen/types/v1/types_pb.js'
+} from '#gen/payweave/backend/v1/charges_pb.js'
+import type { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import type { FrameTheme } from '#gen/payweave/types/v1/types_pb.js'
 import { batched } from '#platform/db/batcher.ts'
 import { isRefused } from '#platform/db/db.ts'
 import type { Channel, NewCharge, WithdrawReason as Reason } from '../domain/charge.ts'
@@ -50,7 +50,7 @@ export type ServiceContext = PayContext & {
 }
 
 /**
- * The handlers of backend.v1.ChargeService. They refuse bad fields with INVALID_PARAMETER, and an unknown charge with
+ * The handlers of payweave.backend.v1.ChargeService. They refuse bad fields with INVALID_PARAMETER, and an unknown charge with
  * CHARGE_NOT_FOUND.
  */
 export function chargeService(context: ServiceContext): ServiceImpl<typeof ChargeService> {
@@ -113,7 +113,7 @@ function frameQuery(language: string, theme: FrameTheme | undefined): string {
 }
 
 /**
- * The handlers of backend.v1.PayoutService: every payout succeeds at once. They refuse a bad amount with
+ * The handlers of payweave.backend.v1.PayoutService: every payout succeeds at once. They refuse a bad amount with
  * INVALID_PARAMETER.
  */
 export function payoutService({

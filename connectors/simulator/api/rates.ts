@@ -1,11 +1,11 @@
-// Maps backend.v1.RateService to the domain.
+// Maps payweave.backend.v1.RateService to the domain.
 import { timestampNow } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { RateService } from '#gen/backend/v1/rates_pb.js'
+import type { RateService } from '#gen/payweave/backend/v1/rates_pb.js'
 import { rateBetween } from '../domain/rate.ts'
 
 /**
- * The handler of backend.v1.RateService, which makes each rate when it is asked. It refuses a pair without a rate with
+ * The handler of payweave.backend.v1.RateService, which makes each rate when it is asked. It refuses a pair without a rate with
  * CURRENCY_NOT_SUPPORTED.
  */
 export function rateService(): ServiceImpl<typeof RateService> {

@@ -1,7 +1,7 @@
 // Reads the fields of requests whose single fields are validated by the contract already.
 import { Failure } from '#core/errors/errors.ts'
 import { currencyDigits } from '#core/money/money.ts'
-import type { Money } from '#gen/types/v1/types_pb.js'
+import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 
 /** Throws INVALID_PARAMETER for a field that is absent or malformed. */
 export function refuse(field: string): never {

@@ -1,7 +1,7 @@
-// Maps backend.v1.ReviewService to the domain.
+// Maps payweave.backend.v1.ReviewService to the domain.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { ReviewArtefact, ReviewService } from '#gen/backend/v1/reviews_pb.js'
+import type { ReviewArtefact, ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import {
   type Artefact,
@@ -24,7 +24,7 @@ export type ReviewContext = {
 }
 
 /**
- * The handlers of backend.v1.ReviewService. `requestConsent` refuses a request without an expiry with
+ * The handlers of payweave.backend.v1.ReviewService. `requestConsent` refuses a request without an expiry with
  * INVALID_PARAMETER; both reject as a Queryable does.
  */
 export function reviewService(context: ReviewContext): ServiceImpl<typeof ReviewService> {

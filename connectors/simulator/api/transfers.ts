@@ -1,6 +1,10 @@
-// Maps backend.v1.TransferService to the domain.
+// Maps payweave.backend.v1.TransferService to the domain.
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type TransferService, TransferState, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import {
+  type TransferService,
+  TransferState,
+  TransferType,
+} from '#gen/payweave/backend/v1/transfers_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import type { TransferType as Type } from '../domain/transfer.ts'
 import { enquireTransfer, takeBack, takeTransfer } from '../workers/carry-transfer.ts'
@@ -29,7 +33,7 @@ const states = {
 } as const
 
 /**
- * The handlers of backend.v1.TransferService. `createTransfer` refuses bad fields with INVALID_PARAMETER, and an id
+ * The handlers of payweave.backend.v1.TransferService. `createTransfer` refuses bad fields with INVALID_PARAMETER, and an id
  * that an enquiry has called unknown, or that was cancelled, with REFERENCE_REFUSED. All reject as a Queryable does.
  */
 export function transferService(context: TransferContext): ServiceImpl<typeof TransferService> {

@@ -20,7 +20,7 @@ const crossDecimals = 8
 /**
  * Quoted units for one base unit. From the dollar it is the figure of the table with at least 4 decimals, between
  * others a cross with 8, rounded down; of any currency to itself it is "1.0000". No circle of rates multiplies to more
- * than one, as `backend/v1` obliges a source: crosses rounded to the nearest decimal gained 3 parts of a million on the way
+ * than one, as `payweave.backend.v1` obliges a source: crosses rounded to the nearest decimal gained 3 parts of a million on the way
  * from USD to XOF and back.
  */
 export function rateBetween(base: string, quoted: string): string {

@@ -1,17 +1,20 @@
 // Sends reports and questions to other services by RPC.
 import type { Client } from '@connectrpc/connect'
-import { FundsAccessStatus, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import type { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import {
+  FundsAccessStatus,
+  RegistrationStatus,
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import type { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import {
   TransferOutcome as InstitutionOutcome,
   type TransferReportService,
-} from '#gen/institution/v1/transfer_report_pb.js'
+} from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import {
   ChargeOutcome,
   type ChargeReportService,
   TransferOutcome,
-} from '#gen/payments/v1/charge_report_pb.js'
-import { PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { Receiver, Report, ReportTo } from '../domain/report.ts'
 
 /** Longest wait for the answer to one report. */

@@ -6,7 +6,7 @@ import type {
   UploadHeaderSchema,
   UploadPersonalAccountRequestSchema,
   UploadPersonalAccountResponse,
-} from '#gen/accounts/v1/accounts_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import type { AccountsClient } from '../../options.ts'
 

@@ -4,9 +4,12 @@ import type { Static } from 'typebox'
 import { Failure } from '#core/errors/errors.ts'
 import { formatAmount } from '#core/money/money.ts'
 import { formatDateTime, formatIso } from '#core/text/time.ts'
-import type { AccountTransaction, GetAccountBalanceResponse } from '#gen/accounts/v1/accounts_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import type { Money } from '#gen/types/v1/types_pb.js'
+import type {
+  AccountTransaction,
+  GetAccountBalanceResponse,
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'
 import { type Input, route } from '../../http/route.ts'

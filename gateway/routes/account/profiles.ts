@@ -1,7 +1,7 @@
 // The routes that make and register accounts; never keeps a credential that it returns.
 import type { Static } from 'typebox'
 import { checkPushUrl } from '#core/text/push-url.ts'
-import type { Account } from '#gen/accounts/v1/accounts_pb.js'
+import type { Account } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'
 import { type Input, route } from '../../http/route.ts'

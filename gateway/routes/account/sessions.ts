@@ -10,7 +10,7 @@ import {
   LookupType,
   type OpenSessionResponse,
   type Session,
-} from '#gen/accounts/v1/accounts_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { knownFields } from '../../http/body/schema-fields.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'

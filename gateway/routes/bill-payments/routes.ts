@@ -3,7 +3,11 @@ import type { Static } from 'typebox'
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { fingerprint } from '#core/identity/fingerprint.ts'
 import { formatAmount } from '#core/money/money.ts'
-import { type BillPayment, BillPaymentState, RetryCategory } from '#gen/billing/v1/billing_pb.js'
+import {
+  type BillPayment,
+  BillPaymentState,
+  RetryCategory,
+} from '#gen/payweave/billing/v1/billing_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { knownFields } from '../../http/body/schema-fields.ts'
 import { type Answer, refusal, toPublicError } from '../../http/envelope.ts'

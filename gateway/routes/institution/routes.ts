@@ -1,5 +1,5 @@
 // The list of the /institution routes, with those of quotes.
-import { QuoteKind } from '#gen/quotes/v1/quotes_pb.js'
+import { QuoteKind } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { toPublicError } from '../../http/envelope.ts'
 import { route } from '../../http/route.ts'

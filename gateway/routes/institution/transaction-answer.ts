@@ -9,8 +9,8 @@ import {
   type TransactionFees,
   TransactionStatus,
   TransactionType,
-} from '#gen/institution/v1/institution_pb.js'
-import type { Money } from '#gen/types/v1/types_pb.js'
+} from '#gen/payweave/institution/v1/institution_pb.js'
+import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import { refusal } from '../../http/envelope.ts'
 import { maskLookup } from '../account/mask.ts'
 

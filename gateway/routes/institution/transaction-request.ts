@@ -6,7 +6,7 @@ import { fingerprint } from '#core/identity/fingerprint.ts'
 import {
   type CreateTransactionRequestSchema,
   TransactionType,
-} from '#gen/institution/v1/institution_pb.js'
+} from '#gen/payweave/institution/v1/institution_pb.js'
 import { knownFields } from '../../http/body/schema-fields.ts'
 import type { Input } from '../../http/route.ts'
 import {

@@ -24,7 +24,7 @@ function limit() {
   })
 }
 
-/** Words for the state of a delivery, in the order of the enum of delivery.v1. */
+/** Words for the state of a delivery, in the order of the enum of payweave.delivery.v1. */
 export const deliveryStates = [
   'pending',
   'sending',

@@ -3,9 +3,12 @@ import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/prot
 import { namedUuid } from '#core/identity/id.ts'
 import { formatAmount } from '#core/money/money.ts'
 import { formatIso } from '#core/text/time.ts'
-import { type Attempt, AttemptOutcome } from '#gen/delivery/v1/delivery_pb.js'
-import type { MerchantDelivery } from '#gen/delivery/v1/merchant_delivery_pb.js'
-import { PaymentEventType, type PaymentHistoryEvent } from '#gen/payments/v1/payments_pb.js'
+import { type Attempt, AttemptOutcome } from '#gen/payweave/delivery/v1/delivery_pb.js'
+import type { MerchantDelivery } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
+import {
+  PaymentEventType,
+  type PaymentHistoryEvent,
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { refusal } from '../../http/envelope.ts'
 import { kindOf } from './deliveries.ts'
 

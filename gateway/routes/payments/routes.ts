@@ -10,7 +10,7 @@ import type {
   NewPayee,
   NewPayer,
   PaymentUrls,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { knownFields } from '../../http/body/schema-fields.ts'
 import { refusal, toPublicError } from '../../http/envelope.ts'
@@ -77,7 +77,7 @@ export const paymentRoutes = [
       const paymentId = readId(sentId, 'PAYMENT_NOT_FOUND')
       const { payment } = await services.payments
         .getPayment(
-          { $typeName: 'payments.v1.GetPaymentRequest', projectId, merchantId, paymentId },
+          { $typeName: 'payweave.payments.v1.GetPaymentRequest', projectId, merchantId, paymentId },
           withProject(projectId),
         )
         .catch(toPublicError())
@@ -116,7 +116,7 @@ function readPaymentRequest({ body, originCountry, settings }: RequestInput): Pa
   const { transaction_request: request } = body
   const currency = readCurrency(request.currency, 'transaction_request.currency')
   return {
-    $typeName: 'payments.v1.CreatePaymentRequest',
+    $typeName: 'payweave.payments.v1.CreatePaymentRequest',
     transactionId: request.id,
     amountMinor: readAmount(request.amount, currency, 'transaction_request.amount'),
     currency,
@@ -135,7 +135,7 @@ type Fields = PaymentRequestBody['transaction_request']
 function readFeeTerms(fees: Fields['fees']): FeeTerms {
   const { pays_fees = 0, payer_covers } = fees ?? {}
   const covers = payer_covers === undefined ? {} : { payerCoversPercent: payer_covers }
-  return { $typeName: 'payments.v1.FeeTerms', paysFees: pays_fees === 1, ...covers }
+  return { $typeName: 'payweave.payments.v1.FeeTerms', paysFees: pays_fees === 1, ...covers }
 }
 
 function payerPath(index: number): string {
@@ -152,7 +152,7 @@ function readPayers(payers: Fields['payers'], currency: string, country: string)
   return payers.map((payer, index) => {
     const path = payerPath(index)
     return {
-      $typeName: 'payments.v1.NewPayer',
+      $typeName: 'payweave.payments.v1.NewPayer',
       mobileNumber: payer.mobile_number,
       mobileNumberE164: readPhone(payer.mobile_number, country, `${path}.mobile_number`),
       firstName: payer.first_name ?? '',
@@ -174,7 +174,7 @@ function readPayees(
   return payees.map((payee, index) => {
     const path = `transaction_request.payees[${index}]`
     return {
-      $typeName: 'payments.v1.NewPayee',
+      $typeName: 'payweave.payments.v1.NewPayee',
       mobileNumber: payee.mobile_number,
       mobileNumberE164: readPhone(payee.mobile_number, country, `${path}.mobile_number`),
       amountMinor: readAmount(payee.amount, currency, `${path}.amount`),
@@ -189,5 +189,5 @@ function readUrls(urls: NonNullable<Fields['urls']>, allowLoopback: boolean): Pa
     const problem = url === '' ? undefined : checkPushUrl(url, { allowLoopback })
     if (problem !== undefined) throw invalidField(`transaction_request.urls.${name}`, problem)
   }
-  return { $typeName: 'payments.v1.PaymentUrls', success, error, notify, callback }
+  return { $typeName: 'payweave.payments.v1.PaymentUrls', success, error, notify, callback }
 }

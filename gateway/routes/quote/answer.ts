@@ -2,8 +2,12 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { formatAmount } from '#core/money/money.ts'
 import { formatDateTime } from '#core/text/time.ts'
-import { type Quote, QuoteStatus, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
-import type { Money } from '#gen/types/v1/types_pb.js'
+import {
+  type Quote,
+  QuoteStatus,
+  QuoteTransactionStatus,
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
+import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import { refusal } from '../../http/envelope.ts'
 
 /** The fields of POST /quote. */

@@ -1,6 +1,6 @@
 // The /quote routes: create and read quotes.
 import type { Static } from 'typebox'
-import { QuoteKind } from '#gen/quotes/v1/quotes_pb.js'
+import { QuoteKind } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { toPublicError } from '../../http/envelope.ts'
 import { type Input, route } from '../../http/route.ts'

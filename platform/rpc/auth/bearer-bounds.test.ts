@@ -3,8 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { create, toBinary, toJsonString } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, it } from 'vitest'
-import { DeliveryService, TailDeliveriesRequestSchema } from '#gen/delivery/v1/delivery_pb.js'
-import { GetPaymentRequestSchema, PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import {
+  DeliveryService,
+  TailDeliveriesRequestSchema,
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { GetPaymentRequestSchema, PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { enveloped } from '../../testing/rpc/call-streams.ts'
 import { bearerCredential, listeningLog, newSecrets } from '../../testing/rpc/harness.ts'
 import { errorOf, errorOfBytes, type Way, ways } from '../../testing/rpc/raw-calls.ts'
@@ -56,8 +59,8 @@ async function start(bounds: Partial<Bearer>) {
 }
 
 const headers = { authorization: `Bearer ${bearerCredential}` }
-const path = '/payments.v1.PaymentsService/GetPayment'
-const tail = '/delivery.v1.DeliveryService/TailDeliveries'
+const path = '/payweave.payments.v1.PaymentsService/GetPayment'
+const tail = '/payweave.delivery.v1.DeliveryService/TailDeliveries'
 
 describe('a bearer that is bound to a project', () => {
   const unary = (Object.keys(ways) as Way[]).filter((way) => way !== 'a stream of Connect')

@@ -2,34 +2,34 @@
 
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { AccessService } from '#gen/accounts/v1/access_pb.js'
-import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
-import { KeyAdministrationService } from '#gen/accounts/v1/key_administration_pb.js'
-import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
-import { MovementService } from '#gen/accounts/v1/movement_pb.js'
-import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
-import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
-import { BillerService } from '#gen/backend/v1/billers_pb.js'
-import { ChargeService } from '#gen/backend/v1/charges_pb.js'
-import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
-import { RateService } from '#gen/backend/v1/rates_pb.js'
-import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
-import { TransferService } from '#gen/backend/v1/transfers_pb.js'
-import { BillingService } from '#gen/billing/v1/billing_pb.js'
-import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
-import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
-import { InboxService } from '#gen/events/v1/events_pb.js'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
-import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
-import { TransferReportService } from '#gen/institution/v1/transfer_report_pb.js'
-import { KeyService } from '#gen/keys/v1/keys_pb.js'
-import { ChargeReportService } from '#gen/payments/v1/charge_report_pb.js'
-import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
-import { PaymentsService } from '#gen/payments/v1/payments_pb.js'
-import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
-import { QuotesService } from '#gen/quotes/v1/quotes_pb.js'
-import { CallService } from '#gen/rpc/v1/call_pb.js'
+import { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
+import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { KeyAdministrationService } from '#gen/payweave/accounts/v1/key_administration_pb.js'
+import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
+import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
+import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
+import { ChargeService } from '#gen/payweave/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import { RateService } from '#gen/payweave/backend/v1/rates_pb.js'
+import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
+import { TransferService } from '#gen/payweave/backend/v1/transfers_pb.js'
+import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
+import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
+import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
+import { TransferReportService } from '#gen/payweave/institution/v1/transfer_report_pb.js'
+import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
+import { ChargeReportService } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
+import { PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
+import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
+import { QuotesService } from '#gen/payweave/quotes/v1/quotes_pb.js'
+import { CallService } from '#gen/payweave/rpc/v1/call_pb.js'
 import type { Caller } from '../context.ts'
 import { callers, permissionOf, secretMethods } from './callers.ts'
 
@@ -89,16 +89,16 @@ describe('a bearer that is bound to a project', () => {
       ])
     }
     for (const name of ['PaymentsService/GetPayment', 'PaymentsService/RefundPayment']) {
-      expect(names).toContain(`payments.v1.${name}`)
+      expect(names).toContain(`payweave.payments.v1.${name}`)
     }
     expect(names.size).toBeGreaterThan(40)
   })
 
   it.each([
-    ['is about no project', 'accounts.v1.AccessService/ListProjects'],
-    ['could name another one deeper inside', 'accounts.v1.LedgerService/PostTransfer'],
-    ['comes in several messages', 'accounts.v1.AccountsService/UploadPersonalAccount'],
-    ['brings events of all', 'payments.v1.SettlementService/ListSettlements'],
+    ['is about no project', 'payweave.accounts.v1.AccessService/ListProjects'],
+    ['could name another one deeper inside', 'payweave.accounts.v1.LedgerService/PostTransfer'],
+    ['comes in several messages', 'payweave.accounts.v1.AccountsService/UploadPersonalAccount'],
+    ['brings events of all', 'payweave.payments.v1.SettlementService/ListSettlements'],
   ])('a bearer that is bound to a project may not call a method that %s', (_, name) => {
     expect(methods.has(name)).toBe(true)
     expect(names).not.toContain(name)
@@ -115,51 +115,51 @@ describe('the table of callers', () => {
   })
 
   it.each([
-    ['gateway', 'payments.v1.PaymentsService/CreatePayment', true],
-    ['gateway', 'payments.v1.CheckoutService/GetCheckout', true],
-    ['gateway', 'payments.v1.ChargeReportService/ReportCharge', false],
-    ['simulator', 'payments.v1.ChargeReportService/ReportCharge', true],
-    ['simulator', 'payments.v1.PaymentsService/CreatePayment', false],
-    ['gateway', 'accounts.v1.AccessService/AuthenticateApiKey', true],
-    ['gateway', 'accounts.v1.AccessService/CreateProject', false],
-    ['launcher', 'accounts.v1.AccessService/CreateProject', true],
-    ['launcher', 'accounts.v1.AccessService/GetMerchant', true],
-    ['payments', 'accounts.v1.AccessService/GetMerchant', true],
-    ['delivery', 'accounts.v1.AccessService/GetSigningSecrets', true],
-    ['gateway', 'accounts.v1.AccessService/GetSigningSecrets', false],
-    ['launcher', 'accounts.v1.AccessService/GetSigningSecrets', false],
-    ['payments', 'accounts.v1.AccessService/AuthenticateApiKey', false],
-    ['gateway', 'institution.v1.InstitutionService/CreateTransaction', true],
-    ['simulator', 'institution.v1.InstitutionService/CreateTransaction', false],
-    ['simulator', 'institution.v1.TransferReportService/ReportTransfer', true],
-    ['institution', 'accounts.v1.AccessService/CheckGrant', true],
-    ['payments', 'backend.v1.ChargeService/GetAttempt', true],
-    ['payments', 'backend.v1.PayoutService/CreatePayout', true],
-    ['gateway', 'backend.v1.PayoutService/CreatePayout', false],
-    ['gateway', 'quotes.v1.QuotesService/CreateQuote', true],
-    ['gateway', 'quotes.v1.QuotesService/ReserveQuote', false],
-    ['institution', 'quotes.v1.QuotesService/ReserveQuote', true],
-    ['payments', 'events.v1.InboxService/Seen', true],
-    ['gateway', 'events.v1.InboxService/Seen', false],
-    ['accounts', 'payments.v1.SettlementService/ListSettlements', true],
-    ['gateway', 'payments.v1.SettlementService/ListSettlements', false],
-    ['gateway', 'accounts.v1.SettlementPostingService/RestartBackfill', false],
+    ['gateway', 'payweave.payments.v1.PaymentsService/CreatePayment', true],
+    ['gateway', 'payweave.payments.v1.CheckoutService/GetCheckout', true],
+    ['gateway', 'payweave.payments.v1.ChargeReportService/ReportCharge', false],
+    ['simulator', 'payweave.payments.v1.ChargeReportService/ReportCharge', true],
+    ['simulator', 'payweave.payments.v1.PaymentsService/CreatePayment', false],
+    ['gateway', 'payweave.accounts.v1.AccessService/AuthenticateApiKey', true],
+    ['gateway', 'payweave.accounts.v1.AccessService/CreateProject', false],
+    ['launcher', 'payweave.accounts.v1.AccessService/CreateProject', true],
+    ['launcher', 'payweave.accounts.v1.AccessService/GetMerchant', true],
+    ['payments', 'payweave.accounts.v1.AccessService/GetMerchant', true],
+    ['delivery', 'payweave.accounts.v1.AccessService/GetSigningSecrets', true],
+    ['gateway', 'payweave.accounts.v1.AccessService/GetSigningSecrets', false],
+    ['launcher', 'payweave.accounts.v1.AccessService/GetSigningSecrets', false],
+    ['payments', 'payweave.accounts.v1.AccessService/AuthenticateApiKey', false],
+    ['gateway', 'payweave.institution.v1.InstitutionService/CreateTransaction', true],
+    ['simulator', 'payweave.institution.v1.InstitutionService/CreateTransaction', false],
+    ['simulator', 'payweave.institution.v1.TransferReportService/ReportTransfer', true],
+    ['institution', 'payweave.accounts.v1.AccessService/CheckGrant', true],
+    ['payments', 'payweave.backend.v1.ChargeService/GetAttempt', true],
+    ['payments', 'payweave.backend.v1.PayoutService/CreatePayout', true],
+    ['gateway', 'payweave.backend.v1.PayoutService/CreatePayout', false],
+    ['gateway', 'payweave.quotes.v1.QuotesService/CreateQuote', true],
+    ['gateway', 'payweave.quotes.v1.QuotesService/ReserveQuote', false],
+    ['institution', 'payweave.quotes.v1.QuotesService/ReserveQuote', true],
+    ['payments', 'payweave.events.v1.InboxService/Seen', true],
+    ['gateway', 'payweave.events.v1.InboxService/Seen', false],
+    ['accounts', 'payweave.payments.v1.SettlementService/ListSettlements', true],
+    ['gateway', 'payweave.payments.v1.SettlementService/ListSettlements', false],
+    ['gateway', 'payweave.accounts.v1.SettlementPostingService/RestartBackfill', false],
     ['delivery', 'grpc.reflection.v1.ServerReflection/ServerReflectionInfo', true],
-    ['gateway', 'rpc.v1.CallService/StreamCalls', true],
+    ['gateway', 'payweave.rpc.v1.CallService/StreamCalls', true],
   ])('the table of callers says of %s calling %s: %s', (name, rpc, expected) => {
     expect(may(name, rpc)).toBe(expected)
   })
 
   it('the table of callers does not restrict bearers, which have their own patterns', () => {
     const bearer = (...rpcs: string[]): Caller => ({ kind: 'bearer', name: 'gateway', rpcs })
-    const method = methods.get('payments.v1.PaymentsService/GetPayment')
+    const method = methods.get('payweave.payments.v1.PaymentsService/GetPayment')
     if (method === undefined) throw new Error('no method')
     const permits = permissionOf(method)
     expect(permits(bearer('*'))).toBe(true)
-    expect(permits(bearer('payments.v1.PaymentsService/*'))).toBe(true)
-    expect(permits(bearer('payments.v1.PaymentsService/GetPayment'))).toBe(true)
-    expect(permits(bearer('payments.v1.PaymentsService/CreatePayment'))).toBe(false)
-    expect(permits(bearer('payments.v1.*'))).toBe(false)
+    expect(permits(bearer('payweave.payments.v1.PaymentsService/*'))).toBe(true)
+    expect(permits(bearer('payweave.payments.v1.PaymentsService/GetPayment'))).toBe(true)
+    expect(permits(bearer('payweave.payments.v1.PaymentsService/CreatePayment'))).toBe(false)
+    expect(permits(bearer('payweave.payments.v1.*'))).toBe(false)
     expect(permits(bearer())).toBe(false)
   })
 

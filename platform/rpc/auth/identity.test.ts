@@ -5,7 +5,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type JWTHeaderParameters, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { InboxService } from '#gen/events/v1/events_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import {
   bearerCredential,
   listeningLog,
@@ -224,7 +224,7 @@ describe('a bearer', () => {
     expect(delivery.recognise(`Bearer ${bearerCredential}`)).toEqual({
       kind: 'bearer',
       name: 'auditor',
-      rpcs: ['events.v1.InboxService/*'],
+      rpcs: ['payweave.events.v1.InboxService/*'],
     })
     expect(delivery.recognise(`bearer ${bearerCredential}`)).toBeDefined()
     expect(delivery.recognise(`Bearer ${bearerCredential}x`)).toBeUndefined()

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { expect, it } from 'vitest'
-import { GetPaymentRequestSchema, PaymentsService } from '#gen/payments/v1/payments_pb.js'
+import { GetPaymentRequestSchema, PaymentsService } from '#gen/payweave/payments/v1/payments_pb.js'
 import { type CallContext, runWithContext } from '../context.ts'
 import { bindToProject } from './project.ts'
 

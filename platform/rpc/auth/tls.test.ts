@@ -8,7 +8,7 @@ import { createGrpcTransport } from '@connectrpc/connect-node'
 import * as grpc from '@grpc/grpc-js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#core/identity/id.ts'
-import { InboxService } from '#gen/events/v1/events_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import {
   type Authority,
   issueCertificate,
@@ -167,7 +167,7 @@ describe('a call stream between certificates', () => {
       tls: tlsOf(shown),
     })
     closers.push(async () => dialled.close())
-    const path = '/events.v1.InboxService/Seen'
+    const path = '/payweave.events.v1.InboxService/Seen'
     dialled.send({ callId: 1, path, authorization: token('payments') })
     expect((await dialled.next()).status).toBe(status)
   })
@@ -193,7 +193,7 @@ it('a foreign gRPC client comes in by ALPN, with a certificate and a bearer', as
   metadata.set('authorization', bearerIdentity(bearerCredential).authorization('delivery'))
   const asBytes = (bytes: Buffer) => bytes
   const answer = await new Promise<Buffer | undefined>((resolve, reject) => {
-    const method = '/events.v1.InboxService/Seen'
+    const method = '/payweave.events.v1.InboxService/Seen'
     client.makeUnaryRequest(method, asBytes, asBytes, Buffer.alloc(0), metadata, (error, value) => {
       if (error === null) resolve(value)
       else reject(error)

@@ -9,7 +9,10 @@ import {
 import { fromBinary } from '@bufbuild/protobuf'
 import { contentTypeUnaryProto } from '@connectrpc/connect/protocol-connect'
 import { type Dispatcher, errors, type Pool } from 'undici'
-import { type StreamCallsResponse, StreamCallsResponseSchema } from '#gen/rpc/v1/call_pb.js'
+import {
+  type StreamCallsResponse,
+  StreamCallsResponseSchema,
+} from '#gen/payweave/rpc/v1/call_pb.js'
 import { callStreamPath, MessageQueue, MessageReader, maxHeadBytes } from './messages.ts'
 
 /** A call that fits a call stream. */

@@ -8,7 +8,7 @@ import {
   type StreamCallsRequest,
   StreamCallsRequestSchema,
   StreamCallsResponseSchema,
-} from '#gen/rpc/v1/call_pb.js'
+} from '#gen/payweave/rpc/v1/call_pb.js'
 import { enveloped } from '../../testing/rpc/call-streams.ts'
 import { rulesCheck } from '../validation/request-rules.ts'
 import {

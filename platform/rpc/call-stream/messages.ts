@@ -8,7 +8,7 @@ import {
   type StreamCallsRequest,
   StreamCallsRequestSchema,
   StreamCallsResponseSchema,
-} from '#gen/rpc/v1/call_pb.js'
+} from '#gen/payweave/rpc/v1/call_pb.js'
 
 /** Path of the method over HTTP/2. */
 export const callStreamPath = `/${CallService.typeName}/${CallService.method.streamCalls.name}`

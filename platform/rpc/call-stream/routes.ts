@@ -1,7 +1,7 @@
 // Registers the method of call streams with the router, which does not serve it.
 import type { ConnectRouter } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { CallService } from '#gen/rpc/v1/call_pb.js'
+import { CallService } from '#gen/payweave/rpc/v1/call_pb.js'
 
 /** Registers the method for reflection, admission, and callers who use another protocol than gRPC: they are refused. */
 export function callStreamRoutes(router: ConnectRouter): void {

@@ -6,7 +6,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { InboxService } from '#gen/events/v1/events_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { eventually } from '../../../test/support/eventually.ts'
 import { dialCallStream, enveloped, requestBytes } from '../../testing/rpc/call-streams.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
@@ -183,7 +183,7 @@ describe('a server that stops', () => {
 })
 
 const authorization = `Bearer ${bearerCredential}`
-const path = '/events.v1.InboxService/Seen'
+const path = '/payweave.events.v1.InboxService/Seen'
 const hold = Buffer.from([0x0a, 4, ...Buffer.from('hold')])
 
 async function dial(port: number) {

@@ -16,7 +16,7 @@ import {
   CallService,
   type StreamCallsRequest,
   StreamCallsRequestSchema,
-} from '#gen/rpc/v1/call_pb.js'
+} from '#gen/payweave/rpc/v1/call_pb.js'
 import { type Peer, peerOf, peerRefusal } from '../auth/tls.ts'
 import { runDetached } from '../context.ts'
 import { callerGone, internalConnectError, malformed } from '../errors.ts'

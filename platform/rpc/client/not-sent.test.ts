@@ -1,7 +1,7 @@
 // Tests which failed calls are known not to have reached the peer.
 import { createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { InboxService } from '#gen/events/v1/events_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'

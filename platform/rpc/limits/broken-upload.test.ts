@@ -10,7 +10,7 @@ import {
   type UploadPersonalAccountRequest,
   UploadPersonalAccountRequestSchema,
   UploadPersonalAccountResponseSchema,
-} from '#gen/accounts/v1/accounts_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { startStopwatch } from '../../../test/support/stopwatch.ts'
 import { startUploads } from '../../testing/rpc/harness.ts'
 
@@ -95,7 +95,7 @@ const byGrpcJs: Start = ({ url, authorization }) => {
   metadata.set('authorization', authorization)
   const { promise: answer, resolve, reject } = Promise.withResolvers<string>()
   const call = client.makeClientStreamRequest(
-    '/accounts.v1.AccountsService/UploadPersonalAccount',
+    '/payweave.accounts.v1.AccountsService/UploadPersonalAccount',
     (part: UploadPersonalAccountRequest) =>
       Buffer.from(toBinary(UploadPersonalAccountRequestSchema, part)),
     (bytes) => fromBinary(UploadPersonalAccountResponseSchema, bytes),

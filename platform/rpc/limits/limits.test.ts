@@ -4,7 +4,7 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, it } from 'vitest'
-import { SeenRequestSchema } from '#gen/events/v1/events_pb.js'
+import { SeenRequestSchema } from '#gen/payweave/events/v1/events_pb.js'
 import { eventually } from '../../../test/support/eventually.ts'
 import { dialCallStream, enveloped, requestBytes } from '../../testing/rpc/call-streams.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close()
 })
 
-const seenPath = '/events.v1.InboxService/Seen'
+const seenPath = '/payweave.events.v1.InboxService/Seen'
 const checkPath = '/grpc.health.v1.Health/Check'
 const watchPath = '/grpc.health.v1.Health/Watch'
 const authorization = `Bearer ${bearerCredential}`
@@ -127,7 +127,10 @@ describe('a message that is declared too large', () => {
     const session = connectTo(port)
     const statuses: unknown[] = []
     for (let count = 0; count < 60; count += 1) {
-      const stream = open(session, '/rpc.v1.CallService/StreamCalls', { ...grpc, authorization })
+      const stream = open(session, '/payweave.rpc.v1.CallService/StreamCalls', {
+        ...grpc,
+        authorization,
+      })
       stream.on('response', (head) => statuses.push(head['grpc-status'] ?? 'open'))
     }
     await eventually(() => expect(statuses).toHaveLength(60))

@@ -1,7 +1,7 @@
 // Tests streams of a caller: messages arrive as they are sent, and the peer sees a break.
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
+import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { startStopwatch } from '../../../test/support/stopwatch.ts'
 import { startUploads } from '../../testing/rpc/harness.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'

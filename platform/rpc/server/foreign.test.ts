@@ -18,7 +18,6 @@ import {
 } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { InboxService, SeenRequestSchema, SeenResponseSchema } from '#gen/events/v1/events_pb.js'
 import {
   ServerReflectionRequestSchema,
   ServerReflectionResponseSchema,
@@ -32,6 +31,11 @@ import {
   HealthListResponseSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from '#gen/health/v1/health_pb.js'
+import {
+  InboxService,
+  SeenRequestSchema,
+  SeenResponseSchema,
+} from '#gen/payweave/events/v1/events_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 
 let started: Awaited<ReturnType<typeof startInbox>>
@@ -91,7 +95,7 @@ function unary<I extends DescMessage, O extends DescMessage>(
   })
 }
 
-const seenPath = '/events.v1.InboxService/Seen'
+const seenPath = '/payweave.events.v1.InboxService/Seen'
 const checkPath = '/grpc.health.v1.Health/Check'
 const tooLong = 'x'.repeat(5 << 20)
 
@@ -161,7 +165,7 @@ describe('a gRPC call', () => {
     expect((await refusalOf(seen([]))).code).toBe(status.UNAUTHENTICATED)
     expect((await refusalOf(seen([], authorized('Bearer no')))).code).toBe(status.UNAUTHENTICATED)
     expect((await refusalOf(seen([], gateway))).code).toBe(status.PERMISSION_DENIED)
-    for (const path of ['/events.v1.InboxService/Nothing', '/no.Such/Method']) {
+    for (const path of ['/payweave.events.v1.InboxService/Nothing', '/no.Such/Method']) {
       expect((await refusalOf(seen([], undefined, path))).code).toBe(status.UNAUTHENTICATED)
       expect((await refusalOf(seen([], authorized(), path))).code).toBe(status.UNIMPLEMENTED)
     }
@@ -267,23 +271,23 @@ describe.each([
   it(`reflection ${version} lists the services and gives their files with what they import`, async () => {
     const [list, service, method, message, byName] = await ask([
       { case: 'listServices', value: '' },
-      { case: 'fileContainingSymbol', value: 'events.v1.InboxService' },
-      { case: 'fileContainingSymbol', value: 'events.v1.InboxService.Seen' },
-      { case: 'fileContainingSymbol', value: 'events.v1.SeenResponse.Known' },
+      { case: 'fileContainingSymbol', value: 'payweave.events.v1.InboxService' },
+      { case: 'fileContainingSymbol', value: 'payweave.events.v1.InboxService.Seen' },
+      { case: 'fileContainingSymbol', value: 'payweave.events.v1.SeenResponse.Known' },
       { case: 'fileByFilename', value: 'google/protobuf/timestamp.proto' },
     ])
     expect(list?.messageResponse.value).toMatchObject({
       service: [
-        { name: 'events.v1.InboxService' },
+        { name: 'payweave.events.v1.InboxService' },
         { name: 'grpc.health.v1.Health' },
         { name: 'grpc.reflection.v1.ServerReflection' },
         { name: 'grpc.reflection.v1alpha.ServerReflection' },
-        { name: 'rpc.v1.CallService' },
+        { name: 'payweave.rpc.v1.CallService' },
       ],
     })
     // The rules of a contract are part of it.
     const eventFiles = [
-      'events/v1/events.proto',
+      'payweave/events/v1/events.proto',
       'buf/validate/validate.proto',
       'google/protobuf/descriptor.proto',
       'google/protobuf/duration.proto',
@@ -292,7 +296,7 @@ describe.each([
     ]
     for (const answer of [service, method, message]) expect(filesOf(answer)).toEqual(eventFiles)
     expect(filesOf(byName)).toEqual(['google/protobuf/timestamp.proto'])
-    expect(service?.originalRequest?.messageRequest.value).toBe('events.v1.InboxService')
+    expect(service?.originalRequest?.messageRequest.value).toBe('payweave.events.v1.InboxService')
   })
 
   it(`reflection ${version} says not found inside the stream, and continues`, async () => {
@@ -301,10 +305,10 @@ describe.each([
       { case: 'fileByFilename', value: 'no.proto' },
       {
         case: 'fileContainingExtension',
-        value: { containingType: 'events.v1.Event', extensionNumber: 1 } as never,
+        value: { containingType: 'payweave.events.v1.Event', extensionNumber: 1 } as never,
       },
       { case: 'allExtensionNumbersOfType', value: 'no.Such' },
-      { case: 'allExtensionNumbersOfType', value: 'events.v1.Event' },
+      { case: 'allExtensionNumbersOfType', value: 'payweave.events.v1.Event' },
     ])
     expect(answers.map((answer) => answer.messageResponse.case)).toEqual([
       'errorResponse',

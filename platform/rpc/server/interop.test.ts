@@ -23,14 +23,14 @@ import {
 import { credentials, Client as GrpcClient, Metadata, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import {
   InboxService,
   type SeenRequest,
   SeenRequestSchema,
   type SeenResponse,
   SeenResponseSchema,
-} from '#gen/events/v1/events_pb.js'
-import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
+} from '#gen/payweave/events/v1/events_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
@@ -194,10 +194,10 @@ function grpcJs(url: string): Ask {
       metadata.set('authorization', `Bearer ${bearerCredential}`)
       metadata.set('pw-extra', 'by header')
       const call = client.makeUnaryRequest<SeenRequest, SeenResponse>(
-        '/events.v1.InboxService/Seen',
+        '/payweave.events.v1.InboxService/Seen',
         (message) => Buffer.from(toBinary(SeenRequestSchema, message)),
         (bytes) => fromBinary(SeenResponseSchema, bytes),
-        { $typeName: 'events.v1.SeenRequest', eventIds },
+        { $typeName: 'payweave.events.v1.SeenRequest', eventIds },
         metadata,
         { deadline: Date.now() + timeoutMs },
         (error, answer) => {
@@ -337,4 +337,4 @@ describe('our client at a server of Connect', () => {
   })
 })
 
-const empty: SeenRequest = { $typeName: 'events.v1.SeenRequest', eventIds: [] }
+const empty: SeenRequest = { $typeName: 'payweave.events.v1.SeenRequest', eventIds: [] }

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => started.server.close())
 
-const path = '/events.v1.InboxService/Seen'
+const path = '/payweave.events.v1.InboxService/Seen'
 const authorization = `Bearer ${bearerCredential}`
 
 async function works(): Promise<boolean> {

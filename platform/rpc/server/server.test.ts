@@ -3,13 +3,13 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
-import { InboxService, InboxState } from '#gen/events/v1/events_pb.js'
 import {
   BadRequestSchema,
   ErrorInfoSchema,
   RetryInfoSchema,
 } from '#gen/google/rpc/error_details_pb.js'
 import { Health } from '#gen/health/v1/health_pb.js'
+import { InboxService, InboxState } from '#gen/payweave/events/v1/events_pb.js'
 import { startStopwatch } from '../../../test/support/stopwatch.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 import { projectOf } from '../auth/project.ts'
@@ -100,15 +100,15 @@ describe('permission to call', () => {
         body,
         headers: { 'content-type': 'application/json', ...headers },
       })
-    expect((await post('/events.v1.InboxService/Seen', {}, 'not json')).status).toBe(401)
-    expect((await post('/events.v1.InboxService/Nothing', {}, '{}')).status).toBe(401)
+    expect((await post('/payweave.events.v1.InboxService/Seen', {}, 'not json')).status).toBe(401)
+    expect((await post('/payweave.events.v1.InboxService/Nothing', {}, '{}')).status).toBe(401)
     expect((await post('/no.Such/Method', {}, '{}')).status).toBe(401)
     const known = await post('/no.Such/Method', { authorization }, '{}')
     expect(known.status).toBe(501)
     expect(await known.json()).toMatchObject({ code: 'unimplemented' })
-    expect((await post('/events.v1.InboxService/Seen', { authorization }, 'not json')).status).toBe(
-      400,
-    )
+    expect(
+      (await post('/payweave.events.v1.InboxService/Seen', { authorization }, 'not json')).status,
+    ).toBe(400)
   })
 
   it('a health check needs no permission to call', async () => {
@@ -165,7 +165,7 @@ describe('a call', () => {
     const started = await start(() => new Promise(() => undefined))
     const call = foreign(started.url, `Bearer ${bearerCredential}`, '2')
     const watch = startStopwatch()
-    const response = await fetch(`${started.url}/events.v1.InboxService/Seen`, {
+    const response = await fetch(`${started.url}/payweave.events.v1.InboxService/Seen`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${bearerCredential}`,
@@ -300,7 +300,10 @@ describe('a refusal', () => {
     expect(`${failure.message}${String(failure.cause)}`).not.toContain('secret detail')
     const errors = started.lines.filter((line) => line['level'] === 'error')
     expect(errors).toHaveLength(1)
-    expect(errors[0]).toMatchObject({ rpc: 'events.v1.InboxService/Seen', caller: 'payments' })
+    expect(errors[0]).toMatchObject({
+      rpc: 'payweave.events.v1.InboxService/Seen',
+      caller: 'payments',
+    })
   })
 
   it('a refusal says unavailable when nothing listens and too late when no answer comes', async () => {
@@ -328,8 +331,8 @@ describe('the record of a call', () => {
     await foreign(started.url, `Bearer ${bearerCredential}`).seen({})
     await codeOf(foreign(started.url, undefined).seen({}))
     expect(observed).toEqual([
-      'events.v1.InboxService/Seen ok',
-      'events.v1.InboxService/Seen unauthenticated',
+      'payweave.events.v1.InboxService/Seen ok',
+      'payweave.events.v1.InboxService/Seen unauthenticated',
     ])
     expect(started.lines.map((line) => [line['level'], line['code'], line['caller']])).toEqual([
       ['debug', 'ok', 'auditor'],

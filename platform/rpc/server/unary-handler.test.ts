@@ -2,7 +2,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, describe, expect, it } from 'vitest'
-import { SeenRequestSchema } from '#gen/events/v1/events_pb.js'
+import { SeenRequestSchema } from '#gen/payweave/events/v1/events_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 import type { RpcServer } from './server.ts'
 
@@ -37,7 +37,7 @@ async function send(
   ends = true,
 ): Promise<{ status: number | undefined; headers: IncomingMessage['headers']; text: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const sent = request(`${url}/events.v1.InboxService/Seen`, {
+  const sent = request(`${url}/payweave.events.v1.InboxService/Seen`, {
     method: 'POST',
     headers: { ...headers, ...more },
   })

@@ -30,16 +30,16 @@ import {
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '#core/errors/errors.ts'
+import { BadRequestSchema, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
 import {
   AccountsService,
   CreatePersonalAccountRequestSchema,
   type PersonalAccountProfile,
-} from '#gen/accounts/v1/accounts_pb.js'
-import { BeginMovementRequestSchema } from '#gen/accounts/v1/movement_pb.js'
-import { AnnounceChargesRequestSchema } from '#gen/backend/v1/charges_pb.js'
-import { InboxService } from '#gen/events/v1/events_pb.js'
-import { BadRequestSchema, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.js'
-import { InstitutionService } from '#gen/institution/v1/institution_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { BeginMovementRequestSchema } from '#gen/payweave/accounts/v1/movement_pb.js'
+import { AnnounceChargesRequestSchema } from '#gen/payweave/backend/v1/charges_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
+import { InstitutionService } from '#gen/payweave/institution/v1/institution_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
 import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'

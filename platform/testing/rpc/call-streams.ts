@@ -9,7 +9,7 @@ import {
   StreamCallsRequestSchema,
   type StreamCallsResponse,
   StreamCallsResponseSchema,
-} from '#gen/rpc/v1/call_pb.js'
+} from '#gen/payweave/rpc/v1/call_pb.js'
 import { callStreamPath, MessageReader } from '../../rpc/call-stream/messages.ts'
 
 type RequestInit = MessageInitShape<typeof StreamCallsRequestSchema>

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { InboxService } from '#gen/events/v1/events_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { openIdentity } from '../../rpc/auth/identity.ts'
 import { serveRpc } from '../../rpc/server/server.ts'

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
-import { InboxService } from '#gen/events/v1/events_pb.js'
+import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { openIdentity } from '../../rpc/auth/identity.ts'
 import { type Bearer, writeIdentities } from '../../rpc/auth/trust.ts'
@@ -32,7 +32,7 @@ export function newSecrets(bounds: Partial<Bearer> = {}): string {
   writeIdentities(
     dir,
     ['delivery', 'payments', 'gateway', 'stranger'],
-    [{ name: 'auditor', sha256, rpcs: ['events.v1.InboxService/*'], ...bounds }],
+    [{ name: 'auditor', sha256, rpcs: ['payweave.events.v1.InboxService/*'], ...bounds }],
   )
   return dir
 }

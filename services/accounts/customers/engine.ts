@@ -1,8 +1,8 @@
 // Wires the parts of customers: context, workers, handlers.
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
-import { AccountsService } from '#gen/accounts/v1/accounts_pb.js'
-import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
+import { AccountsService } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { startRetention } from '#platform/events/retention.ts'
 import { accountsService } from './api/accounts.ts'
 import { reviewReportService } from './api/reviews.ts'

@@ -1,8 +1,8 @@
 // Wires the ledger: its services and its workers.
 import type { ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
-import { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
-import { MovementService } from '#gen/accounts/v1/movement_pb.js'
+import { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
 import type { SettingsOf } from '#platform/config/config.ts'
 import { type Database, openDatabase } from '#platform/db/db.ts'
 import type { Logger } from '#platform/telemetry/log.ts'

@@ -1,8 +1,8 @@
 // Wires the posting of settlements to the ledger: the event consumer, and the backfill job.
 import type { Client, ConnectRouter } from '@connectrpc/connect'
 import type { Registry } from 'prom-client'
-import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
-import type { SettlementService } from '#gen/payments/v1/settlement_pb.js'
+import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import type { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { inboxRoutes } from '#platform/events/inbox-routes.ts'
 import type { Nats } from '#platform/events/nats/nats.ts'

@@ -1,4 +1,4 @@
-// Maps billing.v1.BillingService to the domain and back.
+// Maps payweave.billing.v1.BillingService to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure, missing } from '#core/errors/errors.ts'
@@ -8,7 +8,7 @@ import {
   BillPaymentState,
   type PayBillRequest,
   RetryCategory as WireCategory,
-} from '#gen/billing/v1/billing_pb.js'
+} from '#gen/payweave/billing/v1/billing_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { currentContext, runWithContext } from '#platform/rpc/context.ts'
 import type { Bill, BillOrder, BillState, RetryCategory } from '../domain/bill.ts'

@@ -1,4 +1,4 @@
-// Maps billing.v1.CatalogueService to the domain and back.
+// Maps payweave.billing.v1.CatalogueService to the domain and back.
 
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid, missing } from '#core/errors/errors.ts'
@@ -7,7 +7,7 @@ import {
   type CatalogueService,
   type ResolveReviewRequest,
   type Product as WireProduct,
-} from '#gen/billing/v1/catalogue_pb.js'
+} from '#gen/payweave/billing/v1/catalogue_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { auditName, currentContext } from '#platform/rpc/context.ts'
 import { timestampFromMicros } from '#platform/rpc/timestamps.ts'

@@ -9,7 +9,7 @@ import {
   BillOutcomeSchema,
   BillState,
   RetryCategory,
-} from '#gen/backend/v1/billers_pb.js'
+} from '#gen/payweave/backend/v1/billers_pb.js'
 import type { BillOrder } from '../domain/bill.ts'
 import { billersOver } from './backend.ts'
 

@@ -1,4 +1,4 @@
-// The billers as billing uses them, over backend.v1.
+// The billers as billing uses them, over payweave.backend.v1.
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import {
@@ -7,7 +7,7 @@ import {
   BillState,
   type PayBillResponse,
   RetryCategory as WireCategory,
-} from '#gen/backend/v1/billers_pb.js'
+} from '#gen/payweave/backend/v1/billers_pb.js'
 import type { BillerAnswer, BillOrder, RetryCategory } from '../domain/bill.ts'
 
 /** What billing asks of the outside world. Both calls may be repeated. */

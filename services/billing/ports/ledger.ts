@@ -1,10 +1,10 @@
-// The project's float as billing uses it, over accounts.v1.LedgerService.
+// The project's float as billing uses it, over payweave.accounts.v1.LedgerService.
 
 import { createHash } from 'node:crypto'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { InternalAccount, type LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import { InternalAccount, type LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import type { BillMoney } from '../domain/bill.ts'
 

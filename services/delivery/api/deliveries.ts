@@ -2,7 +2,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
-import type { DeliveryService } from '#gen/delivery/v1/delivery_pb.js'
+import type { DeliveryService } from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { currentContext } from '#platform/rpc/context.ts'

@@ -5,7 +5,7 @@ import { isUuid } from '#core/identity/id.ts'
 import type {
   ListMerchantDeliveriesRequest,
   MerchantDeliveryService,
-} from '#gen/delivery/v1/merchant_delivery_pb.js'
+} from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import {

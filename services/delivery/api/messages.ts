@@ -1,13 +1,13 @@
-// Renders deliveries, attempts, receivers and jobs as delivery.v1 shows them, and reads what requests have in common.
+// Renders deliveries, attempts, receivers and jobs as payweave.delivery.v1 shows them, and reads what requests have in common.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { Failure } from '#core/errors/errors.ts'
 import {
   DeliveryKind as WireKind,
   AttemptOutcome as WireOutcome,
   DeliveryState as WireState,
-} from '#gen/delivery/v1/delivery_pb.js'
-import { BreakerState } from '#gen/delivery/v1/endpoint_pb.js'
-import { ReplayJobState } from '#gen/delivery/v1/replay_pb.js'
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { BreakerState } from '#gen/payweave/delivery/v1/endpoint_pb.js'
+import { ReplayJobState } from '#gen/payweave/delivery/v1/replay_pb.js'
 import type { AttemptOutcome, DeliveryKind, DeliveryState } from '../domain/delivery.ts'
 import type { EndpointRow } from '../store/endpoint-store.ts'
 import type { AttemptRow, DeliveryRow } from '../store/read-store.ts'

@@ -6,7 +6,7 @@ import {
   type DeliveryChange,
   DeliveryChangesSchema,
   type TailDeliveriesResponseSchema,
-} from '#gen/delivery/v1/delivery_pb.js'
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type { Nats } from '#platform/events/nats/nats.ts'
 import { createSignal } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'

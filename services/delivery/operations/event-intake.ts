@@ -6,13 +6,13 @@ import { type NoticeView, renderNotice } from '#core/payment/notice.ts'
 import { renderCallback } from '#core/payment/snapshot.ts'
 import { type PaymentView, readPayment } from '#core/payment/view.ts'
 import { type NoticeKind, noticeKinds, wordOf } from '#core/payment/words.ts'
-import type { Event } from '#gen/events/v1/events_pb.js'
+import type { Event } from '#gen/payweave/events/v1/events_pb.js'
 import {
   type Notice,
   type PaymentEvent,
   PaymentEventSchema,
   PaymentTransition,
-} from '#gen/payments/v1/payment_event_pb.js'
+} from '#gen/payweave/payments/v1/payment_event_pb.js'
 import { UnprocessableEvent } from '#platform/events/inbox.ts'
 import { recordedTrace } from '#platform/telemetry/spans.ts'
 import { type DeliveryKind, deliveryId, receiverOf } from '../domain/delivery.ts'

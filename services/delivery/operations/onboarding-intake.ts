@@ -13,8 +13,8 @@ import {
   OnboardingKind,
   OnboardingStatus,
   RegistrationStatus,
-} from '#gen/accounts/v1/onboarding_event_pb.js'
-import type { Event } from '#gen/events/v1/events_pb.js'
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import type { Event } from '#gen/payweave/events/v1/events_pb.js'
 import { recordedTrace } from '#platform/telemetry/spans.ts'
 import { deliveryId, receiverOf } from '../domain/delivery.ts'
 import type { NewDelivery } from '../store/intake-store.ts'

@@ -2,7 +2,7 @@
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { signWebhook } from '#core/identity/seal.ts'
-import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { subscribeInvalidation } from '#platform/events/invalidation.ts'
 import type { Nats } from '#platform/events/nats/nats.ts'

@@ -1,6 +1,6 @@
 // Fetches signing secrets from accounts and caches them for seconds; never stores, logs or throws one.
 import type { Client } from '@connectrpc/connect'
-import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 
 /** Signing secrets of institutions. */
 export interface SigningSecrets {

@@ -1,5 +1,5 @@
 // Takes events in: stores their pushes, and has those posted at once whose lanes have free slots.
-import type { Event } from '#gen/events/v1/events_pb.js'
+import type { Event } from '#gen/payweave/events/v1/events_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { deliveriesOf } from '../operations/event-intake.ts'
 import { storeEvents } from '../store/intake-store.ts'

@@ -4,7 +4,7 @@ import { newId } from '#core/identity/id.ts'
 import {
   TransactionEventSchema,
   TransactionTransition,
-} from '#gen/institution/v1/transaction_event_pb.js'
+} from '#gen/payweave/institution/v1/transaction_event_pb.js'
 import type { OutboxEvent } from '#platform/events/outbox.ts'
 import { currentContext } from '#platform/rpc/context.ts'
 import type { ShownState } from '../domain/transaction.ts'

@@ -1,14 +1,17 @@
-// Maps transactions to the messages of institution.v1, backend.v1 and quotes.v1.
+// Maps transactions to the messages of payweave.institution.v1, payweave.backend.v1 and payweave.quotes.v1.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { type CreateTransferRequestSchema, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import {
+  type CreateTransferRequestSchema,
+  TransferType,
+} from '#gen/payweave/backend/v1/transfers_pb.js'
 import {
   type PartySchema,
   type TransactionSchema,
   TransactionStatus,
   TransactionType as WireType,
-} from '#gen/institution/v1/institution_pb.js'
-import { QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+} from '#gen/payweave/institution/v1/institution_pb.js'
+import { QuoteTransactionStatus } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import {
   creditMinor,
   debitMinor,

@@ -1,10 +1,10 @@
-// Maps institution.v1.TransferReportService to the domain and back.
+// Maps payweave.institution.v1.TransferReportService to the domain and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { missing } from '#core/errors/errors.ts'
 import {
   TransferOutcome,
   type TransferReportService,
-} from '#gen/institution/v1/transfer_report_pb.js'
+} from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import type { Outcome } from '../domain/transaction.ts'
 import type { Institution } from '../operations/institution.ts'
 import { reportTransfer } from '../operations/reports.ts'

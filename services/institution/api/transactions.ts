@@ -1,4 +1,4 @@
-// Maps institution.v1.InstitutionService to the domain and back.
+// Maps payweave.institution.v1.InstitutionService to the domain and back.
 import { toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
@@ -9,7 +9,7 @@ import {
   CreateTransactionRequestSchema,
   type InstitutionService,
   type Party as WireParty,
-} from '#gen/institution/v1/institution_pb.js'
+} from '#gen/payweave/institution/v1/institution_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'
 import type { NewTransaction, Party } from '../domain/transaction.ts'

@@ -1,6 +1,6 @@
 // Begins, completes and cancels the movement of a transaction in accounts.
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { InternalAccount } from '#gen/accounts/v1/ledger_pb.js'
+import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { type InternalName, type Line, ledgerLines } from '../domain/lines.ts'
 import { debitMinor, type Transaction } from '../domain/transaction.ts'

@@ -5,8 +5,8 @@ import {
   type Account,
   type ResolveSessionRequestSchema,
   SessionState,
-} from '#gen/accounts/v1/accounts_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import type { AccountFacts, NewTransaction, Session } from '../domain/transaction.ts'
 import type { Peers } from './peers.ts'

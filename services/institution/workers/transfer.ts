@@ -1,6 +1,6 @@
 // Takes a pending transfer one step further: sends it to the back end, enquires, cancels or ends it.
 import { Failure } from '#core/errors/errors.ts'
-import { TransferState } from '#gen/backend/v1/transfers_pb.js'
+import { TransferState } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { transactionEvent } from '../api/events.ts'
 import { transferMessage } from '../api/messages.ts'

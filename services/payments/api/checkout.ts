@@ -1,7 +1,7 @@
-// Maps payments.v1.CheckoutService to the domain and back.
+// Maps payweave.payments.v1.CheckoutService to the domain and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { channelMethods } from '#core/payment/words.ts'
-import type { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+import type { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import { cashCode } from '../domain/links.ts'
 import {
   type CheckoutContext,

@@ -1,4 +1,4 @@
-// Maps lists and histories of payments to the messages of payments.v1.
+// Maps lists and histories of payments to the messages of payweave.payments.v1.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { numberOf, paymentStates, wordOf } from '#core/payment/words.ts'
@@ -6,7 +6,7 @@ import type {
   ListPaymentsRequest,
   PaymentHistoryEventSchema,
   PaymentSummarySchema,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { type HistoryEvent, historyTypes } from '../domain/history.ts'
 import type { PaymentListing } from '../operations/history.ts'
 import type { PaymentSummary } from '../store/list-store.ts'

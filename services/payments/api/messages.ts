@@ -1,4 +1,4 @@
-// Maps payments to the messages of payments.v1.
+// Maps payments to the messages of payweave.payments.v1.
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import {
@@ -16,20 +16,20 @@ import {
   payoutStates,
   type Words,
 } from '#core/payment/words.ts'
-import type { CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
+import type { CheckoutSchema } from '#gen/payweave/payments/v1/checkout_pb.js'
 import {
   type PaymentEvent,
   PaymentEventSchema,
   PaymentTransition,
-} from '#gen/payments/v1/payment_event_pb.js'
+} from '#gen/payweave/payments/v1/payment_event_pb.js'
 import type {
   Payee as PayeeMessage,
   Payer as PayerMessage,
   PayerState as PayerStateNumber,
   Payment as PaymentMessage,
   PayoutState as PayoutStateNumber,
-} from '#gen/payments/v1/payments_pb.js'
-import { SettlementSchema } from '#gen/payments/v1/settlement_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
+import { SettlementSchema } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { DraftPayer, DraftPayment } from '../domain/new-payment.ts'
 import type { Payee, Payer, Payment } from '../domain/payment.ts'
 import { isCancellableByPayer } from '../domain/request-end.ts'
@@ -63,7 +63,7 @@ export type TokenOf = (payer: Pick<Payer, 'payerId' | 'linkKeyId'>) => string
  */
 export function paymentMessage(payment: PaymentOrDraft, tokenOf?: TokenOf): PaymentMessage {
   return {
-    $typeName: 'payments.v1.Payment',
+    $typeName: 'payweave.payments.v1.Payment',
     paymentId: payment.paymentId,
     projectId: payment.projectId,
     merchantId: payment.merchantId,
@@ -73,11 +73,11 @@ export function paymentMessage(payment: PaymentOrDraft, tokenOf?: TokenOf): Paym
     description: payment.description,
     state: enumOf(paymentStates, payment.state),
     fraudCheckStatus: enumOf(fraudCheckStatuses, payment.fraudCheckStatus),
-    fees: { $typeName: 'payments.v1.Fees', ...payment.fees },
+    fees: { $typeName: 'payweave.payments.v1.Fees', ...payment.fees },
     ...timesOf(payment),
     payers: payment.payers.map((payer: Payer | DraftPayer) => payerMessage(payer, tokenOf)),
     payees: payment.payees.map(payeeMessage),
-    urls: { $typeName: 'payments.v1.PaymentUrls', ...payment.urls },
+    urls: { $typeName: 'payweave.payments.v1.PaymentUrls', ...payment.urls },
   }
 }
 
@@ -92,7 +92,7 @@ function timesOf({ createTime, updateTime, expireTime }: PaymentOrDraft) {
 
 function payerMessage(payer: Payer | DraftPayer, tokenOf: TokenOf | undefined): PayerMessage {
   return {
-    $typeName: 'payments.v1.Payer',
+    $typeName: 'payweave.payments.v1.Payer',
     payerId: payer.payerId,
     mobileNumber: payer.mobileNumber,
     mobileNumberE164: payer.mobileNumberE164,
@@ -115,7 +115,7 @@ function payerMessage(payer: Payer | DraftPayer, tokenOf: TokenOf | undefined): 
 
 function payeeMessage(payee: Payee): PayeeMessage {
   return {
-    $typeName: 'payments.v1.Payee',
+    $typeName: 'payweave.payments.v1.Payee',
     payeeId: payee.payeeId,
     mobileNumber: payee.mobileNumber,
     mobileNumberE164: payee.mobileNumberE164,
@@ -219,11 +219,11 @@ export function paymentEventBytes(
   settlements: MessageInitShape<typeof SettlementSchema>[] = [],
 ): Uint8Array {
   const event: PaymentEvent = {
-    $typeName: 'payments.v1.PaymentEvent',
+    $typeName: 'payweave.payments.v1.PaymentEvent',
     transition: transitions[fact.kind],
     payment: paymentMessage(payment),
     notices: fact.notices.map(({ kind, index }) => ({
-      $typeName: 'payments.v1.Notice',
+      $typeName: 'payweave.payments.v1.Notice',
       kind: enumOf(noticeKinds, kind),
       about: aboutOf(kind, index),
     })),

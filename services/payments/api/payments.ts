@@ -1,4 +1,4 @@
-// Maps payments.v1.PaymentsService to the domain and back.
+// Maps payweave.payments.v1.PaymentsService to the domain and back.
 import { toJson } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { fingerprint } from '#core/identity/fingerprint.ts'
@@ -7,7 +7,7 @@ import {
   type CreatePaymentRequest,
   CreatePaymentRequestSchema,
   type PaymentsService,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { linkTokenOf } from '../domain/links.ts'
 import type { NewPayment } from '../domain/new-payment.ts'
@@ -46,12 +46,12 @@ export function paymentsService(payments: PaymentContext): ServiceImpl<typeof Pa
         payment,
         (payer) => linkTokens.get(payer.payerId) ?? tokenOf(payer),
       )
-      return { $typeName: 'payments.v1.CreatePaymentResponse', payment: created, replayed }
+      return { $typeName: 'payweave.payments.v1.CreatePaymentResponse', payment: created, replayed }
     },
     async getPayment(request, context) {
       const projectId = projectOf(context, request.projectId)
       const payment = await getPayment(payments, paymentKey(request, projectId))
-      return { $typeName: 'payments.v1.GetPaymentResponse', payment: message(payment) }
+      return { $typeName: 'payweave.payments.v1.GetPaymentResponse', payment: message(payment) }
     },
     async cancelPayment(request, context) {
       const projectId = projectOf(context, request.projectId)

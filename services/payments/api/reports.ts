@@ -1,4 +1,4 @@
-// Maps payments.v1.ChargeReportService to the domain and back.
+// Maps payweave.payments.v1.ChargeReportService to the domain and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { missing } from '#core/errors/errors.ts'
 import { paymentMethods, wordOf } from '#core/payment/words.ts'
@@ -6,7 +6,7 @@ import {
   ChargeOutcome,
   type ChargeReportService,
   TransferOutcome as WireTransferOutcome,
-} from '#gen/payments/v1/charge_report_pb.js'
+} from '#gen/payweave/payments/v1/charge_report_pb.js'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
 import type { TransferOutcome } from '../domain/payout.ts'
 import type { PaymentContext } from '../operations/payments.ts'

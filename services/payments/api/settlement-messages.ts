@@ -1,10 +1,10 @@
-// Maps settlements to the messages of payments.v1.
+// Maps settlements to the messages of payweave.payments.v1.
 
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import {
   type SettlementSchema,
   SettlementKind as WireKind,
-} from '#gen/payments/v1/settlement_pb.js'
+} from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { SettledPayment } from '../domain/payment.ts'
 import type { Settlement, SettlementKind } from '../domain/transition.ts'
 import { timestampOf } from './messages.ts'

@@ -1,6 +1,6 @@
-// Maps payments.v1.SettlementService to the store and back.
+// Maps payweave.payments.v1.SettlementService to the store and back.
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { SettlementService } from '#gen/payments/v1/settlement_pb.js'
+import type { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import { listSettlements } from '../store/settlement-store.ts'
 import { settlementMessage } from './settlement-messages.ts'

@@ -4,7 +4,7 @@ import type { PaymentState, PayoutState } from '#core/payment/words.ts'
 import type { AttemptOutcome } from './charge-report.ts'
 import type { SettlementKind } from './transition.ts'
 
-/** What happened, in the order in which entries of one moment are shown; payments.v1 numbers them from 1. */
+/** What happened, in the order in which entries of one moment are shown; payweave.payments.v1 numbers them from 1. */
 export const historyTypes = [
   'payment_created',
   'attempt_started',

@@ -1,4 +1,4 @@
-// The back end as payments uses it, over backend.v1.
+// The back end as payments uses it, over payweave.backend.v1.
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import type { PaymentChannel, PaymentState } from '#core/payment/words.ts'
@@ -7,9 +7,9 @@ import {
   type ChargeService,
   AttemptOutcome as WireOutcome,
   WithdrawReason,
-} from '#gen/backend/v1/charges_pb.js'
-import type { PayoutService } from '#gen/backend/v1/payouts_pb.js'
-import type { FrameTheme } from '#gen/types/v1/types_pb.js'
+} from '#gen/payweave/backend/v1/charges_pb.js'
+import type { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import type { FrameTheme } from '#gen/payweave/types/v1/types_pb.js'
 import { timestampOf } from '../api/messages.ts'
 import type { AttemptOutcome } from '../domain/charge-report.ts'
 

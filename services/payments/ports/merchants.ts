@@ -1,7 +1,7 @@
 // Looks up merchants and caches them for a minute.
 import type { Client } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import { runDetached } from '#platform/rpc/context.ts'
 import type { Merchant } from '../domain/new-payment.ts'

@@ -1,4 +1,4 @@
-// Maps quotes to the messages of quotes.v1 and back.
+// Maps quotes to the messages of payweave.quotes.v1 and back.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { invalid, missing } from '#core/errors/errors.ts'
@@ -8,8 +8,8 @@ import {
   type QuoteSchema,
   QuoteTransactionStatus,
   QuoteStatus as StatusNumber,
-} from '#gen/quotes/v1/quotes_pb.js'
-import type { Money } from '#gen/types/v1/types_pb.js'
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
+import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import {
   type Amount,
   type Quote,

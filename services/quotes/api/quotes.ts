@@ -1,11 +1,11 @@
-// Maps quotes.v1.QuotesService to the domain and back.
+// Maps payweave.quotes.v1.QuotesService to the domain and back.
 
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
 import { isCurrency } from '#core/money/money.ts'
-import type { QuotesService, ReserveQuoteRequest } from '#gen/quotes/v1/quotes_pb.js'
+import type { QuotesService, ReserveQuoteRequest } from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import type { Execution } from '../domain/quote.ts'
 import {

@@ -8,10 +8,10 @@ import type {
   ReferencedAccount,
   ResolveSessionResponse,
   LimitRoom as WireRoom,
-} from '#gen/accounts/v1/accounts_pb.js'
-import { SessionState } from '#gen/accounts/v1/accounts_pb.js'
-import type { MovementService } from '#gen/accounts/v1/movement_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { SessionState } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import type { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { withProject } from '#platform/rpc/client/client.ts'
 import type { NewQuote } from '../domain/quote.ts'
 

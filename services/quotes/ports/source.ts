@@ -1,7 +1,7 @@
-// The source of rates over backend.v1.
+// The source of rates over payweave.backend.v1.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
-import type { RateService } from '#gen/backend/v1/rates_pb.js'
+import type { RateService } from '#gen/payweave/backend/v1/rates_pb.js'
 import type { RateSource } from './rates.ts'
 
 /** Asks the back end. */

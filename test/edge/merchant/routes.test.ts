@@ -1,7 +1,7 @@
 // The merchant routes: what they ask the services, how they answer, and whose cursors they take.
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { PaymentState } from '#gen/payments/v1/payments_pb.js'
+import { PaymentState } from '#gen/payweave/payments/v1/payments_pb.js'
 import {
   apiKey,
   call,

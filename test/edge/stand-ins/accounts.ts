@@ -15,8 +15,8 @@ import {
   type PersonalAccountProfile,
   type RegisterAccountRequest,
   type UploadPersonalAccountRequest,
-} from '#gen/accounts/v1/accounts_pb.js'
-import { AccountStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { AccountStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 
 /** One upload as far as it came. */
 export type SeenUpload = {

@@ -8,7 +8,7 @@ import {
   type BillPaymentSchema,
   BillPaymentState,
   type PayBillRequest,
-} from '#gen/billing/v1/billing_pb.js'
+} from '#gen/payweave/billing/v1/billing_pb.js'
 
 type Bill = Exclude<MessageInitShape<typeof BillPaymentSchema>, { $typeName: string }>
 

@@ -15,7 +15,7 @@ import {
   paymentMethods,
   paymentStates,
 } from '#core/payment/words.ts'
-import { type Checkout, CheckoutSchema } from '#gen/payments/v1/checkout_pb.js'
+import { type Checkout, CheckoutSchema } from '#gen/payweave/payments/v1/checkout_pb.js'
 import type { EdgeSettings, PageServices } from '../../../gateway/options.ts'
 import type { PaymentChanges } from '../../../gateway/pages/live-streams.ts'
 import { fixedKeys } from '../../support/keys.ts'

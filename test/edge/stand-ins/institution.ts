@@ -11,7 +11,7 @@ import {
   TransactionSchema,
   TransactionStatus,
   TransactionType,
-} from '#gen/institution/v1/institution_pb.js'
+} from '#gen/payweave/institution/v1/institution_pb.js'
 
 /** What the stand-in was asked, and how to make it answer otherwise. */
 export type SeenTransactions = {

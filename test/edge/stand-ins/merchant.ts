@@ -3,19 +3,23 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import { AttemptOutcome, DeliveryKind, DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
+import {
+  AttemptOutcome,
+  DeliveryKind,
+  DeliveryState,
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
 import type {
   ListMerchantDeliveriesRequest,
   MerchantDeliverySchema,
   MerchantDeliveryService,
   ResendMerchantDeliveryRequest,
-} from '#gen/delivery/v1/merchant_delivery_pb.js'
+} from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
 import {
   type ListPaymentsRequest,
   PaymentEventType,
   PaymentState,
   type PaymentsService,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 
 export const deliveryId = '0198c000-0000-7000-8000-0000000000d1'
 const eventId = '0198c000-0000-7000-8000-0000000000e1'

@@ -11,7 +11,7 @@ import {
   PaymentSchema,
   PaymentState,
   type PaymentsService,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { paymentId, type StandIns } from '../harness.ts'
 import { paymentListsStandIn } from './merchant.ts'
 

@@ -10,7 +10,7 @@ import {
   QuoteSchema,
   QuoteStatus,
   type QuotesService,
-} from '#gen/quotes/v1/quotes_pb.js'
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
 
 /** What the stand-in was asked, and how to make it answer otherwise. */
 export type SeenQuotes = {

@@ -1,6 +1,6 @@
 // Projects and merchants see nothing of each other.
 import { afterAll, describe, expect, it } from 'vitest'
-import { Environment } from '#gen/accounts/v1/access_pb.js'
+import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { eventually } from '../../support/eventually.ts'
 import { startStopwatch } from '../../support/stopwatch.ts'
 import { type Answer, detailsOf, merchant, order, payer, sharedMesh, unique } from '../harness.ts'

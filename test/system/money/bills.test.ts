@@ -1,6 +1,6 @@
 // Bill payments through the whole system: every row of the sandbox, the float, receipts, and what must not leave.
 import { describe, expect, it } from 'vitest'
-import { InternalAccount } from '#gen/accounts/v1/ledger_pb.js'
+import { InternalAccount } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import { eventually } from '../../support/eventually.ts'
 import { type Answer, type Json, merchant, sharedMesh, unique } from '../harness.ts'
 import { grpcClient } from '../tools/grpc.ts'

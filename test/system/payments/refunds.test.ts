@@ -1,6 +1,6 @@
 // Refunds by internal call, and the money of payees.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PayerState, PaymentState, PayoutState } from '#gen/payments/v1/payments_pb.js'
+import { PayerState, PaymentState, PayoutState } from '#gen/payweave/payments/v1/payments_pb.js'
 import {
   detailsOf,
   eventTypes,

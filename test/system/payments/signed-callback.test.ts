@@ -9,7 +9,7 @@ import {
   FundsAccessStatus,
   OnboardingKind,
   OnboardingStatus,
-} from '#gen/accounts/v1/onboarding_event_pb.js'
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { openDatabase } from '#platform/db/db.ts'
 import { createLogger } from '#platform/telemetry/log.ts'
 import { publishOnboarded } from '../../../services/accounts/access/ports/events.ts'

@@ -1,12 +1,16 @@
 // The good requests of the back end that the simulator serves, for the sweep of bad input.
 import { randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { BillerService } from '#gen/backend/v1/billers_pb.js'
-import { ChargeChannel, ChargeService, WithdrawReason } from '#gen/backend/v1/charges_pb.js'
-import { PayoutService } from '#gen/backend/v1/payouts_pb.js'
-import { RateService } from '#gen/backend/v1/rates_pb.js'
-import { ReviewService } from '#gen/backend/v1/reviews_pb.js'
-import { TransferService, TransferType } from '#gen/backend/v1/transfers_pb.js'
+import { BillerService } from '#gen/payweave/backend/v1/billers_pb.js'
+import {
+  ChargeChannel,
+  ChargeService,
+  WithdrawReason,
+} from '#gen/payweave/backend/v1/charges_pb.js'
+import { PayoutService } from '#gen/payweave/backend/v1/payouts_pb.js'
+import { RateService } from '#gen/payweave/backend/v1/rates_pb.js'
+import { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
+import { TransferService, TransferType } from '#gen/payweave/backend/v1/transfers_pb.js'
 import { type Requests, requestsFor } from './facts.ts'
 
 const mobileNumber = '+12025550199'
@@ -15,7 +19,7 @@ function inAnHour() {
   return timestampFromDate(new Date(Date.now() + 3_600_000))
 }
 
-/** The requests of `backend.v1`. */
+/** The requests of `payweave.backend.v1`. */
 export function backendRequests(): Requests {
   const amount = { currency: 'USD', minorUnits: 100n }
   const institutionName = 'Demo Wallet'

@@ -1,32 +1,40 @@
 // The good requests of all services but accounts, for the sweep of bad input.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { BillingService } from '#gen/billing/v1/billing_pb.js'
-import { CatalogueService } from '#gen/billing/v1/catalogue_pb.js'
-import { DeliveryKind, DeliveryService, DeliveryState } from '#gen/delivery/v1/delivery_pb.js'
-import { EndpointService } from '#gen/delivery/v1/endpoint_pb.js'
-import { MerchantDeliveryService } from '#gen/delivery/v1/merchant_delivery_pb.js'
-import { ReplayService } from '#gen/delivery/v1/replay_pb.js'
-import { InboxService } from '#gen/events/v1/events_pb.js'
-import { InstitutionService, TransactionType } from '#gen/institution/v1/institution_pb.js'
+import { BillingService } from '#gen/payweave/billing/v1/billing_pb.js'
+import { CatalogueService } from '#gen/payweave/billing/v1/catalogue_pb.js'
+import {
+  DeliveryKind,
+  DeliveryService,
+  DeliveryState,
+} from '#gen/payweave/delivery/v1/delivery_pb.js'
+import { EndpointService } from '#gen/payweave/delivery/v1/endpoint_pb.js'
+import { MerchantDeliveryService } from '#gen/payweave/delivery/v1/merchant_delivery_pb.js'
+import { ReplayService } from '#gen/payweave/delivery/v1/replay_pb.js'
+import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
+import { InstitutionService, TransactionType } from '#gen/payweave/institution/v1/institution_pb.js'
 import {
   TransferOutcome as InstitutionOutcome,
   TransferReportService,
-} from '#gen/institution/v1/transfer_report_pb.js'
+} from '#gen/payweave/institution/v1/transfer_report_pb.js'
 import {
   ChargeOutcome,
   ChargeReportService,
   TransferOutcome,
-} from '#gen/payments/v1/charge_report_pb.js'
-import { CheckoutService } from '#gen/payments/v1/checkout_pb.js'
+} from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { CheckoutService } from '#gen/payweave/payments/v1/checkout_pb.js'
 import {
   PaymentChannel,
   PaymentMethod,
   PaymentState,
   PaymentsService,
-} from '#gen/payments/v1/payments_pb.js'
-import { SettlementService } from '#gen/payments/v1/settlement_pb.js'
-import { QuoteKind, QuotesService, QuoteTransactionStatus } from '#gen/quotes/v1/quotes_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
+import { SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
+import {
+  QuoteKind,
+  QuotesService,
+  QuoteTransactionStatus,
+} from '#gen/payweave/quotes/v1/quotes_pb.js'
 import { type Facts, type Requests, requestsFor } from './facts.ts'
 
 const linkToken = 'a'.repeat(43)

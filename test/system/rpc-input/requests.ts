@@ -2,25 +2,31 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
-import { AccessService, Environment } from '#gen/accounts/v1/access_pb.js'
+import { AccessService, Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import {
   AccountsService,
   LookupType,
   type PersonalAccountProfileSchema,
   type UploadPersonalAccountRequestSchema,
-} from '#gen/accounts/v1/accounts_pb.js'
-import { KeyAdministrationService, KeyStep } from '#gen/accounts/v1/key_administration_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
+import {
+  KeyAdministrationService,
+  KeyStep,
+} from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import {
   InternalAccount,
   LedgerService,
   type PostingSchema,
   type TransferDetailsSchema,
-} from '#gen/accounts/v1/ledger_pb.js'
-import { MovementService } from '#gen/accounts/v1/movement_pb.js'
-import { FundsAccessStatus, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
-import { ReviewReportService } from '#gen/accounts/v1/review_report_pb.js'
-import { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
-import { KeyService } from '#gen/keys/v1/keys_pb.js'
+} from '#gen/payweave/accounts/v1/ledger_pb.js'
+import { MovementService } from '#gen/payweave/accounts/v1/movement_pb.js'
+import {
+  FundsAccessStatus,
+  RegistrationStatus,
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
+import { ReviewReportService } from '#gen/payweave/accounts/v1/review_report_pb.js'
+import { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
+import { KeyService } from '#gen/payweave/keys/v1/keys_pb.js'
 import { type Facts, type Requests, requestsFor } from './facts.ts'
 
 const minuteMs = 60_000

@@ -11,8 +11,8 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Environment } from '#gen/accounts/v1/access_pb.js'
-import { LookupType } from '#gen/accounts/v1/accounts_pb.js'
+import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
+import { LookupType } from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { openIdentity } from '#platform/rpc/auth/identity.ts'
 import { silentLog } from '../../support/database.ts'
 import { type Mesh, startMesh } from '../../support/mesh.ts'
@@ -51,7 +51,7 @@ afterAll(async () => {
 type Swept = { name: string; method: DescMethod; target: Target }
 
 async function ownServices(): Promise<DescService[]> {
-  const files = globSync('gen/*/v1/*_pb.js', { cwd: root })
+  const files = globSync('gen/payweave/*/v1/*_pb.js', { cwd: root })
   const modules = await Promise.all(
     files.map(async (file) => (await import(join(root, file))) as Record<string, unknown>),
   )
@@ -91,7 +91,7 @@ function goodRequests(): Requests {
   return { ...accountsRequests(facts), ...otherRequests(facts), ...backendRequests() }
 }
 
-const secretMethod = 'accounts.v1.AccessService/GetSigningSecrets'
+const secretMethod = 'payweave.accounts.v1.AccessService/GetSigningSecrets'
 
 function sweptMethods(method: DescMethod): Swept[] {
   const { grpc, grpc_token: bearer } = mesh.sandbox
@@ -125,8 +125,8 @@ const isOpaque = ({ name }: DescField) => credentials.test(name)
 const isId = (field: DescField) =>
   /_ids?$/.test(field.name) &&
   (!foreignIds.test(`${field.parent.typeName}.${field.name}`) ||
-    field.parent.typeName === 'backend.v1.PayWithWalletRequest' ||
-    field.parent.typeName === 'backend.v1.GetAttemptRequest')
+    field.parent.typeName === 'payweave.backend.v1.PayWithWalletRequest' ||
+    field.parent.typeName === 'payweave.backend.v1.GetAttemptRequest')
 const fieldFacts = { isOpaque, isId }
 
 type Case = Swept & { index: number; mutation: Mutation }
@@ -242,7 +242,7 @@ it('a bad value is refused by the name of its field and changes nothing', { time
 })
 
 it('a lone surrogate in JSON is refused as undecodable', async () => {
-  const name = 'payments.v1.PaymentsService/GetPayment'
+  const name = 'payweave.payments.v1.PaymentsService/GetPayment'
   const swept = methods.find((one) => one.name === name)
   if (swept === undefined) throw new Error('there is no such method')
   const text = '{"projectId": "\\ud800"}'
@@ -266,8 +266,8 @@ it('a good request is not refused for a field', async () => {
   }
   // A page token has to be one that the service signed, and a hold is never of an internal account.
   expect(refused).toEqual([
-    'accounts.v1.AccountsService/ListAccountTransactions 1 page_token',
-    'accounts.v1.LedgerService/CreateHold 2 address',
+    'payweave.accounts.v1.AccountsService/ListAccountTransactions 1 page_token',
+    'payweave.accounts.v1.LedgerService/CreateHold 2 address',
   ])
 })
 

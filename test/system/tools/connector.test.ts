@@ -1,7 +1,7 @@
 // Tests a payment whose charges are reported by a connector of real rails, in order and out of order.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ChargeOutcome } from '#gen/payments/v1/charge_report_pb.js'
-import { PayerState, PaymentMethod } from '#gen/payments/v1/payments_pb.js'
+import { ChargeOutcome } from '#gen/payweave/payments/v1/charge_report_pb.js'
+import { PayerState, PaymentMethod } from '#gen/payweave/payments/v1/payments_pb.js'
 import {
   type Created,
   detailsOf,

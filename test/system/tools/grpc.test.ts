@@ -15,7 +15,7 @@ import {
   PaymentChannel,
   PaymentMethod,
   PaymentState,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 import { createPayweaveClient } from '../../../clients/grpc/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { merchant, order, payer, person, receiver, sharedMesh, unique } from '../harness.ts'
@@ -70,7 +70,7 @@ describe('an internal team with the bearer of sandbox.json', () => {
       const services = await listServices(grpc.payments, version, bearer)
       expect(services).toEqual(
         expect.arrayContaining([
-          'payments.v1.PaymentsService',
+          'payweave.payments.v1.PaymentsService',
           'grpc.health.v1.Health',
           'grpc.reflection.v1.ServerReflection',
           'grpc.reflection.v1alpha.ServerReflection',

@@ -1,6 +1,6 @@
 // An internal team: the published client with the bearer of a sandbox. It must not use our own RPC client.
 import { expect } from 'vitest'
-import { Environment } from '#gen/accounts/v1/access_pb.js'
+import { Environment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { createPayweaveClient, PayweaveError } from '../../../clients/grpc/index.ts'
 import type { SharedMesh } from '../../support/mesh.ts'
 

@@ -69,8 +69,8 @@ describe('the trace of a payment request', () => {
   it('the trace of a payment request leads from the client through every part to the push', () => {
     expect(pathTo('delivery client POST')).toEqual([
       'gateway server POST /payments/request',
-      'gateway client payments.v1.PaymentsService/CreatePayment',
-      'payments server payments.v1.PaymentsService/CreatePayment',
+      'gateway client payweave.payments.v1.PaymentsService/CreatePayment',
+      'payments server payweave.payments.v1.PaymentsService/CreatePayment',
       'payments producer publish pw.payments.event',
       'delivery consumer process pw.payments.event',
       'delivery client POST',

@@ -2,19 +2,19 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampNow } from '@bufbuild/protobuf/wkt'
 import { newId } from '#core/identity/id.ts'
-import { type Event, EventSchema } from '#gen/events/v1/events_pb.js'
+import { type Event, EventSchema } from '#gen/payweave/events/v1/events_pb.js'
 import {
   NoticeKind,
   PaymentEventSchema,
   PaymentTransition,
-} from '#gen/payments/v1/payment_event_pb.js'
+} from '#gen/payweave/payments/v1/payment_event_pb.js'
 import {
   FraudCheckStatus,
   PayerState,
   PaymentChannel,
   PaymentMethod,
   PaymentState,
-} from '#gen/payments/v1/payments_pb.js'
+} from '#gen/payweave/payments/v1/payments_pb.js'
 
 /** The subject of these events. */
 export const paymentSubject = 'pw.payments.event'

@@ -1,6 +1,6 @@
 // Converts the gateway route's parsed body into the input of payments, without the message in between.
 import { checkedWord, paymentChannels, paymentMethods } from '#core/payment/words.ts'
-import type { CreatePaymentRequest } from '#gen/payments/v1/payments_pb.js'
+import type { CreatePaymentRequest } from '#gen/payweave/payments/v1/payments_pb.js'
 import type { NewPayment } from '../../../services/payments/domain/new-payment.ts'
 
 /** What `read` of POST /payments/request makes of a body. */

@@ -2,12 +2,12 @@
 // For a fair comparison it makes the same checks as accounts and institution, and no more.
 import { create } from '@bufbuild/protobuf'
 import { Registry } from 'prom-client'
-import { ResolveSessionRequestSchema } from '#gen/accounts/v1/accounts_pb.js'
-import { BeginMovementRequestSchema } from '#gen/accounts/v1/movement_pb.js'
+import { ResolveSessionRequestSchema } from '#gen/payweave/accounts/v1/accounts_pb.js'
+import { BeginMovementRequestSchema } from '#gen/payweave/accounts/v1/movement_pb.js'
 import {
   type CreateTransactionRequest,
   CreateTransactionRequestSchema,
-} from '#gen/institution/v1/institution_pb.js'
+} from '#gen/payweave/institution/v1/institution_pb.js'
 import { readSettings } from '#platform/config/config.ts'
 import { openDatabase } from '#platform/db/db.ts'
 import { openKeys } from '#platform/process/secrets.ts'

@@ -1,8 +1,8 @@
-// Maps accounts.v1.AccessService to the domain and back.
+// Maps payweave.accounts.v1.AccessService to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
-import type { AccessService } from '#gen/accounts/v1/access_pb.js'
+import type { AccessService } from '#gen/payweave/accounts/v1/access_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import {
   type Administration,

@@ -1,9 +1,12 @@
-// Maps the reads of administration, in accounts.v1.AccessService, to the stores and back. No secret is returned.
+// Maps the reads of administration, in payweave.accounts.v1.AccessService, to the stores and back. No secret is returned.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
-import type { AccessService, Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
+import type {
+  AccessService,
+  Environment as WireEnvironment,
+} from '#gen/payweave/accounts/v1/access_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import type { Project } from '../domain/access.ts'

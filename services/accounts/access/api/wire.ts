@@ -1,6 +1,6 @@
 // Shared by the handlers of AccessService: environments, projects and the operator, on the wire.
 import { missing } from '#core/errors/errors.ts'
-import { Environment as WireEnvironment } from '#gen/accounts/v1/access_pb.js'
+import { Environment as WireEnvironment } from '#gen/payweave/accounts/v1/access_pb.js'
 import { type Environment, type Project } from '../domain/access.ts'
 
 /** Environments as their numbers. */

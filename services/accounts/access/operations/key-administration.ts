@@ -2,7 +2,10 @@
 import type { ConnectRouter, ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors/errors.ts'
 import { sealedUnder } from '#core/identity/seal.ts'
-import { KeyAdministrationService, KeyStep } from '#gen/accounts/v1/key_administration_pb.js'
+import {
+  KeyAdministrationService,
+  KeyStep,
+} from '#gen/payweave/accounts/v1/key_administration_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import type { Dependant, DependantSource } from '#platform/keys/dependants.ts'
 import {

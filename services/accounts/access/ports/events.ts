@@ -1,8 +1,8 @@
 // The events that accounts publishes.
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { newId } from '#core/identity/id.ts'
-import { AccessChangedSchema } from '#gen/accounts/v1/access_pb.js'
-import { OnboardingEventSchema } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { AccessChangedSchema } from '#gen/payweave/accounts/v1/access_pb.js'
+import { OnboardingEventSchema } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import { insertEvent } from '#platform/events/outbox.ts'
 import { currentContext } from '#platform/rpc/context.ts'

@@ -1,4 +1,4 @@
-// Maps accounts.v1.AccountsService to the domain and back.
+// Maps payweave.accounts.v1.AccountsService to the domain and back.
 
 import { type Timestamp, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
@@ -11,7 +11,7 @@ import {
   type UploadPersonalAccountRequest,
   LookupType as WireLookupType,
   SessionState as WireSessionState,
-} from '#gen/accounts/v1/accounts_pb.js'
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { currentContext } from '#platform/rpc/context.ts'
 import { microsOfTimestamp } from '#platform/rpc/timestamps.ts'

@@ -1,13 +1,16 @@
-// Maps accounts to the messages of accounts.v1.
+// Maps accounts to the messages of payweave.accounts.v1.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { LimitRoom } from '#core/money/limit-room.ts'
-import type { AccountSchema, AccountTransactionSchema } from '#gen/accounts/v1/accounts_pb.js'
+import type {
+  AccountSchema,
+  AccountTransactionSchema,
+} from '#gen/payweave/accounts/v1/accounts_pb.js'
 import {
   FundsAccessStatus,
   OnboardingStatus,
   AccountStatus as WireStatus,
-} from '#gen/accounts/v1/onboarding_event_pb.js'
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import { timestampFromMicros } from '#platform/rpc/timestamps.ts'
 import type { Account, AccountStatus, FundsAccess } from '../domain/account.ts'
 import type { Movement } from '../operations/history.ts'

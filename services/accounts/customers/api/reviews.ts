@@ -1,11 +1,11 @@
-// Maps accounts.v1.ReviewReportService to the domain and back.
+// Maps payweave.accounts.v1.ReviewReportService to the domain and back.
 import type { ServiceImpl } from '@connectrpc/connect'
 import { invalid } from '#core/errors/errors.ts'
-import { RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import { RegistrationStatus } from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import type {
   ReportOnboardingRequest,
   ReviewReportService,
-} from '#gen/accounts/v1/review_report_pb.js'
+} from '#gen/payweave/accounts/v1/review_report_pb.js'
 import { artefactBytes } from '../operations/artefact.ts'
 import { type Customers } from '../operations/customers.ts'
 import { reportConsent } from '../operations/registration.ts'

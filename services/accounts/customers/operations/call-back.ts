@@ -1,5 +1,8 @@
 // Writes the event that calls a client back, in the transaction that ended what the client waits for.
-import { OnboardingKind, RegistrationStatus } from '#gen/accounts/v1/onboarding_event_pb.js'
+import {
+  OnboardingKind,
+  RegistrationStatus,
+} from '#gen/payweave/accounts/v1/onboarding_event_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import { openAtRest, type SealedColumn } from '../../access/domain/at-rest.ts'
 import { sealAuthorisationToken } from '../../access/operations/institution-keys.ts'

@@ -1,7 +1,7 @@
-// The back end as customers use it, over backend.v1.
+// The back end as customers use it, over payweave.backend.v1.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
-import type { ReviewService } from '#gen/backend/v1/reviews_pb.js'
+import type { ReviewService } from '#gen/payweave/backend/v1/reviews_pb.js'
 import type { ListedArtefact } from '../domain/account.ts'
 import type { Question, Submission } from '../domain/review.ts'
 

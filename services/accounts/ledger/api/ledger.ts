@@ -1,7 +1,7 @@
-// Maps accounts.v1.LedgerService to the domain and back.
+// Maps payweave.accounts.v1.LedgerService to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { LedgerService } from '#gen/accounts/v1/ledger_pb.js'
+import type { LedgerService } from '#gen/payweave/accounts/v1/ledger_pb.js'
 import type { Database } from '#platform/db/db.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import {

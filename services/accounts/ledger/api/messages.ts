@@ -12,8 +12,8 @@ import {
   type Hold as WireHold,
   HoldState as WireHoldState,
   type Transfer as WireTransfer,
-} from '#gen/accounts/v1/ledger_pb.js'
-import type { Money } from '#gen/types/v1/types_pb.js'
+} from '#gen/payweave/accounts/v1/ledger_pb.js'
+import type { Money } from '#gen/payweave/types/v1/types_pb.js'
 import {
   type Address,
   type Details,

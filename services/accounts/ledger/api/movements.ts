@@ -1,11 +1,11 @@
-// Maps accounts.v1.MovementService to the domain and back.
+// Maps payweave.accounts.v1.MovementService to the domain and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type {
   BeginMovementRequest,
   MovementService,
   LimitUse as WireLimitUse,
-} from '#gen/accounts/v1/movement_pb.js'
+} from '#gen/payweave/accounts/v1/movement_pb.js'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import type { LimitUse } from '../domain/limits.ts'
 import { refuse } from '../domain/lines.ts'

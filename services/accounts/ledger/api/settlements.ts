@@ -1,7 +1,7 @@
-// Maps accounts.v1.SettlementPostingService to the job and back.
+// Maps payweave.accounts.v1.SettlementPostingService to the job and back.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { SettlementPostingService } from '#gen/accounts/v1/settlement_posting_pb.js'
+import type { SettlementPostingService } from '#gen/payweave/accounts/v1/settlement_posting_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import {
   type BackfillState,

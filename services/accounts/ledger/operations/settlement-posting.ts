@@ -1,7 +1,7 @@
 // Posts settlements to the ledger, once each, whether from an event or from the backfill.
 import { Failure, type Reason } from '#core/errors/errors.ts'
 import { isUuid } from '#core/identity/id.ts'
-import type { Settlement } from '#gen/payments/v1/settlement_pb.js'
+import type { Settlement } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Queryable } from '#platform/db/db.ts'
 import type { TransferDraft } from '../store/posting-store.ts'
 import { type Posted, postDraft, postDrafts, transferDraft } from './ledger.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { SettlementKind, SettlementSchema } from '#gen/payments/v1/settlement_pb.js'
+import { SettlementKind, SettlementSchema } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { transferOf } from './settlement-transfer.ts'
 
 const { REFUND, FEE, PAYER_RECEIPT, LATE_RECEIPT, DUPLICATE_RECEIPT, UNSPECIFIED } = SettlementKind

@@ -1,6 +1,6 @@
 // Maps a settlement to its ledger transfer. Pure.
-import type { Settlement } from '#gen/payments/v1/settlement_pb.js'
-import { SettlementKind } from '#gen/payments/v1/settlement_pb.js'
+import type { Settlement } from '#gen/payweave/payments/v1/settlement_pb.js'
+import { SettlementKind } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { InternalName, NewTransfer } from './ledger.ts'
 
 /** Two accounts of ours between which a settlement moves its amount. */

@@ -1,7 +1,7 @@
 // Reads settlements from payments, page by page, and posts those that the ledger lacks.
 import type { Client } from '@connectrpc/connect'
 import type { Counter } from 'prom-client'
-import type { Settlement, SettlementService } from '#gen/payments/v1/settlement_pb.js'
+import type { Settlement, SettlementService } from '#gen/payweave/payments/v1/settlement_pb.js'
 import { type Database, isRefused } from '#platform/db/db.ts'
 import { type Loop, startLoop } from '#platform/process/loop.ts'
 import type { Logger } from '#platform/telemetry/log.ts'

@@ -1,9 +1,9 @@
 // Consumes the events of payments that moved money, and posts their settlements.
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Counter, Registry } from 'prom-client'
-import type { Event } from '#gen/events/v1/events_pb.js'
-import { PaymentEventSchema } from '#gen/payments/v1/payment_event_pb.js'
-import type { Settlement } from '#gen/payments/v1/settlement_pb.js'
+import type { Event } from '#gen/payweave/events/v1/events_pb.js'
+import { PaymentEventSchema } from '#gen/payweave/payments/v1/payment_event_pb.js'
+import type { Settlement } from '#gen/payweave/payments/v1/settlement_pb.js'
 import type { Database, Queryable } from '#platform/db/db.ts'
 import { startConsumer, UnprocessableEvent } from '#platform/events/inbox.ts'
 import type { Nats } from '#platform/events/nats/nats.ts'
