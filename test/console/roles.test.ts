@@ -322,7 +322,7 @@ it('what people call is written down before it is made, with who they are', asyn
     name: 'activity_of_kwame',
     text: `select rpc, project_id, target from activity
       where person = 'kwame@example.com' and target = '${demo.payment.paymentId}'
-        and rpc like 'payments.%/%Payment' order by occur_time desc, activity_id desc limit 2`,
+        and rpc like 'payweave.payments.%/%Payment' order by occur_time desc, activity_id desc limit 2`,
   }
   const row = { project_id: demo.projectId, target: demo.payment.paymentId }
   expect(await harness.db.rows(statement, [])).toMatchObject([

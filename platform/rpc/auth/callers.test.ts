@@ -82,7 +82,7 @@ describe('a bearer that is bound to a project', () => {
 
   it('a bearer that is bound to a project may call methods whose request names one project, reflection, and a call stream', () => {
     for (const [name, { input }] of allowed) {
-      if (/^(grpc\.reflection|rpc)\./.test(name)) continue
+      if (/^(grpc\.reflection|payweave\.rpc)\./.test(name)) continue
       expect([name, input.fields.some((field) => field.name === 'project_id')]).toEqual([
         name,
         true,
@@ -159,6 +159,10 @@ describe('the table of callers', () => {
     expect(permits(bearer('payweave.payments.v1.PaymentsService/*'))).toBe(true)
     expect(permits(bearer('payweave.payments.v1.PaymentsService/GetPayment'))).toBe(true)
     expect(permits(bearer('payweave.payments.v1.PaymentsService/CreatePayment'))).toBe(false)
+    // As the method was called before.
+    expect(permits(bearer('payments.v1.PaymentsService/*'))).toBe(true)
+    expect(permits(bearer('payments.v1.PaymentsService/GetPayment'))).toBe(true)
+    expect(permits(bearer('payments.v1.PaymentsService/CreatePayment'))).toBe(false)
     expect(permits(bearer('payweave.payments.v1.*'))).toBe(false)
     expect(permits(bearer())).toBe(false)
   })

@@ -2,6 +2,7 @@
 
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Caller } from '../context.ts'
+import { oldName } from '../old-names.ts'
 import { namesOneProject } from './project.ts'
 import { mayCall } from './roles.ts'
 
@@ -86,11 +87,13 @@ export function permissionOf(method: DescMethod, table = callers): Permission {
   const names = new Set([...(table[exact] ?? []), ...(table[wildcard] ?? [])])
   if (names.has(anyKnownCaller)) return () => true
   const isOfOneProject = namesOneProject(method)
+  // A bearer that was issued before names the method as it was called then.
+  const listed = new Set(['*', exact, wildcard, oldName(exact), oldName(wildcard)])
   return (caller) => {
     if (caller.kind === 'service' && caller.person === undefined) return names.has(caller.name)
     if (caller.projectId !== undefined && !isOfOneProject) return false
     if (caller.person !== undefined)
       return mayCall(caller.person.memberships, exact, caller.projectId)
-    return caller.rpcs?.some((rpc) => rpc === '*' || rpc === wildcard || rpc === exact) ?? false
+    return caller.rpcs?.some((rpc) => listed.has(rpc)) ?? false
   }
 }

@@ -13,6 +13,7 @@ import {
   type StreamCallsResponse,
   StreamCallsResponseSchema,
 } from '#gen/payweave/rpc/v1/call_pb.js'
+import { oldName } from '../old-names.ts'
 import { callStreamPath, MessageQueue, MessageReader, maxHeadBytes } from './messages.ts'
 
 /** A call that fits a call stream. */
@@ -329,7 +330,7 @@ export function openCallStream(
   session.once('close', () => finish('silence'))
   const stream = session.request({
     ':method': 'POST',
-    ':path': callStreamPath,
+    ':path': oldName(callStreamPath),
     'content-type': 'application/grpc+proto',
     te: 'trailers',
     authorization,

@@ -10,6 +10,7 @@ import { InboxService } from '#gen/payweave/events/v1/events_pb.js'
 import { eventually } from '../../../test/support/eventually.ts'
 import { dialCallStream, enveloped, requestBytes } from '../../testing/rpc/call-streams.ts'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
+import { oldService } from '../../testing/rpc/old-service.ts'
 import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
@@ -142,7 +143,7 @@ describe('a call stream', () => {
 
   it('a call stream is asked for once of a server that speaks no HTTP/2', async () => {
     const routes = connectNodeAdapter({
-      routes: (router) => void router.service(InboxService, { seen: echo }),
+      routes: (router) => void router.service(oldService(InboxService), { seen: echo }),
     })
     const server = createServer(routes)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

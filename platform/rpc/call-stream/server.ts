@@ -22,6 +22,7 @@ import { runDetached } from '../context.ts'
 import { callerGone, internalConnectError, malformed } from '../errors.ts'
 import { messageTooLarge, tooManyBytes, tooManyCalls } from '../limits/limits.ts'
 import { resetUnread } from '../limits/unread.ts'
+import { oldName } from '../old-names.ts'
 import type { Admit } from '../server/admission.ts'
 import type { Connection } from '../server/connection.ts'
 import type { UnaryMethods } from '../server/handlers.ts'
@@ -43,6 +44,8 @@ import {
   maxStreamedBytes,
   surelyFollowsRules,
 } from './messages.ts'
+
+const streamPaths = new Set([callStreamPath, oldName(callStreamPath)])
 
 /** What the server of call streams needs. */
 export interface CallStreamOptions {
@@ -92,7 +95,7 @@ export function createCallStreams(options: CallStreamOptions): CallStreams {
   let isLeaving = false
   return {
     serve(call, request, response) {
-      if (request.url !== callStreamPath) return false
+      if (!streamPaths.has(request.url)) return false
       if (!grpcTypes.has(request.headers['content-type'] ?? '')) return false
       if (isLeaving) reject(new Failure('SERVICE_UNAVAILABLE', 'the server stops'))
       else if (streams.size >= maxStreams) reject(tooManyCalls())

@@ -24,6 +24,7 @@ import { connectByTls } from '../auth/tls.ts'
 import { requestIdHeader } from '../call-stream/messages.ts'
 import { currentContext } from '../context.ts'
 import { statusName, toFailure } from '../errors.ts'
+import { oldName } from '../old-names.ts'
 import { createDispatcher, hedgingOf } from './dispatcher.ts'
 import { callUnary, notSent, unreachable, webHeaders } from './exchange.ts'
 import type { HedgingDispatcher } from './hedging.ts'
@@ -103,10 +104,10 @@ function firstOf(urls: string): URL {
 }
 
 /** Connect's own transport, over undici; streams go through it. */
-function connectTransport(url: URL, pool: RpcPool): Transport {
-  const { origin, pathname } = url
+function connectTransport({ origin }: URL, basePath: string, pool: RpcPool): Transport {
+  const baseUrl = `${origin}${basePath}`
   return createTransport({
-    baseUrl: `${origin}${pathname}`,
+    baseUrl,
     useBinaryFormat: true,
     interceptors: [],
     acceptCompression: [],
@@ -114,7 +115,10 @@ function connectTransport(url: URL, pool: RpcPool): Transport {
     compressMinBytes: Number.MAX_SAFE_INTEGER,
     readMaxBytes: maxBytes,
     writeMaxBytes: maxBytes,
-    httpClient: (request) => send(pool.undici, request.url.slice(origin.length), request),
+    httpClient(request) {
+      const path = `${basePath}${oldName(request.url.slice(baseUrl.length))}`
+      return send(pool.undici, path, request)
+    },
   })
 }
 
@@ -169,7 +173,7 @@ interface CallSettings {
 function transportOf(pool: RpcPool, options: RpcClientOptions): Transport {
   const url = firstOf(options.url)
   const basePath = url.pathname.replace(/\/$/, '')
-  const connect = connectTransport(url, pool)
+  const connect = connectTransport(url, basePath, pool)
   return {
     async unary(method, signal, timeoutMs, header, message, values) {
       const span = rpcClientSpan(method, url, currentContext()?.traceparent)

@@ -22,6 +22,7 @@ import {
 import type { Dispatcher } from 'undici'
 import type { StreamedHandler } from '../call-stream/client.ts'
 import { timeoutHeader } from '../call-stream/messages.ts'
+import { oldName } from '../old-names.ts'
 import {
   type HedgingDispatcher,
   hedgeAfterMs,
@@ -296,7 +297,7 @@ export async function callUnary<I extends DescMessage, O extends DescMessage>(
   header['content-type'] = contentTypeUnaryProto
   header[versionHeader] = protocolVersion
   if (timeoutMs > 0) header[timeoutHeader] = String(timeoutMs)
-  const path = `${basePath}/${method.parent.typeName}/${method.name}`
+  const path = `${basePath}/${oldName(method.parent.typeName)}/${method.name}`
   const request = { path, method: 'POST' as const, headers: header, body }
   const answer = await (call.hedging === undefined
     ? exchange(dispatcher, request, call)

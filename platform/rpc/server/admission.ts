@@ -4,10 +4,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { UniversalHandler } from '@connectrpc/connect/protocol'
 import { Failure } from '#core/errors/errors.ts'
 import { isUuid, randomId } from '#core/identity/id.ts'
+import { CallService } from '#gen/payweave/rpc/v1/call_pb.js'
 import { rpcServerSpan } from '#platform/telemetry/spans.ts'
 import { permissionOf } from '../auth/callers.ts'
 import type { Identity } from '../auth/identity.ts'
-import { callStreamPath, requestIdHeader } from '../call-stream/messages.ts'
+import { requestIdHeader } from '../call-stream/messages.ts'
 import type { Caller } from '../context.ts'
 import {
   maxMessageBytes,
@@ -112,12 +113,12 @@ function isCompressed(headers: IncomingHttpHeaders): boolean {
   return false
 }
 
-function describe({ service, method, requestPath }: UniversalHandler): Rpc {
+function describe({ service, method }: UniversalHandler): Rpc {
   const stream = method.methodKind === 'server_streaming'
   const watch = stream && service.typeName === healthService
   const isReflection = reflectionService.test(service.typeName)
   const open = service.typeName === healthService
-  const isEndless = watch || requestPath === callStreamPath
+  const isEndless = watch || service.typeName === CallService.typeName
   return {
     name: `${service.typeName}/${method.name}`,
     open,

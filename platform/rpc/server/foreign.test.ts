@@ -278,10 +278,10 @@ describe.each([
     ])
     expect(list?.messageResponse.value).toMatchObject({
       service: [
-        { name: 'payweave.events.v1.InboxService' },
         { name: 'grpc.health.v1.Health' },
         { name: 'grpc.reflection.v1.ServerReflection' },
         { name: 'grpc.reflection.v1alpha.ServerReflection' },
+        { name: 'payweave.events.v1.InboxService' },
         { name: 'payweave.rpc.v1.CallService' },
       ],
     })

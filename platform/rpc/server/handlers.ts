@@ -14,6 +14,7 @@ import {
 import { bindToProject } from '../auth/project.ts'
 import { iterateWithContext, runWithContext } from '../context.ts'
 import { ofDecoding } from '../error-responses.ts'
+import { oldName } from '../old-names.ts'
 import { rulesCheck } from '../validation/request-rules.ts'
 import { type CallLog, type ServedCall, servedCallKey } from './served-call.ts'
 
@@ -26,7 +27,7 @@ export type Unary = {
   answer: (message: Message, context: HandlerContext) => unknown
 }
 
-/** The unary methods of the services that were registered, by path. */
+/** The unary methods of the services that were registered, by path, also the old one. */
 export type UnaryMethods = Map<string, Unary>
 
 /** Throws the Failure that a message is refused with, before its handler sees it. */
@@ -63,7 +64,9 @@ export function registering(
         if (method.methodKind !== 'unary') continue
         if (options !== undefined && !optionsAreForStreams) continue
         const path = `/${service.typeName}/${method.name}`
-        methods.set(path, { method: method as DescMethodUnary, answer: handler })
+        const unary = { method: method as DescMethodUnary, answer: handler }
+        methods.set(path, unary)
+        methods.set(oldName(path), unary)
       }
       router.service(service, handlers as Partial<ServiceImpl<typeof service>>, options)
       return registered

@@ -26,7 +26,8 @@ export type HealthSources = {
 }
 
 /**
- * Serves Check, Watch and List for the whole server (empty name), each of its services, and the states apart. They need
+ * Serves Check, Watch and List for the whole server (empty name), each of its services (by its old name too, which List does not
+ * show), and the states apart. They need
  * no credential, so an answer is shared for a quarter of a second, and watches are limited by connection and address.
  * Check refuses an unknown name with RPC_SERVICE_NOT_FOUND, Watch one watch too many with SERVER_OVERLOADED.
  */
@@ -41,10 +42,12 @@ export function healthRoutes(
     ...Object.entries(apart).map(([name, state]) => [name, sharedStatus(state)] as const),
   ])
 
+  const statusOf = (service: string) => known.get(service) ?? known.get(`payweave.${service}`)
+
   async function* watch(service: string, signal: AbortSignal) {
     let last: Status | undefined
     while (!signal.aborted) {
-      const current = (await known.get(service)?.()) ?? Status.SERVICE_UNKNOWN
+      const current = (await statusOf(service)?.()) ?? Status.SERVICE_UNKNOWN
       if (current !== last) yield { status: current }
       last = current
       await delay(watchPollMs, undefined, { signal, ref: false }).catch(() => undefined)
@@ -55,7 +58,7 @@ export function healthRoutes(
     Health,
     {
       async check({ service }) {
-        const status = known.get(service)
+        const status = statusOf(service)
         if (status === undefined) throw new Failure('RPC_SERVICE_NOT_FOUND', 'unknown service')
         return { status: await status() }
       },

@@ -32,6 +32,7 @@ import {
   SeenResponseSchema,
 } from '#gen/payweave/events/v1/events_pb.js'
 import { bearerCredential, startInbox } from '../../testing/rpc/harness.ts'
+import { oldService } from '../../testing/rpc/old-service.ts'
 import { startProxy, untilStreamed } from '../../testing/rpc/tcp-proxy.ts'
 import { bearerIdentity } from '../auth/identity.ts'
 import { createRpcClient, createRpcPool } from '../client/client.ts'
@@ -274,7 +275,7 @@ describe.each(clients)('%s', (_, open) => {
 /** Connect's own server, which knows nothing of us. */
 async function startStock(handler: Seen): Promise<string> {
   const routes = connectNodeAdapter({
-    routes: (router) => void router.service(InboxService, { seen: handler }),
+    routes: (router) => void router.service(oldService(InboxService), { seen: handler }),
   })
   const server = createServer(routes)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

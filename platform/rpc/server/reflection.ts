@@ -3,20 +3,23 @@
 import { type DescFile, type DescMessage, type DescService, toBinary } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { Code, type ConnectRouter } from '@connectrpc/connect'
+import { file_google_rpc_error_details as errorDetails } from '#gen/google/rpc/error_details_pb.js'
+import { file_google_rpc_status as status } from '#gen/google/rpc/status_pb.js'
 import {
   ServerReflection,
   type ServerReflectionRequest,
 } from '#gen/grpc/reflection/v1/reflection_pb.js'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.js'
+import { oldFiles } from '../old-names.ts'
 
 type Query = ServerReflectionRequest['messageRequest']
 
 /**
- * Serves reflection, v1 and v1alpha, for `services` and itself. An unknown name is answered in the protocol's own error
- * response (NotFound), not refused.
+ * Serves reflection, v1 and v1alpha, for `services` and itself, and for the details of errors. An unknown name is answered
+ * in the protocol's own error response (NotFound), not refused. Old names of contracts are found too, but not listed.
  */
 export function reflectionRoutes(router: ConnectRouter, services: readonly DescService[]): void {
-  const index = indexOf([...services, ServerReflection, ServerReflectionAlpha])
+  const contracts = contractsOf([...services, ServerReflection, ServerReflectionAlpha])
   // The two versions have the same messages in two packages.
   const alpha = ServerReflectionAlpha as unknown as typeof ServerReflection
   for (const version of [ServerReflection, alpha]) {
@@ -26,7 +29,7 @@ export function reflectionRoutes(router: ConnectRouter, services: readonly DescS
           yield {
             validHost: host,
             originalRequest: { host, messageRequest },
-            messageResponse: respond(index, messageRequest),
+            messageResponse: respond(contracts, messageRequest),
           }
         }
       },
@@ -34,29 +37,36 @@ export function reflectionRoutes(router: ConnectRouter, services: readonly DescS
   }
 }
 
+/** Files by name, and by every symbol that they declare. */
 interface Index {
-  services: string[]
-  /** Files by name, and by every symbol that they declare. */
   files: Map<string, DescFile>
   symbols: Map<string, DescFile>
   messages: Set<string>
 }
 
-function respond(index: Index, query: Query) {
+interface Contracts extends Index {
+  services: string[]
+  /** The same under the old names, made when somebody first asks for one. */
+  old: () => Index
+}
+
+function respond(contracts: Contracts, query: Query) {
   switch (query.case) {
     case 'listServices':
       return {
         case: 'listServicesResponse' as const,
-        value: { service: index.services.map((name) => ({ name })) },
+        value: { service: contracts.services.map((name) => ({ name })) },
       }
     case 'fileByFilename':
-      return fileResponse(index.files.get(query.value), 'file not found')
-    case 'fileContainingSymbol':
-      return fileResponse(index.symbols.get(query.value.replace(/^\./, '')), 'symbol not found')
+      return fileResponse(find(contracts, 'files', query.value), 'file not found')
+    case 'fileContainingSymbol': {
+      const symbol = query.value.replace(/^\./, '')
+      return fileResponse(find(contracts, 'symbols', symbol), 'symbol not found')
+    }
     case 'fileContainingExtension':
       return errorResponse(Code.NotFound, 'extension not found')
     case 'allExtensionNumbersOfType':
-      return index.messages.has(query.value)
+      return contracts.messages.has(query.value) || contracts.old().messages.has(query.value)
         ? {
             case: 'allExtensionNumbersResponse' as const,
             value: { baseTypeName: query.value, extensionNumber: [] },
@@ -65,6 +75,10 @@ function respond(index: Index, query: Query) {
     default:
       return errorResponse(Code.InvalidArgument, 'unknown kind of request')
   }
+}
+
+function find(contracts: Contracts, by: 'files' | 'symbols', name: string): DescFile | undefined {
+  return contracts[by].get(name) ?? contracts.old()[by].get(name)
 }
 
 function errorResponse(errorCode: Code, errorMessage: string) {
@@ -87,16 +101,24 @@ function withDependencies(file: DescFile, found = new Set<DescFile>()): Set<Desc
   return found
 }
 
-function indexOf(services: readonly DescService[]): Index {
-  const index: Index = {
-    services: [...new Set(services.map((service) => service.typeName))].toSorted(),
-    files: new Map(),
-    symbols: new Map(),
-    messages: new Set(),
-  }
+function contractsOf(services: readonly DescService[]): Contracts {
   const reachable = new Set<DescFile>()
-  for (const service of services) withDependencies(service.file, reachable)
-  for (const file of reachable) {
+  const roots = [...services.map(({ file }) => file), errorDetails, status]
+  for (const file of roots) withDependencies(file, reachable)
+  let old: Index | undefined
+  return {
+    ...indexOf(reachable),
+    services: [...new Set(services.map(({ typeName }) => typeName))].toSorted(),
+    old() {
+      old ??= indexOf(oldFiles(reachable).files)
+      return old
+    },
+  }
+}
+
+function indexOf(files: Iterable<DescFile>): Index {
+  const index: Index = { files: new Map(), symbols: new Map(), messages: new Set() }
+  for (const file of files) {
     index.files.set(file.proto.name, file)
     for (const message of file.messages) addMessage(index, file, message)
     for (const { typeName } of file.enums) index.symbols.set(typeName, file)

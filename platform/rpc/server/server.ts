@@ -15,6 +15,7 @@ import { callStreamRoutes } from '../call-stream/routes.ts'
 import { type CallStreams, createCallStreams } from '../call-stream/server.ts'
 import { maxMessageBytes, maxTimeoutMs } from '../limits/limits.ts'
 import { createBodyDropper, resetUnread } from '../limits/unread.ts'
+import { withOldPaths } from '../old-names.ts'
 import { createAdmission } from './admission.ts'
 import { limited } from './connect-handlers.ts'
 import { Connections } from './connection.ts'
@@ -80,7 +81,8 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
   const router = createRouter(options, callLog, stopping.signal, unaryMethods)
   const dropper = createBodyDropper()
   const takeUnary = unaryHandler(unaryMethods, callLog, dropper)
-  const admit = createAdmission(router.handlers, identity)
+  const handlers = withOldPaths(router.handlers.map((handler) => limited(handler, callLog)))
+  const admit = createAdmission(handlers, identity)
   const connections = new Connections()
   const isGuarded = identity.tls !== undefined
   const edge = createEdge(admit, callLog, connections, dropper, isGuarded)
@@ -92,7 +94,6 @@ export async function serveRpc(options: ServeRpcOptions): Promise<RpcServer> {
     maxBytes: maxMessageBytes,
     stalledMs,
   })
-  const handlers = router.handlers.map((handler) => limited(handler, callLog))
 
   const app = await createHttp1App({
     handlers,

@@ -32,6 +32,8 @@ export function requestBytes(request: RequestInit): Buffer {
 /** The server's end of a stream. */
 export interface Peer {
   stream: http2.ServerHttp2Stream
+  /** The method that the client named. */
+  path: string
   /** What was received, except calls to `/up`, which are answered at once. */
   calls: StreamCallsRequest[]
   /** The number of calls to `/up`. */
@@ -58,7 +60,9 @@ export interface CallStreamServer {
 export async function startCallStreamServer(): Promise<CallStreamServer> {
   const sockets = new Set<Socket>()
   const streaming = http2.createServer()
-  streaming.on('stream', (stream) => started.peers.push(servePeer(stream)))
+  streaming.on('stream', (stream, { ':path': path = '' }) =>
+    started.peers.push(servePeer(stream, path)),
+  )
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
@@ -88,10 +92,11 @@ export async function startCallStreamServer(): Promise<CallStreamServer> {
   return started
 }
 
-function servePeer(stream: http2.ServerHttp2Stream): Peer {
+function servePeer(stream: http2.ServerHttp2Stream, path: string): Peer {
   const calls: StreamCallsRequest[] = []
   const peer: Peer = {
     stream,
+    path,
     calls,
     up: 0,
     async came(count) {

@@ -58,7 +58,6 @@ async function ownServices(): Promise<DescService[]> {
   return modules
     .flatMap((module) => Object.values(module))
     .filter((one): one is DescService => (one as DescService | undefined)?.kind === 'service')
-    .filter(({ typeName }) => !typeName.startsWith('grpc.'))
 }
 
 async function readFacts(): Promise<Facts> {
@@ -96,7 +95,7 @@ const secretMethod = 'payweave.accounts.v1.AccessService/GetSigningSecrets'
 function sweptMethods(method: DescMethod): Swept[] {
   const { grpc, grpc_token: bearer } = mesh.sandbox
   const name = `${method.parent.typeName}/${method.name}`
-  const part = name.split('.')[0] ?? ''
+  const part = name.split('.')[1] ?? ''
   const urls: Record<string, string[]> = {
     ...Object.fromEntries(Object.entries(grpc).map(([key, url]) => [key, [url]])),
     backend: [`http://127.0.0.1:${mesh.portBase + 7}`],
