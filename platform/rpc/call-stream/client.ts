@@ -322,7 +322,10 @@ export function openCallStream(
     if (typeof result === 'string') session.destroy()
     resolve(result)
   }
-  session.once('connect', () => session.setLocalWindowSize(windowBytes))
+  session.once('connect', () => {
+    // Node.js emits this also for a session that was destroyed meanwhile.
+    if (!session.destroyed) session.setLocalWindowSize(windowBytes)
+  })
   // A server that speaks HTTP/1.1 alone, or another peer.
   session.on('error', (error: NodeJS.ErrnoException) => {
     finish(error.code?.startsWith('ERR_HTTP2') === true ? 'other' : 'silence')
