@@ -74,7 +74,10 @@ beforeAll(async () => {
   fs.writeFileSync(at('etc/nats/routes.conf'), `${password}${routes}`)
   setPassword('before')
   const program = await natsProgram({ fallbackDir: folder, log: () => {} })
-  start(program, ['--config', at('etc/nats/nats.conf')], { SERVER_NAME: 'nats-0' })
+  start(program, ['--config', at('etc/nats/nats.conf')], {
+    SERVER_NAME: 'nats-0',
+    ROUTE_ADDRESS: `127.0.0.1:${route}`,
+  })
   const { containers } = ofKind(render('production'), 'StatefulSet')[0]?.spec.template.spec ?? {}
   const reload = containers.find(({ name }: { name: string }) => name === 'reload')
   const [shell, ...args] = reload.command.map((text: string) =>

@@ -94,7 +94,7 @@ function startServer(name: string, changeRoutes: (text: string) => string = (tex
   const logFile = path.join(home, 'log')
   const log = fs.openSync(logFile, 'w')
   const server = spawn(program, ['--config', path.join(home, 'nats.conf')], {
-    env: { SERVER_NAME: name },
+    env: { SERVER_NAME: name, ROUTE_ADDRESS: `127.0.0.1:${own.route}` },
     stdio: ['ignore', log, log],
   })
   fs.closeSync(log)

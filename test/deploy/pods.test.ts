@@ -98,7 +98,7 @@ describe.each([...overlays, ...jobs, optional])('pods of %s', (overlay) => {
   it(`pods of ${overlay} take only settings that exist, and nothing secret from their environment`, () => {
     // The parts of DATABASE_URL, what Node.js reads, and NATS’s own.
     const others = ['DATABASE_HOST', 'DATABASE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_OPTIONS']
-    const ofNats = ['SERVER_NAME', 'GOMEMLIMIT']
+    const ofNats = ['SERVER_NAME', 'ROUTE_ADDRESS', 'GOMEMLIMIT']
     const ofTools = ['PAYWEAVE_TLS_DIR']
     const known = new Set([...Object.keys(settings), ...others, ...ofNats, ...ofTools])
     const unknown = faults(manifests, (container) => {
