@@ -18,6 +18,7 @@ import { statusCommand } from './machine/status.ts'
 import { migrationCommands } from './migrations.ts'
 import { projectCommands } from './projects.ts'
 import { requestsCommand } from './requests/tail.ts'
+import { restoreCommands } from './restore/command.ts'
 import { keyListCommands } from './rotation/command.ts'
 import { sealCommands } from './seal.ts'
 import { tailCommand } from './tail.ts'
@@ -41,6 +42,7 @@ const working: Command[] = [
   ...bootstrapCommands,
   conformanceCommand,
   ...migrationCommands,
+  ...restoreCommands,
   requestsCommand,
   ...sealCommands,
 ]

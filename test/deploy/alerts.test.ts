@@ -104,6 +104,7 @@ describe('alerts and dashboard', () => {
       'PayweaveLedgerNotChecked',
       'PayweaveLogNotArchived',
       'PayweaveBackupOld',
+      'PayweaveRestoreDrillOld',
     ]
     expect(tried).toEqual([...[...rules, ...rules].map(({ alert }) => alert), ...raisedByNothing])
     const { stdout } = await run(promtool, ['test', 'rules', 'tests.yaml'], { cwd: folder })

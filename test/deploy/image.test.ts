@@ -85,10 +85,13 @@ function filesBelow(top: string): string[] {
 
 describe('the Dockerfile', () => {
   it('the Dockerfile begins from one release of the official image, by digest, in every stage', () => {
-    const [base] = instructions
+    const [registry, base] = instructions
+    expect(registry).toEqual({ name: 'ARG', args: 'REGISTRY=docker.io/library' })
     expect(base).toEqual({
       name: 'ARG',
-      args: expect.stringMatching(/^NODE_IMAGE=node:24\.\d+\.\d+-[a-z]+-slim@sha256:[0-9a-f]{64}$/),
+      args: expect.stringMatching(
+        /^NODE_IMAGE=\$\{REGISTRY\}\/node:24\.\d+\.\d+-[a-z]+-slim@sha256:[0-9a-f]{64}$/,
+      ),
     })
     const stages = instructions.filter(({ name }) => name === 'FROM').map(({ args }) => args)
     expect(stages).toEqual(['${NODE_IMAGE} AS packages', '${NODE_IMAGE}'])
@@ -103,7 +106,10 @@ describe('the Dockerfile', () => {
     expect(instructions.filter(({ name }) => name === 'ADD')).toEqual([])
     const variables = instructions.filter(({ name }) => name === 'ENV' || name === 'ARG')
     expect(variables.map(({ args }) => args.split('=')[0])).toEqual([
+      'REGISTRY',
       'NODE_IMAGE',
+      'NPM_CONFIG_REGISTRY',
+      'NPM_CONFIG_CA',
       'NODE_ENV',
       'MALLOC_ARENA_MAX',
     ])

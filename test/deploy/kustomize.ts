@@ -54,10 +54,10 @@ export function ofKind(manifests: Manifest[], kind: string): Manifest[] {
 /** The pod templates of everything that runs pods, with who owns them. */
 export function podTemplates(manifests: Manifest[]): { owner: string; pod: Manifest }[] {
   return manifests
-    .filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job'].includes(kind))
+    .filter(({ kind }) => ['Deployment', 'StatefulSet', 'Job', 'CronJob'].includes(kind))
     .map(({ kind, metadata, spec }) => ({
       owner: `${kind} ${metadata.name}`,
-      pod: spec.template as Manifest,
+      pod: (spec.jobTemplate?.spec ?? spec).template as Manifest,
     }))
 }
 

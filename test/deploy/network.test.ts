@@ -183,7 +183,8 @@ describe.each(overlays)('the network of %s', (overlay) => {
   it(`the network of ${overlay} lets delivery alone, and backups, reach the internet; delivery never a private address`, () => {
     // Backups of production go to an object store, by HTTPS.
     const isOfDatabase = ({ podSelector }: Fields) =>
-      podSelector.matchLabels?.['cnpg.io/cluster'] !== undefined
+      podSelector.matchLabels?.['cnpg.io/cluster'] !== undefined ||
+      podSelector.matchExpressions?.some(({ key }: Fields) => key === 'cnpg.io/cluster')
     const toStore = policies
       .filter(isOfDatabase)
       .flatMap(({ egress }) => egress)

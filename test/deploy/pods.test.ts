@@ -53,7 +53,9 @@ function restrictedFaults(container: Container, { spec }: Manifest): string[] {
     'may gain privileges': own.allowPrivilegeEscalation === false,
     'keeps capabilities': String(own.capabilities?.drop) === 'ALL' && !own.capabilities?.add,
     'writes to its root': own.readOnlyRootFilesystem === true,
-    'has a token of the API': spec.automountServiceAccountToken === false,
+    // The restore drill alone creates and removes an object of the cluster.
+    'has a token of the API':
+      spec.automountServiceAccountToken === (spec.serviceAccountName === 'restore-drill'),
     'has an account of all': !['', 'default', undefined].includes(spec.serviceAccountName),
     'has variables of services': spec.enableServiceLinks === false,
     'shares with its host': !spec.hostNetwork && !spec.hostPID && !spec.hostIPC,
