@@ -1,0 +1,15 @@
+// The names of the faults, in the order in which they run.
+
+export const faultNames = [
+  'primary-killed',
+  'switchover',
+  'nats-leader-killed',
+  'nats-leader-partitioned',
+  'nats-down',
+  'accounts-partitioned',
+  'gateway-frozen',
+  'rolling-restart',
+] as const
+
+/** One of them. */
+export type FaultName = (typeof faultNames)[number]

@@ -1,0 +1,67 @@
+// Faults of our own processes: a replica is cut off or frozen; everything is restarted.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../support/eventually.ts'
+import { freeze } from '../../support/freeze.ts'
+import { checks } from '../lab/balancer.ts'
+import { type Fault, seconds } from './fault.ts'
+
+const partitionMs = 15_000
+const frozenMs = 15_000
+const readyWithinMs = 60_000
+
+const accountsPartitioned: Fault = {
+  name: 'accounts-partitioned',
+  title: `A replica of accounts is cut off for ${partitionMs / 1_000} s`,
+  required: 'no create for at most 1 s; no create fails',
+  async inject({ parts, network }) {
+    const { host } = parts.one('accounts')
+    await network.cut(host)
+    await sleep(partitionMs)
+    await network.join(host)
+    return { facts: {} }
+  },
+  mustBeZero: ({ createsFailed }) => ({ 'creates that failed': createsFailed }),
+  measured: ({ gapS, slowestCreateS }) =>
+    `no create for ${seconds(gapS)}, slowest create ${seconds(slowestCreateS)}`,
+}
+
+const gatewayFrozen: Fault = {
+  name: 'gateway-frozen',
+  title: `A replica of the gateway is frozen for ${frozenMs / 1_000} s`,
+  required: `no request waits longer than the load balancer takes to notice (${checks.fall} checks, one each second, of at most a second)`,
+  async inject({ parts }) {
+    const thaw = await freeze(parts.one('gateway').pid())
+    await sleep(frozenMs)
+    thaw()
+    return { facts: {} }
+  },
+  measured: ({ disturbedS, slowestCreateS }) =>
+    `requests failed or took more than a second for ${seconds(disturbedS)}, slowest create ${seconds(slowestCreateS)}`,
+}
+
+const rollingRestart: Fault = {
+  name: 'rolling-restart',
+  title: 'Every replica of every process is restarted, one after the other',
+  required: 'no operation fails; a stop takes at most 3 s',
+  async inject({ parts }) {
+    const facts = { stops: 0, unclean: 0, longestStopS: 0 }
+    for (const one of parts.all) {
+      const stopped = await one.stop()
+      facts.stops += 1
+      facts.unclean += stopped.isClean ? 0 : 1
+      facts.longestStopS = Math.max(facts.longestStopS, stopped.seconds)
+      await one.start()
+      await eventually(() => one.isReady(), readyWithinMs)
+    }
+    return { facts }
+  },
+  mustBeZero: ({ createsFailed, othersFailed }, { unclean = Number.NaN }) => ({
+    'creates that failed': createsFailed,
+    'other operations that failed': othersFailed,
+    'processes that did not stop cleanly': unclean,
+  }),
+  measured: ({ gapS }, { stops, longestStopS = Number.NaN }) =>
+    `${stops} stops of at most ${seconds(longestStopS)}; no create for ${seconds(gapS)}`,
+}
+
+export const partFaults = [accountsPartitioned, gatewayFrozen, rollingRestart]

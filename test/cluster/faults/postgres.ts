@@ -1,0 +1,84 @@
+// Faults of PostgreSQL: the machine of the primary is lost; a planned switchover.
+import { Client } from 'pg'
+import { eventually } from '../../support/eventually.ts'
+import type { Lab } from '../lab/lab.ts'
+import type { Host } from '../lab/network.ts'
+import { type Fault, seconds } from './fault.ts'
+
+const newPrimaryWithinMs = 90_000
+const standbyWithinMs = 90_000
+/** After so long every process has noticed that its primary is a standby. */
+const noticedWithinMs = 5_000
+
+const primaryKilled: Fault = {
+  name: 'primary-killed',
+  title: 'The machine of the PostgreSQL primary is lost',
+  required: 'creates resume within 3 s of the new primary, no manual step',
+  async inject({ postgres }) {
+    const lost = await postgres.primary()
+    const beganMs = performance.now()
+    await postgres.lose(lost)
+    const detectionS = await secondsUntilPrimary(
+      postgres,
+      (host) => host.name !== lost.name,
+      beganMs,
+    )
+    return { facts: { detectionS }, restore: () => postgres.bringBack(lost) }
+  },
+  measured: ({ gapS }, { detectionS = Number.NaN }) =>
+    `no create for ${seconds(gapS)}; Patroni had a new primary after ${seconds(detectionS)}`,
+}
+
+const switchover: Fault = {
+  name: 'switchover',
+  title: 'A planned switchover of PostgreSQL',
+  required: 'no create for at most 3 s; no process stays on the former primary',
+  async inject(lab) {
+    const { postgres } = lab
+    const beganMs = performance.now()
+    const { from, to } = await postgres.switchover()
+    const switchedS = await secondsUntilPrimary(postgres, ({ name }) => name === to.name, beganMs)
+    const stuck = await connectionsLeft(lab, from)
+    return { facts: { switchedS, stuck } }
+  },
+  mustBeZero: (_, { stuck = Number.NaN }) => ({ 'connections to the former primary': stuck }),
+  measured: ({ gapS }, { switchedS = Number.NaN }) =>
+    `no create for ${seconds(gapS)}; Patroni switched in ${seconds(switchedS)}`,
+}
+
+async function secondsUntilPrimary(
+  { findPrimary }: Lab['postgres'],
+  isIt: (host: Host) => boolean,
+  sinceMs: number,
+): Promise<number> {
+  await eventually(async () => {
+    const host = await findPrimary()
+    return host !== undefined && isIt(host)
+  }, newPrimaryWithinMs)
+  return (performance.now() - sinceMs) / 1_000
+}
+
+/** Connections of our services to a server that is a standby now, once they have had time to leave it. */
+async function connectionsLeft({ postgres }: Lab, member: Host): Promise<number> {
+  const count = async (): Promise<number> => {
+    // A standby: the product's own client would refuse it, the driver does not.
+    const client = new Client({ connectionString: postgres.url('postgres', member) })
+    await client.connect()
+    try {
+      const { rows } = await client.query<{ count: number }>(
+        `select count(*)::integer as count from pg_stat_activity where usename like 'payweave\\_%'`,
+      )
+      return rows[0]?.count ?? 0
+    } finally {
+      await client.end()
+    }
+  }
+  let left = await eventually(async () => ({ count: await count() }), standbyWithinMs)
+  await eventually(async () => {
+    left = { count: await count() }
+    return left.count === 0
+  }, noticedWithinMs).catch(() => undefined)
+  return left.count
+}
+
+export const postgresFaults = [primaryKilled, switchover]
