@@ -13,7 +13,7 @@ import {
   paymentStates,
 } from '#core/payment/words.ts'
 import { languageCodes } from '#core/text/language.ts'
-import { type CheckoutMessage, checkoutView } from './checkout-view.ts'
+import { type CheckoutMessage, type CheckoutView, checkoutView } from './checkout-view.ts'
 
 const partiallyPaid = numberOf(paymentStates, 'Partially_paid')
 
@@ -54,8 +54,10 @@ describe('an open request', () => {
       totalLabel: 'To pay',
       total: { text: '102.90', exact: '102.90' },
       currency: 'TTD',
-      amount: '100.00 TTD',
-      fee: '2.90 TTD',
+      rows: [
+        { label: 'Amount', text: '100.00 TTD' },
+        { label: 'Fee', text: '2.90 TTD' },
+      ],
       expires: {
         text: 'Jan 2, 2026, 3:04 AM UTC',
         iso: '2026-01-02T03:04:05.000Z',
@@ -189,15 +191,33 @@ describe('every other state', () => {
 
   it('money that was received is proved by its times, method, reference and receipt', () => {
     const time = (text: string) => timestampFromDate(new Date(text))
-    const receipt = { receiptId: 'r-1', paidTime: time('2026-01-02T03:04:05Z') }
-    const paid = checkoutView({ ...checkout({ state: 'paid' }), receipt }, 'en').receipt
-    expect(paid).toMatchObject({ number: 'r-1', method: 'Mobile wallet', reference: 'order-1001' })
-    expect(paid?.paid?.utc).toBe('2026-01-02 03:04:05 UTC')
-    expect(paid?.refunded).toBeUndefined()
-    const refunded = { ...receipt, refundTime: time('2026-01-03T03:04:05Z') }
-    const view = checkoutView({ ...checkout({ state: 'Refunded' }), receipt: refunded }, 'en')
-    expect(view.receipt?.refunded?.utc).toBe('2026-01-03 03:04:05 UTC')
-    expect(checkoutView(checkout({}), 'en').receipt).toBeUndefined()
+    const receipt = {
+      receiptId: 'r-1',
+      paidTime: time('2026-01-02T03:04:05Z'),
+      refundAmountMinor: 0n,
+      receiptToken: 'token',
+    }
+    const shown = (state: PayerState, more: object = {}) =>
+      checkoutView({ ...checkout({ state }), receipt: { ...receipt, ...more } }, 'en')
+    const rowsOf = (view: CheckoutView) => view.rows.map(({ label, text }) => `${label}: ${text}`)
+    const paid = shown('paid')
+    const proof = [
+      'Paid on: Jan 2, 2026, 3:04 AM UTC',
+      'Paid with: Mobile wallet',
+      'Payer: Kofi B., ••• 0101',
+      'Reference: order-1001',
+      'Receipt: r-1',
+    ]
+    const fee = ['Amount: 100.00 TTD', 'Fee: 2.90 TTD']
+    expect(rowsOf(paid)).toEqual([...fee, ...proof])
+    expect(paid.receiptToken).toBe('token')
+    const more = { refundTime: time('2026-01-03T03:04:05Z'), refundAmountMinor: 10_290n }
+    expect(rowsOf(shown('Refunded', more))).toEqual([
+      ...fee,
+      ...proof.toSpliced(1, 0, 'Refunded: 102.90 TTD', 'Refunded on: Jan 3, 2026, 3:04 AM UTC'),
+    ])
+    const open = checkoutView(checkout({}), 'en')
+    expect([rowsOf(open), open.receiptToken]).toEqual([fee, ''])
   })
 
   it('a total is called what it is', () => {

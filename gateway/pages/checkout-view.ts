@@ -1,7 +1,6 @@
 // Decides what a payer's page says and offers, from the checkout that payments returns. Pure: no HTML, no HTTP.
 
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
-import { formatAmount } from '#core/money/money.ts'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import {
   maxRefusedAttempts,
   type PayerState,
@@ -11,23 +10,18 @@ import {
   paymentStates,
   wordOf,
 } from '#core/payment/words.ts'
-import { type Language, localAmount, localMoney, localTime } from '#core/text/language.ts'
-import { formatDateTime, formatIso } from '#core/text/time.ts'
+import { type Language, localMoney } from '#core/text/language.ts'
 import { fill, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
+import { type PaidShareMessage, type ReceiptRow, shareRows } from './receipts/receipt-view.ts'
+import { type ShownAmount, type ShownTime, shownAmount, shownPayer, shownTime } from './shown.ts'
 
-/** A checkout as payweave.payments.v1.CheckoutService returns it. */
-export type CheckoutMessage = {
-  businessName: string
-  description: string
-  currency: string
-  amountMinor: bigint
-  feeMinor: bigint
+/** A checkout as payweave.payments.v1.CheckoutService returns it; `receipt` is undefined until the share is paid. */
+export type CheckoutMessage = PaidShareMessage & {
   paymentState: number
   payerState: number
   expireTime?: Timestamp | undefined
   paymentChannel: number
-  paymentMethod: number
   allowedMethods: number[]
   refusedAttempts: number
   cashCode: string
@@ -35,18 +29,8 @@ export type CheckoutMessage = {
   errorUrl: string
   requestAmountMinor: bigint
   paidAmountMinor: bigint
-  payerName: string
-  payerNumberEnding: string
   paymentId: string
   cancellable: boolean
-  transactionId: string
-  receipt?: ReceiptMessage | undefined
-}
-
-type ReceiptMessage = {
-  receiptId: string
-  paidTime?: Timestamp | undefined
-  refundTime?: Timestamp | undefined
 }
 
 /** How a payer can pay on the page. */
@@ -60,22 +44,6 @@ export type Mark = 'wait' | 'done' | 'stop' | 'back'
 
 /** How much of a request of several payers is paid. */
 export type Share = { label: string; percent: number }
-
-/** An amount as it is read, and for machines. */
-export type ShownAmount = { text: string; exact: string }
-
-/** A moment as it is read, for machines, and in the form of the API. */
-export type ShownTime = { text: string; iso: string; utc: string }
-
-/** What proves a payment on the page, on paper too. */
-export type ShownReceipt = {
-  number: string
-  paid: ShownTime | undefined
-  refunded: ShownTime | undefined
-  method: string
-  /** The merchant's id of the request. */
-  reference: string
-}
 
 /** Everything that the page's template shows. */
 export type CheckoutView = {
@@ -96,12 +64,10 @@ export type CheckoutView = {
   description: string
   /** What the total is: to pay, paid, or neither. */
   totalLabel: string
-  /** The currency is a field of its own. */
   total: ShownAmount
   currency: string
-  amount: string
-  /** Undefined when the payer bears no fee. */
-  fee: string | undefined
+  /** Amount and fee, empty when the payer bears none; of a share that was paid, all that proves it. */
+  rows: ReceiptRow[]
   /** The deadline. Undefined when nothing can be paid. */
   expires: ShownTime | undefined
   /** Whether the time that is left is counted down. */
@@ -119,8 +85,8 @@ export type CheckoutView = {
   /** How to pay at an agent; empty elsewhere. */
   agentText: string
   isCancellable: boolean
-  /** Undefined until the payer's money was received. */
-  receipt: ShownReceipt | undefined
+  /** Token of the receipt's link; empty until the payer's money was received. */
+  receiptToken: string
   /** Where the payer goes after a final state; empty in every other. */
   returnUrl: string
 }
@@ -221,16 +187,12 @@ export function checkoutView(
     share: shareOf(checkout, state, language),
     businessName: checkout.businessName,
     description: checkout.description,
-    total: {
-      text: localAmount(totalMinor, currency, language),
-      exact: formatAmount(totalMinor, currency),
-    },
+    total: shownAmount(totalMinor, currency, language),
     currency,
-    amount: money(checkout.amountMinor),
-    fee: checkout.feeMinor > 0n ? money(checkout.feeMinor) : undefined,
-    expires: isOpen && expireTime ? shownTime(timestampDate(expireTime), language) : undefined,
+    rows: shareRows(checkout, language),
+    expires: isOpen && expireTime ? shownTime(expireTime, language) : undefined,
     countsDown: isAtPointOfSale,
-    payer: payerOf(checkout),
+    payer: shownPayer(checkout),
     means,
     otherMeans: means ? alternatives(methods, means, cashCode !== '', say) : [],
     methodLabels: new Intl.ListFormat(language, { type: 'disjunction' }).format(
@@ -243,7 +205,7 @@ export function checkoutView(
       total: money(totalMinor),
     }),
     isCancellable: checkout.cancellable && isOpen,
-    receipt: checkout.receipt && receiptOf(checkout, checkout.receipt, language),
+    receiptToken: checkout.receipt?.receiptToken ?? '',
     returnUrl: returnUrlOf(checkout, state),
   }
 }
@@ -252,34 +214,6 @@ export function checkoutView(
 function returnUrlOf({ successUrl, errorUrl }: CheckoutMessage, state: PayerState): string {
   if (state === 'Pending' || state === 'Processing') return ''
   return state === 'paid' ? successUrl : errorUrl
-}
-
-function receiptOf(
-  { paymentMethod, transactionId }: CheckoutMessage,
-  { receiptId, paidTime, refundTime }: ReceiptMessage,
-  language: Language,
-): ShownReceipt {
-  const method = wordOf(paymentMethods, paymentMethod)
-  const shown = (time: Timestamp | undefined) => time && shownTime(timestampDate(time), language)
-  return {
-    number: receiptId,
-    paid: shown(paidTime),
-    refunded: shown(refundTime),
-    method: method === undefined ? '' : languages[language][method],
-    reference: transactionId,
-  }
-}
-
-function shownTime(time: Date, language: Language): ShownTime {
-  return {
-    text: localTime(time, language),
-    iso: formatIso(time),
-    utc: `${formatDateTime(time)} UTC`,
-  }
-}
-
-function payerOf({ payerName, payerNumberEnding }: CheckoutMessage): string {
-  return [payerName, payerNumberEnding && `••• ${payerNumberEnding}`].filter(Boolean).join(', ')
 }
 
 /** What stands in the places of sentences: attempts left, and how far a request of several payers has come. */

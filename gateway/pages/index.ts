@@ -12,7 +12,7 @@ import { type CheckoutMessage, checkoutView, progressOf } from './checkout-view.
 import { languageOf } from './language.ts'
 import { createLiveStreams, type LiveStreams, type PaymentChanges } from './live-streams.ts'
 import { formToken, isCrossSite, isFormToken, isLinkToken } from './page-guard.ts'
-import { type ReceiptsClient, registerReceipts } from './receipts.ts'
+import { type ReceiptsClient, registerReceipts } from './receipts/routes.ts'
 import {
   cardPath,
   type PageAddress,
@@ -67,7 +67,7 @@ export const pagePaths = [
   { pattern: /^\/pay\/[^/]+\/(state|events|card)$/, allow: 'GET' },
   { pattern: /^\/pay\/[^/]+\/cancel$/, allow: 'GET, POST' },
   { pattern: /^\/pay\/[^/]+\/wallet$/, allow: 'POST' },
-  { pattern: /^\/receipts\/[^/]+$/, allow: 'GET' },
+  { pattern: /^\/receipts\/[^/]+(\/pdf)?$/, allow: 'GET' },
   { pattern: /^\/(favicon\.ico)?$/, allow: 'GET' },
 ]
 

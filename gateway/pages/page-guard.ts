@@ -11,6 +11,11 @@ export function isLinkToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text)
 }
 
+/** Whether a text can be the token of a receipt's link: base64url of an id and of a MAC. */
+export function isReceiptToken(text: string): boolean {
+  return /^[A-Za-z0-9_-]{49}$/.test(text)
+}
+
 /** A value for the form of one page, `<expiry>.<mac>`: it proves that we made the form, lately. */
 export function formToken(pageKey: Buffer, linkToken: string, nowMs: number): string {
   const expiresS = Math.floor(nowMs / 1000) + formLifetimeS

@@ -11,6 +11,7 @@ import { drawBarcode, drawQr } from './drawings.ts'
 import { fill, type LanguageChoice, languageOf, languages } from './language.ts'
 import type { Messages } from './messages/en.ts'
 import { type Loads, protectPage } from './page-guard.ts'
+import type { ReceiptView } from './receipts/receipt-view.ts'
 
 /** What all pages of an installation share. */
 export type Site = {
@@ -18,7 +19,7 @@ export type Site = {
   isSandbox: boolean
 }
 
-const eta = new Eta({ views: import.meta.dirname, cache: true, autoTrim: false })
+const eta = new Eta({ views: join(import.meta.dirname, 'templates'), cache: true, autoTrim: false })
 const script = readFileSync(join(import.meta.dirname, 'live.js'), 'utf8')
 const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8')
 const icon = readFileSync(join(import.meta.dirname, 'icon.svg'))
@@ -33,6 +34,7 @@ type MessagePage = {
 /** Pages that say one thing, by what they say. */
 const messages = {
   notFound: { status: 404, title: 'notFoundTitle', text: 'notFoundText' },
+  receiptNotFound: { status: 404, title: 'receiptNotFoundTitle', text: 'notFoundText' },
   unavailable: {
     status: 503,
     title: 'unavailableTitle',
@@ -118,7 +120,6 @@ export async function sendCheckout(
   const say = languages[language]
   const links = linksOf(page)
   const scanAddress = `${publicBaseUrl}${links.scanUrl}`
-  const address = `${publicBaseUrl}/pay/${page.linkToken}`
   const values = { merchant: view.businessName, payer: view.payer, total: totalOf(view) }
   const html = eta.render('./checkout', {
     ...links,
@@ -130,8 +131,7 @@ export async function sendCheckout(
     frameUrl,
     formToken,
     isPinMistaken,
-    address,
-    qrSvg: await qrOf(view, view.isDisplay ? scanAddress : address),
+    qrSvg: view.isDisplay ? await drawQr(scanAddress) : undefined,
     barcodeSvg: view.means === 'cash_code' ? await drawBarcode(view.cashCode) : undefined,
     initial: initialOf(view, language),
     payLabel: fill(say.pay, values),
@@ -141,9 +141,43 @@ export async function sendCheckout(
   return sendHtml(reply, isPinMistaken ? 400 : 200, language, html)
 }
 
-/** The code of a point of sale leads to the payer's page, that of a receipt to what we hold of it. */
-async function qrOf({ isDisplay, receipt }: CheckoutView, address: string) {
-  return isDisplay || receipt !== undefined ? await drawQr(address) : undefined
+/** A receipt, what is chosen on it, and what links start with. */
+export type ReceiptPage = {
+  token: string
+  choice: LanguageChoice
+  view: ReceiptView
+  publicBaseUrl: string
+}
+
+/** Answers with the page of a receipt. */
+export async function sendReceipt(
+  reply: FastifyReply,
+  site: Site,
+  { token, choice, view, publicBaseUrl }: ReceiptPage,
+): Promise<FastifyReply> {
+  const { language, chosen: lang } = choice
+  const say = languages[language]
+  // Readers of the paper have languages of their own.
+  const address = `${publicBaseUrl}${receiptPath(token, undefined)}`
+  const html = eta.render('./receipt', {
+    frame: frameOf(reply, site, language, { runsScript: true }),
+    pageTitle: titleOf(`${say.receiptTitle} · ${view.title}`, view),
+    script: { page: receiptPath(token, lang) },
+    say,
+    view,
+    address,
+    qrSvg: await drawQr(address),
+    pdfUrl: receiptPath(`${token}/pdf`, language),
+    fileName: `${view.number}.pdf`,
+    initial: initialOf(view, language),
+    languageLinks: languageLinks(language, (code) => receiptPath(token, code)),
+  })
+  return sendHtml(reply, 200, language, html)
+}
+
+/** The path of a receipt, in a language that was chosen. */
+function receiptPath(token: string, lang: string | undefined): string {
+  return `/receipts/${token}${lang === undefined ? '' : `?lang=${lang}`}`
 }
 
 /** Answers with the question whether to cancel. */
@@ -205,16 +239,19 @@ function headOf({ view, isPinMistaken, linkToken, choice, ...address }: Checkout
   }
 }
 
-function titleOf(title: string, view: CheckoutView): string {
+function titleOf(
+  title: string,
+  view: Pick<CheckoutView, 'total' | 'currency' | 'businessName'>,
+): string {
   return `${title} · ${totalOf(view)} · ${view.businessName}`
 }
 
-function totalOf({ total, currency }: CheckoutView): string {
+function totalOf({ total, currency }: Pick<CheckoutView, 'total' | 'currency'>): string {
   return `${total.text} ${currency}`
 }
 
 /** The first letter of a name; an emoji or accented letter is one. */
-function initialOf({ businessName }: CheckoutView, language: Language): string {
+function initialOf({ businessName }: { businessName: string }, language: Language): string {
   return [...new Intl.Segmenter(language).segment(businessName.trim())][0]?.segment ?? ''
 }
 
@@ -230,13 +267,19 @@ function linksOf({ view, choice, linkToken, ...address }: PageAddress & { view: 
       label: other.label,
       href: pagePath(linkToken, { lang, ...address, method: other.method }),
     })),
-    languageLinks: languageCodes.map((code) => ({
-      code,
-      name: languages[code].languageName,
-      href: pagePath(linkToken, { lang: code, ...address }),
-      isCurrent: code === language,
-    })),
+    receiptUrl: view.receiptToken === '' ? undefined : receiptPath(view.receiptToken, lang),
+    languageLinks: languageLinks(language, (lang) => pagePath(linkToken, { lang, ...address })),
   }
+}
+
+/** Every language, with where the page is in it. */
+function languageLinks(current: Language, hrefOf: (code: Language) => string) {
+  return languageCodes.map((code) => ({
+    code,
+    name: languages[code].languageName,
+    href: hrefOf(code),
+    isCurrent: code === current,
+  }))
 }
 
 type PathOptions = Partial<Pick<PageAddress, 'method' | 'isScanned'>> & {

@@ -1,11 +1,13 @@
 // Payers' pages and the API's documents in a real browser: every state, for every eye and hand, with JavaScript and without.
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractVersions } from '#core/text/contract-version.ts'
 import { directionOf, languageCodes } from '#core/text/language.ts'
+import { printReceipt } from '#platform/pdf/print.ts'
 import { languages } from '../../gateway/pages/language.ts'
-import { printReceipt } from '../../services/billing/domain/receipt.ts'
+import { receiptOfBill } from '../../services/billing/domain/receipt.ts'
 import {
   cardOrigin,
   decliningPin,
@@ -14,7 +16,7 @@ import {
   startPages,
   successUrl,
 } from '../edge/stand-ins/checkout.ts'
-import { states } from '../edge/stand-ins/checkout-states.ts'
+import { receiptStates, states } from '../edge/stand-ins/checkout-states.ts'
 import { eventually } from '../support/eventually.ts'
 import { findChromium, launchChromium, passedOver } from './chromium.ts'
 import { layoutShift, letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
@@ -60,7 +62,7 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
   let tab: Visit
   let pages: Awaited<ReturnType<typeof startPages>>
   beforeAll(async () => {
-    pages = await startPages({}, await printReceipt(receipt))
+    pages = await startPages({}, Buffer.from(await printReceipt(receiptOfBill(receipt))))
     browser = await launchChromium(chromium)
     tab = await visit(browser)
     await serveCardForm(tab.page, pages.origin)
@@ -78,32 +80,65 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     return tab.page
   }
 
+  /** Every width in both themes, half of them in a language from right to left. */
+  async function expectSound(url: string, query = ''): Promise<void> {
+    for (const [at, lang] of ['en', 'ar'].entries()) {
+      const [first = 0] = rotated(widthsPx, at)
+      await tab.page.setViewportSize({ width: first, height: phone.height })
+      const page = await open(`${url}${query === '' ? '?' : `${query}&`}lang=${lang}`)
+      expect(await tab.weightBytes()).toBeLessThan(maxBytes)
+      expect(await page.evaluate(layoutShift), lang).toBeLessThan(maxShift)
+      for (const [widthAt, width] of widthsPx.entries()) {
+        await page.emulateMedia({ colorScheme: themes[(widthAt + at) % 2] ?? 'light' })
+        await expectFits(page, width)
+        await expectAccessible(page)
+      }
+      expect(tab.complaints()).toEqual([])
+    }
+    await tab.page.emulateMedia({ colorScheme: 'light' })
+    expect(await tab.page.title()).toContain(await tab.page.locator('h1').innerText())
+    expect(await tab.page.locator('.total').innerText()).toContain('102.90 TTD')
+  }
+
   it.each(states)(
     'a page in state %s is small, stable and accessible at every width, in both themes',
     async (name, shown, query = '') => {
-      const { url } = pages.page(shown)
-      // Every width in both themes, half of them in a language from right to left.
-      for (const [at, lang] of ['en', 'ar'].entries()) {
-        const [first = 0] = rotated(widthsPx, at)
-        await tab.page.setViewportSize({ width: first, height: phone.height })
-        const page = await open(`${url}${query === '' ? '?' : `${query}&`}lang=${lang}`)
-        expect(await tab.weightBytes()).toBeLessThan(maxBytes)
-        expect(await page.evaluate(layoutShift), lang).toBeLessThan(maxShift)
-        for (const [widthAt, width] of widthsPx.entries()) {
-          await page.emulateMedia({ colorScheme: themes[(widthAt + at) % 2] ?? 'light' })
-          await expectFits(page, width)
-          await expectAccessible(page)
-        }
-        expect(tab.complaints()).toEqual([])
-      }
-      await tab.page.emulateMedia({ colorScheme: 'light' })
+      await expectSound(pages.page(shown).url, query)
       const isFramed = name === 'open by card'
       expect(tab.origins()).toEqual(isFramed ? [pages.origin, cardOrigin] : [pages.origin])
-      const title = await tab.page.title()
-      expect(title).toContain(await tab.page.locator('h1').innerText())
-      expect(await tab.page.locator('.total').innerText()).toContain('102.90 TTD')
     },
   )
+
+  it.each(receiptStates)(
+    'a page with a %s is small, stable and accessible at every width, in both themes',
+    async (_, shown) => {
+      await expectSound(pages.page(shown).receiptUrl)
+      expect(tab.origins()).toEqual([pages.origin])
+    },
+  )
+
+  it('in a browser, a payer opens the receipt, prints it and has it as PDF', async () => {
+    const page = await open(`${pages.page({ payer: 'paid', payment: 'paid' }).url}?lang=fr`)
+    await follow(page, () => page.getByRole('link', { name: languages.fr.openReceipt }).click())
+    expect(await page.locator('html').getAttribute('lang')).toBe('fr')
+    await page.emulateMedia({ media: 'print' })
+    await page.setViewportSize(paper)
+    const code = await page.getByRole('img', { name: languages.fr.receiptQr }).boundingBox()
+    expect(code?.height).toBeGreaterThanOrEqual(150)
+    expect(await page.locator('nav, button, .row').filter({ visible: true }).count()).toBe(0)
+    await page.emulateMedia({ media: 'screen' })
+    await page.setViewportSize(phone)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: languages.fr.downloadReceipt }).click(),
+    ])
+    expect(download.suggestedFilename()).toMatch(/^[\w-]+\.pdf$/)
+    expect(
+      readFileSync(await download.path())
+        .subarray(0, 8)
+        .toString(),
+    ).toBe('%PDF-1.7')
+  })
 
   it('without JavaScript every state fits every width, and says the same', async () => {
     const { page, complaints, close } = await visit(browser, { javaScriptEnabled: false })
@@ -141,17 +176,17 @@ describe.skipIf(chromium.missing !== undefined)(`in a browser${passedOver(chromi
     },
   )
 
-  it.each(['pay', 'receipts'])(
-    'in a browser, /%s/<unknown> is a page that says so',
-    async (path) => {
-      const page = await open(`${pages.origin}/${path}/${randomBytes(32).toString('base64url')}`)
-      expect(await page.locator('h1').innerText()).toBe(en.notFoundTitle)
-      await expectAccessible(page)
-      await expectNoSidewaysScroll(page)
-      expect(tab.origins()).toEqual([pages.origin])
-      expect(tab.complaints()).toEqual([expect.stringContaining('404 (Not Found)')])
-    },
-  )
+  it.each([
+    ['pay', en.notFoundTitle],
+    ['receipts', en.receiptNotFoundTitle],
+  ])('in a browser, /%s/<unknown> is a page that says so', async (path, title) => {
+    const page = await open(`${pages.origin}/${path}/${randomBytes(32).toString('base64url')}`)
+    expect(await page.locator('h1').innerText()).toBe(title)
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    expect(tab.origins()).toEqual([pages.origin])
+    expect(tab.complaints()).toEqual([expect.stringContaining('404 (Not Found)')])
+  })
 
   it('in a browser, the keyboard reaches everything, in order, and one sees where it is', async () => {
     for (const shown of [{}, { channel: 'agent', method: 'cash' } as const]) {

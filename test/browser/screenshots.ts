@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startPages } from '../edge/stand-ins/checkout.ts'
-import { states } from '../edge/stand-ins/checkout-states.ts'
+import { receiptStates, states } from '../edge/stand-ins/checkout-states.ts'
 import { findChromium, launchChromium } from './chromium.ts'
 import { uncheck } from './in-page.js'
 import { shrinkPng } from './png.ts'
@@ -27,6 +27,12 @@ for (const [name, shown, query = ''] of states) {
   await page.goto(`${pages.page(shown).url}${query}`)
   await take(name)
 }
+for (const [name, shown] of receiptStates) {
+  await page.goto(pages.page(shown).receiptUrl)
+  await take(name)
+}
+await page.goto(`${pages.page({ payer: 'paid', payment: 'paid' }).receiptUrl}?lang=ar`)
+await take('receipt in Arabic')
 await page.goto(`${pages.page({}).url}?lang=ar`)
 await take('open in Arabic')
 const mistaken = pages.page({})

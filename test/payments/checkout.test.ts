@@ -82,6 +82,58 @@ describe('a payer’s page', () => {
   })
 })
 
+describe('a receipt', () => {
+  /** A share that was paid, and what its page says of it. */
+  async function paid(more: object = {}) {
+    const { linkToken, paymentId } = await announced(more)
+    await harness.checkouts.payWithWallet({ linkToken, pin: '123456' })
+    const { checkout } = await harness.checkouts.getCheckout({ linkToken })
+    return { linkToken, paymentId, receiptToken: checkout?.receipt?.receiptToken ?? '' }
+  }
+  const read = (receiptToken: string) => harness.checkouts.getReceipt({ receiptToken })
+
+  it('a receipt shows the share that was paid, and its payer as far as they recognize themselves', async () => {
+    const names = { firstName: '美玲', lastName: '陳' }
+    const { receiptToken, paymentId } = await paid(names)
+    const { share } = await read(receiptToken)
+    expect(share).toMatchObject({
+      businessName: 'Demo Store',
+      description: 'Two coffees',
+      currency: 'USD',
+      amountMinor: 10_000n,
+      paymentMethod: PaymentMethod.WALLET,
+      payerName: '美玲 陳.',
+    })
+    expect(share?.receipt).toMatchObject({ refundAmountMinor: 0n, receiptToken })
+    expect(share?.receipt?.refundTime).toBeUndefined()
+    const { projectId } = await harness.get(paymentId)
+    await harness.payments.refundPayment({ projectId, paymentId })
+    const refunded = (await read(receiptToken)).share?.receipt
+    expect(refunded).toMatchObject({ refundAmountMinor: 10_000n, receiptToken })
+    expect(refunded?.refundTime).toBeDefined()
+  })
+
+  it('a receipt opens by its own token alone, which opens nothing else', async () => {
+    const [one, other] = [await paid(), await paid()]
+    const { receiptToken, linkToken } = one
+    expect(receiptToken).toMatch(/^[\w-]{49}$/)
+    const mixed = receiptToken.slice(0, 22) + other.receiptToken.slice(22)
+    const last = receiptToken.endsWith('A') ? 'B' : 'A'
+    const forged = [mixed, receiptToken.slice(0, -1) + last, `${receiptToken}A`, linkToken, '']
+    for (const token of forged) expect(await refusal(read(token))).toBe('PAYMENT_NOT_FOUND')
+    const { checkouts } = harness
+    for (const token of [receiptToken, receiptToken.slice(0, 43)]) {
+      expect(await refusal(checkouts.getCheckout({ linkToken: token }))).toBe('PAYMENT_NOT_FOUND')
+    }
+  })
+
+  it('a share that is not paid has no receipt', async () => {
+    const { linkToken } = await announced()
+    const { checkout } = await harness.checkouts.getCheckout({ linkToken })
+    expect(checkout?.receipt).toBeUndefined()
+  })
+})
+
 describe('paying with a wallet', () => {
   it('paying with a wallet completes the request', async () => {
     const { linkToken, paymentId } = await announced()

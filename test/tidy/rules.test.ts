@@ -30,6 +30,7 @@ const opaque = new Set([
   'payweave.institution.v1.CreateTransactionRequest.session_token',
   'payweave.institution.v1.CreateTransactionRequest.session_token_sealed',
   'payweave.payments.v1.GetCheckoutRequest.link_token',
+  'payweave.payments.v1.GetReceiptRequest.receipt_token',
   'payweave.payments.v1.PayWithWalletRequest.link_token',
   'payweave.payments.v1.OpenCardFrameRequest.link_token',
   'payweave.payments.v1.CancelCheckoutRequest.link_token',

@@ -89,7 +89,12 @@ export const ar: Messages = {
   receiptNumber: 'رقم الإيصال',
   checkReceipt: 'امسح هذا الرمز أو افتح هذا الرابط للتحقق من الإيصال:',
   receiptQr: 'رمز استجابة سريعة لرابط هذا الإيصال',
-  printReceipt: 'طباعة الإيصال أو حفظه',
+  receiptTitle: 'إيصال',
+  receiptText: 'هذه هي الدفعة كما هي مسجلة لدينا الآن. قارنها بالإيصال الذي تسلمته.',
+  refundedAmount: 'المبلغ المسترد',
+  openReceipt: 'الإيصال',
+  downloadReceipt: 'تنزيل الإيصال (PDF)',
+  receiptNotFoundTitle: 'لا يمكننا العثور على هذا الإيصال',
 
   refresh: 'تحديث هذه الصفحة',
   changed: 'تغيّرت هذه الدفعة.',

@@ -87,7 +87,13 @@ export const en = {
   receiptNumber: 'Receipt',
   checkReceipt: 'Scan this code or open this link to check this receipt:',
   receiptQr: 'QR code of the link to this receipt',
-  printReceipt: 'Print or save the receipt',
+  receiptTitle: 'Receipt',
+  receiptText:
+    'This is the payment as we hold it now. Compare it with the receipt that you were given.',
+  refundedAmount: 'Refunded',
+  openReceipt: 'Receipt',
+  downloadReceipt: 'Download the receipt (PDF)',
+  receiptNotFoundTitle: 'We can’t find this receipt',
 
   refresh: 'Refresh this page',
   changed: 'This payment has changed.',

@@ -85,7 +85,13 @@ export const es: Messages = {
   receiptNumber: 'Recibo',
   checkReceipt: 'Escanee este código o abra este enlace para comprobar el recibo:',
   receiptQr: 'Código QR del enlace a este recibo',
-  printReceipt: 'Imprimir o guardar el recibo',
+  receiptTitle: 'Recibo',
+  receiptText:
+    'Este es el pago tal como consta ahora en nuestros registros. Compárelo con el recibo que le entregaron.',
+  refundedAmount: 'Devuelto',
+  openReceipt: 'Recibo',
+  downloadReceipt: 'Descargar el recibo (PDF)',
+  receiptNotFoundTitle: 'No encontramos este recibo',
 
   refresh: 'Actualizar esta página',
   changed: 'Este pago ha cambiado.',

@@ -90,7 +90,13 @@ export const fr: Messages = {
   receiptNumber: 'Reçu',
   checkReceipt: 'Scannez ce code ou ouvrez ce lien pour vérifier ce reçu :',
   receiptQr: 'Code QR du lien vers ce reçu',
-  printReceipt: 'Imprimer ou enregistrer le reçu',
+  receiptTitle: 'Reçu',
+  receiptText:
+    'Voici le paiement tel qu’il figure à présent dans nos registres. Comparez-le au reçu qui vous a été remis.',
+  refundedAmount: 'Remboursé',
+  openReceipt: 'Reçu',
+  downloadReceipt: 'Télécharger le reçu (PDF)',
+  receiptNotFoundTitle: 'Reçu introuvable',
 
   refresh: 'Actualiser cette page',
   changed: 'Ce paiement a changé.',

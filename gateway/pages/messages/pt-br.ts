@@ -85,7 +85,13 @@ export const ptBr: Messages = {
   receiptNumber: 'Recibo',
   checkReceipt: 'Leia este código ou abra este link para conferir o recibo:',
   receiptQr: 'Código QR do link para este recibo',
-  printReceipt: 'Imprimir ou salvar o recibo',
+  receiptTitle: 'Recibo',
+  receiptText:
+    'Este é o pagamento como consta agora em nossos registros. Compare com o recibo que você recebeu.',
+  refundedAmount: 'Reembolsado',
+  openReceipt: 'Recibo',
+  downloadReceipt: 'Baixar o recibo (PDF)',
+  receiptNotFoundTitle: 'Não encontramos este recibo',
 
   refresh: 'Atualizar esta página',
   changed: 'Este pagamento mudou.',

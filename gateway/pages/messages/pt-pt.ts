@@ -85,7 +85,13 @@ export const ptPt: Messages = {
   receiptNumber: 'Recibo',
   checkReceipt: 'Leia este código ou abra esta ligação para verificar o recibo:',
   receiptQr: 'Código QR da ligação para este recibo',
-  printReceipt: 'Imprimir ou guardar o recibo',
+  receiptTitle: 'Recibo',
+  receiptText:
+    'Este é o pagamento tal como consta agora nos nossos registos. Compare-o com o recibo que lhe foi entregue.',
+  refundedAmount: 'Reembolsado',
+  openReceipt: 'Recibo',
+  downloadReceipt: 'Transferir o recibo (PDF)',
+  receiptNotFoundTitle: 'Não encontramos este recibo',
 
   refresh: 'Atualizar esta página',
   changed: 'Este pagamento mudou.',

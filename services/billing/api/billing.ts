@@ -9,10 +9,11 @@ import {
   type PayBillRequest,
   RetryCategory as WireCategory,
 } from '#gen/payweave/billing/v1/billing_pb.js'
+import { printReceipt } from '#platform/pdf/print.ts'
 import { projectOf } from '#platform/rpc/auth/project.ts'
 import { currentContext, runWithContext } from '#platform/rpc/context.ts'
 import type { Bill, BillOrder, BillState, RetryCategory } from '../domain/bill.ts'
-import { printReceipt } from '../domain/receipt.ts'
+import { receiptOfBill } from '../domain/receipt.ts'
 import { type Billing, payBill } from '../operations/pay.ts'
 import { receiptTokenOf } from '../operations/receipt-link.ts'
 import { findByLink, findByTransaction } from '../store/bill-store.ts'
@@ -95,7 +96,7 @@ function unknown(): Failure {
   return new Failure('BILL_PAYMENT_NOT_FOUND', 'there is no such bill payment')
 }
 
-async function print(billing: Billing, bill: Bill): Promise<Buffer> {
+async function print(billing: Billing, bill: Bill): Promise<Uint8Array> {
   const { receiptId, endTime } = bill
   if (receiptId === undefined || endTime === undefined) {
     throw new Failure('RECEIPT_NOT_AVAILABLE', 'there is no receipt before success')
@@ -103,13 +104,15 @@ async function print(billing: Billing, bill: Bill): Promise<Buffer> {
   const { billers, products } = await billing.catalogue()
   const biller = billers.get(bill.billerCode)
   const product = products.get(bill.billerCode)?.get(bill.productCode)
-  return printReceipt({
-    ...bill,
-    receiptId,
-    endTime,
-    billerName: biller?.name ?? bill.billerCode,
-    productName: product?.name ?? bill.productCode,
-  })
+  return printReceipt(
+    receiptOfBill({
+      ...bill,
+      receiptId,
+      endTime,
+      billerName: biller?.name ?? bill.billerCode,
+      productName: product?.name ?? bill.productCode,
+    }),
+  )
 }
 
 function orderOf(request: PayBillRequest, projectId: string): BillOrder {

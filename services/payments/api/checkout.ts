@@ -8,13 +8,14 @@ import {
   type CheckoutView,
   cancelCheckout,
   getCheckout,
+  getReceipt,
   openCardFrame,
   payWithWallet,
 } from '../operations/checkout.ts'
-import { checkoutMessage } from './messages.ts'
+import { checkoutMessage, paidShareMessage } from './messages.ts'
 
 /**
- * The handlers of CheckoutService. All refuse an unknown link with PAYMENT_NOT_FOUND. `payWithWallet` refuses a channel
+ * The handlers of CheckoutService. All refuse an unknown link, of a receipt too, with PAYMENT_NOT_FOUND. `payWithWallet` refuses a channel
  * without wallets with INVALID_PARAMETER, `openCardFrame` a share that cannot be paid by card now with
  * PAYMENT_NOT_PAYABLE; both reject with SERVICE_UNAVAILABLE while the back end does not have the charge yet.
  * `cancelCheckout` refuses with PAYMENT_NOT_CANCELLABLE. A cash code whose key was retired is INTERNAL_ERROR.
@@ -32,6 +33,9 @@ export function checkoutService(checkouts: CheckoutContext): ServiceImpl<typeof 
   return {
     async getCheckout({ linkToken }) {
       return { checkout: message(await getCheckout(checkouts, linkToken)) }
+    },
+    async getReceipt({ receiptToken }) {
+      return { share: paidShareMessage(await getReceipt(checkouts, receiptToken)) }
     },
     async payWithWallet({ linkToken, pin }) {
       const { refused, ...view } = await payWithWallet(checkouts, linkToken, pin)

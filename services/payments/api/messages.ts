@@ -16,7 +16,7 @@ import {
   payoutStates,
   type Words,
 } from '#core/payment/words.ts'
-import type { CheckoutSchema } from '#gen/payweave/payments/v1/checkout_pb.js'
+import type { CheckoutSchema, PaidShareSchema } from '#gen/payweave/payments/v1/checkout_pb.js'
 import {
   type PaymentEvent,
   PaymentEventSchema,
@@ -30,11 +30,12 @@ import type {
   PayoutState as PayoutStateNumber,
 } from '#gen/payweave/payments/v1/payments_pb.js'
 import { SettlementSchema } from '#gen/payweave/payments/v1/settlement_pb.js'
+import { receiptToken } from '../domain/links.ts'
 import type { DraftPayer, DraftPayment } from '../domain/new-payment.ts'
 import type { Payee, Payer, Payment } from '../domain/payment.ts'
 import { isCancellableByPayer } from '../domain/request-end.ts'
 import type { Fact, TransitionKind } from '../domain/transition.ts'
-import type { Receipt } from '../store/receipt-store.ts'
+import type { PaidShare } from '../store/receipt-store.ts'
 
 type TimestampInit = Pick<Timestamp, 'seconds' | 'nanos'> & { $typeName: Timestamp['$typeName'] }
 
@@ -136,7 +137,7 @@ export function checkoutMessage(
     allowedMethods,
     cashCode,
     receipt,
-  }: { allowedMethods: PaymentMethod[]; cashCode: string; receipt: Receipt | undefined },
+  }: { allowedMethods: PaymentMethod[]; cashCode: string; receipt: PaidShare | undefined },
 ): MessageInitShape<typeof CheckoutSchema> {
   return {
     businessName: payment.businessName,
@@ -165,16 +166,40 @@ export function checkoutMessage(
   }
 }
 
-function receiptMessage({ receiptId, paidTime, refundTime }: Receipt) {
+/** What a receipt shows, amounts in minor units. */
+export function paidShareMessage(share: PaidShare): MessageInitShape<typeof PaidShareSchema> {
+  return {
+    businessName: share.businessName,
+    description: share.description,
+    currency: share.currency,
+    amountMinor: share.amountMinor,
+    feeMinor: share.feeMinor,
+    paymentMethod: enumOf(paymentMethods, share.paymentMethod),
+    payerName: recognizableName(share),
+    payerNumberEnding: share.mobileNumberE164.slice(-4),
+    transactionId: share.transactionId,
+    receipt: receiptMessage(share),
+  }
+}
+
+function receiptMessage({
+  receiptId,
+  paidTime,
+  refundTime,
+  refundMinor,
+  linkTokenHash,
+}: PaidShare) {
   return {
     receiptId,
     paidTime: timestampOf(paidTime),
     ...(refundTime && { refundTime: timestampOf(refundTime) }),
+    refundAmountMinor: refundMinor ?? 0n,
+    receiptToken: receiptToken(receiptId, linkTokenHash),
   }
 }
 
 /** Enough of a name to recognize one's own, such as "Kofi B."; empty without a first name. */
-function recognizableName({ firstName, lastName }: Payer): string {
+function recognizableName({ firstName, lastName }: Pick<Payer, 'firstName' | 'lastName'>): string {
   const [initial] = new Intl.Segmenter().segment(lastName.trim())
   const first = firstName.trim()
   return first === '' || initial === undefined ? first : `${first} ${initial.segment}.`

@@ -3,13 +3,13 @@ import { Failure, invalid } from '#core/errors/errors.ts'
 import { newId } from '#core/identity/id.ts'
 import { channelMethods } from '#core/payment/words.ts'
 import { beginAttempt } from '../domain/charge-report.ts'
-import { linkTokenHash } from '../domain/links.ts'
+import { isReceiptToken, linkTokenHash, receiptIdOf } from '../domain/links.ts'
 import { isOpen, type Payer, type Payment } from '../domain/payment.ts'
 import { cancelByPayer } from '../domain/request-end.ts'
 import type { Backend, CardFrame } from '../ports/backend.ts'
 import { enquireAfter } from '../store/attempt-store.ts'
 import { type PayerPlace, placeOfLink, readPayment } from '../store/payment-store.ts'
-import { type Receipt, readReceipt } from '../store/receipt-store.ts'
+import { type PaidShare, readPaidShare } from '../store/receipt-store.ts'
 import { announceCharges } from './announce-charges.ts'
 import { change } from './change.ts'
 import { notFound, type PaymentContext } from './payments.ts'
@@ -19,7 +19,7 @@ import { reportCharge } from './reports.ts'
 export type CheckoutContext = { payments: PaymentContext; backend: Backend }
 
 /** What a page shows: a payment as one of its payers sees it, with their receipt once it is read. */
-export type CheckoutView = { payment: Payment; payer: Payer; receipt?: Receipt | undefined }
+export type CheckoutView = { payment: Payment; payer: Payer; receipt?: PaidShare | undefined }
 
 const tokenLength = 43
 // Longer than the call may take, so that the worker of enquiries does not ask while it is in flight.
@@ -43,7 +43,20 @@ export async function getCheckout(
   // The payer may be at the counter before the worker has announced the cash code.
   if (isFreshCode && view.payer.state === 'Pending') await announceAhead(checkouts, place.payerId)
   const { receiptId } = view.payer
-  return receiptId === undefined ? view : { ...view, receipt: await readReceipt(db, receiptId) }
+  return receiptId === undefined ? view : { ...view, receipt: await readPaidShare(db, receiptId) }
+}
+
+/** Reads the share that a receipt's link shows. PAYMENT_NOT_FOUND for a token that we did not make. */
+export async function getReceipt(
+  { payments: { db } }: CheckoutContext,
+  token: string,
+): Promise<PaidShare> {
+  const receiptId = receiptIdOf(token)
+  const share = receiptId === undefined ? undefined : await readPaidShare(db, receiptId)
+  if (share === undefined || !isReceiptToken(token, share.receiptId, share.linkTokenHash)) {
+    throw notFound()
+  }
+  return share
 }
 
 /**

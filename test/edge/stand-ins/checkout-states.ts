@@ -23,3 +23,9 @@ export const states: Array<[name: string, shown: Shown, query?: string]> = [
   ['failed', { payer: 'Failed', payment: 'Failed', refusedAttempts: 5 }],
   ['refunded', { payer: 'Refunded', payment: 'Refunded' }],
 ]
+
+/** Every state of a receipt. */
+export const receiptStates: Array<[name: string, shown: Shown]> = [
+  ['receipt', { payer: 'paid', payment: 'paid' }],
+  ['receipt, refunded', { payer: 'Refunded', payment: 'Refunded' }],
+]

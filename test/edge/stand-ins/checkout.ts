@@ -15,7 +15,12 @@ import {
   paymentMethods,
   paymentStates,
 } from '#core/payment/words.ts'
-import { type Checkout, CheckoutSchema } from '#gen/payweave/payments/v1/checkout_pb.js'
+import {
+  type Checkout,
+  CheckoutSchema,
+  type PaidShare,
+  PaidShareSchema,
+} from '#gen/payweave/payments/v1/checkout_pb.js'
 import type { EdgeSettings, PageServices } from '../../../gateway/options.ts'
 import type { PaymentChanges } from '../../../gateway/pages/live-streams.ts'
 import { fixedKeys } from '../../support/keys.ts'
@@ -35,6 +40,7 @@ export type Shown = {
   othersPaidMinor?: bigint
   refusedAttempts?: number
   businessName?: string
+  payerName?: string
   description?: string
   expireTime?: Date
 }
@@ -47,7 +53,7 @@ export const noCardForms = 'no card forms'
 /** Makes the card form wait for `seen.slowForm`. */
 export const slowCardForms = 'slow card forms'
 
-function checkoutOf(shown: Shown): Checkout {
+function checkoutOf(shown: Shown, linkToken: string): Checkout {
   const { channel = 'payment_link', method = 'wallet', amountMinor = 10_000n } = shown
   const others = channelMethods[channel].filter((other) => other !== method)
   return create(CheckoutSchema, {
@@ -68,22 +74,32 @@ function checkoutOf(shown: Shown): Checkout {
     errorUrl,
     requestAmountMinor: amountMinor + (shown.othersMinor ?? 0n),
     paidAmountMinor: (shown.othersPaidMinor ?? 0n) + (shown.payer === 'paid' ? amountMinor : 0n),
-    payerName: 'Kofi B.',
+    payerName: shown.payerName ?? 'Kofi B.',
     payerNumberEnding: '0101',
     paymentId: paymentIdOf(shown),
     transactionId: 'order-1001',
-    ...(hasPaid.has(shown.payer ?? 'Pending') && { receipt: receiptOf(shown) }),
+    ...(hasPaid.has(shown.payer ?? 'Pending') && { receipt: receiptOf(shown, linkToken) }),
     cancellable: (shown.payer ?? 'Pending') === 'Pending' && shown.othersMinor === undefined,
   })
 }
 
 const hasPaid = new Set<PayerState>(['paid', 'Refunded'])
 
-function receiptOf({ payer }: Shown) {
+function receiptOf({ payer, amountMinor = 10_000n, feeMinor = 290n }: Shown, linkToken: string) {
   const paidTime = timestampFromDate(new Date('2026-01-02T02:00:00Z'))
   const refundTime = timestampFromDate(new Date('2026-01-02T02:30:00Z'))
   const receiptId = '0198c000-0000-7000-8000-0000000000ee'
-  return { receiptId, paidTime, ...(payer === 'Refunded' && { refundTime }) }
+  const receiptToken = receiptTokenOf(linkToken)
+  const refund = { refundTime, refundAmountMinor: amountMinor + feeMinor }
+  return { receiptId, paidTime, receiptToken, ...(payer === 'Refunded' && refund) }
+}
+
+const receiptTokenOf = (linkToken: string) => `${linkToken}-paid-`
+
+/** What payments says of the receipt of a page. */
+function shareOf(shown: Shown, linkToken: string): PaidShare {
+  const { $typeName: _, ...checkout } = checkoutOf(shown, linkToken)
+  return create(PaidShareSchema, checkout)
 }
 
 /** One payment for each description. */
@@ -116,13 +132,21 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
   const checkout = {
     async getCheckout({ linkToken }: { linkToken: string }) {
       seen.reads += 1
-      return { checkout: checkoutOf(shownAt(linkToken)) }
+      return { checkout: checkoutOf(shownAt(linkToken), linkToken) }
+    },
+    async getReceipt({ receiptToken }: { receiptToken: string }) {
+      const linkToken = receiptToken.slice(0, 43)
+      const shown = shownAt(linkToken)
+      if (!hasPaid.has(shown.payer ?? 'Pending') || receiptToken !== receiptTokenOf(linkToken)) {
+        throw new Failure('PAYMENT_NOT_FOUND', 'no receipt')
+      }
+      return { share: shareOf(shown, linkToken) }
     },
     async payWithWallet({ linkToken, pin }: { linkToken: string; pin: string }) {
       seen.pins.push(pin)
       const shown = shownAt(linkToken)
       if (linkToken !== link) payments.set(linkToken, afterPin(shown, pin))
-      return { checkout: checkoutOf(shownAt(linkToken)), refused: pin === decliningPin }
+      return { checkout: checkoutOf(shownAt(linkToken), linkToken), refused: pin === decliningPin }
     },
     async openCardFrame({ linkToken, language }: { linkToken: string; language: string }) {
       const { description } = shownAt(linkToken)
@@ -136,7 +160,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
         throw new Failure('PAYMENT_NOT_CANCELLABLE', 'too late')
       }
       payments.set(linkToken, { ...shown, payer: 'Cancelled', payment: 'Cancelled' })
-      return { checkout: checkoutOf(shownAt(linkToken)) }
+      return { checkout: checkoutOf(shownAt(linkToken), linkToken) }
     },
   }
   const receipts = {
@@ -177,6 +201,7 @@ export async function startPages(settings: Partial<EdgeSettings> = {}, receipt?:
       payments.set(own, shown)
       return {
         url: `${edge.url}/pay/${own}`,
+        receiptUrl: `${edge.url}/receipts/${receiptTokenOf(own)}`,
         show: (next: Shown) => change(own, next),
       }
     },

@@ -97,6 +97,7 @@ function payments({ projectId, merchantId }: Facts): Requests {
     }),
     ...requestsFor(CheckoutService, {
       getCheckout: [{ linkToken }],
+      getReceipt: [{ receiptToken: 'a'.repeat(49) }],
       payWithWallet: [{ linkToken, pin: '123456' }],
       openCardFrame: [{ linkToken, language: 'pt-BR', theme: frameTheme }],
       cancelCheckout: [{ linkToken }],

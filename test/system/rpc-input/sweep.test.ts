@@ -115,7 +115,7 @@ function requestsOf({ name }: Swept): Message[] {
 
 /** Credentials: what is wrong with them is for their handlers to say, and they say the same to all of it. */
 const credentials =
-  /^(subscription_key|api_key|session_token|session_token_sealed|link_token|token)$/
+  /^(subscription_key|api_key|session_token|session_token_sealed|link_token|receipt_token|token)$/
 /** Ids that are not ours to give: those of clients and back ends, texts that we made up, and what one of them named. */
 const foreignIds =
   /(\.transaction_id|organization_id|client_receipt_id|institution_receipt_id|subject_id|\.attempt_id|CreateTransactionRequest\.quote_id)$/

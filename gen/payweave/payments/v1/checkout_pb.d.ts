@@ -215,6 +215,21 @@ export declare type Receipt = Message<"payweave.payments.v1.Receipt"> & {
    * @generated from field: google.protobuf.Timestamp refund_time = 3;
    */
   refundTime?: Timestamp | undefined;
+
+  /**
+   * Amount that goes back in minor units, the fee included. Zero: it was not refunded.
+   *
+   * @generated from field: int64 refund_amount_minor = 4;
+   */
+  refundAmountMinor: bigint;
+
+  /**
+   * Token of the receipt's own link, 49 characters. It opens this share's receipt alone, and leads to no page that pays.
+   * Never logged.
+   *
+   * @generated from field: string receipt_token = 5;
+   */
+  receiptToken: string;
 };
 
 /**
@@ -222,6 +237,89 @@ export declare type Receipt = Message<"payweave.payments.v1.Receipt"> & {
  * Use `create(ReceiptSchema)` to create a new message.
  */
 export declare const ReceiptSchema: GenMessage<Receipt>;
+
+/**
+ * A share that was paid, as anyone with its receipt may see it. It says nothing of other payers.
+ *
+ * @generated from message payweave.payments.v1.PaidShare
+ */
+export declare type PaidShare = Message<"payweave.payments.v1.PaidShare"> & {
+  /**
+   * Name of the merchant.
+   *
+   * @generated from field: string business_name = 1;
+   */
+  businessName: string;
+
+  /**
+   * Free text of the request. May be empty.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * ISO 4217 alphabetic code.
+   *
+   * @generated from field: string currency = 3;
+   */
+  currency: string;
+
+  /**
+   * The share in minor units, without fee.
+   *
+   * @generated from field: int64 amount_minor = 4;
+   */
+  amountMinor: bigint;
+
+  /**
+   * Fee on top of it in minor units.
+   *
+   * @generated from field: int64 fee_minor = 5;
+   */
+  feeMinor: bigint;
+
+  /**
+   * What it was paid with.
+   *
+   * @generated from field: payweave.payments.v1.PaymentMethod payment_method = 6;
+   */
+  paymentMethod: PaymentMethod;
+
+  /**
+   * First name and initial of the payer's last name, such as "Kofi B.". Empty when the request names nobody.
+   *
+   * @generated from field: string payer_name = 7;
+   */
+  payerName: string;
+
+  /**
+   * Last four digits of the payer's number.
+   *
+   * @generated from field: string payer_number_ending = 8;
+   */
+  payerNumberEnding: string;
+
+  /**
+   * The merchant's id of the request.
+   *
+   * @generated from field: string transaction_id = 9;
+   */
+  transactionId: string;
+
+  /**
+   * Proof of the payer's money.
+   *
+   * @generated from field: payweave.payments.v1.Receipt receipt = 10;
+   */
+  receipt?: Receipt | undefined;
+};
+
+/**
+ * Describes the message payweave.payments.v1.PaidShare.
+ * Use `create(PaidShareSchema)` to create a new message.
+ */
+export declare const PaidShareSchema: GenMessage<PaidShare>;
 
 /**
  * Reads the page of a link.
@@ -262,6 +360,46 @@ export declare type GetCheckoutResponse = Message<"payweave.payments.v1.GetCheck
  * Use `create(GetCheckoutResponseSchema)` to create a new message.
  */
 export declare const GetCheckoutResponseSchema: GenMessage<GetCheckoutResponse>;
+
+/**
+ * Reads a receipt.
+ *
+ * @generated from message payweave.payments.v1.GetReceiptRequest
+ */
+export declare type GetReceiptRequest = Message<"payweave.payments.v1.GetReceiptRequest"> & {
+  /**
+   * Token of the receipt's link. Never logged.
+   *
+   * @generated from field: string receipt_token = 1;
+   */
+  receiptToken: string;
+};
+
+/**
+ * Describes the message payweave.payments.v1.GetReceiptRequest.
+ * Use `create(GetReceiptRequestSchema)` to create a new message.
+ */
+export declare const GetReceiptRequestSchema: GenMessage<GetReceiptRequest>;
+
+/**
+ * Response to GetReceiptRequest.
+ *
+ * @generated from message payweave.payments.v1.GetReceiptResponse
+ */
+export declare type GetReceiptResponse = Message<"payweave.payments.v1.GetReceiptResponse"> & {
+  /**
+   * The share that was paid.
+   *
+   * @generated from field: payweave.payments.v1.PaidShare share = 1;
+   */
+  share?: PaidShare | undefined;
+};
+
+/**
+ * Describes the message payweave.payments.v1.GetReceiptResponse.
+ * Use `create(GetReceiptResponseSchema)` to create a new message.
+ */
+export declare const GetReceiptResponseSchema: GenMessage<GetReceiptResponse>;
 
 /**
  * Pays with a wallet.
@@ -426,6 +564,16 @@ export declare const CheckoutService: GenService<{
     methodKind: "unary";
     input: typeof GetCheckoutRequestSchema;
     output: typeof GetCheckoutResponseSchema;
+  },
+  /**
+   * Reads the receipt of a share whose money was received, refunded or not.
+   *
+   * @generated from rpc payweave.payments.v1.CheckoutService.GetReceipt
+   */
+  getReceipt: {
+    methodKind: "unary";
+    input: typeof GetReceiptRequestSchema;
+    output: typeof GetReceiptResponseSchema;
   },
   /**
    * Tries to pay with a wallet. A share that is not pending is returned unchanged. INVALID_ARGUMENT (INVALID_PARAMETER)
