@@ -18,7 +18,8 @@ import {
 } from '../edge/stand-ins/checkout.ts'
 import { receiptStates, states } from '../edge/stand-ins/checkout-states.ts'
 import { eventually } from '../support/eventually.ts'
-import { findChromium, launchChromium, passedOver } from './chromium.ts'
+import { passedOver } from '../support/system-program.ts'
+import { findChromium, launchChromium } from './chromium.ts'
 import { layoutShift, letterSizePx, notePrinting, showsPdf, uncheck } from './in-page.js'
 import { serveCardForm, shopPage } from './stand-in-pages.ts'
 import {

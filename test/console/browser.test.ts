@@ -1,7 +1,7 @@
 // The console in a real browser: by keyboard, for every eye, on a phone and a wide screen, in the dark, under a flood of changes.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, launchChromium, passedOver } from '../browser/chromium.ts'
+import { findChromium, launchChromium } from '../browser/chromium.ts'
 import {
   expectAccessible,
   expectNoSidewaysScroll,
@@ -10,6 +10,7 @@ import {
   visit,
 } from '../browser/visit.ts'
 import { eventually } from '../support/eventually.ts'
+import { passedOver } from '../support/system-program.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 const chromium = await findChromium()

@@ -4,12 +4,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { verifySignature } from '../../clients/sdk-typescript/pushes.ts'
 import { openValue } from '../../clients/sdk-typescript/seal.ts'
+import { php } from '../support/php.ts'
+import { python } from '../support/python.ts'
 import { temporaryFolder } from '../support/servers.ts'
+import { root } from './pages.ts'
 
-const page = fs.readFileSync(
-  path.resolve(import.meta.dirname, '../../docs/webhooks-signed-examples.md'),
-  'utf8',
-)
+const page = fs.readFileSync(path.join(root, 'docs/webhooks-signed-examples.md'), 'utf8')
 
 /** One question to a verifier. */
 export interface Question {
@@ -31,9 +31,8 @@ export interface Example {
   /** Why it cannot run on this machine; undefined when it can. */
   missing: string | undefined
   verify(questions: Question[]): boolean[]
-  /** Why the sealed token cannot be opened on this machine; undefined when it can. */
-  missingToken: string | undefined
-  open(sealed: Sealed[]): (string | null)[]
+  /** Absent in the shell, which cannot open tokens. */
+  open?(sealed: Sealed[]): (string | null)[]
 }
 
 /** The code blocks of a language, in the order of the page. */
@@ -47,18 +46,7 @@ function blocks(language: string): string[] {
 function absence(command: string): string | undefined {
   const { error } = spawnSync(command, ['--version'], { stdio: 'ignore' })
   const isAbsent = error !== undefined && 'code' in error && error.code === 'ENOENT'
-  return isAbsent ? notChecked(command) : undefined
-}
-
-/** A library that is not there. */
-function absenceOf(library: string, command: string, ...probe: string[]): string | undefined {
-  return spawnSync(command, probe, { stdio: 'ignore' }).status === 0
-    ? undefined
-    : notChecked(library)
-}
-
-function notChecked(what: string): string {
-  return `${what} is not on this machine, so the example is NOT checked here`
+  return isAbsent ? `${command} is not on this machine` : undefined
 }
 
 type Runner = { command: string; file: string; code: string }
@@ -98,35 +86,37 @@ process.stdout.write(JSON.stringify(questions.map((q) => ${call})))`,
         run("verifySignature(q.header, Buffer.from(q.body, 'base64'), q.secrets, q.nowS)"),
         wire(questions),
       ),
-    missingToken: undefined,
     open: (sealed) => ask(run('openToken(q.sealed, q.keys) ?? null'), sealed),
+  }
+}
+
+/** How Python runs a program of these lines that answers each question with a call. */
+function pythonRunner(code: string, call: string): Runner {
+  return {
+    command: python.path ?? '',
+    file: 'example.py',
+    code: `${code}
+import base64, json, sys
+print(json.dumps([${call} for q in json.load(sys.stdin)]))`,
   }
 }
 
 function pythonExample(): Example {
   const [signature = '', token = ''] = blocks('python')
-  const run = (code: string, call: string) => ({
-    command: 'python3',
-    file: 'example.py',
-    code: `${code}
-import base64, json, sys
-print(json.dumps([${call} for q in json.load(sys.stdin)]))`,
-  })
   const verify =
     "verify_signature(q['header'], base64.b64decode(q['body']), q['secrets'], q['nowS'])"
   return {
     language: 'Python',
-    missing: absence('python3'),
-    verify: (questions) => ask(run(signature, verify), wire(questions)),
-    missingToken: absenceOf('cryptography (Python)', 'python3', '-c', 'import cryptography'),
-    open: (sealed) => ask(run(token, "open_token(q['sealed'], q['keys'])"), sealed),
+    missing: python.missing,
+    verify: (questions) => ask(pythonRunner(signature, verify), wire(questions)),
+    open: (sealed) => ask(pythonRunner(token, "open_token(q['sealed'], q['keys'])"), sealed),
   }
 }
 
 function phpExample(): Example {
   const [code = ''] = blocks('php')
   const run = (call: string) => ({
-    command: 'php',
+    command: php.path ?? '',
     file: 'example.php',
     code: `${code}
 $questions = json_decode(file_get_contents('php://stdin'), true);
@@ -134,13 +124,10 @@ echo json_encode(array_map(fn ($q) => ${call}, $questions));`,
   })
   const verify =
     "verifySignature($q['header'], base64_decode($q['body']), $q['secrets'], $q['nowS'])"
-  const missing = absence('php')
-  const probe = "exit(extension_loaded('openssl') ? 0 : 1);"
   return {
     language: 'PHP',
-    missing,
+    missing: php.missing,
     verify: (questions) => ask(run(verify), wire(questions)),
-    missingToken: missing ?? absenceOf('openssl (PHP)', 'php', '-r', probe),
     open: (sealed) => ask(run("openToken($q['sealed'], $q['keys'])"), sealed),
   }
 }
@@ -166,10 +153,6 @@ function shellExample(): Example {
           fs.rmSync(folder, { recursive: true })
         }
       }),
-    missingToken: undefined,
-    open: () => {
-      throw new Error('the page says that a shell cannot open tokens')
-    },
   }
 }
 
@@ -182,7 +165,6 @@ function typescriptSdk(): Example {
       questions.map(({ header, body, secrets, nowS }) =>
         verifySignature(header, body, { signingSecrets: secrets, toleranceS: 300, nowS }),
       ),
-    missingToken: undefined,
     open: (sealed) => sealed.map(openBySdk),
   }
 }
@@ -197,12 +179,37 @@ function openBySdk({ sealed, keys }: Sealed): string | null {
   }
 }
 
+/** The functions of the Python SDK. */
+function pythonSdk(): Example {
+  const code = `
+import sys
+sys.path.insert(0, ${JSON.stringify(path.join(root, 'clients', 'sdk-python'))})
+sys.dont_write_bytecode = True
+from payweave import SealingKey, open_value, verify_signature
+
+def opened(sealed, keys):
+    try:
+        return open_value(sealed, [SealingKey(*key) for key in keys.items()], "authorisation-token")
+    except ValueError:
+        return None
+`
+  const verify =
+    "verify_signature(q['header'], base64.b64decode(q['body']), q['secrets'], now=q['nowS'])"
+  return {
+    language: 'Python SDK',
+    missing: python.missing,
+    verify: (questions) => ask(pythonRunner(code, verify), wire(questions)),
+    open: (sealed) => ask(pythonRunner(code, "opened(q['sealed'], q['keys'])"), sealed),
+  }
+}
+
 export const examples: Example[] = [
   nodeExample(),
   pythonExample(),
   phpExample(),
   shellExample(),
   typescriptSdk(),
+  pythonSdk(),
 ]
 
 /** Runs the page's curl command against a receiver and returns the status that it prints. */

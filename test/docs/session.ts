@@ -14,7 +14,7 @@ const limitMs = 120_000
 const mark = '\u241e '
 
 /** Programs that work on what a test machine does not have. */
-const outsidePrograms = ['kubectl', 'docker', 'helm', 'nats', 'psql', 'npm']
+const outsidePrograms = ['kubectl', 'docker', 'helm', 'nats', 'psql', 'npm', 'python3']
 
 /** What came of a session. */
 export interface Outcome {

@@ -1,8 +1,9 @@
 // Payers with a real browser at the running system: by hand without JavaScript, by card in the frame, at an agent.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, launchChromium, passedOver } from '../../browser/chromium.ts'
+import { findChromium, launchChromium } from '../../browser/chromium.ts'
 import { follow, visit } from '../../browser/visit.ts'
+import { passedOver } from '../../support/system-program.ts'
 import { merchant, order, payer, sharedMesh } from '../harness.ts'
 import { collectCash } from './browser.ts'
 

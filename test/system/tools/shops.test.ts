@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { afterEach, expect, it } from 'vitest'
 import { blocksOf } from '../../docs/pages.ts'
 import { eventually } from '../../support/eventually.ts'
+import { python } from '../../support/python.ts'
 import { freePorts } from '../../support/servers.ts'
 import { person, sharedMesh } from '../harness.ts'
 
@@ -12,7 +13,10 @@ const commands = blocksOf('examples/README.md').flatMap(({ code }) =>
   code
     .split('\n')
     .map((line) => line.replace(/\s*#.*/, ''))
-    .filter((line) => line !== ''),
+    .filter((line) => line !== '')
+    // The Python of the tests, which may be another one than that of the PATH.
+    .filter((line) => python.path !== undefined || !line.startsWith('python3'))
+    .map((line) => line.replace(/^python3/, python.path ?? '')),
 )
 
 const shops: ChildProcess[] = []
@@ -35,7 +39,7 @@ async function openShop(command: string) {
   }
   const url = `http://127.0.0.1:${port}`
   const said = () => printed
-  await eventually(said, (text) => expect(text).toContain(`The shop is open: ${url}`), 30_000)
+  await eventually(said, (text) => expect(text).toContain(`The shop is open: ${url}`), 90_000)
   return { url, said }
 }
 
@@ -65,7 +69,7 @@ async function forgePush(url: string): Promise<number> {
 
 it.each(commands)(
   'a customer buys, pays and is refunded, and a forged push ships nothing: %s',
-  { timeout: 90_000 },
+  { timeout: 150_000 },
   async (command) => {
     const { url, said } = await openShop(command)
     expect(await forgePush(url)).toBe(400)

@@ -1,0 +1,3 @@
+"""The version of this package, which each request names in its User-Agent."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,89 @@
+"""The client of the JSON API."""
+
+from __future__ import annotations
+
+import ssl
+
+from ._transport import Transport
+from ._version import __version__
+from .accounts import AccountCalls
+from .bills import BillCalls
+from .deliveries import DeliveryCalls
+from .payments import PaymentCalls
+from .transfers import InstitutionCalls, QuoteCalls
+
+
+class Payweave:
+    """A client; its calls are grouped by resource. Threads may share it.
+
+    Its calls raise a PayweaveError for what the API refuses, and when no response comes; they are repeated with the
+    same ids where that is safe. Close a client that is no longer used, or use it in a `with` statement.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        subscription_key: str,
+        api_key: str,
+        origin_country: str,
+        ip_address: str,
+        user_agent: str | None = None,
+        timeout: float = 30.0,
+        max_retries: int = 3,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        """Make a client. Raises a ValueError that names an option which is empty.
+
+        :param base_url: address of the API, for example `https://api.example.com`
+        :param subscription_key: key of your project, 32 characters
+        :param api_key: key of the merchant
+        :param origin_country: ISO 3166-1 alpha-2 code of the country of your transactions
+        :param ip_address: address of your server, which the allow-list of your project has
+        :param user_agent: name of your software, added to that of the SDK
+        :param timeout: seconds for one attempt; the default is more than the API takes for any response
+        :param max_retries: how often a call is repeated after a passing failure
+        :param ssl_context: in place of the default one
+        """
+        required = {
+            "base_url": base_url,
+            "subscription_key": subscription_key,
+            "api_key": api_key,
+            "origin_country": origin_country,
+            "ip_address": ip_address,
+        }
+        missing = [name for name, value in required.items() if not value]
+        if missing:
+            raise ValueError(f"missing options: {', '.join(missing)}")
+        sdk = f"payweave-sdk-python/{__version__}"
+        headers = {
+            "PW-subscription-key": subscription_key,
+            "PW-origin-country": origin_country,
+            "PW-ip-address": ip_address,
+            "User-Agent": sdk if user_agent is None else f"{sdk} {user_agent}",
+            "Accept": "application/json",
+        }
+        self._transport = Transport(
+            base_url,
+            headers,
+            timeout=timeout,
+            max_retries=max_retries,
+            ssl_context=ssl_context,
+        )
+        send = self._transport.send
+        self.payments = PaymentCalls(send, api_key)
+        self.deliveries = DeliveryCalls(send, api_key)
+        self.accounts = AccountCalls(send)
+        self.quotes = QuoteCalls(send)
+        self.institution = InstitutionCalls(send)
+        self.bills = BillCalls(send)
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self._transport.close()
+
+    def __enter__(self) -> Payweave:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
