@@ -9,11 +9,11 @@ import re
 import ssl
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 from urllib.parse import urlencode, urlsplit
 
 from ._connections import Connections
@@ -45,10 +45,10 @@ class Call:
     method: str
     path: str
     version: str
-    query: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict[str, Any])
     body: Mapping[str, Any] | None = None
     form: Mapping[str, Any] | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     once: bool = False
     """It must not be executed twice: it is repeated only when it was not executed."""
 
@@ -131,7 +131,7 @@ class Transport:
 
 
 def _read(response: http.client.HTTPResponse, end: float) -> bytes:
-    chunks = []
+    chunks: list[bytes] = []
     while chunk := response.read1(65_536):
         chunks.append(chunk)
         if time.monotonic() > end:
@@ -171,20 +171,22 @@ def _exact(value: Any, path: str) -> Any:
     if isinstance(value, float):
         raise TypeError(f"{path} is a float: money is text or a Decimal")
     if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value)
         # Metadata are the client's own.
         return {
             name: one if name == "metadata" else _exact(one, f"{path}.{name}".lstrip("."))
-            for name, one in value.items()
+            for name, one in fields.items()
             if one is not None
         }
     if isinstance(value, (list, tuple)):
-        return [_exact(one, f"{path}[{index}]") for index, one in enumerate(value)]
+        items = cast("Sequence[Any]", value)
+        return [_exact(one, f"{path}[{index}]") for index, one in enumerate(items)]
     return value
 
 
 def _form(fields: Mapping[str, Any]) -> tuple[bytes, dict[str, str]]:
     boundary = uuid.uuid4().hex
-    parts = []
+    parts: list[bytes] = []
     for name, value in fields.items():
         is_file = isinstance(value, bytes)
         file = f'; filename="{name}"\r\nContent-Type: application/octet-stream' if is_file else ""
@@ -199,20 +201,21 @@ def _parse(content: bytes) -> dict[str, Any] | None:
         value = json.loads(content)
     except ValueError:
         return None
-    return value if isinstance(value, dict) else None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _refusal(
     response: http.client.HTTPResponse, body: dict[str, Any], request_id: str
 ) -> PayweaveError:
     status = response.status
-    data = body.get("data") if isinstance(body.get("data"), dict) else {}
+    data: Any = body.get("data")
+    inner = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     foreign = f"The response has status {status} and is not of this API."
     retry_after = response.getheader("Retry-After", "")
     return PayweaveError(
         _text(body.get("message")) or foreign,
         status=status,
-        reason=_text(body.get("errorCode")) or _text(data.get("errorCode")) or f"HTTP_{status}",
+        reason=_text(body.get("errorCode")) or _text(inner.get("errorCode")) or f"HTTP_{status}",
         request_id=_text(body.get("request_id")) or request_id,
         field=_text(body.get("field")),
         missing=tuple(map(str, body.get("missing") or ())),

@@ -68,7 +68,8 @@ def read_push(headers: Mapping[str, str], raw_body: bytes) -> Push:
     else:
         kind = "callback"
         request = body.get("transaction_request")
-        transaction_id = request.get("id") if isinstance(request, dict) else None
+        fields = cast("dict[str, Any]", request) if isinstance(request, dict) else {}
+        transaction_id = fields.get("id")
     if not isinstance(transaction_id, str):
         raise WebhookError("the body is no push about a payment")
     return Push(
@@ -173,4 +174,4 @@ def _parse(text: str) -> dict[str, Any]:
         raise WebhookError("the body is no JSON object") from error
     if not isinstance(body, dict):
         raise WebhookError("the body is no JSON object")
-    return body
+    return cast("dict[str, Any]", body)
