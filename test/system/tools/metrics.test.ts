@@ -45,7 +45,7 @@ this table from the running processes (\`npx vitest run --config test/system/vit
 | pushes | \`payweave_delivery_attempts_total\` by outcome | \`payweave_delivery_attempt_seconds\` | \`payweave_delivery_in_flight\`, \`payweave_delivery_oldest_due_seconds\` |
 
 Every process also has Node's metrics (\`process_*\`, \`nodejs_*\`: CPU, memory, event loop, garbage collection). The lag of the event loop is
-sampled every 50 ms, and its values include this interval.
+sampled every 250 ms, and its values include this interval.
 
 | Metric | Type | Shown by | Meaning |
 |---|---|---|---|
